@@ -1,0 +1,56 @@
+/**
+ * Secrets: a value that can be used but not printed, and the ways to make, hash and compare one.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { inspect } from 'node:util';
+import { randomText } from './ids.ts';
+
+/**
+ * Holds a stream key or API key so that printing, logging or serialising it shows `[redacted]`.
+ * Only {@link Secret.reveal} gives the value; call it where the value leaves for its rightful reader, nowhere else.
+ */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  /** The value itself. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  /** SHA-256 of the value, lower-case hex: what stores keep and look up by. */
+  hash(): string {
+    return createHash('sha256').update(this.#value).digest('hex');
+  }
+
+  /** Whether both hold the same value, in time that depends on neither. */
+  equals(other: Secret): boolean {
+    const digest = (secret: Secret) => createHash('sha256').update(secret.#value).digest();
+    return timingSafeEqual(digest(this), digest(other));
+  }
+
+  toString(): string {
+    return '[redacted]';
+  }
+
+  toJSON(): string {
+    return '[redacted]';
+  }
+
+  [inspect.custom](): string {
+    return '[redacted]';
+  }
+}
+
+/** A new stream key, `xxxx-xxxx-xxxx-xxxx`: 80 random bits. */
+export function newStreamKey(): Secret {
+  return new Secret(randomText(16).replace(/(.{4})(?=.)/g, '$1-'));
+}
+
+/** A new API key: 256 random bits behind a prefix that secret scanners can look for. */
+export function newApiKeySecret(): Secret {
+  return new Secret(`millrace_${randomBytes(32).toString('base64url')}`);
+}

@@ -1,0 +1,27 @@
+/**
+ * The stream: what a customer creates, publishes to with its key and is watched by its playback id.
+ */
+
+import type { Milliseconds } from '#lib/units.ts';
+import type { PlaybackId, StreamId, UserId } from './ids.ts';
+import type { Profile } from './profile.ts';
+import type { Secret } from './secret.ts';
+
+/** A stream as stored. */
+export interface Stream {
+  readonly id: StreamId;
+  readonly userId: UserId;
+  readonly name: string;
+  readonly createdAt: Milliseconds;
+  /** Shown to its owner on every read, so it is kept as it is; looked up by its hash. */
+  readonly streamKey: Secret;
+  readonly playbackId: PlaybackId;
+  /** The API key's name when it created this stream. */
+  readonly createdByTokenName: string;
+  readonly profiles: readonly Profile[];
+  /** Media is coming in right now. */
+  readonly isActive: boolean;
+  /** When media last came in; 0 = never. */
+  readonly lastSeen: Milliseconds;
+  readonly suspended: boolean;
+}

@@ -1,0 +1,116 @@
+/**
+ * The contract of `hls`: a presentation takes a session's packets and gives playlists, init segments, segments and parts.
+ * No HTTP here, and no wall clock: time comes in with the packets.
+ */
+
+import type { Milliseconds } from '#lib/units.ts';
+import type { Packet } from '#media/packet.ts';
+import type { Track } from '#media/track.ts';
+
+/** A budget of bytes for the media kept for viewers. */
+export interface MediaMemory {
+  readonly limitBytes: number;
+  readonly usedBytes: number;
+  /** Takes from the budget; false, and nothing taken, when that much is not left. */
+  take(sizeBytes: number): boolean;
+  /** Gives back what was taken. */
+  give(sizeBytes: number): void;
+}
+
+/** What a presentation is made with. */
+export interface PresentationOptions {
+  /** EXT-X-TARGETDURATION in whole seconds; constant for the session. */
+  readonly targetDurationS: number;
+  /** How much content a live playlist lists, in seconds. */
+  readonly windowS: number;
+  /** Media sequence number of segment ordinal 0. */
+  readonly firstMediaSequence: number;
+  /** EXT-X-DISCONTINUITY-SEQUENCE at the start. */
+  readonly firstDiscontinuitySequence: number;
+  /** Wall-clock time of session time 0, for EXT-X-PROGRAM-DATE-TIME. Fixed: a later step of the clock does not show. */
+  readonly epoch: Milliseconds;
+  /** Set after a restart: the first segment continues an older playlist, after a discontinuity. */
+  readonly continued: boolean;
+  /** Where the media playlists lie, relative to `index.m3u8`, without a slash at the end: the session's media path. */
+  readonly uriPrefix: string;
+  /** The process's budget for media bytes; shared by all presentations. */
+  readonly memory: MediaMemory;
+  /** Called once, when every rendition known by then has its first part: the session is live. */
+  readonly onFirstPart: () => void;
+  /** Called once, when the budget is spent although everything no playlist names was given up: the session must end. */
+  readonly onMemoryExhausted: () => void;
+}
+
+/** The directives of a blocking playlist request (rfc8216bis §6.2.5), already parsed. */
+export interface PlaylistDirectives {
+  readonly msn?: number;
+  readonly part?: number;
+  /** `_HLS_skip` was given. */
+  readonly skip?: boolean;
+}
+
+/** A playlist as it stood at one moment. Its text never changes; the same object is shared by every viewer. */
+export interface RenderedPlaylist {
+  readonly text: string;
+  /** The same text gzipped, made at the first call and shared. */
+  gzip(): Promise<Uint8Array>;
+  /** Directives were obeyed: this URL's answer is final and can be cached long. */
+  readonly blocking: boolean;
+  readonly ended: boolean;
+}
+
+/** The answer to a playlist request. */
+export type PlaylistAnswer =
+  | { readonly type: 'playlist'; readonly playlist: RenderedPlaylist }
+  | { readonly type: 'bad_request'; readonly reason: string } // 400
+  | { readonly type: 'timeout' } // 503: held for 3 target durations
+  | { readonly type: 'not_found' };
+
+/** Bytes of a media resource, in pieces so that a segment shares the bytes of its parts. */
+export interface MediaResource {
+  readonly pieces: readonly Uint8Array[];
+  readonly sizeBytes: number;
+  readonly contentType: string;
+}
+
+/** The answer to a request for media. */
+export type MediaAnswer =
+  | { readonly type: 'media'; readonly resource: MediaResource }
+  | { readonly type: 'timeout' }
+  | { readonly type: 'not_found' };
+
+/** What viewers see of a session: all its renditions. Written to by `live`, read by `origin`. */
+export interface Presentation extends Disposable {
+  /**
+   * Adds a rendition, or gives an existing one a new configuration (a new init segment from the next mark on). One added
+   * while others play begins at the segment of its first mark.
+   * @param declaredBitrateBps what the publisher or the encoder's settings say; used for BANDWIDTH until it was measured
+   */
+  setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined): void;
+  /** A packet of a rendition, in session time; the first one of each segment is marked. */
+  write(renditionId: string, packet: Packet): void;
+  /**
+   * Fills every rendition up to session time `untilS` (seconds) with gap parts and gap segments; called about once a part
+   * target while nobody publishes. The packet that follows must be marked, with a discontinuity.
+   * @returns the ordinal the next mark must have
+   */
+  fillGap(untilS: number): number;
+  /** Ends every playlist with EXT-X-ENDLIST. Final. */
+  end(): void;
+
+  /** The multivariant playlist: waits for the first part, rejects with the signal's reason. */
+  multivariant(options: { signal: AbortSignal }): Promise<PlaylistAnswer>;
+  /** A media playlist, held until what the directives name is in it. */
+  playlist(
+    renditionId: string,
+    directives: PlaylistDirectives,
+    options: { signal: AbortSignal },
+  ): Promise<PlaylistAnswer>;
+  /**
+   * An init segment, segment or part by the name a playlist gave it (`init-0.mp4`, `12.m4s`, `12.3.m4s`). A hinted part
+   * is held until it is whole; anything never named is `not_found`.
+   */
+  media(renditionId: string, name: string, options: { signal: AbortSignal }): Promise<MediaAnswer>;
+  /** Measured rates and sizes, for metrics and health. */
+  readonly stats: { readonly mediaBytes: number; readonly lastMediaSequence: number };
+}

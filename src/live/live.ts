@@ -1,0 +1,36 @@
+/**
+ * The contract of `live`: what the API and the origin may ask about sessions running in this process.
+ */
+
+import type { MediaPath, PlaybackId, SessionId, StreamId } from '#domain/ids.ts';
+import type { SessionPhase } from '#domain/session.ts';
+import type { Presentation } from '#hls/hls.ts';
+import type { Milliseconds } from '#lib/units.ts';
+
+/** How a session stands right now; fresher than the store, which may be slow. */
+export interface LiveStatus {
+  readonly sessionId: SessionId;
+  readonly phase: SessionPhase;
+  /** Media is coming in: true from the first media packet until the publisher stops or is lost. */
+  readonly isActive: boolean;
+  readonly lastSeen: Milliseconds;
+}
+
+/** A session that can be watched. */
+export interface Watchable {
+  readonly mediaPath: MediaPath;
+  readonly phase: SessionPhase;
+  readonly presentation: Presentation;
+}
+
+/** Finds what runs here. */
+export interface LiveDirectory {
+  /** By stream id; undefined when no session of the stream runs here. */
+  status(streamId: StreamId): LiveStatus | undefined;
+  /** By session id, for the session's own object. */
+  sessionStatus(sessionId: SessionId): LiveStatus | undefined;
+  /** What a playback id shows now: the running session, or the one that ended last while its media can still be fetched. */
+  watch(playbackId: PlaybackId): Watchable | undefined;
+  /** The same by a session's own path, so that an older session's last segments stay fetchable beside a new one. */
+  watchPath(playbackId: PlaybackId, path: MediaPath): Watchable | undefined;
+}

@@ -1,0 +1,57 @@
+/**
+ * A track: one elementary stream of a session, described well enough to be decoded, packaged and announced.
+ */
+
+/** What kind of media a track carries. At most one track of each kind in a session. */
+export type TrackKind = 'video' | 'audio';
+
+/** Video codecs Millrace takes in. */
+export type VideoCodec = 'h264';
+/** Audio codecs Millrace takes in. */
+export type AudioCodec = 'aac';
+
+/** Timescale of every video track: MPEG's 90 kHz. */
+export const VIDEO_TIMESCALE = 90_000;
+
+/** A video track. Read from its decoder configuration, never from what a publisher claims beside it. */
+export interface VideoTrack {
+  readonly kind: 'video';
+  readonly codec: VideoCodec;
+  readonly timescale: typeof VIDEO_TIMESCALE;
+  /** Decoder configuration record as ISO BMFF stores it (`avcC` body, ISO/IEC 14496-15 §5.3.3). */
+  readonly config: Uint8Array;
+  /** RFC 6381, for example `avc1.64001f`. */
+  readonly codecString: string;
+  /** Displayed size in pixels, after cropping and sample aspect ratio. */
+  readonly width: number;
+  readonly height: number;
+  /** Coded size in pixels after cropping, as the sample entry states it. */
+  readonly codedWidth: number;
+  readonly codedHeight: number;
+  /** Frames per second as the bitstream declares them; undefined when it does not. */
+  readonly declaredFrameRate: number | undefined;
+}
+
+/** An audio track. */
+export interface AudioTrack {
+  readonly kind: 'audio';
+  readonly codec: AudioCodec;
+  /** The sample rate: audio time is counted in samples. */
+  readonly timescale: number;
+  /** AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1). */
+  readonly config: Uint8Array;
+  /** RFC 6381, for example `mp4a.40.2`. */
+  readonly codecString: string;
+  readonly sampleRate: number;
+  readonly channels: number;
+  /** Samples every packet decodes to, at `timescale`: 1024, or 960. */
+  readonly samplesPerPacket: number;
+}
+
+/** One elementary stream. */
+export type Track = VideoTrack | AudioTrack;
+
+/** Whether packets of one can be decoded with the configuration of the other. */
+export function sameTrack(a: Track, b: Track): boolean {
+  return a.codec === b.codec && Buffer.compare(a.config, b.config) === 0;
+}

@@ -1,0 +1,68 @@
+/**
+ * Every metric, named once (`millrace_<what>_<unit>`), in Prometheus' text format.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** The metrics of one process. */
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** A registry of its own for each server, so that two can live in one test process. */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  return {
+    registry,
+    /** Also Node's own: event-loop lag, heap, handles. Once per process. */
+    collectProcess: () => collectDefaultMetrics({ register: registry, prefix: 'millrace_' }),
+    publishers: new Gauge({ name: 'millrace_publishers_count', help: 'Publishers connected and accepted', registers }),
+    sessions: new Gauge({
+      name: 'millrace_sessions_count',
+      help: 'Sessions by phase',
+      labelNames: ['phase'],
+      registers,
+    }),
+    viewers: new Gauge({
+      name: 'millrace_viewers_count',
+      help: 'Viewers with a playlist request in the last 10 s',
+      registers,
+    }),
+    heldRequests: new Gauge({
+      name: 'millrace_held_requests_count',
+      help: 'Playlist and part requests being held',
+      registers,
+    }),
+    mediaMemory: new Gauge({ name: 'millrace_media_memory_bytes', help: 'Bytes of media kept for viewers', registers }),
+    ingestBytes: new Counter({
+      name: 'millrace_ingest_bytes_total',
+      help: 'Bytes of media taken in',
+      labelNames: ['protocol'],
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'millrace_publish_refusals_total',
+      help: 'Publishes refused, by code',
+      labelNames: ['code'],
+      registers,
+    }),
+    warnings: new Counter({
+      name: 'millrace_session_warnings_total',
+      help: 'Warnings raised on sessions, by code',
+      labelNames: ['code'],
+      registers,
+    }),
+    httpSeconds: new Histogram({
+      name: 'millrace_http_request_seconds',
+      help: 'Time to answer, held requests left out',
+      labelNames: ['route', 'status'],
+      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
+      registers,
+    }),
+    storeSeconds: new Histogram({
+      name: 'millrace_store_seconds',
+      help: 'Time until the store answered',
+      labelNames: ['kind'],
+      buckets: [0.0005, 0.002, 0.01, 0.05, 0.25, 1, 5],
+      registers,
+    }),
+  };
+}
