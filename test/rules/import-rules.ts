@@ -1,0 +1,127 @@
+/**
+ * Which way imports may point inside `src/`, as a pure function of a file's path and text.
+ * `docs/2-architecture.md` explains the rules; `imports.test.ts` holds the tree to them.
+ */
+import { posix } from 'node:path';
+
+/** A rule broken at a place. */
+export interface Violation {
+  /** `src/folder/file.ts:line`, as editors and terminals link it. */
+  readonly at: string;
+  /** A sentence: what is wrong and what to do instead. */
+  readonly rule: string;
+}
+
+/** From the caller down to what knows nobody; an import points to a later row. */
+const ROWS: readonly (readonly string[])[] = [
+  ['cli'],
+  ['app.ts'],
+  ['config.ts'],
+  ['http', 'api', 'origin'],
+  ['live'],
+  ['ingest', 'transcode', 'hls', 'webhooks'],
+  ['store'],
+  ['media'],
+  ['domain', 'telemetry'],
+  ['lib'],
+];
+
+/** Folders that hold implementations of their parent's contract: named only by its list file, `app.ts` and `cli/`. */
+const IMPLEMENTATIONS = ['api/routes', 'ingest/rtmp', 'store/engines', 'transcode/worker'];
+
+/** What only some files may name, and why. */
+const RESERVED: readonly { readonly names: RegExp; readonly allowedIn: RegExp; readonly rule: string }[] = [
+  {
+    names: /\bprocess\s*(\.\s*env\b|\[\s*['"]env)|\benv\b[^;]*\bfrom 'node:process'/g,
+    allowedIn: /^config\.ts$/,
+    rule: 'only config.ts reads process.env; take a setting instead',
+  },
+  {
+    names: /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\s*\.\s*(now|timeOrigin)\b|\bprocess\.hrtime\b/g,
+    allowedIn: /^lib\/clock\.ts$/,
+    rule: 'only lib/clock.ts names the system clock; take a Clock instead',
+  },
+  {
+    names: /\bprocess\s*\.\s*(exit|exitCode|abort|reallyExit)\b/g,
+    allowedIn: /^cli\//,
+    rule: 'only cli/ ends the process; throw instead',
+  },
+];
+
+/** Tests sit beside what they test and may look behind contracts and at the real clock. */
+const TEST_FILE = /\.(test|contract)\.ts$/;
+
+const IMPORT = /\b(?:import|export)\b[^;'"`()]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
+
+/**
+ * Every rule a file breaks. Type-only imports count like others: the arrow is the same for the reader.
+ * @param path below `src/`, with forward slashes: `hls/packager.ts`
+ */
+export function importViolations(path: string, text: string): readonly Violation[] {
+  const code = withoutComments(text);
+  const found: Violation[] = [];
+  const report = (index: number, rule: string) =>
+    found.push({ at: `src/${path}:${code.slice(0, index).split('\n').length}`, rule });
+
+  for (const match of code.matchAll(IMPORT)) {
+    const specifier = (match[1] ?? match[2]) as string;
+    // A list of imported names may span lines: point at the specifier, where the arrow is.
+    const index = match.index + match[0].lastIndexOf(specifier);
+    for (const rule of specifierRules(path, specifier)) report(index, rule);
+  }
+  for (const { names, allowedIn, rule } of RESERVED) {
+    if (allowedIn.test(path) || TEST_FILE.test(path)) continue;
+    for (const match of code.matchAll(names)) report(match.index, rule);
+  }
+  return found;
+}
+
+function specifierRules(path: string, specifier: string): string[] {
+  if (/^node-av(\/|$)/.test(specifier)) {
+    if (path.startsWith('transcode/worker/')) return [];
+    return ['only transcode/worker/ loads the FFmpeg binding; network bytes never meet native code elsewhere'];
+  }
+  const own = posix.dirname(path);
+  if (specifier.startsWith('.')) {
+    if (specifier.includes('../')) return [`'${specifier}' climbs; write '#folder/file.ts' across folders`];
+    const target = posix.join(own, specifier);
+    if (own === '.' && target.includes('/')) return [`'${specifier}' crosses folders; write '#${target}'`];
+    return directionRules(path, target);
+  }
+  if (!specifier.startsWith('#')) return [];
+  const target = specifier.slice(1);
+  if (posix.dirname(target) === own) return [`'${specifier}' is in this folder; write './${posix.basename(target)}'`];
+  return directionRules(path, target);
+}
+
+/** The rules on who may know whom. Both paths are below `src/`. */
+function directionRules(path: string, target: string): string[] {
+  const broken: string[] = [];
+  const [from = '', to = ''] = [path, target].map((each) => each.split('/')[0]);
+  const [fromRow, toRow] = [from, to].map((folder) => ROWS.findIndex((row) => row.includes(folder)));
+  if (toRow === -1) broken.push(`'${to}' has no place in the architecture's rows`);
+  else if (from !== to && fromRow === toRow)
+    broken.push(`${from} and ${to} share a row and never meet; let app.ts join them`);
+  else if (from !== to && fromRow! > toRow!)
+    broken.push(`${from} must not know ${to}: imports point only to lower rows`);
+
+  const implementation = IMPLEMENTATIONS.find((folder) => target.startsWith(`${folder}/`));
+  if (implementation === undefined || TEST_FILE.test(path)) return broken;
+  const knows =
+    path.startsWith(`${implementation}/`) || path === `${implementation}.ts` || isListFile(path, implementation);
+  if (!knows && from !== 'app.ts' && from !== 'cli') {
+    broken.push(`${implementation}/ holds implementations: only its list file, app.ts and cli/ name them`);
+  }
+  return broken;
+}
+
+/** `ingest/protocols.ts` lists `ingest/rtmp`, `store/engines.ts` lists `store/engines`: a file of the same parent folder. */
+function isListFile(path: string, implementation: string): boolean {
+  return posix.dirname(path) === posix.dirname(implementation);
+}
+
+/** Blanks comments and keeps every line where it was, so that prose may name what code may not. */
+function withoutComments(text: string): string {
+  const token = /\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
+  return text.replace(token, (match) => (match.startsWith('/') ? match.replace(/[^\n]/g, ' ') : match));
+}
