@@ -1,0 +1,198 @@
+/**
+ * The sequence parameter set of H.264: what a video is, as its own bitstream says (ITU-T H.264 §7.3.2.1.1 and Annex E).
+ */
+import { BitReader } from '#media/bit-reader.ts';
+import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import { withoutEmulationPrevention } from '#media/nal.ts';
+
+/** Width to height, of one sample or of anything else. */
+export interface Ratio {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Colours by their code points (ITU-T H.273). */
+export interface Colour {
+  readonly primaries: number;
+  readonly transfer: number;
+  readonly matrix: number;
+  readonly fullRange: boolean;
+}
+
+/** What Millrace needs of a sequence parameter set. */
+export interface Sps {
+  readonly profileIdc: number;
+  /** The byte of constraint flags between profile and level. */
+  readonly constraints: number;
+  readonly levelIdc: number;
+  /** Pixels after cropping. */
+  readonly codedWidth: number;
+  readonly codedHeight: number;
+  /** Undefined where the bitstream does not say: take samples as square. */
+  readonly sampleAspectRatio: Ratio | undefined;
+  /** Undefined where the bitstream does not say. */
+  readonly colour: Colour | undefined;
+  /** Frames per second; undefined where the bitstream does not say, or says nonsense. */
+  readonly frameRate: number | undefined;
+}
+
+/** Profiles whose SPS states its chroma format and bit depth (§7.3.2.1.1). */
+const HIGH_PROFILES = new Set([44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244]);
+
+/** Frame size of level 6.2, the highest there is, in macroblocks (Table A-1). */
+const MAX_FRAME_MACROBLOCKS = 139_264;
+/** Either side of a frame of level 6.2 is at most sqrt(8 * MaxFS) macroblocks (§A.3.1). */
+const MAX_SIDE_MACROBLOCKS = 1055;
+
+/** Table E-1, from aspect_ratio_idc 1. */
+const SAMPLE_ASPECT_RATIOS: readonly (readonly [width: number, height: number])[] = [
+  [1, 1],
+  [12, 11],
+  [10, 11],
+  [16, 11],
+  [40, 33],
+  [24, 11],
+  [20, 11],
+  [32, 11],
+  [80, 33],
+  [18, 11],
+  [15, 11],
+  [64, 33],
+  [160, 99],
+  [4, 3],
+  [3, 2],
+  [2, 1],
+];
+const EXTENDED_SAR = 255;
+
+/** Above this, a declared rate is a clock's resolution (variable frame rate), not a rate. */
+const MAX_FRAME_RATE = 300;
+
+/**
+ * Reads a sequence parameter set.
+ * @param nal the NAL unit with its header byte, emulation prevention still in it
+ * @throws {InvalidCodecConfigError} when it is not one, ends early or states what no level allows
+ */
+export function parseSps(nal: Uint8Array): Sps {
+  if (((nal[0] ?? 0) & 0x1f) !== 7) throw new InvalidCodecConfigError('The first parameter set in avcC is not an SPS.');
+  const reader = new BitReader(withoutEmulationPrevention(nal.subarray(1)), 'SPS');
+  const profileIdc = reader.bits(8);
+  const constraints = reader.bits(8);
+  const levelIdc = reader.bits(8);
+  reader.ue(); // seq_parameter_set_id
+  const chroma = HIGH_PROFILES.has(profileIdc) ? readChroma(reader) : { subWidth: 2, subHeight: 2 };
+  reader.ue(); // log2_max_frame_num_minus4
+  skipPictureOrder(reader);
+  reader.ue(); // max_num_ref_frames
+  reader.skip(1); // gaps_in_frame_num_value_allowed_flag
+  const size = readSize(reader, chroma);
+  const vui = reader.flag() ? readVui(reader) : NO_VUI;
+  return { profileIdc, constraints, levelIdc, ...size, ...vui };
+}
+
+/** Luma samples per chroma sample, both ways: the step of the cropping offsets (Table 6-1). */
+interface Chroma {
+  readonly subWidth: number;
+  readonly subHeight: number;
+}
+
+function readChroma(reader: BitReader): Chroma {
+  const format = reader.ue();
+  if (format > 3) throw new InvalidCodecConfigError(`The SPS states chroma_format_idc ${format}; it ends at 3.`);
+  if (format === 3) reader.skip(1); // separate_colour_plane_flag: the cropping step is 1 either way
+  reader.ue(); // bit_depth_luma_minus8
+  reader.ue(); // bit_depth_chroma_minus8
+  reader.skip(1); // qpprime_y_zero_transform_bypass_flag
+  if (reader.flag()) {
+    const lists = format === 3 ? 12 : 8;
+    for (let list = 0; list < lists; list++) if (reader.flag()) skipScalingList(reader, list < 6 ? 16 : 64);
+  }
+  return { subWidth: format === 1 || format === 2 ? 2 : 1, subHeight: format === 1 ? 2 : 1 };
+}
+
+/** §7.3.2.1.1.1: a next scale of 0 ends the list early. */
+function skipScalingList(reader: BitReader, size: number): void {
+  let scale = 8;
+  for (let at = 0; at < size; at++) {
+    scale = (scale + reader.se() + 256) % 256;
+    if (scale === 0) return;
+  }
+}
+
+function skipPictureOrder(reader: BitReader): void {
+  const type = reader.ue();
+  if (type > 2) throw new InvalidCodecConfigError(`The SPS states pic_order_cnt_type ${type}; it ends at 2.`);
+  if (type === 0) reader.ue(); // log2_max_pic_order_cnt_lsb_minus4
+  if (type !== 1) return;
+  reader.skip(1); // delta_pic_order_always_zero_flag
+  reader.se(); // offset_for_non_ref_pic
+  reader.se(); // offset_for_top_to_bottom_field
+  const cycle = reader.ue();
+  if (cycle > 255)
+    throw new InvalidCodecConfigError(`The SPS states a picture order cycle of ${cycle}; it ends at 255.`);
+  for (let at = 0; at < cycle; at++) reader.se();
+}
+
+function readSize(reader: BitReader, chroma: Chroma): Pick<Sps, 'codedWidth' | 'codedHeight'> {
+  const widthMacroblocks = reader.ue() + 1;
+  const mapUnits = reader.ue() + 1;
+  const framesOnly = reader.flag();
+  if (!framesOnly) reader.skip(1); // mb_adaptive_frame_field_flag
+  reader.skip(1); // direct_8x8_inference_flag
+  // Without frame_mbs_only_flag everything vertical counts fields: two make a frame (§7.4.2.1.1).
+  const fields = framesOnly ? 1 : 2;
+  const heightMacroblocks = mapUnits * fields;
+  if (
+    widthMacroblocks > MAX_SIDE_MACROBLOCKS ||
+    heightMacroblocks > MAX_SIDE_MACROBLOCKS ||
+    widthMacroblocks * heightMacroblocks > MAX_FRAME_MACROBLOCKS
+  ) {
+    throw new InvalidCodecConfigError(
+      `The SPS states a frame of ${widthMacroblocks * 16}x${heightMacroblocks * 16} pixels; no H.264 level allows that.`,
+    );
+  }
+  let [left, right, top, bottom] = [0, 0, 0, 0];
+  if (reader.flag()) [left, right, top, bottom] = [reader.ue(), reader.ue(), reader.ue(), reader.ue()];
+  const codedWidth = widthMacroblocks * 16 - (left + right) * chroma.subWidth;
+  const codedHeight = heightMacroblocks * 16 - (top + bottom) * chroma.subHeight * fields;
+  if (codedWidth < 1 || codedHeight < 1) throw new InvalidCodecConfigError('The SPS crops the whole picture away.');
+  return { codedWidth, codedHeight };
+}
+
+type Vui = Pick<Sps, 'sampleAspectRatio' | 'colour' | 'frameRate'>;
+
+const NO_VUI: Vui = { sampleAspectRatio: undefined, colour: undefined, frameRate: undefined };
+
+/** Video usability information as far as its timing (§E.1.1); what follows concerns decoders only. */
+function readVui(reader: BitReader): Vui {
+  const sampleAspectRatio = reader.flag() ? readSampleAspectRatio(reader) : undefined;
+  if (reader.flag()) reader.skip(1); // overscan_appropriate_flag
+  const colour = reader.flag() ? readColour(reader) : undefined;
+  if (reader.flag()) {
+    reader.ue(); // chroma_sample_loc_type_top_field
+    reader.ue(); // chroma_sample_loc_type_bottom_field
+  }
+  const frameRate = reader.flag() ? readFrameRate(reader) : undefined;
+  return { sampleAspectRatio, colour, frameRate };
+}
+
+function readSampleAspectRatio(reader: BitReader): Ratio | undefined {
+  const idc = reader.bits(8);
+  const [width, height] =
+    idc === EXTENDED_SAR ? [reader.bits(16), reader.bits(16)] : (SAMPLE_ASPECT_RATIOS[idc - 1] ?? [0, 0]);
+  return width > 0 && height > 0 ? { width, height } : undefined;
+}
+
+function readColour(reader: BitReader): Colour | undefined {
+  reader.skip(3); // video_format
+  const fullRange = reader.flag();
+  if (!reader.flag()) return undefined;
+  return { primaries: reader.bits(8), transfer: reader.bits(8), matrix: reader.bits(8), fullRange };
+}
+
+function readFrameRate(reader: BitReader): number | undefined {
+  const unitsInTick = reader.bits(32);
+  const timeScale = reader.bits(32);
+  const frameRate = timeScale / (2 * unitsInTick); // a tick is a field's (§E.2.1)
+  return frameRate > 0 && frameRate <= MAX_FRAME_RATE ? frameRate : undefined;
+}

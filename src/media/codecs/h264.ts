@@ -1,0 +1,135 @@
+/**
+ * H.264 in ISO BMFF: the `avcC` configuration record, access units, and the `avc1` sample entry (ISO/IEC 14496-15 §5).
+ */
+import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import { box, bytes, type Piece, text, u8, u16, u32, zeros } from '#media/mp4/box.ts';
+import { nalUnits } from '#media/nal.ts';
+import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
+import { type Colour, parseSps, type Ratio } from './h264-sps.ts';
+
+/** Real ones take less than 100 bytes. */
+const MAX_CONFIG_BYTES = 16_384;
+/** What a 16-bit size in a sample entry, doubled for the display, leaves room for. */
+const MAX_DISPLAY_SIDE = 32_768;
+
+const NAL_IDR = 5;
+const NAL_PPS = 8;
+
+/**
+ * Reads an AVCDecoderConfigurationRecord, the body of `avcC`, into a track. The bytes are copied.
+ *
+ * Profiles beyond High (10 bit, 4:2:2) are described as they are: their `codecString` lets a player refuse them.
+ * @throws {InvalidCodecConfigError} when it is broken, lacks an SPS or PPS, or states an impossible size
+ */
+export function parseAvcConfig(config: Uint8Array): VideoTrack {
+  const sps = parseSps(readParameterSets(config));
+  const { codedWidth, codedHeight } = sps;
+  const ratio = sps.sampleAspectRatio ?? { width: 1, height: 1 };
+  const width = Math.round((codedWidth * ratio.width) / ratio.height);
+  if (width < 1 || width > MAX_DISPLAY_SIDE) {
+    throw new InvalidCodecConfigError(
+      `The SPS states a sample aspect ratio of ${ratio.width}:${ratio.height}, which makes the picture ${width} pixels wide.`,
+    );
+  }
+  const codecString = `avc1.${[sps.profileIdc, sps.constraints, sps.levelIdc].map(hexByte).join('')}`;
+  return {
+    kind: 'video',
+    codec: 'h264',
+    timescale: VIDEO_TIMESCALE,
+    config: new Uint8Array(config),
+    codecString,
+    width,
+    height: codedHeight,
+    codedWidth,
+    codedHeight,
+    declaredFrameRate: sps.frameRate,
+  };
+}
+
+/** Bytes of the length before each NAL unit of a track's packets: 1, 2 or 4. */
+export function nalLengthSize(track: VideoTrack): number {
+  return (track.config[4]! & 3) + 1;
+}
+
+/**
+ * Whether a decoder can start at an access unit: it holds an IDR picture.
+ * @throws {MalformedAccessUnitError} when its NAL units do not add up
+ */
+export function isKeyframe(data: Uint8Array, track: VideoTrack): boolean {
+  for (const nal of nalUnits(data, nalLengthSize(track))) if ((nal[0]! & 0x1f) === NAL_IDR) return true;
+  return false;
+}
+
+/** The `avc1` sample entry of a track, with `pasp` and `colr` where its bitstream says something worth repeating. */
+export function avcSampleEntry(track: VideoTrack): Piece {
+  const { sampleAspectRatio, colour } = parseSps(readParameterSets(track.config));
+  return box(
+    'avc1',
+    zeros(6),
+    u16(1), // data_reference_index
+    zeros(16),
+    u16(track.codedWidth, track.codedHeight),
+    u32(0x00480000, 0x00480000), // 72 dpi
+    zeros(4),
+    u16(1), // frame_count
+    zeros(32), // compressorname
+    u16(0x0018, 0xffff), // depth, pre_defined
+    box('avcC', bytes(track.config)),
+    ...(colour === undefined ? [] : [colourBox(colour)]),
+    ...(sampleAspectRatio === undefined || sampleAspectRatio.width === sampleAspectRatio.height
+      ? []
+      : [pixelAspectRatio(sampleAspectRatio)]),
+  );
+}
+
+/** ISO/IEC 14496-12 §12.1.5. */
+function colourBox({ primaries, transfer, matrix, fullRange }: Colour): Piece {
+  return box('colr', text('nclx'), u16(primaries, transfer, matrix), u8(fullRange ? 0x80 : 0));
+}
+
+/** ISO/IEC 14496-12 §12.1.4. */
+function pixelAspectRatio({ width, height }: Ratio): Piece {
+  return box('pasp', u32(width, height));
+}
+
+/**
+ * Walks the whole record and gives its first SPS.
+ * @throws {InvalidCodecConfigError} when any length runs past the end or either kind of parameter set is missing
+ */
+function readParameterSets(config: Uint8Array): Uint8Array {
+  if (config.length > MAX_CONFIG_BYTES) {
+    throw new InvalidCodecConfigError(
+      `The avcC record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
+    );
+  }
+  if (config.length < 7) throw new InvalidCodecConfigError(`The avcC record has only ${config.length} bytes.`);
+  if (config[0] !== 1)
+    throw new InvalidCodecConfigError(`The avcC record is of version ${config[0]}; only 1 is known.`);
+  if ((config[4]! & 3) === 2) throw new InvalidCodecConfigError('The avcC record states NAL unit lengths of 3 bytes.');
+  const spss = readNals(config, 6, config[5]! & 0x1f);
+  const ppss = readNals(config, spss.end + 1, config[spss.end] ?? 0);
+  const [sps] = spss.nals;
+  const [pps] = ppss.nals;
+  if (sps === undefined) throw new InvalidCodecConfigError('The avcC record holds no SPS.');
+  if (pps === undefined) throw new InvalidCodecConfigError('The avcC record holds no PPS.');
+  if ((pps[0]! & 0x1f) !== NAL_PPS)
+    throw new InvalidCodecConfigError('The second kind of parameter set in avcC is not a PPS.');
+  return sps;
+}
+
+/** `count` NAL units, each behind 16 bits of length. */
+function readNals(config: Uint8Array, start: number, count: number): { nals: Uint8Array[]; end: number } {
+  const nals: Uint8Array[] = [];
+  let end = start;
+  for (let index = 0; index < count; index++) {
+    const from = end + 2;
+    end = from + (((config[end] ?? 0) << 8) | (config[end + 1] ?? 0));
+    if (from > config.length || end > config.length || from === end) {
+      throw new InvalidCodecConfigError('The avcC record holds an empty parameter set, or ends within one.');
+    }
+    nals.push(config.subarray(from, end));
+  }
+  return { nals, end };
+}
+
+const hexByte = (value: number): string => value.toString(16).padStart(2, '0');

@@ -1,0 +1,55 @@
+/**
+ * NAL units as MP4 and FLV store them: each behind its length (ISO/IEC 14496-15 §5.3.4.2).
+ */
+
+/** An access unit's NAL lengths do not add up to its bytes. The publisher's fault; the unit cannot be decoded. */
+export class MalformedAccessUnitError extends Error {
+  readonly code = 'malformed_access_unit';
+
+  constructor(message: string) {
+    super(message);
+    this.name = 'MalformedAccessUnitError';
+  }
+}
+
+/**
+ * The NAL units of one access unit, in order, as views of its bytes. Empty ones are passed over.
+ * @param lengthSize bytes of each length, as the track's configuration says: 1, 2 or 4
+ * @throws {MalformedAccessUnitError} at the unit whose length runs past the end
+ */
+export function* nalUnits(data: Uint8Array, lengthSize: number): Generator<Uint8Array, void, undefined> {
+  let at = 0;
+  while (at < data.length) {
+    const start = at + lengthSize;
+    if (start > data.length) throw new MalformedAccessUnitError('The access unit ends within a NAL unit length.');
+    let length = 0;
+    for (; at < start; at++) length = length * 256 + (data[at] as number);
+    const end = start + length;
+    if (end > data.length) {
+      throw new MalformedAccessUnitError(
+        `A NAL unit states ${length} bytes where ${data.length - start} bytes are left in the access unit.`,
+      );
+    }
+    if (length > 0) yield data.subarray(start, end);
+    at = end;
+  }
+}
+
+/**
+ * The payload of a NAL unit without the emulation prevention bytes, `00 00 03` -> `00 00` (ITU-T H.264 §7.3.1).
+ * @returns the same bytes when there is nothing to remove
+ */
+export function withoutEmulationPrevention(nal: Uint8Array): Uint8Array {
+  const out = new Uint8Array(nal.length);
+  let length = 0;
+  let zeros = 0;
+  for (const byte of nal) {
+    if (zeros >= 2 && byte === 3) {
+      zeros = 0;
+      continue;
+    }
+    zeros = byte === 0 ? zeros + 1 : 0;
+    out[length++] = byte;
+  }
+  return length === nal.length ? nal : out.subarray(0, length);
+}
