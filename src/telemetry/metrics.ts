@@ -1,7 +1,7 @@
 /**
  * Every metric, named once (`millrace_<what>_<unit>`), in Prometheus' text format.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, type GaugeConfiguration, Histogram, Registry } from 'prom-client';
 
 /** The metrics of one process. */
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -14,8 +14,12 @@ export function createMetrics() {
     registry,
     /** Also Node's own: event-loop lag, heap, handles. Once per process. */
     collectProcess: () => collectDefaultMetrics({ register: registry, prefix: 'millrace_' }),
-    publishers: new Gauge({ name: 'millrace_publishers_count', help: 'Publishers connected and accepted', registers }),
-    sessions: new Gauge({
+    publishers: new ObservedGauge({
+      name: 'millrace_publishers_count',
+      help: 'Publishers connected and accepted',
+      registers,
+    }),
+    sessions: new ObservedGauge<'phase'>({
       name: 'millrace_sessions_count',
       help: 'Sessions by phase',
       labelNames: ['phase'],
@@ -31,7 +35,11 @@ export function createMetrics() {
       help: 'Playlist and part requests being held',
       registers,
     }),
-    mediaMemory: new Gauge({ name: 'millrace_media_memory_bytes', help: 'Bytes of media kept for viewers', registers }),
+    mediaMemory: new ObservedGauge({
+      name: 'millrace_media_memory_bytes',
+      help: 'Bytes of media kept for viewers',
+      registers,
+    }),
     ingestBytes: new Counter({
       name: 'millrace_ingest_bytes_total',
       help: 'Bytes of media taken in',
@@ -65,4 +73,24 @@ export function createMetrics() {
       registers,
     }),
   };
+}
+
+/** A gauge that is read from its owners when Prometheus asks, so that nobody has to keep it up to date. */
+class ObservedGauge<Label extends string = never> {
+  readonly #sources: { readonly labels: Partial<Record<Label, string>>; readonly read: () => number }[] = [];
+
+  constructor(configuration: Omit<GaugeConfiguration<Label>, 'collect'>) {
+    const sources = this.#sources;
+    new Gauge<Label>({
+      ...configuration,
+      collect() {
+        for (const { labels, read } of sources) this.set(labels, read());
+      },
+    });
+  }
+
+  /** Reads one labelled value at every scrape. */
+  observe(labels: Partial<Record<Label, string>>, read: () => number): void {
+    this.#sources.push({ labels, read });
+  }
 }

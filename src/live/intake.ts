@@ -1,0 +1,127 @@
+/**
+ * One accepted publisher: gathers its tracks, then hands its media to a session.
+ */
+import type { Announcement, Publication, PublicationEnd } from '#ingest/ingest.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Packet } from '#media/packet.ts';
+import type { Track, TrackKind } from '#media/track.ts';
+
+/** How long media waits for the tracks that were announced, or could still come. */
+const TRACK_WAIT_MS = 500;
+/** Media held while tracks are gathered; a publisher that sends faster starts with the tracks it has. */
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
+
+/** Where gathered media goes. */
+export interface IntakeTarget {
+  setTrack(track: Track): void;
+  write(packet: Packet): void;
+}
+
+/** What an intake asks of its owner. */
+export interface IntakeOwner {
+  /** The first packet came: the stream is active. */
+  onMedia(): void;
+  /** The tracks are known: gives what takes the media from here on. Called once, and only with at least one track. */
+  open(tracks: readonly Track[], announcement: Announcement | undefined): IntakeTarget;
+  /** The publisher is gone. Called once. */
+  onEnd(reason: PublicationEnd): void;
+}
+
+/** Implements {@link Publication} for one publisher. */
+export class Intake implements Publication {
+  readonly #owner: IntakeOwner;
+  readonly #clock: Clock;
+  readonly #tracks = new Map<TrackKind, Track>();
+  #announcement: Announcement | undefined;
+  #held: Packet[] = [];
+  #heldBytes = 0;
+  #target: IntakeTarget | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #hasMedia = false;
+  #ended = false;
+  #heardAt: Milliseconds;
+  #bytes = 0;
+
+  constructor(owner: IntakeOwner, clock: Clock) {
+    this.#owner = owner;
+    this.#clock = clock;
+    this.#heardAt = clock.monotonic();
+  }
+
+  /** Media is coming in: from the first packet to the end. */
+  get isActive(): boolean {
+    return this.#hasMedia && !this.#ended;
+  }
+
+  /** Bytes of media so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** How long nothing at all was heard of the publisher, in milliseconds. */
+  silentForMs(): number {
+    return this.#clock.monotonic() - this.#heardAt;
+  }
+
+  heard(): void {
+    this.#heardAt = this.#clock.monotonic();
+  }
+
+  announce(announcement: Announcement): void {
+    this.#announcement = announcement;
+  }
+
+  track(track: Track): void {
+    if (this.#ended) return;
+    this.#tracks.set(track.kind, track);
+    if (this.#target !== undefined) this.#target.setTrack(track);
+  }
+
+  packet(packet: Packet): void {
+    if (this.#ended) return;
+    this.#bytes += packet.data.byteLength;
+    if (this.#target !== undefined) {
+      this.#target.write(packet);
+      return;
+    }
+    this.#hold(packet);
+  }
+
+  end(reason: PublicationEnd): void {
+    if (this.#ended) return;
+    clearTimeout(this.#timer);
+    if (this.#target === undefined && this.#held.length > 0) this.#open(); // a very short publish is still one
+    this.#ended = true;
+    this.#owner.onEnd(reason);
+  }
+
+  #hold(packet: Packet): void {
+    if (!this.#hasMedia) {
+      this.#hasMedia = true;
+      this.#owner.onMedia();
+      this.#timer = setTimeout(() => this.#open(), TRACK_WAIT_MS);
+    }
+    this.#held.push(packet);
+    this.#heldBytes += packet.data.byteLength;
+    if (this.#isComplete() || this.#heldBytes > MAX_HELD_BYTES) this.#open();
+  }
+
+  /** Nothing more to wait for: every track announced is there; without an announcement, one of each kind. */
+  #isComplete(): boolean {
+    const expected: Iterable<TrackKind> = this.#announcement?.kinds ?? ['video', 'audio'];
+    for (const kind of expected) if (!this.#tracks.has(kind)) return false;
+    return this.#tracks.size > 0;
+  }
+
+  #open(): void {
+    clearTimeout(this.#timer);
+    if (this.#tracks.size === 0 || this.#target !== undefined) return;
+    const target = this.#owner.open([...this.#tracks.values()], this.#announcement);
+    this.#target = target;
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    for (const packet of held) target.write(packet);
+  }
+}

@@ -1,0 +1,283 @@
+/**
+ * One running session: places its publisher's packets in time, marks where segments are cut, and fills its presentation.
+ * Keeps its viewers alive with gaps while no publisher is there.
+ */
+
+import { SOURCE_RENDITION } from '#domain/profile.ts';
+import {
+  type EndReason,
+  nextSessionState,
+  type Session,
+  type SessionInput,
+  type SessionState,
+} from '#domain/session.ts';
+import type { Presentation } from '#hls/hls.ts';
+import type { Announcement } from '#ingest/ingest.ts';
+import type { Clock } from '#lib/clock.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import type { Packet } from '#media/packet.ts';
+import type { Track, TrackKind } from '#media/track.ts';
+import { sameTrack } from '#media/track.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import { SegmentMarker } from './segment-marker.ts';
+import { Timeline } from './timeline.ts';
+
+/** How often gaps are written and the reconnect window is looked at; below a part target, so playlists keep moving in time. */
+const GAP_PACE_MS = 250;
+/** Room left behind the last frame, whose duration is only guessed, when media starts again without a pause. */
+const RESTART_MARGIN_S = 0.1;
+/** How often `lastSeen` is written while live. */
+const LAST_SEEN_EVERY_MS = 10_000;
+
+/** The rendition a track is packaged as when it is passed through. */
+const RENDITION_OF: Record<TrackKind, string> = { video: SOURCE_RENDITION, audio: 'audio' };
+
+/** What a session needs from its surroundings. */
+export interface LiveSessionOptions {
+  readonly record: Session;
+  /** Makes the presentation; called once. Its callbacks are the session's. */
+  readonly createPresentation: (callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void }) => Presentation;
+  readonly targetDurationS: number;
+  readonly reconnectWindowS: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Called after every change of state. */
+  readonly onState: (session: LiveSession) => void;
+  /** Called now and then while media comes in, and when the tracks changed. */
+  readonly onSeen: (session: LiveSession) => void;
+  /** The session must let go of its publisher: it ended for another reason than the publisher's leaving. */
+  readonly onEndedByService: (reason: EndReason) => void;
+}
+
+/** A session in memory. Its owner calls {@link LiveSession.publisherLost} or {@link LiveSession.end}; then it is final. */
+export class LiveSession implements Disposable {
+  readonly record: Session;
+  readonly presentation: Presentation;
+  readonly #options: LiveSessionOptions;
+  readonly #logger: Logger;
+  #state: SessionState;
+  #tracks = new Map<TrackKind, Track>();
+  #timeline: Timeline | undefined;
+  #marker: SegmentMarker | undefined;
+  #pacer: NodeJS.Timeout | undefined;
+  /** How far media has been written by earlier timelines; undefined before the first packet in this process. */
+  #mediaEndSeconds: number | undefined;
+  /** Monotonic time at which a lost publisher is given up. */
+  #giveUpAt = Number.POSITIVE_INFINITY;
+  #hasPlayed = false;
+  #warnedOfKeyframes = false;
+  #seenAt: Milliseconds;
+  #seenWrittenAt: Milliseconds;
+  /** Monotonic time at which session time was 0; may lie before this process. */
+  readonly #startedAt: number;
+
+  /**
+   * @param state `starting` for a new session, `reconnecting` for one taken up again after a restart
+   */
+  constructor(options: LiveSessionOptions, state: SessionState) {
+    const { record, clock } = options;
+    this.record = record;
+    this.#options = options;
+    this.#state = state;
+    this.#logger = options.logger.child({ sessionId: record.id, streamId: record.streamId });
+    this.#startedAt = clock.monotonic() - Math.max(0, clock.now() - record.createdAt);
+    this.#seenAt = record.lastSeen;
+    this.#seenWrittenAt = record.lastSeen;
+    this.presentation = options.createPresentation({
+      onFirstPart: () => {
+        this.#hasPlayed = true;
+        this.#apply({ type: 'first_part', at: clock.now() });
+      },
+      onMemoryExhausted: () => this.#endByService('media_memory_exhausted'),
+    });
+    if (state.phase === 'reconnecting') {
+      this.#giveUpAt = clock.monotonic() + Math.max(0, state.until - clock.now());
+      this.#pace();
+    }
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** When media last came in; 0 = never. */
+  get lastSeen(): Milliseconds {
+    return this.#seenAt;
+  }
+
+  /** Something of it could be watched. */
+  get hasPlayed(): boolean {
+    return this.#hasPlayed;
+  }
+
+  /** RFC 6381 names of its tracks, as {@link Session.codecs}. */
+  get codecs(): string {
+    return this.#tracks.size > 0 ? codecsOf([...this.#tracks.values()]) : this.record.codecs;
+  }
+
+  /** A publisher begins, or comes back with the same codecs. Its first keyframe starts or goes on with the presentation. */
+  publish(tracks: readonly Track[], announcement: Announcement | undefined): void {
+    this.#tracks = new Map(tracks.map((track) => [track.kind, track]));
+    for (const track of tracks) this.#present(track, announcement);
+    this.#stopTimeline();
+    this.#marker ??= new SegmentMarker({ targetDurationS: this.#options.targetDurationS, leader: this.#leader() });
+    this.#marker.lead(this.#leader());
+    this.#options.onSeen(this);
+  }
+
+  /** A track appeared late, or its configuration changed. */
+  setTrack(track: Track): void {
+    const before = this.#tracks.get(track.kind);
+    if (before !== undefined && sameTrack(before, track)) return;
+    this.#tracks.set(track.kind, track);
+    this.#present(track, undefined);
+    this.#marker?.lead(this.#leader());
+    this.#options.onSeen(this);
+    if (before === undefined) return;
+    this.#logger.info({ kind: track.kind, codec: track.codecString }, 'track changed');
+    this.#marker?.discontinue();
+  }
+
+  /** The publisher's next packet, in its own clock. */
+  write(packet: Packet): void {
+    const track = this.#tracks.get(packet.kind);
+    if (track === undefined || this.#marker === undefined || this.#state.phase === 'ended') return;
+    this.#seen();
+    if (this.#timeline === undefined) {
+      if (packet.kind !== this.#leader() || !packet.keyframe) return;
+      this.#start(packet, track);
+    }
+    const placement = this.#timeline!.place(packet, track);
+    if (placement.type === 'jumped') return this.#jump(packet);
+    if (placement.type === 'dropped') return;
+    const marked = this.#marker.mark(placement.packet, track);
+    if (marked === undefined) return;
+    if (marked.mark?.independent === false) this.#warnOfKeyframes();
+    this.presentation.write(RENDITION_OF[track.kind], marked);
+  }
+
+  /** The publisher's connection is lost: wait for it, or end when there is nothing to come back to. */
+  publisherLost(): void {
+    if (this.#state.phase !== 'live') return this.end('no_media');
+    const { clock, reconnectWindowS } = this.#options;
+    const windowMs = reconnectWindowS * 1000;
+    this.#giveUpAt = clock.monotonic() + windowMs;
+    this.#stopTimeline();
+    this.#apply({ type: 'connection_lost', until: ms(clock.now() + windowMs) });
+    this.#pace();
+  }
+
+  /** Ends the session; its last playlists stay as they are. A second call changes nothing. */
+  end(reason: EndReason): void {
+    if (this.#state.phase === 'ended') return;
+    this.#stopPacing();
+    this.presentation.end();
+    this.#apply({ type: 'end', at: this.#options.clock.now(), reason });
+  }
+
+  /** Gives the media's memory back. */
+  [Symbol.dispose](): void {
+    this.#stopPacing();
+    this.presentation[Symbol.dispose]();
+  }
+
+  #leader(): TrackKind {
+    return this.#tracks.has('video') ? 'video' : 'audio';
+  }
+
+  #present(track: Track, announcement: Announcement | undefined): void {
+    const declared = track.kind === 'video' ? announcement?.videoBitrateBps : announcement?.audioBitrateBps;
+    this.presentation.setTrack(RENDITION_OF[track.kind], track, declared);
+  }
+
+  /** Session time now, in seconds. */
+  #elapsedSeconds(): number {
+    return (this.#options.clock.monotonic() - this.#startedAt) / 1000;
+  }
+
+  /** The leader's first keyframe of a connection, or behind a jump: placed where the wall clock says. */
+  #start(packet: Packet, track: Track): void {
+    let startSeconds = this.#elapsedSeconds();
+    this.#stopPacing();
+    if (this.#mediaEndSeconds !== undefined) {
+      startSeconds = Math.max(startSeconds, this.#mediaEndSeconds + RESTART_MARGIN_S);
+      this.#marker?.resume(this.presentation.fillGap(startSeconds));
+    }
+    this.#timeline = new Timeline(this.#leader(), packet, track.timescale, startSeconds);
+    if (this.#state.phase === 'reconnecting')
+      this.#apply({ type: 'publisher_returned', at: this.#options.clock.now() });
+  }
+
+  /** The leader's clock jumped: go on at the next keyframe, behind a discontinuity; gaps until then. */
+  #jump(packet: Packet): void {
+    this.#logger.warn({ kind: packet.kind, dts: packet.dts }, 'timestamps jumped');
+    this.#options.metrics.warnings.inc({ code: 'timestamps_jumped' });
+    this.#stopTimeline();
+    this.#pace();
+    if (packet.keyframe) this.write(packet);
+  }
+
+  #pace(): void {
+    if (this.#pacer !== undefined) return;
+    this.#pacer = setInterval(() => this.#paceOnce(), GAP_PACE_MS);
+  }
+
+  #paceOnce(): void {
+    const isLate = this.#options.clock.monotonic() >= this.#giveUpAt;
+    if (this.#state.phase === 'reconnecting' && isLate) return this.end('reconnect_window_elapsed');
+    if (this.#mediaEndSeconds !== undefined) this.presentation.fillGap(this.#elapsedSeconds());
+  }
+
+  #stopTimeline(): void {
+    if (this.#timeline !== undefined) this.#mediaEndSeconds = this.#timeline.endSeconds;
+    this.#timeline = undefined;
+  }
+
+  #stopPacing(): void {
+    clearInterval(this.#pacer);
+    this.#pacer = undefined;
+  }
+
+  #seen(): void {
+    this.#seenAt = this.#options.clock.now();
+    if (this.#seenAt - this.#seenWrittenAt < LAST_SEEN_EVERY_MS) return;
+    this.#seenWrittenAt = this.#seenAt;
+    this.#options.onSeen(this);
+  }
+
+  #warnOfKeyframes(): void {
+    if (this.#warnedOfKeyframes) return;
+    this.#warnedOfKeyframes = true;
+    this.#options.metrics.warnings.inc({ code: 'keyframe_interval_too_long' });
+    this.#logger.warn(
+      { code: 'keyframe_interval_too_long' },
+      `no keyframe within ${this.#options.targetDurationS} s: set the encoder's keyframe interval to 2 s`,
+    );
+  }
+
+  #endByService(reason: EndReason): void {
+    this.end(reason);
+    this.#options.onEndedByService(reason);
+  }
+
+  #apply(input: SessionInput): void {
+    const next = nextSessionState(this.#state, input);
+    if (next === this.#state) return;
+    this.#state = next;
+    this.#logger.info(
+      { phase: next.phase, ...(next.phase === 'ended' ? { reason: next.reason } : {}) },
+      `session ${next.phase}`,
+    );
+    this.#options.onState(this);
+  }
+}
+
+/** What a returning publisher's tracks are compared by. */
+export function codecsOf(tracks: readonly Track[]): string {
+  return tracks
+    .map((track) => track.codecString)
+    .sort()
+    .join(',');
+}

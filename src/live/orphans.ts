@@ -1,0 +1,56 @@
+/**
+ * Takes up the sessions that an earlier process left behind: those whose publisher may still come back wait for it,
+ * the others are ended.
+ */
+import type { Session } from '#domain/session.ts';
+import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
+import type { Store } from '#store/store.ts';
+import type { SessionJournal } from './session-journal.ts';
+import type { SessionRegistry } from './session-registry.ts';
+
+/** What is needed to take sessions up. */
+export interface OrphansOptions {
+  readonly store: Store;
+  readonly registry: SessionRegistry;
+  readonly journal: SessionJournal;
+  readonly clock: Clock;
+  readonly reconnectWindowS: number;
+}
+
+/**
+ * Call once, before anyone can publish.
+ *
+ * The restart counter is written before the session is shown again, so that two lives of a session never share numbers,
+ * also when this process is killed in between.
+ */
+export async function adoptOrphans({
+  store,
+  registry,
+  journal,
+  clock,
+  reconnectWindowS,
+}: OrphansOptions): Promise<void> {
+  const now = clock.now();
+  for (const session of await store.sessions.inPhases(['starting', 'live', 'reconnecting'])) {
+    journal.activity(session.streamId, { isActive: false, lastSeen: session.lastSeen });
+    const until = session.reconnectUntil ?? ms(now + reconnectWindowS * 1000);
+    if (session.phase === 'starting' || until <= now) {
+      const endReason = session.phase === 'starting' ? 'no_media' : 'reconnect_window_elapsed';
+      journal.changed(session, { phase: 'ended', endedAt: now, endReason, reconnectUntil: undefined });
+      continue;
+    }
+    const adopted: Session = {
+      ...session,
+      phase: 'reconnecting',
+      reconnectUntil: until,
+      restarts: session.restarts + 1,
+    };
+    await store.sessions.change(session.id, {
+      phase: adopted.phase,
+      reconnectUntil: until,
+      restarts: adopted.restarts,
+    });
+    registry.restore(adopted, { phase: 'reconnecting', until });
+  }
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Track } from '#media/track.ts';
+import { AUDIO_TRACK as audio, packetAt as packet, VIDEO_TRACK as video } from '#test/support/tracks.ts';
+import { Timeline } from './timeline.ts';
+
+const packetAt = (track: Track, milliseconds: number, delayMs = 0) =>
+  packet(track, milliseconds, { keyframe: true, delayMs });
+
+function placedDts(timeline: Timeline, track: Track, milliseconds: number): number | string {
+  const placement = timeline.place(packetAt(track, milliseconds), track);
+  return placement.type === 'placed' ? placement.packet.dts : placement.type;
+}
+
+test('the first packet stands at the session time asked for, whatever the publisher counts from', () => {
+  const timeline = new Timeline('video', packetAt(video, 86_400_000), 90_000, 12.5);
+  assert.equal(placedDts(timeline, video, 86_400_000), 12.5 * 90_000);
+  assert.equal(placedDts(timeline, video, 86_400_040), 12.54 * 90_000);
+});
+
+test('audio is counted in samples although its milliseconds are rounded', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const times = Array.from({ length: 2000 }, (_, index) => Math.round((index * 1024 * 1000) / 48_000));
+  assert.deepEqual(
+    times.map((time) => placedDts(timeline, audio, time)),
+    times.map((_, index) => index * 1024),
+  );
+});
+
+test('audio from before the start is dropped and the rest keeps its distance to the video', () => {
+  const timeline = new Timeline('video', packetAt(video, 100), 90_000, 0);
+  assert.equal(placedDts(timeline, audio, 85), 'dropped');
+  assert.equal(placedDts(timeline, audio, 106), 6 * 48);
+});
+
+test('a real gap in the audio stays a gap', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  placedDts(timeline, audio, 0);
+  assert.equal(placedDts(timeline, audio, 500), 24_000);
+});
+
+test('audio that runs ahead of its timestamps loses a packet instead of drifting', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const placements = Array.from({ length: 200 }, (_, index) => placedDts(timeline, audio, Math.round(index * 20)));
+  const drift = Number(placements.findLast((each) => each !== 'dropped')) - 199 * 960;
+  assert.ok(placements.includes('dropped'));
+  assert.ok(Math.abs(drift) <= 0.062 * 48_000, `drift of ${drift} samples`);
+});
+
+test('video that stands still or goes back a little keeps rising', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  placedDts(timeline, video, 0);
+  assert.equal(placedDts(timeline, video, 40), 3600);
+  assert.equal(placedDts(timeline, video, 40), 3601);
+  assert.equal(placedDts(timeline, video, 20), 3602);
+  assert.equal(placedDts(timeline, video, 80), 7200);
+});
+
+test('a jump of the leading track, forward or back, is reported', () => {
+  for (const target of [10_000, -5000, 3_600_000]) {
+    const timeline = new Timeline('video', packetAt(video, 6000), 90_000, 0);
+    placedDts(timeline, video, 6000);
+    assert.equal(placedDts(timeline, video, 6000 + target), 'jumped');
+  }
+});
+
+test('the other track may lag behind a jump: its old packets are dropped', () => {
+  const timeline = new Timeline('video', packetAt(video, 5_000_000), 90_000, 60);
+  placedDts(timeline, video, 5_000_000);
+  assert.equal(placedDts(timeline, audio, 1000), 'dropped');
+  assert.equal(placedDts(timeline, audio, 5_000_010), 60 * 48_000 + 480);
+});
+
+test('a track that keeps a clock of its own is heard again after a second', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const heard = Array.from({ length: 120 }, (_, index) => {
+    placedDts(timeline, video, index * 21);
+    return placedDts(timeline, audio, 900_000 + Math.round((index * 1024) / 48));
+  });
+  assert.equal(heard[0], 'dropped');
+  assert.equal(typeof heard.at(-1), 'number');
+});
+
+test('a track that appears late stands beside the leader', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  for (let time = 0; time <= 10_000; time += 40) placedDts(timeline, video, time);
+  assert.equal(placedDts(timeline, audio, 10_020), 10.02 * 48_000);
+});
+
+test('decoding times rise strictly and presentation never comes before decoding, for any input', () => {
+  const step = fc.record({
+    isVideo: fc.boolean(),
+    advance: fc.integer({ min: -3000, max: 3000 }),
+    delay: fc.integer({ min: -200, max: 200 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const timeline = new Timeline('video', packetAt(video, 10_000), 90_000, 3);
+      const last = new Map<Track, number>();
+      let now = 10_000;
+      for (const { isVideo, advance, delay } of steps) {
+        const track = isVideo ? video : audio;
+        now = Math.max(0, now + advance);
+        const placement = timeline.place(packetAt(track, now, delay), track);
+        if (placement.type !== 'placed') continue;
+        const { dts, pts } = placement.packet;
+        assert.ok(dts > (last.get(track) ?? -1) && pts >= dts && dts >= 3 * track.timescale);
+        assert.ok(timeline.endSeconds >= dts / track.timescale);
+        last.set(track, dts);
+      }
+    }),
+  );
+});

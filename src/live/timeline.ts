@@ -1,0 +1,137 @@
+/**
+ * Turns a publisher's clock into session time.
+ *
+ * Session time starts when the session does and never goes back; it follows the wall clock closely enough for
+ * EXT-X-PROGRAM-DATE-TIME, because every (re)start of a publisher is placed where the wall clock says.
+ */
+import { ticks } from '#lib/units.ts';
+import type { Packet } from '#media/packet.ts';
+import type { AudioTrack, Track, TrackKind } from '#media/track.ts';
+
+/** A timestamp further than this from where its track stands does not continue it. */
+const JUMP_S = 1;
+/** Audio times that differ from a run of whole packets by less than this are rounding or jitter, not a gap. */
+const AUDIO_JITTER_S = 0.04;
+
+/** What became of a packet. */
+export type Placement =
+  | { readonly type: 'placed'; readonly packet: Packet }
+  | { readonly type: 'dropped' }
+  | { readonly type: 'jumped' }; // the leading track does not continue: start again where the wall clock says
+
+interface TrackClock {
+  readonly timescale: number;
+  /** Session ticks minus publisher ticks. */
+  offset: number;
+  /** Where the next packet is expected, in session ticks. */
+  expected: number;
+  started: boolean;
+  /** How long a run of packets that do not fit has lasted, in ticks. */
+  misfitTicks: number;
+  lastMisfitDts: number | undefined;
+}
+
+/** The clock of one publisher's connection within a session. Make a new one for each start or restart. */
+export class Timeline {
+  readonly #leader: TrackKind;
+  readonly #startSeconds: number;
+  /** Publisher time of the start, in seconds. */
+  readonly #originSeconds: number;
+  readonly #clocks = new Map<TrackKind, TrackClock>();
+
+  /**
+   * @param leader the track whose jumps restart the session's clock: video where there is video
+   * @param first the first packet to be placed
+   * @param timescale of its track
+   * @param startSeconds the session time it is placed at
+   */
+  constructor(leader: TrackKind, first: Packet, timescale: number, startSeconds: number) {
+    this.#leader = leader;
+    this.#startSeconds = startSeconds;
+    this.#originSeconds = first.dts / timescale;
+  }
+
+  /** Places the next packet of a track. Decoding times handed out rise strictly within a track. */
+  place(packet: Packet, track: Track): Placement {
+    const clock = this.#clockOf(track);
+    const mapped = packet.dts + clock.offset;
+    const gap = (mapped - clock.expected) / track.timescale;
+    if (Math.abs(gap) > JUMP_S) return this.#misfit(packet, track, clock);
+    if (!clock.started) {
+      if (gap < 0) return { type: 'dropped' }; // from before the start
+      clock.expected = mapped;
+      clock.started = true;
+    }
+    clock.misfitTicks = 0;
+    clock.lastMisfitDts = undefined;
+    return track.kind === 'video' ? placeVideo(packet, mapped, clock) : placeAudio(packet, mapped, track, clock);
+  }
+
+  /** How far the furthest track has come, in seconds of session time. */
+  get endSeconds(): number {
+    let end = this.#startSeconds;
+    for (const clock of this.#clocks.values()) end = Math.max(end, clock.expected / clock.timescale);
+    return end;
+  }
+
+  #clockOf(track: Track): TrackClock {
+    let clock = this.#clocks.get(track.kind);
+    if (clock === undefined) {
+      const start = Math.round(this.#startSeconds * track.timescale);
+      const offset = start - Math.round(this.#originSeconds * track.timescale);
+      const leaderAt = this.#clocks.get(this.#leader);
+      const expected =
+        leaderAt === undefined ? start : Math.round((leaderAt.expected / leaderAt.timescale) * track.timescale);
+      clock = {
+        timescale: track.timescale,
+        offset,
+        expected,
+        started: false,
+        misfitTicks: 0,
+        lastMisfitDts: undefined,
+      };
+      this.#clocks.set(track.kind, clock);
+    }
+    return clock;
+  }
+
+  /**
+   * The leader's jump restarts everything. Another track's packets may still be from before a jump, or already from
+   * behind one that the leader will make in a moment: they are dropped, until they went on for so long that the track
+   * must have a clock of its own.
+   */
+  #misfit(packet: Packet, track: Track, clock: TrackClock): Placement {
+    if (track.kind === this.#leader) return { type: 'jumped' };
+    const step = packet.dts - (clock.lastMisfitDts ?? packet.dts);
+    clock.misfitTicks += step > 0 && step < JUMP_S * track.timescale ? step : 0;
+    clock.lastMisfitDts = packet.dts;
+    if (clock.misfitTicks >= JUMP_S * track.timescale) {
+      const leader = this.#clocks.get(this.#leader);
+      const nowSeconds = leader === undefined ? this.#startSeconds : leader.expected / leader.timescale;
+      clock.expected = Math.max(clock.expected, Math.round(nowSeconds * track.timescale));
+      clock.offset = clock.expected - packet.dts;
+      clock.misfitTicks = 0;
+    }
+    return { type: 'dropped' };
+  }
+}
+
+function placeVideo(packet: Packet, mapped: number, clock: TrackClock): Placement {
+  const lowest = clock.expected;
+  const dts = Math.max(mapped, lowest);
+  clock.expected = dts + 1;
+  return placed(packet, dts, Math.max(dts, packet.pts + clock.offset));
+}
+
+/** Audio is counted in samples: a run of packets follows gaplessly, whatever the publisher's milliseconds round to. */
+function placeAudio(packet: Packet, mapped: number, track: AudioTrack, clock: TrackClock): Placement {
+  const gap = (mapped - clock.expected) / track.timescale;
+  if (gap < -AUDIO_JITTER_S) return { type: 'dropped' }; // more audio than time: one packet less puts it back in step
+  const dts = gap > AUDIO_JITTER_S ? mapped : clock.expected;
+  clock.expected = dts + track.samplesPerPacket;
+  return placed(packet, dts, dts);
+}
+
+function placed(packet: Packet, dts: number, pts: number): Placement {
+  return { type: 'placed', packet: { ...packet, dts: ticks(dts), pts: ticks(pts) } };
+}
