@@ -150,8 +150,8 @@ export class LiveSession implements Disposable {
       this.#start(packet, track);
     }
     const placement = this.#timeline!.place(packet, track);
-    if (placement.type === 'jumped') return this.#jump(packet);
-    if (placement.type === 'dropped') return;
+    if (placement.type === 'jumped') this.#jump(packet);
+    if (placement.type !== 'placed') return;
     const marked = this.#marker.mark(placement.packet, track);
     if (marked === undefined) return;
     if (marked.mark?.independent === false) this.#warnOfKeyframes();
@@ -160,7 +160,10 @@ export class LiveSession implements Disposable {
 
   /** The publisher's connection is lost: wait for it, or end when there is nothing to come back to. */
   publisherLost(): void {
-    if (this.#state.phase !== 'live') return this.end('no_media');
+    if (this.#state.phase !== 'live') {
+      this.end('no_media');
+      return;
+    }
     const { clock, reconnectWindowS } = this.#options;
     const windowMs = reconnectWindowS * 1000;
     this.#giveUpAt = clock.monotonic() + windowMs;
@@ -226,8 +229,8 @@ export class LiveSession implements Disposable {
 
   #paceOnce(): void {
     const isLate = this.#options.clock.monotonic() >= this.#giveUpAt;
-    if (this.#state.phase === 'reconnecting' && isLate) return this.end('reconnect_window_elapsed');
-    if (this.#mediaEndSeconds !== undefined) this.presentation.fillGap(this.#elapsedSeconds());
+    if (this.#state.phase === 'reconnecting' && isLate) this.end('reconnect_window_elapsed');
+    else if (this.#mediaEndSeconds !== undefined) this.presentation.fillGap(this.#elapsedSeconds());
   }
 
   #stopTimeline(): void {

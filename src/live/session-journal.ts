@@ -114,6 +114,6 @@ export class SessionJournal implements AsyncDisposable {
 function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, durationMs);
-  signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-  return promise;
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise.finally(() => clearTimeout(timer));
 }
