@@ -1,0 +1,117 @@
+/**
+ * A real encoder for tests and benches: FFmpeg 8 through node-av, in a child process, publishing a picture that says
+ * which frame it is and when it was drawn ({@link file://./frame-code.ts}) and a beep every second.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { AudioJob, PublisherCommand, PublisherEvent, PublisherReport, VideoJob } from './publisher-protocol.ts';
+
+export type { PublisherReport } from './publisher-protocol.ts';
+
+/** What to publish; every key has a default that suits a test: 640x360, 30 frames a second, a keyframe every second. */
+export interface PublisherOptions {
+  /** `rtmp://host:port/live/<streamKey>`. Never shown to other processes, never logged. */
+  readonly url: string;
+  /** False: sound only. */
+  readonly video?: Partial<VideoJob> | false;
+  /** False: picture only. */
+  readonly audio?: Partial<AudioJob> | false;
+  /** Seconds of media after which it stops cleanly; without it, it goes on until told to stop. */
+  readonly durationS?: number;
+  /** Timestamp of the first frame, in seconds. */
+  readonly startTimeS?: number;
+}
+
+const VIDEO: VideoJob = {
+  width: 640,
+  height: 360,
+  fps: { num: 30, den: 1 },
+  gop: 30,
+  keyframesAtS: [],
+  bFrames: 0,
+  bitrateBps: 1_000_000,
+  preset: 'ultrafast',
+  tune: 'zerolatency',
+};
+const AUDIO: AudioJob = { sampleRate: 48_000, channels: 2, bitrateBps: 96_000 };
+
+/** Says why the server would not have it, in FFmpeg's words. */
+export class PublishRefusedError extends Error {
+  readonly report: PublisherReport;
+
+  constructor(report: PublisherReport) {
+    super(`publish refused: ${report.messages.join('; ') || 'no reason given'}`);
+    this.name = 'PublishRefusedError';
+    this.report = report;
+  }
+}
+
+/** A running publish. Disposing it kills it when it has not ended yet. */
+export interface Publisher extends AsyncDisposable {
+  /** Wall clock when media time 0 was drawn, in milliseconds since the Unix epoch. */
+  readonly startedAtMs: number;
+  /** Settles when it ended, for whatever reason; never rejects. */
+  readonly ended: Promise<PublisherReport>;
+  /** Ends as a stop button does, with FCUnpublish. */
+  stop(): Promise<PublisherReport>;
+  /** SIGKILL: the server sees a connection that ends without a word. */
+  kill(): Promise<PublisherReport>;
+}
+
+/**
+ * Starts to publish. Waits until the server accepted and the first frame was sent.
+ * @throws {PublishRefusedError} when the server refuses the key, or nobody listens
+ */
+export async function startPublisher(options: PublisherOptions): Promise<Publisher> {
+  const child = fork(join(import.meta.dirname, 'publisher-child.ts'), [], {
+    // Not the test runner's flags; and what FFmpeg still prints belongs to no test.
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const started = Promise.withResolvers<number>();
+  const ended = watch(child, started);
+  tell(child, {
+    type: 'publish',
+    job: {
+      url: options.url,
+      video: options.video === false ? undefined : { ...VIDEO, ...options.video },
+      audio: options.audio === false ? undefined : { ...AUDIO, ...options.audio },
+      durationS: options.durationS,
+      startTimeS: options.startTimeS ?? 0,
+    },
+  });
+  const kill = () => {
+    child.kill('SIGKILL');
+    return ended;
+  };
+  return {
+    startedAtMs: await started.promise,
+    ended,
+    kill,
+    stop: () => {
+      if (child.connected) tell(child, { type: 'stop' });
+      return ended;
+    },
+    [Symbol.asyncDispose]: async () => void (await kill()),
+  };
+}
+
+async function watch(child: ChildProcess, started: PromiseWithResolvers<number>): Promise<PublisherReport> {
+  let report: PublisherReport | undefined;
+  child.on('message', (event: PublisherEvent) => {
+    if (event.type === 'started') started.resolve(event.startedAtMs);
+    else report = event.report;
+  });
+  // The last message may come after the exit, but not after the channel's end.
+  await Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
+
+  const reason = child.signalCode === 'SIGKILL' ? 'killed' : 'crashed';
+  report ??= { reason, messages: [], frames: 0, cpuMs: 0, worstDelayMs: 0 };
+  started.reject(new PublishRefusedError(report));
+  return report;
+}
+
+function tell(child: ChildProcess, command: PublisherCommand): void {
+  child.send(command);
+}
