@@ -7,7 +7,7 @@ import { integer, type SettingValues } from '#lib/setting.ts';
 export const liveSettings = {
   maxPublishers: integer('MAX_PUBLISHERS', '200', 'Publishers accepted at the same time', { min: 1, max: 100_000 }),
   reconnectWindowS: integer(
-    'RECONNECT_WINDOW',
+    'RECONNECT_WINDOW_S',
     '30',
     'Seconds a session waits for a publisher whose connection was lost',
     { min: 1, max: 3600 },

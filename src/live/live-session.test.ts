@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { newMediaPath, newPlaybackId, newSessionId, newStreamId, newUserId } from '#domain/ids.ts';
+import type { EndReason, Session, SessionState } from '#domain/session.ts';
+import type { Presentation } from '#hls/hls.ts';
+import { ms } from '#lib/units.ts';
+import type { Packet } from '#media/packet.ts';
+import type { Track } from '#media/track.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { LiveSession } from './live-session.ts';
+
+/** What a session told its presentation, in order. */
+type Told =
+  | { readonly type: 'track'; readonly renditionId: string; readonly track: Track }
+  | { readonly type: 'packet'; readonly renditionId: string; readonly packet: Packet }
+  | { readonly type: 'gap'; readonly untilS: number }
+  | { readonly type: 'end' };
+
+/** A session with a clock that the test moves, and a presentation that only remembers. */
+function setUp({ state = { phase: 'starting' } as SessionState, codecs = '', createdAt = 1_000_000 } = {}) {
+  let now = 1_000_000;
+  const told: Told[] = [];
+  const ended: EndReason[] = [];
+  const phases: string[] = [];
+  let callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void } | undefined;
+  const presentation = {
+    setTrack: (renditionId: string, track: Track) => told.push({ type: 'track', renditionId, track }),
+    write: (renditionId: string, packet: Packet) => told.push({ type: 'packet', renditionId, packet }),
+    fillGap: (untilS: number) => {
+      told.push({ type: 'gap', untilS });
+      return 40;
+    },
+    end: () => told.push({ type: 'end' }),
+    [Symbol.dispose]: () => {},
+  } as unknown as Presentation;
+  const record: Session = {
+    id: newSessionId(),
+    streamId: newStreamId(),
+    userId: newUserId(),
+    playbackId: newPlaybackId(),
+    name: 'a stream',
+    createdByTokenName: 'default',
+    profiles: [],
+    phase: state.phase,
+    createdAt: ms(createdAt),
+    lastSeen: ms(createdAt),
+    reconnectUntil: undefined,
+    endedAt: undefined,
+    endReason: undefined,
+    mediaPath: newMediaPath(),
+    restarts: 0,
+    codecs,
+  };
+  const session = new LiveSession(
+    {
+      record,
+      createPresentation: (given) => {
+        callbacks = given;
+        return presentation;
+      },
+      targetDurationS: 4,
+      reconnectWindowS: 30,
+      clock: { now: () => ms(now), monotonic: () => ms(now - 500_000) },
+      logger: silentLogger,
+      metrics: createMetrics(),
+      onState: (changed) => phases.push(changed.state.phase),
+      onSeen: () => {},
+      onEndedByService: (reason) => ended.push(reason),
+    },
+    state,
+  );
+  const advance = (milliseconds: number) => {
+    for (let left = milliseconds; left > 0; left -= 50) {
+      now += 50;
+      mock.timers.tick(50);
+    }
+  };
+  const packets = () => told.flatMap((each) => (each.type === 'packet' ? [each.packet] : []));
+  return {
+    session,
+    told,
+    ended,
+    phases,
+    advance,
+    packets,
+    firstPart: () => callbacks?.onFirstPart(),
+    memoryFull: () => callbacks?.onMemoryExhausted(),
+  };
+}
+
+const key = (milliseconds: number) => packetAt(VIDEO_TRACK, milliseconds, { keyframe: true });
+const frame = (milliseconds: number) => packetAt(VIDEO_TRACK, milliseconds);
+
+test.beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }));
+test.afterEach(() => mock.timers.reset());
+
+test('a session begins at the first keyframe, placed where the wall clock says, and sound before it is left out', () => {
+  const { session, packets, advance } = setUp();
+  session.publish([VIDEO_TRACK, AUDIO_TRACK], undefined);
+  advance(400);
+  for (const packet of [packetAt(AUDIO_TRACK, 7000), frame(7010), key(7050), packetAt(AUDIO_TRACK, 7060), frame(7090)])
+    session.write(packet);
+  assert.deepEqual(
+    packets().map(({ kind, dts, mark }) => [kind, dts, mark?.ordinal]),
+    [
+      ['video', 0.4 * 90_000, 0],
+      ['audio', 0.41 * 48_000, 0],
+      ['video', 0.44 * 90_000, undefined],
+    ],
+  );
+});
+
+test('a lost connection writes gaps until the publisher is back, then goes on behind a discontinuity', () => {
+  const { session, told, phases, packets, advance, firstPart } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  firstPart();
+  advance(1000);
+  session.write(frame(1000));
+  session.publisherLost();
+  advance(5000);
+  const gaps = told.flatMap((each) => (each.type === 'gap' ? [each.untilS] : []));
+  assert.deepEqual([gaps[0], gaps.at(-1), gaps.length], [1.25, 6, 20]);
+
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  assert.deepEqual(phases, ['live', 'reconnecting', 'live']);
+  assert.deepEqual(packets().at(-1)?.mark, { ordinal: 40, independent: true, discontinuity: true });
+  assert.equal(packets().at(-1)?.dts, 6 * 90_000);
+  const gapsBefore = told.length;
+  advance(5000);
+  assert.equal(told.length, gapsBefore);
+});
+
+test('media that comes back at once stands behind what was written, although that ran ahead of the clock', () => {
+  const { session, packets, firstPart } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  firstPart();
+  session.write(frame(700)); // a burst: 0.7 s of media while the clock stood still
+  session.publisherLost();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  const [, before, after] = packets();
+  assert.ok(before !== undefined && after !== undefined && after.dts > before.dts);
+});
+
+test('the reconnect window ends the session', () => {
+  const { session, told, firstPart, advance } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  firstPart();
+  session.publisherLost();
+  advance(29_750);
+  assert.equal(session.state.phase, 'reconnecting');
+  advance(250);
+  assert.equal(session.state.phase, 'ended');
+  assert.equal(told.at(-1)?.type, 'end');
+});
+
+test('a publisher lost before the first part leaves nothing to wait for', () => {
+  const { session } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.publisherLost();
+  assert.equal(session.state.phase === 'ended' && session.state.reason, 'no_media');
+});
+
+test('timestamps that jump go on at the next keyframe, behind a discontinuity, with gaps meanwhile', () => {
+  const { session, told, packets, firstPart, advance } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  firstPart();
+  advance(1000);
+  session.write(frame(3_600_000));
+  advance(500);
+  session.write(frame(3_600_500));
+  assert.ok(told.some((each) => each.type === 'gap'));
+  session.write(key(3_600_540));
+  session.write(frame(3_600_580));
+  assert.deepEqual(
+    packets().map(({ dts, mark }) => [dts / 90_000, mark?.discontinuity]),
+    [
+      [0, false],
+      [1.5, true],
+      [1.54, undefined],
+    ],
+  );
+  assert.equal(session.state.phase, 'live');
+});
+
+test('a changed configuration reaches the presentation and makes a discontinuity at the next keyframe', () => {
+  const { session, told, packets } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  const bigger = { ...VIDEO_TRACK, config: new Uint8Array([9]), width: 1920, height: 1080 };
+  session.setTrack(bigger);
+  session.setTrack(bigger);
+  session.write(frame(40));
+  session.write(key(80));
+  assert.equal(told.filter((each) => each.type === 'track').length, 2);
+  assert.deepEqual(
+    packets().map(({ mark }) => mark?.discontinuity),
+    [false, true],
+  );
+});
+
+test('a track that appears late is added without a discontinuity', () => {
+  const { session, told, packets } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  session.setTrack(AUDIO_TRACK);
+  session.write(packetAt(AUDIO_TRACK, 30));
+  assert.deepEqual(told.at(-2), { type: 'track', renditionId: 'audio', track: AUDIO_TRACK });
+  assert.deepEqual(packets().at(-1)?.mark, { ordinal: 0, independent: true, discontinuity: false });
+});
+
+test('a session taken up after a restart goes on where the wall clock is, and writes no gaps before its first media', () => {
+  const { session, told, packets, advance } = setUp({
+    state: { phase: 'reconnecting', until: ms(1_030_000) },
+    createdAt: 900_000,
+    codecs: 'avc1.64001f',
+  });
+  assert.equal(session.codecs, 'avc1.64001f');
+  advance(2000);
+  assert.deepEqual(told, []);
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  assert.deepEqual([packets()[0]?.dts, packets()[0]?.mark?.ordinal], [102 * 90_000, 0]);
+  assert.equal(session.state.phase, 'live');
+});
+
+test('a session taken up after a restart ends when nobody comes back', () => {
+  const { session, advance } = setUp({ state: { phase: 'reconnecting', until: ms(1_010_000) } });
+  advance(10_000);
+  assert.equal(session.state.phase === 'ended' && session.state.reason, 'reconnect_window_elapsed');
+});
+
+test('spent media memory ends the session and lets its publisher go', () => {
+  const { session, ended, memoryFull } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  memoryFull();
+  assert.equal(session.state.phase, 'ended');
+  assert.deepEqual(ended, ['media_memory_exhausted']);
+});
+
+test('nothing is written to a session that ended', () => {
+  const { session, packets } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  session.end('unpublished');
+  session.end('terminated');
+  session.write(key(2000));
+  assert.equal(packets().length, 1);
+  assert.equal(session.state.phase === 'ended' && session.state.reason, 'unpublished');
+});
