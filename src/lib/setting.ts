@@ -12,6 +12,8 @@ export interface Setting<Value> {
   readonly help: string;
   /** @throws {Error} whose message completes "MILLRACE_X ..." and says what to write instead */
   readonly parse: (text: string) => Value;
+  /** Its value must never be shown, not even in the sentence about what is wrong with it. */
+  readonly secret?: boolean;
 }
 
 /** The values of a record of settings; one without a fallback may be undefined. */

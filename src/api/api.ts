@@ -1,0 +1,50 @@
+/**
+ * What the API's routes are given.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyRequest,
+  onRequestAsyncHookHandler,
+  RawServerDefault,
+} from 'fastify';
+import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { LiveDirectory } from '#live/live.ts';
+import type { Store } from '#store/store.ts';
+import type { ApiSettings } from './config.ts';
+
+/** What the API works with; `app.ts` hands it over. */
+export interface ApiOptions {
+  readonly settings: ApiSettings;
+  readonly store: Pick<Store, 'apiKeys' | 'streams' | 'sessions'>;
+  readonly live: LiveDirectory;
+  /** The same one that RTMP asks, so that guesses over both are counted together. */
+  readonly throttle: AttemptThrottle;
+  readonly clock: Clock;
+  /** The origin (`https://live.example.com`) that the sender of a request reaches this server by. */
+  readonly publicUrl: (request: FastifyRequest) => string;
+  /** The port RTMP really listens on. Asked at each request, as RTMP may start listening after the API was made. */
+  readonly rtmpPort: () => number;
+}
+
+/** What a route is made with. */
+export interface RouteContext extends ApiOptions {
+  /** Hook of routes that need an API key; sets `request.caller`. */
+  readonly authenticate: onRequestAsyncHookHandler;
+}
+
+/** The Fastify instance of the API, whose handlers get their types from schemas. */
+export type ApiInstance = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** Adds one operation. */
+export type ApiRoute = (api: ApiInstance, context: RouteContext) => void;

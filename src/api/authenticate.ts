@@ -1,0 +1,79 @@
+/**
+ * Who is calling: `authorization: Bearer <API key>`, judged before the body is read.
+ */
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import type { UserId } from '#domain/ids.ts';
+import { Secret } from '#domain/secret.ts';
+import type { ApiOptions } from './api.ts';
+
+/** On whose behalf a request is made. */
+export interface Caller {
+  readonly userId: UserId;
+  /** Name of the API key used. */
+  readonly keyName: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the authentication hook; only routes with that hook may read it. */
+    caller: Caller;
+  }
+}
+
+const BEARER = /^ *bearer +(.*\S) *$/i;
+/** Pairs of address and key remembered as good. */
+const MAX_KNOWN_GOOD = 10_000;
+
+/**
+ * The hook. It asks the store at every request, so a key works until the request after its revocation and no longer.
+ *
+ * An address that was wrong too often gets 429 and its keys are not judged. A key that was right from the same address before
+ * is judged all the same: otherwise one client with a stale key would lock out all others behind its NAT or proxy, and
+ * a guesser gains nothing by it.
+ */
+export function createAuthenticate({
+  store,
+  throttle,
+}: Pick<ApiOptions, 'store' | 'throttle'>): onRequestAsyncHookHandler {
+  const knownGood = new Set<string>();
+  return async (request) => {
+    const hash = presentedKey(request).hash();
+    const pair = `${hash} ${request.ip}`;
+    const waitS = throttle.retryAfterS(request.ip);
+    if (waitS > 0 && !knownGood.has(pair)) {
+      throw new MillraceError(
+        'too_many_attempts',
+        `Too many wrong keys came from this address; wait ${waitS} seconds, then send a valid API key.`,
+        { retryAfterS: waitS },
+      );
+    }
+    const key = await store.apiKeys.byHash(hash);
+    if (!key) {
+      knownGood.delete(pair);
+      throttle.failed(request.ip);
+      throw new MillraceError(
+        'unauthenticated',
+        'The API key is not valid; it may have been revoked. Use another one.',
+      );
+    }
+    if (!knownGood.has(pair)) {
+      if (knownGood.size >= MAX_KNOWN_GOOD) knownGood.clear();
+      knownGood.add(pair);
+    }
+    request.caller = { userId: key.userId, keyName: key.name };
+  };
+}
+
+function presentedKey({ headers }: FastifyRequest): Secret {
+  const header = headers.authorization;
+  const key = header === undefined ? undefined : BEARER.exec(header)?.[1];
+  if (key === undefined) {
+    throw new MillraceError(
+      'unauthenticated',
+      'This request needs an API key; send it in the header authorization: Bearer <API_KEY>.',
+    );
+  }
+  // Node gives header bytes as Latin-1, while a key chosen by the operator is hashed as UTF-8.
+  return new Secret(Buffer.from(key, 'latin1').toString());
+}

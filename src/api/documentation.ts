@@ -1,0 +1,53 @@
+/**
+ * The API's own documentation: OpenAPI 3.1 at `openapi.json` and a page to browse it at `docs`, made from the schemas that
+ * check requests.
+ */
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { ApiInstance } from './api.ts';
+
+const INTRODUCTION = `Create a live stream, publish to it over RTMP, watch it as low-latency HLS.
+
+Send an API key with every call that shows a lock: \`authorization: Bearer <API_KEY>\`. A key sees the streams of its user only.
+Times are milliseconds since the Unix epoch, bitrates bits per second. Unknown keys in a body are refused; ignore unknown keys in answers.
+Every error has the same shape, with a sentence for people and a code for programs.`;
+
+/** The page loads nothing from elsewhere. Its library sets styles at run time and draws inline pictures. */
+const PAGE_CSP = {
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'", "'unsafe-inline'"],
+  'img-src': ["'self'", 'data:'],
+  'connect-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+  'frame-ancestors': ["'none'"],
+};
+
+/** Register before the routes it is to describe. */
+export async function addDocumentation(api: ApiInstance, { prefix }: { readonly prefix: string }): Promise<void> {
+  await api.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Millrace', version: '1', description: INTRODUCTION },
+      servers: [{ url: prefix === '' ? '/' : prefix }],
+      components: {
+        securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+      },
+    },
+    stripBasePath: true,
+    // Names components after their schemas instead of numbering them.
+    refResolver: { buildLocalReference: (schema, _base, _fragment, index) => String(schema.$id ?? `schema-${index}`) },
+  });
+  await api.register(swaggerUi, {
+    routePrefix: '/docs',
+    indexPrefix: prefix,
+    staticCSP: PAGE_CSP,
+    uiConfig: { docExpansion: 'list', persistAuthorization: false },
+  });
+  let document: string | undefined;
+  api.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
+    document ??= JSON.stringify(api.swagger());
+    return reply.type('application/json; charset=utf-8').send(document);
+  });
+}

@@ -1,0 +1,36 @@
+/**
+ * The JSON face as a Fastify plugin; register it under the API prefix.
+ */
+import cors from '@fastify/cors';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyInstance } from 'fastify';
+import type { ApiOptions } from './api.ts';
+import { createAuthenticate } from './authenticate.ts';
+import { addDocumentation } from './documentation.ts';
+import { routes } from './routes.ts';
+import { SCHEMAS } from './schemas.ts';
+
+/**
+ * Adds every route of `routes.ts` and its documentation. Any web page may call them: nothing here is allowed by a cookie or an
+ * address, only by the key a page was given, so the browser's origin adds no protection.
+ */
+export async function apiPlugin(http: FastifyInstance, options: ApiOptions): Promise<void> {
+  const api = http.withTypeProvider<TypeBoxTypeProvider>();
+  await api.register(cors, {
+    origin: '*',
+    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'],
+    allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
+    exposedHeaders: ['link', 'retry-after', 'x-request-id'],
+    maxAge: 86_400,
+    strictPreflight: false,
+  });
+  // Answers hold stream keys and states that change at any moment.
+  api.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'no-store');
+    done();
+  });
+  for (const schema of SCHEMAS) api.addSchema(schema);
+  await addDocumentation(api, options.settings);
+  const context = { ...options, authenticate: createAuthenticate(options) };
+  for (const addRoute of routes) addRoute(api, context);
+}

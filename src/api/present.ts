@@ -1,0 +1,71 @@
+/**
+ * Records as clients see them. What is not named here is never shown.
+ */
+import type { Static } from 'typebox';
+import type { Session } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { LiveDirectory } from '#live/live.ts';
+import type { PlaybackSchema, StreamSchema } from './schemas.ts';
+
+const NO_TARGETS = { targets: [] };
+
+/** A stream, to its owner only: it holds the stream key. What runs here is fresher than what is stored. */
+export function presentStream(stream: Stream, live: LiveDirectory): Static<typeof StreamSchema> {
+  const status = live.status(stream.id);
+  return {
+    id: stream.id,
+    kind: 'stream',
+    name: stream.name,
+    userId: stream.userId,
+    createdAt: stream.createdAt,
+    streamKey: stream.streamKey.reveal(),
+    playbackId: stream.playbackId,
+    createdByTokenName: stream.createdByTokenName,
+    profiles: stream.profiles as Stream['profiles'][number][],
+    isActive: status?.isActive ?? stream.isActive,
+    lastSeen: status ? Math.max(status.lastSeen, stream.lastSeen) : stream.lastSeen,
+    suspended: stream.suspended,
+    record: false,
+    multistream: NO_TARGETS,
+  };
+}
+
+/** A session, in the form of a stream with a parent. */
+export function presentSession(session: Session, live: LiveDirectory): Static<typeof StreamSchema> {
+  const status = live.sessionStatus(session.id);
+  return {
+    id: session.id,
+    kind: 'stream',
+    name: session.name,
+    userId: session.userId,
+    createdAt: session.createdAt,
+    playbackId: session.playbackId,
+    createdByTokenName: session.createdByTokenName,
+    profiles: session.profiles as Session['profiles'][number][],
+    parentId: session.streamId,
+    isActive: status?.isActive ?? session.phase === 'live',
+    lastSeen: status ? Math.max(status.lastSeen, session.lastSeen) : session.lastSeen,
+    suspended: false,
+    record: false,
+    multistream: NO_TARGETS,
+  };
+}
+
+/** How to play a stream, to anybody who knows its playback id. */
+export function presentPlayback(stream: Stream, live: LiveDirectory, publicUrl: string): Static<typeof PlaybackSchema> {
+  const isActive = live.status(stream.id)?.isActive ?? stream.isActive;
+  return {
+    type: 'live',
+    meta: {
+      live: isActive ? 1 : 0,
+      // Clients of the reference service know this name only; the segments are fragmented MP4 all the same.
+      source: [
+        {
+          hrn: 'HLS (TS)',
+          type: 'html5/application/vnd.apple.mpegurl',
+          url: `${publicUrl}/hls/${stream.playbackId}/index.m3u8`,
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * `GET /playback/<playbackId>`.
+ */
+import { Type } from 'typebox';
+import type { ApiRoute } from '#api/api.ts';
+import { presentPlayback } from '#api/present.ts';
+import { answers, PlaybackSchema, ref } from '#api/schemas.ts';
+import { MillraceError } from '#domain/errors.ts';
+import type { PlaybackId } from '#domain/ids.ts';
+
+const schema = {
+  summary: 'Find out how to play a stream',
+  description: 'Needs no API key. The URLs are the same while the stream is offline, so that a player can wait.',
+  tags: ['playback'],
+  params: Type.Object({ playbackId: Type.String({ description: 'The playbackId of the stream.' }) }),
+  response: answers(200, ref(PlaybackSchema), 404, 503),
+};
+
+/** Tells anybody how to play a stream that is not suspended. */
+export const getPlayback: ApiRoute = (api, { store, live, publicUrl }) => {
+  api.get('/playback/:playbackId', { schema }, async (request) => {
+    const stream = await store.streams.byPlaybackId(request.params.playbackId as PlaybackId);
+    if (!stream || stream.suspended) {
+      throw new MillraceError('not_found', 'There is nothing to play under that playback id; check it.');
+    }
+    return presentPlayback(stream, live, publicUrl(request));
+  });
+};

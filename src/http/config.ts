@@ -1,0 +1,50 @@
+/**
+ * Settings of the HTTP listener and of the metrics listener beside it.
+ */
+import ipaddr from 'ipaddr.js';
+import { integer, port, type SettingValues, text } from '#lib/setting.ts';
+
+/** What an operator may set. */
+export const httpSettings = {
+  host: text('HTTP_HOST', '0.0.0.0', 'Address the HTTP interface and playback listen on'),
+  port: port('HTTP_PORT', '8080', 'Port the HTTP interface and playback listen on'),
+  publicUrl: {
+    name: 'PUBLIC_URL',
+    fallback: undefined,
+    help: 'Scheme, host and port that clients reach this server by, such as https://live.example.com; taken from each request when not set',
+    parse: parsePublicUrl,
+  },
+  trustedProxies: {
+    name: 'TRUSTED_PROXIES',
+    fallback: '',
+    help: 'Reverse proxies whose X-Forwarded headers count, comma-separated: addresses, networks such as 10.0.0.0/8, or "loopback". Behind a proxy, set it: else all clients share one address and one throttle',
+    parse: parseProxies,
+  },
+  maxConnections: integer('MAX_HTTP_CONNECTIONS', '20000', 'HTTP connections open at the same time; more are closed', {
+    min: 1,
+    max: 1_000_000,
+  }),
+  metricsHost: text('METRICS_HOST', '127.0.0.1', 'Address the Prometheus metrics listen on; they need no key'),
+  metricsPort: port('METRICS_PORT', '9090', 'Port the Prometheus metrics listen on'),
+};
+
+/** Their values. */
+export type HttpSettings = SettingValues<typeof httpSettings>;
+
+/** @returns the origin, without a slash at the end */
+function parsePublicUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isOrigin = url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+  if (!isOrigin) throw new Error('must be a scheme and a host only, such as https://live.example.com');
+  return url.origin;
+}
+
+function parseProxies(value: string): readonly string[] {
+  const proxies = value.split(',').flatMap((entry) => entry.trim() || []);
+  for (const proxy of proxies) {
+    if (proxy !== 'loopback' && !ipaddr.isValid(proxy) && !ipaddr.isValidCIDR(proxy)) {
+      throw new Error('must be addresses or networks separated by commas, such as 127.0.0.1,10.0.0.0/8');
+    }
+  }
+  return proxies;
+}

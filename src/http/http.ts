@@ -1,0 +1,140 @@
+/**
+ * The HTTP server every face is mounted on: its limits, request ids, errors and its close.
+ */
+import type { AddressInfo } from 'node:net';
+import { type FastifyInstance, fastify } from 'fastify';
+import { ERRORS, MillraceError } from '#domain/errors.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import { answerClientError } from './client-error.ts';
+import type { HttpSettings } from './config.ts';
+import { drainOnClose } from './drain.ts';
+import { BODY_LIMIT_BYTES, sendError, toMillraceError } from './error-reply.ts';
+import { acceptOnlyJson } from './json-body.ts';
+import { requestIds } from './request-id.ts';
+import { observeRequests, reportDroppedConnections } from './telemetry.ts';
+
+/** What {@link createHttp} needs. */
+export interface HttpOptions {
+  readonly settings: Pick<HttpSettings, 'maxConnections' | 'trustedProxies' | 'publicUrl'>;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Path and headers together, and each path parameter. Every id is at most 36 characters. */
+const MAX_HEADER_BYTES = 16_384;
+const MAX_PARAM_LENGTH = 100;
+/** A request must have arrived within these, so that slow senders cannot hold connections. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const TIMEOUT_CHECK_MS = 2000;
+/** Longer than the idle time-out of common proxies (60 s), so that it is they who close. */
+const KEEP_ALIVE_MS = 75_000;
+
+/**
+ * A server that listens once `listen` is called and closes within about two seconds.
+ *
+ * Every answer carries `x-request-id` and the headers of {@link secureHeaders}; a route that serves something else than
+ * JSON overrides those it must. Every error has one shape (see `error-reply.ts`). `GET /healthz` says that the process
+ * answers; it does not ask the store, since live viewers need none and a restart would only cut them off.
+ */
+export function createHttp({ settings, logger, metrics }: HttpOptions): FastifyInstance {
+  const nextRequestId = requestIds();
+  const http = fastify({
+    logger: false,
+    genReqId: nextRequestId,
+    bodyLimit: BODY_LIMIT_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    return503OnClosing: false, // answered below, in our own shape
+    trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    },
+    // Answers are written as the handlers made them: a serializer compiled from the schema would put a profile's keys into
+    // the schema's order, and they must come back in the order they were sent.
+    schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        verbose: true,
+        allowUnionTypes: true,
+      },
+    },
+    clientErrorHandler: answerClientError(() => nextRequestId({ headers: {} })),
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(headers).header('x-request-id', request.id);
+      void sendError(reply, toMillraceError(error), request.id);
+    },
+  });
+  http.server.maxConnections = settings.maxConnections;
+  const headers = secureHeaders(settings.publicUrl);
+  const isClosing = drainOnClose(http);
+
+  acceptOnlyJson(http);
+
+  // Before anything reads the body.
+  http.addHook('onRequest', (request, reply, done) => {
+    reply.headers(headers).header('x-request-id', request.id);
+    if (isClosing()) {
+      reply.header('connection', 'close');
+      done(new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 5 }));
+    } else if (request.is404) {
+      done(new MillraceError('not_found', 'There is nothing under this method and path; check both.'));
+    } else {
+      done();
+    }
+  });
+  observeRequests(http, metrics);
+  reportDroppedConnections(http.server, logger);
+
+  http.setErrorHandler((thrown, request, reply) => {
+    const error = toMillraceError(thrown);
+    if (ERRORS[error.code].fault === 'service') {
+      const route = request.routeOptions.url;
+      logger.error({ requestId: request.id, route, code: error.code, err: error.cause ?? error }, 'request failed');
+    }
+    if (bodyIsLarge(request.headers)) reply.header('connection', 'close');
+    return sendError(reply, error, request.id);
+  });
+
+  http.get('/healthz', () => ({ ok: true }));
+  return http;
+}
+
+/**
+ * Listens where the settings say.
+ * @returns the address, with the real port also when port 0 was asked for
+ * @throws {Error} of the system, such as `EADDRINUSE`
+ */
+export async function listenHttp(
+  http: FastifyInstance,
+  settings: Pick<HttpSettings, 'host' | 'port'>,
+): Promise<{ readonly host: string; readonly port: number }> {
+  await http.listen({ host: settings.host, port: settings.port });
+  const { port } = http.server.address() as AddressInfo;
+  return { host: settings.host, port };
+}
+
+/**
+ * Headers every answer starts with. They forbid browsers to guess types, to render an answer as a page, to frame it, and to tell
+ * other sites the address.
+ */
+function secureHeaders(publicUrl: string | undefined): Readonly<Record<string, string>> {
+  return {
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+    ...(publicUrl?.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
+  };
+}
+
+/** Refused with its body unread, a large request must not be read to its end only to keep the connection. */
+function bodyIsLarge(headers: { 'content-length'?: string | undefined; 'transfer-encoding'?: string | undefined }) {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > BODY_LIMIT_BYTES;
+}

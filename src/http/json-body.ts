@@ -1,0 +1,31 @@
+/**
+ * Reads JSON request bodies; every other kind is refused with 415.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+
+/**
+ * Parses `application/json` strictly. Bytes that are not UTF-8 are refused, since decoding would replace them and the
+ * text could not be echoed as it was sent. A `__proto__` key stays an ordinary key here, and is refused as an unknown
+ * one: every body schema closes its objects with `additionalProperties: false`.
+ */
+export function acceptOnlyJson(http: FastifyInstance): void {
+  http.removeAllContentTypeParsers();
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    if (!isUtf8(body)) {
+      done(new MillraceError('malformed_json', 'The body is not valid UTF-8; encode the JSON as UTF-8.'));
+      return;
+    }
+    let value: unknown;
+    try {
+      value = JSON.parse(body.toString());
+    } catch {
+      // The parser's own message quotes the body, which may hold a secret.
+      const problem = body.length === 0 ? 'is empty' : 'is not valid JSON';
+      done(new MillraceError('malformed_json', `The body ${problem}; send a JSON object.`));
+      return;
+    }
+    done(null, value);
+  });
+}
