@@ -85,12 +85,15 @@ function specifierRules(path: string, specifier: string): string[] {
   if (specifier.startsWith('.')) {
     if (specifier.includes('../')) return [`'${specifier}' climbs; write '#folder/file.ts' across folders`];
     const target = posix.join(own, specifier);
-    if (own === '.' && target.includes('/')) return [`'${specifier}' crosses folders; write '#${target}'`];
+    // The files of src/ itself are rows of their own.
+    if (own === '.') return [`'${specifier}' crosses rows; write '#${target}'`];
     return directionRules(path, target);
   }
   if (!specifier.startsWith('#')) return [];
   const target = specifier.slice(1);
-  if (posix.dirname(target) === own) return [`'${specifier}' is in this folder; write './${posix.basename(target)}'`];
+  if (target.startsWith('test/') && TEST_FILE.test(path)) return [];
+  if (own !== '.' && posix.dirname(target) === own)
+    return [`'${specifier}' is in this folder; write './${posix.basename(target)}'`];
   return directionRules(path, target);
 }
 

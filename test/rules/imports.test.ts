@@ -28,6 +28,7 @@ describe('the import rules', () => {
     ['a climbing path', 'ingest/rtmp/a.ts', `import { x } from '../ingest.ts';`, /climbs/],
     ['a # path inside a folder', 'hls/a.ts', `import { x } from '#hls/hls.ts';`, /write '\.\/hls\.ts'/],
     ['a ./ path across folders', 'app.ts', `import { x } from './hls/hls.ts';`, /write '#hls\/hls\.ts'/],
+    ['test support in a server file', 'live/a.ts', `import { x } from '#test/support/tracks.ts';`, /no place/],
     [
       'an implementation named elsewhere',
       'live/a.ts',
@@ -55,6 +56,8 @@ describe('the import rules', () => {
     ['a neighbour', 'hls/packager.ts', `import { cut } from './segmenter.ts';`],
     ['the way up inside a folder', 'ingest/rtmp/server.ts', `import type { PublishGate } from '#ingest/ingest.ts';`],
     ['a list file naming an implementation', 'ingest/protocols.ts', `import { rtmp } from './rtmp/server.ts';`],
+    ['a row that is a file', 'app.ts', `import type { Config } from '#config.ts';`],
+    ['test support in a test', 'live/a.test.ts', `import { x } from '#test/support/tracks.ts';`],
     ['the composition root naming one', 'app.ts', `import { rtmp } from '#ingest/rtmp/server.ts';`],
     ['the binding in the worker', 'transcode/worker/a.ts', `import { Codec } from 'node-av/lib';`],
     ['a date from a number', 'hls/tags.ts', 'const text = new Date(epoch).toISOString();'],

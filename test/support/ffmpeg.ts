@@ -1,0 +1,43 @@
+/**
+ * The system's ffmpeg (5.1 on Debian 12) as publisher. Tests that use it take `needs('ffmpeg')` as options.
+ */
+import { type ExternalEncoder, startEncoder } from './external-encoder.ts';
+
+/** What differs from its default: 640x360, 30 frames a second, a keyframe every second, no B-frames, sound. */
+export interface FfmpegOptions {
+  readonly fps?: string;
+  /** Keyframe interval in frames. */
+  readonly gop?: number;
+  readonly bFrames?: number;
+  readonly bitrate?: string;
+  /** False: sound only. */
+  readonly video?: boolean;
+  /** False: picture only. */
+  readonly audio?: boolean;
+  /** In place of encoding: a file sent as it is, at real-time pace, over and over. */
+  readonly file?: string;
+}
+
+/** Publishes its test picture and a tone until stopped. */
+export function startFfmpeg(url: string, options: FfmpegOptions = {}): ExternalEncoder {
+  const { fps = '30', gop = 30, bFrames = 0, bitrate = '1M', video = true, audio = true, file } = options;
+  const generated = [
+    ...(video ? ['-re', '-f', 'lavfi', '-i', `testsrc2=size=640x360:rate=${fps}`] : []),
+    ...(audio ? ['-re', '-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000'] : []),
+    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-b:v', bitrate],
+    ...['-x264-params', `keyint=${gop}:min-keyint=1:scenecut=0:bframes=${bFrames}`],
+    ...['-c:a', 'aac', '-b:a', '96k', '-ac', '2'],
+  ];
+  const source = file === undefined ? generated : ['-re', '-stream_loop', '-1', '-i', file, '-c', 'copy'];
+  return startEncoder('ffmpeg', [
+    '-nostdin',
+    '-hide_banner',
+    '-loglevel',
+    'warning',
+    '-re',
+    ...source,
+    '-f',
+    'flv',
+    url,
+  ]);
+}

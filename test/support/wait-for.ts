@@ -1,0 +1,25 @@
+/**
+ * Waiting for something to become true, never for time to pass.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How often the condition is looked at. */
+const LOOK_EVERY_MS = 20;
+
+/**
+ * Waits until `condition` gives something other than undefined or false, and gives that.
+ * @param options.what completes "waited in vain for ...", in the message of a test that fails
+ * @throws {Error} after `timeoutMs` (default 10 s) without it, or when the condition throws
+ */
+export async function waitFor<Found>(
+  condition: () => Found | undefined | false | Promise<Found | undefined | false>,
+  { what, timeoutMs = 10_000 }: { readonly what: string; readonly timeoutMs?: number },
+): Promise<Found> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const found = await condition();
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}, ${timeoutMs} ms long`);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
