@@ -3,7 +3,7 @@
  */
 import { BitReader } from '#media/bit-reader.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
-import { box, bytes, fullBox, type Piece, sized, u8, u16, u32, zeros } from '#media/mp4/box.ts';
+import { box, bytes, fullBox, type Piece, sequence, u8, u16, u32, zeros } from '#media/mp4/box.ts';
 import type { AudioTrack } from '#media/track.ts';
 
 /** The longest possible: a program config element with every element and its comment takes less. */
@@ -92,8 +92,8 @@ function elementaryStreamDescriptor(config: Uint8Array): Piece {
 
 /** A descriptor behind its tag and its size in two groups of seven bits (ISO/IEC 14496-1 §8.3.3). */
 function descriptor(tag: number, ...pieces: readonly Piece[]): Piece {
-  const body = sized(pieces);
-  return sized([u8(tag, 0x80 | (body.sizeBytes >> 7), body.sizeBytes & 0x7f), body]);
+  const body = sequence(pieces);
+  return sequence([u8(tag, 0x80 | (body.sizeBytes >> 7), body.sizeBytes & 0x7f), body]);
 }
 
 function readObjectType(reader: BitReader): number {

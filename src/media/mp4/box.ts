@@ -43,7 +43,7 @@ export const bytes = (value: Uint8Array): Piece => ({
 });
 
 /** Pieces behind one another, as one. */
-export function sized(pieces: readonly Piece[]): Piece {
+export function sequence(pieces: readonly Piece[]): Piece {
   let sizeBytes = 0;
   for (const piece of pieces) sizeBytes += piece.sizeBytes;
   return {
@@ -60,8 +60,8 @@ export function sized(pieces: readonly Piece[]): Piece {
 
 /** A box: its size, its type of four characters, and what is in it. */
 export function box(type: string, ...pieces: readonly Piece[]): Piece {
-  const body = sized(pieces);
-  return sized([u32(8 + body.sizeBytes), text(type), body]);
+  const body = sequence(pieces);
+  return sequence([u32(8 + body.sizeBytes), text(type), body]);
 }
 
 /** A box with a version and 24 bits of flags. */
@@ -71,7 +71,7 @@ export function fullBox(type: string, version: number, flags: number, ...pieces:
 
 /** Writes pieces behind one another into memory of their own. */
 export function serialize(...pieces: readonly Piece[]): Uint8Array {
-  const all = sized(pieces);
+  const all = sequence(pieces);
   // Not from Buffer's pool: a part lives long and would keep 8 kB of strangers alive. Not zeroed: every byte is written.
   const to = Buffer.allocUnsafeSlow(all.sizeBytes);
   all.write(to, 0);

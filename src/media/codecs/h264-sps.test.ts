@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { parseSps } from './h264-sps.ts';
+
+/** Writes the fields of ITU-T H.264 §7.3.2.1.1 as text of ones and zeros. */
+const u = (count: number, value: number): string => value.toString(2).padStart(count, '0');
+const flag = (value: boolean): string => (value ? '1' : '0');
+const ue = (value: number): string => {
+  const bits = (value + 1).toString(2);
+  return '0'.repeat(bits.length - 1) + bits;
+};
+const se = (value: number): string => ue(value > 0 ? 2 * value - 1 : -2 * value);
+
+/** An SPS NAL unit of such text, closed by its stop bit, emulation prevention put in. */
+function nal(bits: string): Uint8Array {
+  const payload = `${bits}1`.match(/.{1,8}/g)!.map((byte) => Number.parseInt(byte.padEnd(8, '0'), 2));
+  const out = [0x67];
+  for (const byte of payload) {
+    if (out.at(-1) === 0 && out.at(-2) === 0 && byte < 4) out.push(3);
+    out.push(byte);
+  }
+  return Uint8Array.from(out);
+}
+
+interface Fields {
+  readonly profileIdc: number;
+  readonly levelIdc: number;
+  readonly chromaFormat: 0 | 1 | 2 | 3;
+  readonly scalingLists: readonly (readonly number[])[];
+  readonly pictureOrder: { readonly type: 0 | 1 | 2; readonly cycle: readonly number[] };
+  readonly widthMacroblocks: number;
+  readonly mapUnits: number;
+  readonly interlaced: boolean;
+  readonly crop: { readonly left: number; readonly right: number; readonly top: number; readonly bottom: number };
+  readonly vui: string;
+}
+
+const NO_VUI_BITS = '0';
+
+const PLAIN: Fields = {
+  profileIdc: 77,
+  levelIdc: 31,
+  chromaFormat: 1,
+  scalingLists: [],
+  pictureOrder: { type: 0, cycle: [] },
+  widthMacroblocks: 80,
+  mapUnits: 45,
+  interlaced: false,
+  crop: { left: 0, right: 0, top: 0, bottom: 0 },
+  vui: NO_VUI_BITS,
+};
+
+function sps(changes: Partial<Fields>): Uint8Array {
+  const fields = { ...PLAIN, ...changes };
+  const { pictureOrder, crop } = fields;
+  const bits = [u(8, fields.profileIdc), u(8, 0), u(8, fields.levelIdc), ue(0)];
+  if (fields.profileIdc === 244) {
+    bits.push(ue(fields.chromaFormat), fields.chromaFormat === 3 ? flag(false) : '', ue(0), ue(0), flag(false));
+    bits.push(flag(fields.scalingLists.length > 0));
+    if (fields.scalingLists.length > 0) {
+      const count = fields.chromaFormat === 3 ? 12 : 8;
+      for (let list = 0; list < count; list++) {
+        const scales = fields.scalingLists[list];
+        bits.push(flag(scales !== undefined), ...(scales === undefined ? [] : scalingList(scales, list < 6 ? 16 : 64)));
+      }
+    }
+  }
+  bits.push(ue(4), ue(pictureOrder.type));
+  if (pictureOrder.type === 0) bits.push(ue(2));
+  if (pictureOrder.type === 1) {
+    bits.push(flag(true), se(-3), se(5), ue(pictureOrder.cycle.length), ...pictureOrder.cycle.map(se));
+  }
+  bits.push(ue(4), flag(false), ue(fields.widthMacroblocks - 1), ue(fields.mapUnits - 1));
+  bits.push(flag(!fields.interlaced), fields.interlaced ? flag(true) : '', flag(true));
+  const cropped = crop.left + crop.right + crop.top + crop.bottom > 0;
+  bits.push(flag(cropped), ...(cropped ? [crop.left, crop.right, crop.top, crop.bottom].map(ue) : []), fields.vui);
+  return nal(bits.join(''));
+}
+
+/** Differences of scales from 8 on; an early end is a next scale of 0 (§7.3.2.1.1.1). */
+function scalingList(scales: readonly number[], size: number): string[] {
+  const bits: string[] = [];
+  let last = 8;
+  for (const scale of scales.slice(0, size)) {
+    bits.push(se(((scale - last + 128 + 256) % 256) - 128));
+    last = scale;
+  }
+  if (scales.length < size) bits.push(se(((0 - last + 128 + 256) % 256) - 128));
+  return bits;
+}
+
+/** A VUI with all that comes before and including its timing. */
+function vui(parts: { aspect?: string; colour?: string; timing?: string }): string {
+  const optional = (bits: string | undefined) => (bits === undefined ? '0' : `1${bits}`);
+  return `1${optional(parts.aspect)}${optional('1')}${optional(parts.colour)}${optional(ue(0) + ue(1))}${optional(parts.timing)}`;
+}
+
+const invalid = { code: 'invalid_codec_config' };
+
+describe('an SPS', () => {
+  it('gives its size whatever stands before and around it', () => {
+    const fields = fc.record({
+      profileIdc: fc.constantFrom(66, 77, 244),
+      chromaFormat: fc.constantFrom(...([0, 1, 2, 3] as const)),
+      scalingLists: fc.array(fc.array(fc.integer({ min: 1, max: 255 }), { maxLength: 64 }), { maxLength: 12 }),
+      pictureOrder: fc.record({
+        type: fc.constantFrom(...([0, 1, 2] as const)),
+        cycle: fc.array(fc.integer({ min: -(2 ** 30), max: 2 ** 30 }), { maxLength: 255 }),
+      }),
+      widthMacroblocks: fc.integer({ min: 8, max: 256 }),
+      mapUnits: fc.integer({ min: 8, max: 128 }),
+      interlaced: fc.boolean(),
+      crop: fc.record({ left: fc.nat(15), right: fc.nat(15), top: fc.nat(15), bottom: fc.nat(15) }),
+    });
+    fc.assert(
+      fc.property(fields, (drawn) => {
+        const { crop } = drawn;
+        const chroma = drawn.profileIdc === 244 ? drawn.chromaFormat : 1;
+        const stepX = [1, 2, 2, 1][chroma]!;
+        const stepY = [1, 2, 1, 1][chroma]! * (drawn.interlaced ? 2 : 1);
+        const read = parseSps(sps({ ...drawn, vui: NO_VUI_BITS }));
+        assert.equal(read.codedWidth, drawn.widthMacroblocks * 16 - (crop.left + crop.right) * stepX);
+        assert.equal(
+          read.codedHeight,
+          drawn.mapUnits * (drawn.interlaced ? 32 : 16) - (crop.top + crop.bottom) * stepY,
+        );
+        assert.equal(read.frameRate, undefined);
+        assert.equal(read.sampleAspectRatio, undefined);
+      }),
+    );
+  });
+
+  it('states its sample aspect ratio by number or in full; zero and reserved numbers say nothing', () => {
+    const ratioOf = (aspect: string) => parseSps(sps({ vui: vui({ aspect }) })).sampleAspectRatio;
+    assert.deepEqual(ratioOf(u(8, 1)), { width: 1, height: 1 });
+    assert.deepEqual(ratioOf(u(8, 5)), { width: 40, height: 33 });
+    assert.deepEqual(ratioOf(u(8, 16)), { width: 2, height: 1 });
+    assert.deepEqual(ratioOf(u(8, 255) + u(16, 64) + u(16, 45)), { width: 64, height: 45 });
+    for (const silent of [u(8, 0), u(8, 17), u(8, 255) + u(16, 0) + u(16, 1), u(8, 255) + u(16, 1) + u(16, 0)]) {
+      assert.equal(ratioOf(silent), undefined);
+    }
+  });
+
+  it('states its colours only with a colour description', () => {
+    const colourOf = (colour: string) => parseSps(sps({ vui: vui({ colour }) })).colour;
+    assert.deepEqual(colourOf(`${u(3, 5)}1${flag(true)}${u(8, 9)}${u(8, 16)}${u(8, 10)}`), {
+      primaries: 9,
+      transfer: 16,
+      matrix: 10,
+      fullRange: true,
+    });
+    assert.equal(colourOf(`${u(3, 5)}1${flag(false)}`), undefined);
+  });
+
+  it('states its frame rate as half its field rate; what is no rate counts as unstated', () => {
+    const rateOf = (units: number, scale: number) =>
+      parseSps(sps({ vui: vui({ timing: u(32, units) + u(32, scale) + flag(true) }) })).frameRate;
+    assert.equal(rateOf(1001, 60_000), 30_000 / 1001);
+    assert.equal(rateOf(1, 600), 300);
+    assert.equal(rateOf(2 ** 31, 2 ** 32 - 1), (2 ** 32 - 1) / 2 ** 32);
+    assert.equal(rateOf(0, 60), undefined);
+    assert.equal(rateOf(1, 0), undefined);
+    assert.equal(rateOf(0, 0), undefined);
+    assert.equal(rateOf(1, 180_000), undefined);
+  });
+
+  it('is refused when no level allows its frame size', () => {
+    assert.throws(() => parseSps(sps({ widthMacroblocks: 1056 })), invalid);
+    assert.throws(() => parseSps(sps({ mapUnits: 528, interlaced: true })), invalid);
+    assert.throws(() => parseSps(sps({ widthMacroblocks: 1000, mapUnits: 1000 })), invalid);
+    assert.throws(() => parseSps(sps({ widthMacroblocks: 2 ** 32 - 1, mapUnits: 2 ** 32 - 1 })), invalid);
+    assert.equal(parseSps(sps({ widthMacroblocks: 512, mapUnits: 270 })).codedHeight, 4320);
+  });
+
+  it('is refused when it crops the picture away, or states what the standard does not have', () => {
+    assert.throws(() => parseSps(sps({ crop: { left: 320, right: 320, top: 0, bottom: 0 } })), invalid);
+    assert.throws(() => parseSps(sps({ crop: { left: 0, right: 0, top: 2 ** 32 - 2, bottom: 0 } })), invalid);
+    assert.throws(() => parseSps(sps({ pictureOrder: { type: 3 as 2, cycle: [] } })), invalid);
+    assert.throws(() => parseSps(sps({ pictureOrder: { type: 1, cycle: Array(256).fill(0) } })), invalid);
+    assert.throws(() => parseSps(sps({ profileIdc: 244, chromaFormat: 4 as 3 })), invalid);
+  });
+
+  it('is refused when it ends early, wherever that is', () => {
+    const whole = sps({ vui: vui({ aspect: u(8, 1), timing: u(32, 1) + u(32, 60) + flag(true) }) });
+    for (let length = 0; length < whole.length - 1; length++) {
+      assert.throws(() => parseSps(whole.subarray(0, length)), invalid, `of ${length} bytes`);
+    }
+  });
+
+  it('is refused when it is another kind of NAL unit', () => {
+    assert.throws(() => parseSps(Uint8Array.of(0x68, ...sps({}).subarray(1))), invalid);
+    assert.throws(() => parseSps(new Uint8Array()), invalid);
+  });
+});

@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import { serialize } from '#media/mp4/box.ts';
+import { avcSampleEntry, isKeyframe, nalLengthSize, parseAvcConfig } from './h264.ts';
+
+const invalid = { code: 'invalid_codec_config' };
+const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
+
+/** Recorded `avcC` bodies: what encoder with what settings, and what ffprobe says of the stream it came from. */
+const RECORDED: readonly (readonly [
+  encoder: string,
+  avcC: string,
+  codecString: string,
+  codedSize: string,
+  displayWidth: number,
+  frameRate: number | undefined,
+])[] = [
+  [
+    'x264 164, High, 720p30',
+    '0164001fffe1001a6764001facd9405005bb0110000003001000000303c0f183196001000668ebe3cb22c0fdf8f800',
+    'avc1.64001f',
+    '1280x720',
+    1280,
+    30,
+  ],
+  [
+    'x264 164, High, 1080p29.97, cropped',
+    '01640028ffe1001967640028acd940780227e5c04400000fa40003a9803c60c65801000668ebe3cb22c0fdf8f800',
+    'avc1.640028',
+    '1920x1080',
+    1920,
+    30_000 / 1001,
+  ],
+  [
+    'x264 164, Constrained Baseline, 720p59.94',
+    '0142c020ffe100166742c020da014016ec04400000fa4000753003c60ca801000468ce0fc8',
+    'avc1.42c020',
+    '1280x720',
+    1280,
+    60_000 / 1001,
+  ],
+  [
+    'x264 164, 426x240 at 24',
+    '0142c015ffe100176742c015da06c7f93c0440000003004000000c03c58ba801000468ce0fc8',
+    'avc1.42c015',
+    '426x240',
+    426,
+    24,
+  ],
+  [
+    'x264 164, High 4:4:4, cropped by single pixels',
+    '01f4001effe1001a67f4001e919680d83de36f011000000300100000030300f162ea01000568ce0f1920fff8f800',
+    'avc1.f4001e',
+    '852x478',
+    852,
+    24,
+  ],
+  [
+    'x264 164, PAL 16:9, SAR 64:45',
+    '0142c01effe1001c6742c01eda02d049bff0040002d1000003000100000300320f162ea001000468ce0fc8',
+    'avc1.42c01e',
+    '720x576',
+    1024,
+    25,
+  ],
+  [
+    'x264 164, NTSC, SAR 40:33',
+    '0142c01effe100166742c01eda02d0f6c14400000fa40003a9803c58ba8001000468ce0fc8',
+    'avc1.42c01e',
+    '720x480',
+    873,
+    30_000 / 1001,
+  ],
+  [
+    'x264 164, Main, interlaced 1080i25',
+    '014d4028ffe10019674d4028f403c0227ef011000003000100000300321f162ea001000468de0fc8',
+    'avc1.4d4028',
+    '1920x1080',
+    1920,
+    25,
+  ],
+  [
+    'x264 164, High 10',
+    '016e001fffe10019676e001fa6cb402802dd8088000003000800000301e078c19501000468ce0fc8fdfafa00',
+    'avc1.6e001f',
+    '1280x720',
+    1280,
+    30,
+  ],
+  [
+    'x264 164, High 4:2:2',
+    '017a001fffe10018677a001fbcb402802dd80880000003008000001e078c195001000468ce0fc8fef8f800',
+    'avc1.7a001f',
+    '1280x720',
+    1280,
+    30,
+  ],
+  [
+    'x264 164, High, gray',
+    '0164001fffe100196764001ff2d00a00b7602d90000003001000000303c0f1832a01000468ce0fc8fcf8f800',
+    'avc1.64001f',
+    '1280x720',
+    1280,
+    30,
+  ],
+  [
+    'x264 164, JVT scaling matrices',
+    '0164001fffe100186764001facb402802dd80880000003008000001e078c195001000568ce0fc40cfdf8f800',
+    'avc1.64001f',
+    '1280x720',
+    1280,
+    30,
+  ],
+  [
+    'x264 164, BT.709, 1080p60',
+    '0142c02affe1001c6742c02ada01e0089f97016a02020280000003008000003c078c195001000468ce0fc8',
+    'avc1.42c02a',
+    '1920x1080',
+    1920,
+    60,
+  ],
+  [
+    'x264 164, full range',
+    '0142c01fffe100196742c01fda014016ec05b2000003000200000300781e30654001000468ce0fc8',
+    'avc1.42c01f',
+    '1280x720',
+    1280,
+    30,
+  ],
+  [
+    'x264 164, variable frame rate on a 90 kHz clock',
+    '0142c01fffe100176742c01fda014016ec0440000003004000afc803c60ca801000468ce0fc8',
+    'avc1.42c01f',
+    '1280x720',
+    1280,
+    undefined,
+  ],
+  [
+    'x264 164, 2160p30',
+    '0142c033ffe100196742c033da00f0010fb0110000030001000003003c0f1832a001000468ce0fc8',
+    'avc1.42c033',
+    '3840x2160',
+    3840,
+    30,
+  ],
+  [
+    'x264 through GStreamer, 854x480',
+    '0164001fffe1001c6764001facb201b07bcde02d418181a9400000fa40003a9823c60c9201000568ebccb22c',
+    'avc1.64001f',
+    '854x480',
+    854,
+    30_000 / 1001,
+  ],
+  [
+    'x264 through GStreamer, SAR 8:9',
+    '0164001effe1001f6764001eacb201687b7fe00100012a418181a9400000fa40003a9823c58b9201000568ebccb22c',
+    'avc1.64001e',
+    '720x480',
+    640,
+    30_000 / 1001,
+  ],
+  [
+    'x264 165 through FFmpeg 8, 1080x1920 at 59.94',
+    '014d402affe10017674d402aeca02201e3cbc2000007d20003a9801e30632c01000468ef8fc8',
+    'avc1.4d402a',
+    '1080x1920',
+    1080,
+    60_000 / 1001,
+  ],
+  [
+    'OpenH264 2.3, no timing',
+    '0142c01fffe1000f6742c01f8c8d402802dd00f08846a001000468ce3c80',
+    'avc1.42c01f',
+    '1280x720',
+    1280,
+    undefined,
+  ],
+  [
+    'OpenH264 2.3, 1080 lines',
+    '0142c028ffe100106742c0288c8d403c0113f2c03c2211a801000468ce3c80',
+    'avc1.42c028',
+    '1920x1080',
+    1920,
+    undefined,
+  ],
+];
+
+const HIGH_720P = bytes(RECORDED[0]![1]);
+const BT709 = bytes(RECORDED.find(([encoder]) => encoder.includes('BT.709'))![1]);
+const PAL = bytes(RECORDED.find(([encoder]) => encoder.includes('PAL'))![1]);
+
+/** A copy with some bytes changed. */
+function changed(config: Uint8Array, changes: Readonly<Record<number, number>>): Uint8Array {
+  const copy = Uint8Array.from(config);
+  for (const [at, value] of Object.entries(changes)) copy[Number(at)] = value;
+  return copy;
+}
+
+describe('the avcC record of', () => {
+  for (const [encoder, avcC, codecString, codedSize, displayWidth, frameRate] of RECORDED) {
+    it(`${encoder} says what ffprobe says`, () => {
+      const track = parseAvcConfig(bytes(avcC));
+      assert.equal(track.codecString, codecString);
+      assert.equal(`${track.codedWidth}x${track.codedHeight}`, codedSize);
+      assert.equal(track.width, displayWidth);
+      assert.equal(track.height, track.codedHeight);
+      assert.equal(track.declaredFrameRate, frameRate);
+      assert.equal(nalLengthSize(track), 4);
+      assert.deepEqual(track.config, bytes(avcC));
+    });
+  }
+});
+
+describe('an avcC record', () => {
+  it('is copied into the track: the bytes it came in can be used again', () => {
+    const incoming = Uint8Array.from(HIGH_720P);
+    const track = parseAvcConfig(incoming);
+    incoming.fill(0);
+    assert.deepEqual(track.config, HIGH_720P);
+  });
+
+  it('is described by its SPS where its own header says something else', () => {
+    assert.equal(parseAvcConfig(changed(HIGH_720P, { 1: 66, 2: 0, 3: 10 })).codecString, 'avc1.64001f');
+  });
+
+  it('is refused without an SPS, without a PPS, or with other NAL units in their place', () => {
+    const [sps, pps] = [HIGH_720P.subarray(6, 34), HIGH_720P.subarray(35, 43)];
+    const record = (spss: readonly Uint8Array[], ppss: readonly Uint8Array[]) =>
+      Buffer.concat([
+        HIGH_720P.subarray(0, 5),
+        Buffer.of(0xe0 | spss.length),
+        ...spss,
+        Buffer.of(ppss.length),
+        ...ppss,
+      ]);
+    assert.equal(parseAvcConfig(record([sps], [pps])).width, 1280);
+    assert.equal(parseAvcConfig(record([sps, sps], [pps, pps])).width, 1280);
+    for (const broken of [record([], [pps]), record([sps], []), record([pps], [sps]), record([sps], [sps])]) {
+      assert.throws(() => parseAvcConfig(broken), invalid);
+    }
+  });
+
+  it('is refused with an unknown version, NAL lengths of three bytes, or empty parameter sets', () => {
+    assert.throws(() => parseAvcConfig(changed(HIGH_720P, { 0: 0 })), invalid);
+    assert.throws(() => parseAvcConfig(changed(HIGH_720P, { 4: 0xfe })), invalid);
+    assert.throws(() => parseAvcConfig(changed(HIGH_720P, { 6: 0, 7: 0 })), invalid);
+  });
+
+  it('is refused when cut anywhere before the end of its PPS', () => {
+    for (let length = 0; length < 43; length++) {
+      assert.throws(() => parseAvcConfig(HIGH_720P.subarray(0, length)), invalid, `of ${length} bytes`);
+    }
+  });
+
+  it('is refused above 16 KB before anything in it is read', () => {
+    assert.throws(() => parseAvcConfig(Buffer.concat([HIGH_720P, new Uint8Array(16_384)])), invalid);
+  });
+
+  it('of any bytes, or of a real one with any bytes changed, ends in a track within bounds or the typed error', () => {
+    const mutated = fc
+      .tuple(
+        fc.constantFrom(...RECORDED.map(([, avcC]) => bytes(avcC))),
+        fc.dictionary(fc.nat(60).map(String), fc.nat(255), { maxKeys: 4 }),
+      )
+      .map(([config, changes]) => changed(config, changes));
+    fc.assert(
+      fc.property(fc.oneof(mutated, fc.uint8Array({ maxLength: 100 })), (config) => {
+        try {
+          const track = parseAvcConfig(config);
+          for (const side of [track.width, track.height, track.codedWidth, track.codedHeight]) {
+            assert.ok(Number.isInteger(side) && side >= 1 && side <= 32_768, `a side of ${side}`);
+          }
+          assert.match(track.codecString, /^avc1\.[0-9a-f]{6}$/);
+          assert.ok(serialize(avcSampleEntry(track)).length < 300);
+        } catch (error) {
+          assert.ok(error instanceof InvalidCodecConfigError, String(error));
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('an avc1 sample entry', () => {
+  const entryOf = (config: Uint8Array) => Buffer.from(serialize(avcSampleEntry(parseAvcConfig(config))));
+
+  it('repeats the colours of the bitstream', () => {
+    const entry = entryOf(BT709);
+    const at = entry.indexOf('colrnclx');
+    assert.deepEqual([...entry.subarray(at + 8, at + 15)], [0, 1, 0, 1, 0, 1, 0]);
+  });
+
+  it('repeats a sample aspect ratio that is not square', () => {
+    const entry = entryOf(PAL);
+    const at = entry.indexOf('pasp');
+    assert.deepEqual([entry.readUInt32BE(at + 4), entry.readUInt32BE(at + 8)], [64, 45]);
+  });
+
+  it('says nothing where the bitstream says nothing, and holds the record as it came', () => {
+    const entry = entryOf(HIGH_720P);
+    assert.equal(entry.indexOf('colr'), -1);
+    assert.equal(entry.indexOf('pasp'), -1);
+    assert.ok(entry.includes(HIGH_720P));
+  });
+});
+
+describe('a keyframe', () => {
+  const track = parseAvcConfig(HIGH_720P);
+
+  it('is an access unit with an IDR picture, wherever in it', () => {
+    assert.ok(isKeyframe(bytes('0000000209100000000265880000000106'), track));
+    assert.ok(!isKeyframe(bytes('0000000209100000000241aa'), track));
+    assert.ok(!isKeyframe(new Uint8Array(), track));
+  });
+
+  it('is not looked for in an access unit that is broken before it', () => {
+    assert.throws(() => isKeyframe(bytes('000000ff6588'), track), { code: 'malformed_access_unit' });
+  });
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { isKeyframe } from '#media/codecs/h264.ts';
+import { fragment } from '#media/mp4/fragment.ts';
+import { initSegment } from '#media/mp4/init-segment.ts';
+import { readTrack } from '../support/iso-bmff.ts';
+import { needs } from '../support/tools.ts';
+import { type Encoded, encode } from './flv-source.ts';
+
+const run = promisify(execFile);
+
+const picture = (size: string, rate: string, filters: string, encoder = '') =>
+  `-f lavfi -i testsrc2=size=${size}:rate=${rate},${filters} -frames:v 25 ` +
+  `-c:v libx264 -preset ultrafast -g 10 ${encoder}`;
+const sound = (rate: number, channels: string) =>
+  `-f lavfi -i sine=r=${rate}:d=1 -af aformat=channel_layouts=${channels} -c:a aac`;
+
+/** Arguments of ffmpeg; none holds a blank. */
+const SOURCES: readonly (readonly [what: string, codec: 'h264' | 'aac', args: string])[] = [
+  ['video with B-frames', 'h264', picture('320x180', '30', 'format=yuv420p', '-bf 2')],
+  ['1080 lines, eight cropped, at 59.94', 'h264', picture('1920x1080', '60000/1001', 'format=yuv420p')],
+  ['anamorphic video', 'h264', picture('720x576', '25', 'setsar=64/45,format=yuv420p')],
+  [
+    'BT.709 video',
+    'h264',
+    picture('320x180', '25', 'format=yuv420p', '-x264-params colorprim=bt709:transfer=bt709:colormatrix=bt709'),
+  ],
+  ['interlaced video', 'h264', picture('640x480', '25', 'format=yuv420p', '-flags +ilme+ildct')],
+  ['High 4:2:2 video', 'h264', picture('320x180', '30', 'format=yuv422p')],
+  ['mono sound at 44.1 kHz', 'aac', sound(44_100, 'mono')],
+  ['stereo sound at 96 kHz', 'aac', sound(96_000, 'stereo')],
+  ['5.1 sound', 'aac', sound(48_000, '5.1')],
+  ['5.1 sound with a program config element', 'aac', sound(48_000, '5.1(side)')],
+];
+
+for (const [what, codec, args] of SOURCES) {
+  describe(`an init segment and fragments of ${what}`, needs('ffmpeg'), () => {
+    let source: Encoded;
+    let init: Uint8Array;
+    const fragments: Uint8Array[] = [];
+
+    before(async () => {
+      source = await encode(codec, args.split(' ').filter(Boolean));
+      const { track, samples } = source;
+      init = initSegment(track);
+      for (let at = 0; at < samples.length; at += 10) {
+        fragments.push(fragment(track, fragments.length, samples.slice(at, at + 10)));
+      }
+    });
+
+    it('hold for mp4box what was put in', () => {
+      const { track, samples } = source;
+      const read = readTrack(init, ...fragments);
+      assert.equal(read.trackKind, track.kind);
+      assert.equal(read.timescale, track.timescale);
+      assert.equal(read.codecString, track.codecString);
+      assert.deepEqual(
+        read.samples.map(({ data, ...sample }) => ({ ...sample, data: Buffer.from(data) })),
+        samples.map(({ dts, pts, durationTicks, keyframe, data }) => ({
+          dts,
+          pts,
+          duration: durationTicks,
+          keyframe,
+          size: data.length,
+          data: Buffer.from(data),
+        })),
+      );
+      assert.deepEqual(
+        read.fragments.map(({ sequenceNumber }) => sequenceNumber),
+        fragments.keys().toArray(),
+      );
+    });
+
+    it('decode in ffmpeg without a warning, every frame at its time', async () => {
+      const { track, samples } = source;
+      await using folder = await mkdtempDisposable(join(tmpdir(), 'millrace-media-'));
+      const file = join(folder.path, 'track.mp4');
+      await writeFile(file, Buffer.concat([init, ...fragments]));
+
+      // A program config element names no layout, which ffmpeg says it had to guess.
+      const decoded = await run('ffmpeg', ['-v', 'warning', '-guess_layout_max', '0', '-i', file, '-f', 'null', '-']);
+      assert.equal(decoded.stderr, '');
+
+      const probe = await run('ffprobe', [
+        ...'-v warning -count_frames -show_streams -show_packets -of json'.split(' '),
+        file,
+      ]);
+      assert.equal(probe.stderr, '');
+      const { packets, streams } = JSON.parse(probe.stdout) as Probe;
+      assert.deepEqual(
+        packets.map(({ dts, pts, size, flags }) => ({ dts, pts, size, keyframe: flags.startsWith('K') })),
+        samples.map(({ dts, pts, keyframe, data }) => ({ dts, pts, size: String(data.length), keyframe })),
+      );
+      const [stream] = streams;
+      assert.ok(stream);
+      assert.equal(Number(stream.nb_read_frames), samples.length);
+      if (track.kind === 'audio') {
+        assert.equal(Number(stream.sample_rate), track.sampleRate);
+        assert.equal(stream.channels, track.channels);
+        return;
+      }
+      assert.equal(stream.width, track.codedWidth);
+      assert.equal(stream.height, track.codedHeight);
+      const [sampleWidth, sampleHeight] = stream.sample_aspect_ratio.split(':').map(Number) as [number, number];
+      assert.equal(Math.round((track.codedWidth * sampleWidth) / sampleHeight), track.width);
+    });
+
+    if (codec !== 'h264') return;
+    it('start where the encoder says that decoding can start', () => {
+      const { track, samples } = source;
+      assert.ok(track.kind === 'video');
+      assert.deepEqual(
+        samples.map(({ data }) => isKeyframe(data, track)),
+        samples.map(({ keyframe }) => keyframe),
+      );
+      assert.ok(samples.some(({ keyframe }) => !keyframe));
+    });
+  });
+}
+
+/** What is used of ffprobe's JSON. */
+interface Probe {
+  readonly packets: readonly { dts: number; pts: number; size: string; flags: string }[];
+  readonly streams: readonly {
+    nb_read_frames: string;
+    width?: number;
+    height?: number;
+    sample_aspect_ratio: string;
+    sample_rate?: string;
+    channels?: number;
+  }[];
+}
