@@ -2,39 +2,21 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { newMediaPath, newPlaybackId, newSessionId, newStreamId, newUserId } from '#domain/ids.ts';
 import type { EndReason, Session, SessionState } from '#domain/session.ts';
-import type { Presentation } from '#hls/hls.ts';
 import { ms } from '#lib/units.ts';
-import type { Packet } from '#media/packet.ts';
-import type { Track } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { ORDINAL_AFTER_GAP, recordingPresentation } from '#test/support/recording-presentation.ts';
 import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { LiveSession } from './live-session.ts';
-
-/** What a session told its presentation, in order. */
-type Told =
-  | { readonly type: 'track'; readonly renditionId: string; readonly track: Track }
-  | { readonly type: 'packet'; readonly renditionId: string; readonly packet: Packet }
-  | { readonly type: 'gap'; readonly untilS: number }
-  | { readonly type: 'end' };
 
 /** A session with a clock that the test moves, and a presentation that only remembers. */
 function setUp({ state = { phase: 'starting' } as SessionState, codecs = '', createdAt = 1_000_000 } = {}) {
   let now = 1_000_000;
-  const told: Told[] = [];
+  const presentation = recordingPresentation();
+  const { told } = presentation;
   const ended: EndReason[] = [];
   const phases: string[] = [];
   let callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void } | undefined;
-  const presentation = {
-    setTrack: (renditionId: string, track: Track) => told.push({ type: 'track', renditionId, track }),
-    write: (renditionId: string, packet: Packet) => told.push({ type: 'packet', renditionId, packet }),
-    fillGap: (untilS: number) => {
-      told.push({ type: 'gap', untilS });
-      return 40;
-    },
-    end: () => told.push({ type: 'end' }),
-    [Symbol.dispose]: () => {},
-  } as unknown as Presentation;
   const record: Session = {
     id: newSessionId(),
     streamId: newStreamId(),
@@ -127,7 +109,7 @@ test('a lost connection writes gaps until the publisher is back, then goes on be
   session.publish([VIDEO_TRACK], undefined);
   session.write(key(0));
   assert.deepEqual(phases, ['live', 'reconnecting', 'live']);
-  assert.deepEqual(packets().at(-1)?.mark, { ordinal: 40, independent: true, discontinuity: true });
+  assert.deepEqual(packets().at(-1)?.mark, { ordinal: ORDINAL_AFTER_GAP, independent: true, discontinuity: true });
   assert.equal(packets().at(-1)?.dts, 6 * 90_000);
   const gapsBefore = told.length;
   advance(5000);

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { newPlaybackId, newStreamId, newUserId } from '#domain/ids.ts';
+import { newStreamKey } from '#domain/secret.ts';
+import type { Session } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { Publication, PublishDecision, Refusal } from '#ingest/ingest.ts';
+import { ms } from '#lib/units.ts';
+import type { Store } from '#store/store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { type RecordingPresentation, recordingPresentation } from '#test/support/recording-presentation.ts';
+import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { SessionJournal } from './session-journal.ts';
+import { SessionRegistry } from './session-registry.ts';
+
+/** A registry with a clock that the test moves, over presentations that only remember. */
+function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
+  let now = 1_000_000;
+  const presentations: RecordingPresentation[] = [];
+  const written = new Map<string, Session>();
+  const store = {
+    streams: { setActivity: async () => {} },
+    sessions: {
+      create: async (session: Session) => void written.set(session.id, session),
+      change: async (id: string, change: Partial<Session>) => void written.set(id, { ...written.get(id)!, ...change }),
+    },
+  } as unknown as Store;
+  const journal = new SessionJournal(store, silentLogger);
+  const registry = new SessionRegistry({
+    settings: { maxPublishers, reconnectWindowS: 30, targetDurationS: 4, windowS: 36 },
+    createPresentation: (options) => {
+      const presentation = recordingPresentation(options);
+      presentations.push(presentation);
+      return presentation;
+    },
+    memory: { limitBytes: 1000, usedBytes, take: () => true, give: () => {} },
+    journal,
+    clock: { now: () => ms(now), monotonic: () => ms(now) },
+    logger: silentLogger,
+    metrics: createMetrics(),
+  });
+  const cuts: Refusal[] = [];
+  const publish = (stream: Stream): PublishDecision =>
+    registry.publish(stream, {
+      streamKey: stream.streamKey,
+      protocol: 'rtmp',
+      remoteAddress: '127.0.0.1',
+      encoder: undefined,
+      cut: (refusal) => cuts.push(refusal),
+    });
+  const advance = (milliseconds: number) => {
+    now += milliseconds;
+    mock.timers.tick(milliseconds);
+  };
+  return { registry, presentations, journal, written, cuts, publish, advance };
+}
+
+function newStream(): Stream {
+  return {
+    id: newStreamId(),
+    userId: newUserId(),
+    name: 'a stream',
+    createdAt: ms(900_000),
+    streamKey: newStreamKey(),
+    playbackId: newPlaybackId(),
+    createdByTokenName: 'default',
+    profiles: [],
+    isActive: false,
+    lastSeen: ms(0),
+    suspended: false,
+  };
+}
+
+/** Publishes video until the first part is there. */
+function goLive(
+  { publish, presentations }: ReturnType<typeof setUp>,
+  stream: Stream,
+  { withAudio = false } = {},
+): Publication {
+  const publication = accepted(publish(stream));
+  publication.announce({
+    kinds: new Set(withAudio ? ['video', 'audio'] : ['video']),
+    videoBitrateBps: undefined,
+    audioBitrateBps: undefined,
+  });
+  publication.track(VIDEO_TRACK);
+  if (withAudio) publication.track(AUDIO_TRACK);
+  publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  presentations.at(-1)?.options.onFirstPart?.();
+  return publication;
+}
+
+function accepted(decision: PublishDecision): Publication {
+  assert.ok(decision.accepted);
+  return decision.publication;
+}
+
+function refusalOf(decision: PublishDecision): string | undefined {
+  return decision.accepted ? undefined : decision.refusal.code;
+}
+
+test.beforeEach(() => mock.timers.enable({ apis: ['setInterval', 'setTimeout'] }));
+test.afterEach(() => mock.timers.reset());
+
+test('a stream is active from its first packet until its publisher stops', () => {
+  const world = setUp();
+  const stream = newStream();
+  const publication = accepted(world.publish(stream));
+  assert.equal(world.registry.status(stream.id), undefined);
+  publication.track(VIDEO_TRACK);
+  publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  assert.equal(world.registry.status(stream.id)?.isActive, true);
+  publication.end('unpublished');
+  assert.equal(world.registry.status(stream.id)?.isActive, false);
+});
+
+test('a second publisher on a live key is refused, and takes over only after three seconds of silence', () => {
+  const world = setUp();
+  const stream = newStream();
+  const first = goLive(world, stream);
+  world.advance(2900);
+  first.heard();
+  world.advance(2900);
+  assert.equal(refusalOf(world.publish(stream)), 'stream_key_in_use');
+  world.advance(200);
+  const second = accepted(world.publish(stream));
+  assert.deepEqual(
+    world.cuts.map((cut) => cut.code),
+    ['replaced_by_new_publisher'],
+  );
+  first.packet(packetAt(VIDEO_TRACK, 9000, { keyframe: true }));
+  first.end('cut');
+  second.track(VIDEO_TRACK);
+  second.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  world.advance(500);
+  assert.equal(world.presentations.length, 1, 'the second publisher continues the session of the first');
+  assert.equal(world.registry.status(stream.id)?.phase, 'live');
+});
+
+test('the same codecs within the window continue the session, other codecs begin a new one', () => {
+  for (const [kinds, sessions] of [
+    [[VIDEO_TRACK, AUDIO_TRACK], 1],
+    [[VIDEO_TRACK], 2],
+  ] as const) {
+    const world = setUp();
+    const stream = newStream();
+    goLive(world, stream, { withAudio: true }).end('connection_lost');
+    assert.equal(world.registry.status(stream.id)?.phase, 'reconnecting');
+    const publication = accepted(world.publish(stream));
+    for (const track of kinds) publication.track(track);
+    publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+    world.advance(500);
+    assert.equal(world.presentations.length, sessions);
+  }
+});
+
+test('a track that was announced is waited for, but not longer than half a second', () => {
+  const world = setUp();
+  const stream = newStream();
+  const publication = accepted(world.publish(stream));
+  publication.announce({ kinds: new Set(['video', 'audio']), videoBitrateBps: 1_000_000, audioBitrateBps: undefined });
+  publication.track(VIDEO_TRACK);
+  publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  world.advance(499);
+  assert.equal(world.presentations[0]?.told.length, 0);
+  world.advance(1);
+  assert.deepEqual(
+    world.presentations[0]?.told.map((each) => each.type),
+    ['track', 'packet'],
+  );
+});
+
+test('publishers beyond the limit, or without media memory left, are refused', () => {
+  const world = setUp({ maxPublishers: 1 });
+  const first = accepted(world.publish(newStream()));
+  assert.equal(refusalOf(world.publish(newStream())), 'too_many_publishers');
+  first.end('unpublished');
+  assert.equal(refusalOf(world.publish(newStream())), undefined);
+  assert.equal(refusalOf(setUp({ usedBytes: 950 }).publish(newStream())), 'media_memory_exhausted');
+});
+
+test('an ended session can be watched for its window and three target durations more, also by its path beside a new one', () => {
+  const world = setUp();
+  const stream = newStream();
+  goLive(world, stream).end('unpublished');
+  const path = world.registry.watch(stream.playbackId)!.mediaPath;
+  world.advance(40_000);
+  goLive(world, stream);
+  assert.notEqual(world.registry.watch(stream.playbackId)?.mediaPath, path);
+  assert.equal(world.registry.watchPath(stream.playbackId, path)?.phase, 'ended');
+  world.advance(8_000);
+  assert.equal(world.registry.watchPath(stream.playbackId, path), undefined);
+  assert.equal(world.presentations[0]?.told.at(-1)?.type, 'disposed');
+  assert.equal(world.registry.watch(stream.playbackId)?.phase, 'live');
+});
+
+test('a path is shown only under its own playback id', () => {
+  const world = setUp();
+  const stream = newStream();
+  goLive(world, stream);
+  const { mediaPath } = world.registry.watch(stream.playbackId)!;
+  assert.equal(world.registry.watchPath(newPlaybackId(), mediaPath), undefined);
+});
+
+test('a session without a part has nothing to show once it ended', () => {
+  const world = setUp();
+  const stream = newStream();
+  const publication = accepted(world.publish(stream));
+  publication.track(VIDEO_TRACK);
+  publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  assert.equal(world.registry.watch(stream.playbackId)?.phase, 'starting');
+  publication.end('connection_lost');
+  assert.equal(world.registry.watch(stream.playbackId), undefined);
+});
+
+test('a session taken up again numbers its media from a base that the restart counter gives', () => {
+  const world = setUp();
+  const stream = newStream();
+  goLive(world, stream);
+  const [record] = world.written.values();
+  assert.ok(record !== undefined);
+  const second = setUp();
+  second.registry.restore({ ...record, restarts: 2 }, { phase: 'reconnecting', until: ms(1_030_000) });
+  const [presentation] = second.presentations;
+  assert.equal(presentation?.options.firstMediaSequence, 2_000_000);
+  assert.equal(presentation?.options.continued, true);
+  assert.equal(second.registry.watch(stream.playbackId)?.mediaPath, record.mediaPath);
+});
+
+test('what happens to a session reaches the store', async () => {
+  const world = setUp();
+  const stream = newStream();
+  goLive(world, stream).end('unpublished');
+  mock.timers.reset();
+  await world.journal[Symbol.asyncDispose]();
+  const [session] = world.written.values();
+  assert.equal(session?.phase, 'ended');
+  assert.equal(session?.endReason, 'unpublished');
+  assert.equal(session?.codecs, 'avc1.64001f');
+});
