@@ -1,0 +1,11 @@
+/**
+ * Settings of all ingest protocols.
+ */
+import type { SettingValues } from '#lib/setting.ts';
+import { rtmpSettings } from './rtmp/config.ts';
+
+/** What an operator may set. */
+export const ingestSettings = { ...rtmpSettings };
+
+/** Their values. */
+export type IngestSettings = SettingValues<typeof ingestSettings>;

@@ -1,0 +1,45 @@
+/**
+ * Asks the gate, and is not left hanging when the gate does not keep its word.
+ */
+import type { PublishDecision, PublishGate, PublishRequest } from '#ingest/ingest.ts';
+import type { Logger } from '#telemetry/logger.ts';
+
+/** The answer for a publisher when there is none. */
+const NO_ANSWER: PublishDecision = {
+  accepted: false,
+  refusal: {
+    code: 'service_unavailable',
+    reason: 'The service cannot check stream keys right now; try again in a moment.',
+  },
+};
+
+/**
+ * The gate's decision; a refusal when the gate fails or `signal` aborts first. A yes that comes after that is taken
+ * back. Never rejects.
+ */
+export async function askGate(
+  gate: PublishGate,
+  request: PublishRequest,
+  { signal, logger }: { signal: AbortSignal; logger: Logger },
+): Promise<PublishDecision> {
+  const asked = Promise.try(() => gate.publish(request, { signal }));
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([asked, aborted.promise]);
+  } catch (error) {
+    // Aborted for any other reason, nobody waits for the answer any more.
+    if (signal.reason?.name === 'TimeoutError') logger.warn({}, 'publish gate gave no answer in time');
+    else if (!signal.aborted) logger.error({ err: error }, 'publish gate failed');
+    asked.then(takeBack, () => {});
+    return NO_ANSWER;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function takeBack(decision: PublishDecision): void {
+  if (decision.accepted) decision.publication.end('connection_lost');
+}

@@ -1,0 +1,76 @@
+/**
+ * Settings of the RTMP server, and the limits that are facts of the protocol rather than wishes of an operator.
+ */
+import { integer, port, type SettingValues, text } from '#lib/setting.ts';
+
+const CONNECTIONS = { min: 1, max: 100_000 };
+const SECONDS = { min: 1, max: 3600 };
+
+/** What an operator may set. */
+export const rtmpSettings = {
+  rtmpHost: text('RTMP_HOST', '0.0.0.0', 'Address RTMP listens on'),
+  rtmpPort: port('RTMP_PORT', '1935', 'Port RTMP listens on'),
+  rtmpMaxConnections: integer('RTMP_MAX_CONNECTIONS', '1000', 'RTMP connections at the same time', CONNECTIONS),
+  rtmpMaxUnauthenticated: integer(
+    'RTMP_MAX_UNAUTHENTICATED',
+    '300',
+    'RTMP connections at the same time that have not been accepted as publishers',
+    CONNECTIONS,
+  ),
+  rtmpMaxPerAddress: integer(
+    'RTMP_MAX_PER_ADDRESS',
+    '150',
+    'RTMP connections at the same time from one address',
+    CONNECTIONS,
+  ),
+  rtmpHandshakeTimeoutS: integer('RTMP_HANDSHAKE_TIMEOUT_S', '5', 'Seconds an RTMP handshake may take', SECONDS),
+  rtmpPublishTimeoutS: integer(
+    'RTMP_PUBLISH_TIMEOUT_S',
+    '10',
+    'Seconds an RTMP connection may take until it publishes',
+    SECONDS,
+  ),
+  rtmpIdleTimeoutS: integer(
+    'RTMP_IDLE_TIMEOUT_S',
+    '20',
+    'Seconds without a byte after which an RTMP publisher counts as lost',
+    SECONDS,
+  ),
+};
+
+/** Their values. */
+export type RtmpSettings = SettingValues<typeof rtmpSettings>;
+
+/** A message declared longer is refused before anything is kept for it; the largest sane keyframe fits many times. */
+export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+/** What a connection nobody has vouched for yet may declare: commands only, and those are small. */
+export const MAX_UNAUTHENTICATED_MESSAGE_BYTES = 64 * 1024;
+/** Declared bytes of all messages a connection has begun and not finished. */
+export const MAX_INCOMPLETE_BYTES = 16 * 1024 * 1024;
+/** Encoders use at most eight. */
+export const MAX_CHUNK_STREAMS = 32;
+/** Below this, headers cost more than they carry: a way to burn our CPU (red5#475). It is also RTMP's default. */
+export const MIN_CHUNK_SIZE = 128;
+/** Larger ones only mean that an encoder never interleaves. */
+export const MAX_CHUNK_SIZE = 1024 * 1024;
+/** AMF beyond this is ignored (metadata) or refused (commands). */
+export const MAX_AMF_BYTES = 64 * 1024;
+/** Messages other than media in one second; encoders send a handful. */
+export const MAX_CONTROL_MESSAGES_PER_S = 500;
+/** Our own bytes the peer has not taken yet: replies are small, so a peer that lets them pile up does not read. */
+export const MAX_OUTPUT_BYTES = 64 * 1024;
+/** How long the gate may take to decide; the publisher waits meanwhile. */
+export const GATE_TIMEOUT_MS = 5000;
+/** Stream names beyond this are no key of ours. */
+export const MAX_STREAM_NAME_LENGTH = 512;
+
+/** How much we say we take before we acknowledge, and how much we let ourselves send. */
+export const WINDOW_BYTES = 2_500_000;
+/** ffmpeg answers our chunk size by using it itself, and large chunks are cheap to read. */
+export const OUTGOING_CHUNK_SIZE = 60_000;
+/** Pings go to a peer silent this long. */
+export const PING_AFTER_MS = 5000;
+/** How long a refused or cut peer may take to read why. */
+export const CLOSE_WITHIN_MS = 700;
+/** How often connections are looked at: the grain of every time limit. */
+export const SWEEP_MS = 100;

@@ -1,0 +1,38 @@
+/**
+ * onMetaData: what an encoder says of its media before it sends any. Believed only as far as it goes: which tracks will
+ * come, and roughly how big they are.
+ */
+import type { Announcement } from '#ingest/ingest.ts';
+import type { TrackKind } from '#media/track.ts';
+import type { AmfValue } from './amf0.ts';
+
+/** Faster than any encoder: a rate beyond it is a mistake. */
+const MAX_RATE_KBPS = 1_000_000;
+
+/**
+ * Reads the values of a data message.
+ * @returns undefined when it is not onMetaData, or names no track
+ */
+export function readAnnouncement(values: readonly AmfValue[]): Announcement | undefined {
+  // Publishers wrap it: @setDataFrame, "onMetaData", {...}.
+  const [name, properties] = values[0] === '@setDataFrame' ? values.slice(1) : values;
+  if (name !== 'onMetaData' || !(properties instanceof Map)) return undefined;
+  const kinds = new Set<TrackKind>();
+  if (isCodec(properties.get('videocodecid'))) kinds.add('video');
+  if (isCodec(properties.get('audiocodecid'))) kinds.add('audio');
+  if (kinds.size === 0) return undefined;
+  return {
+    kinds,
+    videoBitrateBps: bitrateBps(properties.get('videodatarate')),
+    audioBitrateBps: bitrateBps(properties.get('audiodatarate')),
+  };
+}
+
+/** FLV's number, a FourCC as a number, or a name (`avc1`, old OBS). Encoders without a track leave it out or say 0. */
+function isCodec(value: AmfValue): boolean {
+  return (typeof value === 'number' && value > 0) || (typeof value === 'string' && value !== '');
+}
+
+function bitrateBps(kbps: AmfValue): number | undefined {
+  return typeof kbps === 'number' && kbps >= 1 && kbps <= MAX_RATE_KBPS ? Math.round(kbps * 1000) : undefined;
+}
