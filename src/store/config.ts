@@ -5,7 +5,7 @@ import { type SettingValues, text } from '#lib/setting.ts';
 
 /** What an operator may set. */
 export const storeSettings = {
-  dataDir: text('DATA_DIR', './data', 'Folder that holds the database; made when missing'),
+  dataDir: text('DATA_DIR', 'data', 'Folder for what must last; made when missing, used by one server at a time'),
 };
 
 /** Their values. */

@@ -1,0 +1,71 @@
+/**
+ * What a database must do to carry the store: run compiled queries. Each engine is a file in `engines/`, listed in `engines.ts`.
+ */
+import type { Kysely } from 'kysely';
+import type { Clock } from '#lib/clock.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Database } from './database.ts';
+
+/** What a parameter or a column may hold. Times and sizes are whole numbers, flags 0 or 1, everything else text. */
+export type SqlValue = string | number | null;
+
+/** A compiled query with its parameters; `Row` is what one row of its answer looks like. */
+export interface Query<Row = unknown> {
+  readonly sql: string;
+  readonly parameters: readonly SqlValue[];
+  /** Only carries the type; never set. */
+  readonly row?: Row;
+}
+
+/** What a write did. */
+export interface WriteResult {
+  /** Rows inserted, updated or deleted. */
+  readonly changes: number;
+}
+
+/**
+ * Runs queries on one database. Calls reject with `MillraceError('store_unavailable')` when the database is away, its
+ * queue is full or the time limit has passed; the engine heals by itself. No call blocks the event loop.
+ */
+export interface Engine extends AsyncDisposable {
+  /** Builds and compiles queries in the engine's dialect; it cannot run them. */
+  readonly compiler: Kysely<Database>;
+  /** Sees everything committed before the call, by whatever process. */
+  read<Row>(query: Query<Row>): Promise<readonly Row[]>;
+  /**
+   * All or nothing and isolated from other writes; resolves after a durable commit, which concurrent callers may share. A
+   * caller's failure never fails its neighbours. A write that ran into the time limit may still happen.
+   * @throws {UniqueViolation} when a row would be there twice
+   */
+  write(queries: readonly Query[]): Promise<readonly WriteResult[]>;
+}
+
+/** What every engine is given. */
+export interface EngineOptions {
+  /** Folder for what must last; made when missing. */
+  readonly dataDir: string;
+  /**
+   * Whether this process serves: it then holds the data folder until it ends, and a second one that asks for it is refused.
+   * Commands beside a running server pass false.
+   */
+  readonly exclusive: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Milliseconds until a read rejects, the wait in the queue included. */
+  readonly readTimeoutMs: number;
+  /** Milliseconds until a write rejects, the wait in the queue included. */
+  readonly writeTimeoutMs: number;
+  /** Calls waiting or running, each for reads and writes, above which more are refused. */
+  readonly maxPending: number;
+}
+
+/**
+ * Opens a database and brings its schema up to date.
+ * @throws {StoreOpenError} when it cannot serve, with a sentence for the operator
+ */
+export type OpenEngine = (options: EngineOptions) => Promise<Engine>;
+
+/** A row that must be unique is there already. */
+export class UniqueViolation extends Error {
+  override readonly name = 'UniqueViolation';
+}

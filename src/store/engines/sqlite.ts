@@ -1,0 +1,91 @@
+/**
+ * The store in one file of the data folder: `millrace.db`, write-ahead logged, every commit on the disk before it counts.
+ *
+ * SQLite's calls block, so they run in two workers: one writes, one reads on its own connection and never waits for a slow commit.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import type { Engine, EngineOptions, Query } from '#store/engine.ts';
+import { migrate, schemaState } from '#store/migrations.ts';
+import { StoreOpenError } from '#store/open-error.ts';
+import { bindable, kyselyOn, sqliteCompiler } from './sqlite/dialect.ts';
+import type { Faults } from './sqlite/faults.ts';
+import { holdFolder, prepareFolder, sqliteOpenError } from './sqlite/folder.ts';
+import type { Role } from './sqlite/protocol.ts';
+import { recordsOf, WorkerLane } from './sqlite/worker-lane.ts';
+
+/** How long opening waits for another process's write, in milliseconds. */
+const OPEN_TIMEOUT_MS = 5000;
+
+/**
+ * Opens the database in `options.dataDir`, made when missing. Blocks while it does: call it before serving.
+ * @param faults only for tests
+ * @throws {StoreOpenError}
+ */
+export async function openSqlite(options: EngineOptions, faults?: Faults): Promise<Engine> {
+  const path = prepareFolder(options.dataDir);
+  const hold = options.exclusive ? holdFolder(options.dataDir) : undefined;
+  try {
+    await updateSchema(path, options);
+  } catch (error) {
+    hold?.[Symbol.dispose]();
+    throw sqliteOpenError(error, path);
+  }
+
+  const lane = (role: Role, timeoutMs: number) =>
+    new WorkerLane({ ...options, job: { role, path, faults }, timeoutMs });
+  const reads = lane('read', options.readTimeoutMs);
+  const writes = lane('write', options.writeTimeoutMs);
+
+  return {
+    compiler: sqliteCompiler(),
+
+    async read<Row>(query: Query<Row>) {
+      query.parameters.forEach(bindable);
+      const answer = await reads.submit([query]);
+      if (answer.kind !== 'rows') throw new Error('the reader gave no rows');
+      return recordsOf(answer) as Row[];
+    },
+
+    async write(queries) {
+      for (const { parameters } of queries) parameters.forEach(bindable);
+      const answer = await writes.submit(queries);
+      if (answer.kind !== 'changes') throw new Error('the writer gave no changes');
+      return answer.changes.map((changes) => ({ changes }));
+    },
+
+    async [Symbol.asyncDispose]() {
+      await Promise.all([reads.close(), writes.close()]);
+      hold?.[Symbol.dispose]();
+    },
+  };
+}
+
+/**
+ * Brings the schema up to date in one transaction, which also proves that the file can be written to. Only the holder of the
+ * folder changes the schema, so that it never changes under a running server.
+ */
+async function updateSchema(path: string, { dataDir, exclusive }: EngineOptions): Promise<void> {
+  using db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
+  const kysely = kyselyOn(db);
+  const before = await schemaState(kysely);
+  if (before.state === 'newer') throw new StoreOpenError('newer_schema', path, before.migration);
+  using _hold = before.state === 'older' && !exclusive ? holdForUpdate(dataDir, path) : undefined;
+
+  const [journal] = db.prepare('PRAGMA journal_mode = WAL').all();
+  if (journal?.journal_mode !== 'wal') {
+    throw new StoreOpenError('unusable', path, 'its file system cannot keep a write-ahead log');
+  }
+  db.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
+  // Asked again: another process may have been faster.
+  if ((await schemaState(kysely)).state === 'older') await migrate(kysely);
+  db.exec('COMMIT');
+}
+
+function holdForUpdate(dataDir: string, path: string): Disposable {
+  try {
+    return holdFolder(dataDir);
+  } catch (error) {
+    if (error instanceof StoreOpenError && error.code === 'in_use') throw new StoreOpenError('outdated_schema', path);
+    throw error;
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Kysely on SQLite: as a compiler that cannot run anything, and, for migrations, on a `node:sqlite` connection.
+ */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { DummyDriver, Kysely, SqliteAdapter, SqliteDialect, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import type { Database } from '#store/database.ts';
+import type { SqlValue } from '#store/engine.ts';
+
+/** Builds and compiles queries. */
+export function sqliteCompiler(): Kysely<Database> {
+  return new Kysely({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
+}
+
+/** Runs queries on a connection, on this thread. The connection stays the caller's: do not destroy what this returns. */
+export function kyselyOn(db: DatabaseSync): Kysely<never> {
+  const prepare = (sql: string) => {
+    const statement = db.prepare(sql);
+    const bound = (parameters: readonly unknown[]) => parameters.map(bindable) as SQLInputValue[];
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters: readonly unknown[]) => statement.all(...bound(parameters)),
+      run: (parameters: readonly unknown[]) => statement.run(...bound(parameters)),
+      iterate: (parameters: readonly unknown[]) => statement.iterate(...bound(parameters)),
+    };
+  };
+  return new Kysely({ dialect: new SqliteDialect({ database: { prepare, close: () => {} } }) });
+}
+
+/**
+ * Refuses what SQLite would store as something else: `node:sqlite` takes a lone object or Date for named parameters and
+ * stores NULL, and text that is no Unicode (half a surrogate pair) comes back changed.
+ * @throws {TypeError} that names the type, never the value
+ */
+export function bindable(value: unknown): SqlValue {
+  if (value === null || (typeof value === 'number' && Number.isFinite(value))) return value;
+  if (typeof value === 'string' && value.isWellFormed()) return value;
+  const what = typeof value === 'string' ? 'text with half a surrogate pair' : `a value of type ${typeof value}`;
+  throw new TypeError(`the store cannot keep ${what}`);
+}

@@ -1,0 +1,66 @@
+/**
+ * Why a call to SQLite failed, sorted by what it means to the caller.
+ */
+
+/** A failed call, as it travels between threads. */
+export interface Failure {
+  /** `unique`: the row is there already. `away`: the database cannot do it now. `defect`: the query is wrong. */
+  readonly kind: 'unique' | 'away' | 'defect';
+  /** SQLite's own words. They may name columns, never values. */
+  readonly reason: string;
+}
+
+/** Primary result codes (sqlite.org/rescode.html) that are told apart. */
+export const RESULT = {
+  error: 1,
+  permission: 3,
+  busy: 5,
+  readOnly: 8,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  tooBig: 18,
+  constraint: 19,
+  mismatch: 20,
+  misuse: 21,
+  range: 25,
+  notADatabase: 26,
+} as const;
+
+/** Extended codes of a row that is there already, by a unique index or as a primary key. */
+const UNIQUE = [2067, 1555];
+
+const DEFECTS: readonly number[] = [
+  RESULT.error,
+  RESULT.tooBig,
+  RESULT.constraint,
+  RESULT.mismatch,
+  RESULT.misuse,
+  RESULT.range,
+];
+
+/** The database is not there, or was not a moment ago. */
+export class DatabaseAway extends Error {
+  override readonly name = 'DatabaseAway';
+}
+
+/** Sorts an error that came out of `node:sqlite` or of opening the database. */
+export function failureOf(error: unknown): Failure {
+  const reason = error instanceof Error ? error.message : String(error);
+  if (error instanceof DatabaseAway) return { kind: 'away', reason };
+  const code = extendedCode(error);
+  if (code === undefined) return { kind: 'defect', reason };
+  if (UNIQUE.includes(code)) return { kind: 'unique', reason };
+  return { kind: DEFECTS.includes(code & 0xff) ? 'defect' : 'away', reason };
+}
+
+/** The primary result code of an error of SQLite, one of {@link RESULT} or another. */
+export function resultCode(error: unknown): number | undefined {
+  const code = extendedCode(error);
+  return code === undefined ? undefined : code & 0xff;
+}
+
+function extendedCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
+  return error.errcode;
+}

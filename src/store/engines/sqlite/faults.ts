@@ -1,0 +1,44 @@
+/**
+ * What the tests make go wrong inside the database workers. Production opens the engine without it.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+
+/** Shared with the workers, so that a test can change its mind while they run. Indexed by {@link FAULT}. */
+export type Faults = Int32Array<SharedArrayBuffer>;
+
+/** What each number means; 0 is no fault. */
+export const FAULT = {
+  /** A slow disk: every commit takes so many milliseconds, in the writer's thread. */
+  commitDelayMs: 0,
+  /** A full disk: the database may not grow beyond so many pages. */
+  maxPages: 1,
+  /** A worker that dies: so many batches of calls end in an exception nobody catches. */
+  crashes: 2,
+} as const;
+
+/** SQLite's own limit of pages. */
+const NO_LIMIT = 0xffff_fffe;
+
+/** No faults yet. */
+export function createFaults(): Faults {
+  return new Int32Array(new SharedArrayBuffer(4 * Object.keys(FAULT).length));
+}
+
+/** At the beginning of a write. */
+export function limitPages(db: DatabaseSync, faults: Faults): void {
+  db.exec(`PRAGMA max_page_count = ${Atomics.load(faults, FAULT.maxPages) || NO_LIMIT}`);
+}
+
+/** Before a commit. */
+export function delayCommit(faults: Faults): void {
+  // Nobody ever notifies this index at that value: it is a sleep, read anew so that a test can end it.
+  const delayMs = Atomics.load(faults, FAULT.commitDelayMs);
+  if (delayMs > 0) Atomics.wait(faults, FAULT.commitDelayMs, delayMs, delayMs);
+}
+
+/** At the beginning of a batch. */
+export function crash(faults: Faults): void {
+  if (Atomics.load(faults, FAULT.crashes) <= 0) return;
+  Atomics.sub(faults, FAULT.crashes, 1);
+  throw new Error('a test asked this worker to die');
+}

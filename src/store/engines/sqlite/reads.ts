@@ -1,0 +1,43 @@
+/**
+ * Runs a batch of reads.
+ */
+import type { SqlValue } from '#store/engine.ts';
+import type { Connection } from './connection.ts';
+import { failureOf } from './failure.ts';
+import type { Answer, Call } from './protocol.ts';
+
+/** From so many calls on, one snapshot for all is cheaper than each one's own lock and unlock. */
+const SHARED_SNAPSHOT = 3;
+
+/** Answers every call, in order; never throws. */
+export function runReads(connection: Connection, calls: readonly Call[]): Answer[] {
+  try {
+    const db = connection.database();
+    const shared = calls.length >= SHARED_SNAPSHOT;
+    if (shared) connection.prepare('BEGIN').statement.run();
+    try {
+      return calls.map((call) => read(connection, call));
+    } finally {
+      if (shared && db.isTransaction) connection.prepare('COMMIT').statement.run();
+    }
+  } catch (error) {
+    connection.close();
+    const failure = failureOf(error);
+    return calls.map(() => failure);
+  }
+}
+
+/** @throws when the database is away; what is wrong with the call itself is its answer */
+function read(connection: Connection, [query]: Call): Answer {
+  if (query === undefined) return { kind: 'defect', reason: 'a read without a query' };
+  try {
+    const { statement, columns } = connection.prepare(query.sql);
+    const rows = statement.all(...query.parameters) as unknown as SqlValue[][];
+    connection.succeeded();
+    return { kind: 'rows', rows, columns };
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure.kind === 'away') throw error;
+    return failure;
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * The main thread's side of one database worker: calls of one turn of the event loop travel in one message, everything that
+ * arrives meanwhile in the next, so that threads wake rarely and writes share commits.
+ */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { MillraceError } from '#domain/errors.ts';
+import { Backoff } from '#lib/backoff.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import { UniqueViolation } from '#store/engine.ts';
+import { OutageLog } from '#store/outage-log.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Failure } from './failure.ts';
+import type { Answer, Call, Changes, Rows, ToWorker, WorkerJob } from './protocol.ts';
+
+/** How long closing waits for calls under way, and then for the worker, in milliseconds each. */
+const CLOSE_MS = 2000;
+
+/** What a lane is given. */
+export interface LaneOptions {
+  readonly job: WorkerJob;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Milliseconds until a call rejects, the wait in the queue included. */
+  readonly timeoutMs: number;
+  /** Calls waiting or running above which more are refused. */
+  readonly maxPending: number;
+}
+
+interface PendingCall {
+  readonly call: Call;
+  /** Monotonic. */
+  readonly since: Milliseconds;
+  readonly resolve: (answer: Rows | Changes) => void;
+  readonly reject: (error: Error) => void;
+  /** Rejected already, though its answer may still come. */
+  expired: boolean;
+}
+
+/** One worker, started at the first call and again after it died. */
+export class WorkerLane {
+  readonly #options: LaneOptions;
+  readonly #outages: OutageLog;
+  readonly #backoff = new Backoff({ firstMs: 20, maxMs: 2000 });
+  /** Calls not sent yet, oldest first. */
+  #waiting: PendingCall[] = [];
+  /** The batch the worker has; one at a time, so that the next one grows meanwhile. */
+  #running: readonly PendingCall[] | undefined;
+  #worker: Worker | undefined;
+  /** A flush is due; or the pause after a death is being kept. */
+  #flushDue = false;
+  #expiry: NodeJS.Timeout | undefined;
+  #closed: Promise<void> | undefined;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#outages = new OutageLog(options.logger.child({ lane: options.job.role }), options.clock);
+  }
+
+  /**
+   * Runs one call.
+   * @throws {MillraceError} `store_unavailable`
+   * @throws {UniqueViolation}
+   */
+  submit(call: Call): Promise<Rows | Changes> {
+    if (this.#closed !== undefined) return Promise.reject(storeUnavailable('the store is closed'));
+    if (this.#waiting.length + (this.#running?.length ?? 0) >= this.#options.maxPending) {
+      return Promise.reject(this.#unavailable('too many calls are waiting'));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ call, since: this.#options.clock.monotonic(), resolve, reject, expired: false });
+      this.#flushSoon();
+      this.#expiry ??= this.#expireIn(this.#options.timeoutMs);
+    });
+  }
+
+  /** Finishes the calls under way as far as that goes fast, rejects the others, ends the worker. A second call joins the first. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /** After the sockets of this turn were read, so that their calls travel together. */
+  #flushSoon(): void {
+    if (this.#flushDue || this.#running !== undefined || this.#waiting.length === 0) return;
+    this.#flushDue = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushDue = false;
+    if (this.#waiting.length === 0) return;
+    this.#running = this.#waiting;
+    this.#waiting = [];
+    this.#worker ??= this.#start();
+    this.#post(
+      this.#worker,
+      this.#running.map(({ call }) => call),
+    );
+  }
+
+  #start(): Worker {
+    // No environment: it may hold secrets, and a database needs none of it.
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      name: `store-${this.#options.job.role}`,
+      workerData: this.#options.job,
+      env: {},
+    });
+    worker.on('message', (answers: readonly Answer[]) => this.#answered(answers));
+    worker.on('error', (error) => this.#lost(worker, String(error)));
+    worker.on('exit', (code) => this.#lost(worker, `its worker ended with code ${code}`));
+    return worker;
+  }
+
+  #post(worker: Worker, message: ToWorker): void {
+    worker.postMessage(message);
+  }
+
+  #answered(answers: readonly Answer[]): void {
+    const calls = this.#running ?? [];
+    this.#running = undefined;
+    this.#backoff.succeeded();
+    for (const [index, pending] of calls.entries()) {
+      const answer = answers[index] ?? { kind: 'defect', reason: 'the worker gave no answer' };
+      if (answer.kind === 'rows' || answer.kind === 'changes') pending.resolve(answer);
+      else pending.reject(this.#errorOf(answer));
+      if (answer.kind !== 'away' && !pending.expired) this.#outages.succeeded();
+    }
+    this.#flushSoon();
+    this.#idleMaybe();
+  }
+
+  #lost(worker: Worker, reason: string): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    const calls = this.#running ?? [];
+    this.#running = undefined;
+    for (const { reject } of calls) reject(this.#unavailable(reason));
+    if (this.#closed === undefined) {
+      this.#flushDue = true;
+      setTimeout(() => this.#flush(), this.#backoff.failed()).unref();
+    }
+    this.#idleMaybe();
+  }
+
+  #expireIn(durationMs: number): NodeJS.Timeout {
+    return setTimeout(() => this.#expire(), durationMs).unref();
+  }
+
+  /** Calls all wait equally long, so the oldest are first and one timer is enough. */
+  #expire(): void {
+    const now = this.#options.clock.monotonic();
+    const due = (pending: PendingCall) => now - pending.since >= this.#options.timeoutMs;
+    const overdue = [...(this.#running ?? []).filter((pending) => !pending.expired), ...this.#waiting].filter(due);
+    for (const pending of overdue) {
+      pending.expired = true;
+      pending.reject(this.#unavailable(`no answer within ${this.#options.timeoutMs} ms`));
+    }
+    this.#waiting = this.#waiting.filter((pending) => !pending.expired);
+    const next = this.#running?.find((pending) => !pending.expired) ?? this.#waiting[0];
+    this.#expiry = next && this.#expireIn(Math.max(1, next.since + this.#options.timeoutMs - now));
+    this.#idleMaybe();
+  }
+
+  #idleMaybe(): void {
+    if (this.#isIdle()) this.#onIdle?.();
+  }
+
+  #isIdle(): boolean {
+    return this.#waiting.length === 0 && (this.#running ?? []).every(({ expired }) => expired);
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#isIdle()) await within(CLOSE_MS, new Promise<void>((resolve) => (this.#onIdle = resolve)));
+    clearTimeout(this.#expiry);
+    for (const { reject } of [...(this.#running ?? []), ...this.#waiting])
+      reject(storeUnavailable('the store is closed'));
+    this.#waiting = [];
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const exited = once(worker, 'exit');
+    this.#post(worker, 'close');
+    // A worker in the middle of a system call cannot be ended; the process must not wait for a disk that hangs.
+    if (!(await within(CLOSE_MS, exited))) worker.unref();
+  }
+
+  #errorOf(failure: Failure): Error {
+    if (failure.kind === 'away') return this.#unavailable(failure.reason);
+    return failure.kind === 'unique'
+      ? new UniqueViolation(failure.reason)
+      : new Error(`store query: ${failure.reason}`);
+  }
+
+  #unavailable(reason: string): MillraceError {
+    this.#outages.failed(reason);
+    return storeUnavailable(reason);
+  }
+}
+
+/** One record for each row of an answer. */
+export function recordsOf({ rows, columns }: Rows): Record<string, unknown>[] {
+  return rows.map((values) => {
+    const record: Record<string, unknown> = {};
+    for (let index = 0; index < columns.length; index += 1) record[columns[index] as string] = values[index];
+    return record;
+  });
+}
+
+/** The error a caller sees; the reason is only its cause. */
+function storeUnavailable(reason: string): MillraceError {
+  const sentence = 'The store cannot be reached at the moment; try again in a second.';
+  return new MillraceError('store_unavailable', sentence, { cause: new Error(reason), retryAfterS: 1 });
+}
+
+/** Whether something came within a time. */
+async function within(durationMs: number, something: Promise<unknown>): Promise<boolean> {
+  const giveUp = new AbortController();
+  const late = sleep(durationMs, false, { signal: giveUp.signal }).catch(() => false);
+  try {
+    return await Promise.race([something.then(() => true), late]);
+  } finally {
+    giveUp.abort();
+  }
+}

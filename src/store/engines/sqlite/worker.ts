@@ -1,0 +1,24 @@
+/**
+ * A thread of its own for SQLite, whose calls block: one of these writes, one reads. The main thread's side is `worker-lane.ts`.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '#lib/clock.ts';
+import { Connection } from './connection.ts';
+import { crash } from './faults.ts';
+import type { ToWorker, WorkerJob } from './protocol.ts';
+import { runReads } from './reads.ts';
+import { runWrites } from './writes.ts';
+
+const { role, path, faults } = workerData as WorkerJob;
+const connection = new Connection(path, role, systemClock);
+
+parentPort?.on('message', (message: ToWorker) => {
+  if (message === 'close') {
+    connection.close();
+    parentPort?.close();
+    return;
+  }
+  if (faults !== undefined) crash(faults);
+  const answers = role === 'write' ? runWrites(connection, message, faults) : runReads(connection, message);
+  parentPort?.postMessage(answers);
+});

@@ -1,0 +1,38 @@
+/**
+ * The migrations in their order, and how a database is brought up to date. A migration that was released never changes.
+ */
+import { type Kysely, sql } from 'kysely';
+import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration';
+import { usersKeysStreamsSessions } from './migrations/0001-users-keys-streams-sessions.ts';
+
+/** Every migration by its name; names sort in the order they are run. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-users-keys-streams-sessions': usersKeysStreamsSessions,
+};
+
+/** How a database's schema compares with this program. */
+export type SchemaState =
+  | { readonly state: 'current' }
+  | { readonly state: 'older' } // empty, too
+  | { readonly state: 'newer'; readonly migration: string }; // has a migration this program does not know
+
+/** Compares a database with {@link MIGRATIONS}; only reads. */
+export async function schemaState(db: Kysely<never>): Promise<SchemaState> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return { state: 'older' };
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db);
+  const done = new Set(rows.map(({ name }) => name));
+  const unknown = [...done].find((name) => !(name in MIGRATIONS));
+  if (unknown !== undefined) return { state: 'newer', migration: unknown };
+  return { state: Object.keys(MIGRATIONS).every((name) => done.has(name)) ? 'current' : 'older' };
+}
+
+/**
+ * Runs the migrations a database has not had yet. Whoever calls this makes it one transaction where the database can.
+ * @throws what a migration throws
+ */
+export async function migrate(db: Kysely<never>): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}

@@ -1,0 +1,70 @@
+/**
+ * Opens the store: the one call that `app.ts` and the command line make.
+ */
+import { type Clock, systemClock } from '#lib/clock.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import type { Engine, Query } from './engine.ts';
+import { ENGINES, type EngineName } from './engines.ts';
+import { storeOn } from './sql-store.ts';
+import type { Store } from './store.ts';
+
+/** What opening needs to know. */
+export interface StoreOptions {
+  /** Folder for what must last; made when missing. */
+  readonly dataDir: string;
+  /**
+   * True for the process that serves: it holds the folder until it ends. False for commands, which may run beside it.
+   */
+  readonly exclusive: boolean;
+  readonly logger: Logger;
+  readonly metrics?: Pick<Metrics, 'storeSeconds'>;
+  readonly clock?: Clock;
+  readonly engine?: EngineName;
+  /** Milliseconds until a read rejects. */
+  readonly readTimeoutMs?: number;
+  /** Milliseconds until a write rejects; it may still happen. */
+  readonly writeTimeoutMs?: number;
+  /** Calls waiting or running, each for reads and writes, above which more are refused. */
+  readonly maxPending?: number;
+}
+
+/**
+ * Opens the store, its schema brought up to date. Dispose it to finish what is under way and let go of the folder.
+ * @throws {StoreOpenError} with one sentence for the operator
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { dataDir, exclusive, logger, metrics, clock = systemClock, engine: name = 'sqlite' } = options;
+  const { readTimeoutMs = 5000, writeTimeoutMs = 10_000, maxPending = 4096 } = options;
+  const engine = await ENGINES[name]({
+    dataDir,
+    exclusive,
+    clock,
+    logger,
+    readTimeoutMs,
+    writeTimeoutMs,
+    maxPending,
+  });
+  return storeOn(metrics === undefined ? engine : observed(engine, metrics, clock));
+}
+
+/** The same engine with the time of every call measured, failed ones included. */
+function observed(engine: Engine, { storeSeconds }: Pick<Metrics, 'storeSeconds'>, clock: Clock): Engine {
+  function timed<Args extends unknown[], Result>(kind: string, call: (...args: Args) => Promise<Result>) {
+    const histogram = storeSeconds.labels(kind);
+    return async (...args: Args): Promise<Result> => {
+      const start = clock.monotonic();
+      try {
+        return await call(...args);
+      } finally {
+        histogram.observe((clock.monotonic() - start) / 1000);
+      }
+    };
+  }
+  return {
+    compiler: engine.compiler,
+    read: timed('read', (query: Query) => engine.read(query)) as Engine['read'],
+    write: timed('write', (queries: readonly Query[]) => engine.write(queries)),
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  };
+}
