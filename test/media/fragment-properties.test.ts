@@ -42,7 +42,12 @@ it('fragments of any samples read back as those samples', () => {
         assert.deepEqual(read.fragments, [{ sequenceNumber, dts: start, samples: samples.length }]);
         assert.deepEqual(
           read.samples.map(({ data, ...each }) => ({ ...each, data: Uint8Array.from(data) })),
-          samples.map(({ durationTicks, ...each }) => ({ ...each, duration: durationTicks, size: each.data.length })),
+          samples.map(({ durationTicks, ...each }) => ({
+            ...each,
+            duration: durationTicks,
+            dependsOn: each.keyframe ? 2 : 1,
+            size: each.data.length,
+          })),
         );
       },
     ),

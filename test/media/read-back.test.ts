@@ -59,6 +59,8 @@ for (const [what, codec, args] of SOURCES) {
       assert.equal(read.trackKind, track.kind);
       assert.equal(read.timescale, track.timescale);
       assert.equal(read.codecString, track.codecString);
+      assert.deepEqual([read.width, read.height], track.kind === 'video' ? [track.width, track.height] : [0, 0]);
+      assert.equal(read.channels, track.kind === 'audio' ? track.channels : 0);
       assert.deepEqual(
         read.samples.map(({ data, ...sample }) => ({ ...sample, data: Buffer.from(data) })),
         samples.map(({ dts, pts, durationTicks, keyframe, data }) => ({
@@ -66,6 +68,7 @@ for (const [what, codec, args] of SOURCES) {
           pts,
           duration: durationTicks,
           keyframe,
+          dependsOn: keyframe ? 2 : 1,
           size: data.length,
           data: Buffer.from(data),
         })),

@@ -9,6 +9,8 @@ export interface ReadSample {
   readonly pts: number;
   readonly duration: number;
   readonly keyframe: boolean;
+  /** sample_depends_on: 1 on others, 2 on none. */
+  readonly dependsOn: number;
   readonly size: number;
   /** The sample's bytes, from where the fragment says that they are. */
   readonly data: Uint8Array;
@@ -71,6 +73,7 @@ function readSample(file: ISOFile, trackId: number, index: number, sample: Sampl
     pts: sample.cts,
     duration: sample.duration,
     keyframe: sample.is_sync,
+    dependsOn: sample.depends_on,
     size: sample.size,
     data: data ?? new Uint8Array(),
   };

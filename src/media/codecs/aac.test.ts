@@ -76,6 +76,12 @@ const CASES: readonly (readonly [what: string, config: Uint8Array, expected: Exp
     packed('00010 0111 0010 000 01010110111 00101 1 0100 10101001000 0'),
     he(1, 22_050, 44_100),
   ],
+  // FFmpeg's 5.1(side) with a core of 24 kHz and a sync extension that says SBR: found only behind a rightly read element.
+  [
+    'HE-AAC behind a program config element',
+    bytes('130004c844002000c40d4c61766335392e33372e31303056e598'),
+    { ...he(1, 24_000, 48_000), channels: 6 },
+  ],
   ['frames of 960', packed('00010 0011 0010 1 0 0'), { ...lc(48_000, 2), samplesPerPacket: 960 }],
   ['an explicit sample rate', packed(`00010 1111 ${(22_222).toString(2).padStart(24, '0')} 0010 000`), lc(22_222, 2)],
   ['a core coder delay', packed(`00010 0100 0010 0 1 ${'0'.repeat(14)} 0`), lc(44_100, 2)],

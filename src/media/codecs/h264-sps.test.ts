@@ -131,6 +131,20 @@ describe('an SPS', () => {
     );
   });
 
+  it('gives its size behind scaling lists of every length', () => {
+    for (const [chromaFormat, length] of [
+      [1, 64],
+      [3, 64],
+      [3, 63],
+      [1, 1],
+    ] as const) {
+      const scalingLists = Array.from({ length: 12 }, (_, list) =>
+        Array.from({ length }, (_, at) => 1 + ((list + at) % 255)),
+      );
+      assert.equal(parseSps(sps({ profileIdc: 244, chromaFormat, scalingLists })).codedWidth, 1280);
+    }
+  });
+
   it('states its sample aspect ratio by number or in full; zero and reserved numbers say nothing', () => {
     const ratioOf = (aspect: string) => parseSps(sps({ vui: vui({ aspect }) })).sampleAspectRatio;
     assert.deepEqual(ratioOf(u(8, 1)), { width: 1, height: 1 });

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ticks } from '#lib/units.ts';
+import { codecOf } from '#media/codecs.ts';
+import { type FragmentSample, fragment } from './fragment.ts';
+
+const AUDIO = codecOf('aac').parseConfig(Buffer.from('1190', 'hex'));
+const VIDEO = codecOf('h264').parseConfig(
+  Buffer.from('0142c01fffe1000f6742c01f8c8d402802dd00f08846a001000468ce3c80', 'hex'),
+);
+
+/** `moof`, `mdat` and all they hold except samples and their fields. */
+const BOXES_BYTES = 8 + 16 + 8 + 16 + 20 + 20 + 8;
+
+const sample = (index: number, changes: Partial<FragmentSample> = {}): FragmentSample => ({
+  dts: ticks(index * 1024),
+  pts: ticks(index * 1024),
+  durationTicks: 1024,
+  keyframe: true,
+  data: Uint8Array.of(index),
+  ...changes,
+});
+
+/** Bytes each sample costs beside its own. */
+function overhead(track: typeof AUDIO, samples: readonly FragmentSample[]): number {
+  const media = samples.reduce((sum, { data }) => sum + data.length, 0);
+  return (fragment(track, 0, samples).length - BOXES_BYTES - media) / samples.length;
+}
+
+// That what is written is right, two independent readers say in test/media.
+describe('a fragment', () => {
+  it('spends four bytes on an audio frame, its size; all else is the track’s default', () => {
+    assert.equal(overhead(AUDIO, [sample(0), sample(1), sample(2)]), 4);
+  });
+
+  it('spends four more on every field in which one sample differs', () => {
+    assert.equal(overhead(AUDIO, [sample(0), sample(1, { durationTicks: 1000 })]), 8);
+    assert.equal(overhead(VIDEO, [sample(0, { keyframe: false }), sample(1)]), 12);
+    assert.equal(overhead(VIDEO, [sample(0), sample(1, { pts: ticks(0) })]), 16);
+  });
+
+  it('is memory of its own of exactly its size', () => {
+    const written = fragment(VIDEO, 0, [sample(0)]);
+    assert.equal(written.buffer.byteLength, written.length);
+  });
+
+  it('is refused without samples, before the start of media time, or with a duration below 0', () => {
+    for (const samples of [[], [sample(-1)], [sample(0, { durationTicks: -1 })]]) {
+      assert.throws(() => fragment(AUDIO, 0, samples), RangeError);
+    }
+  });
+});
