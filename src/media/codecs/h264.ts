@@ -9,8 +9,8 @@ import { type Colour, parseSps, type Ratio } from './h264-sps.ts';
 
 /** Real ones take less than 100 bytes. */
 const MAX_CONFIG_BYTES = 16_384;
-/** What a 16-bit size in a sample entry, doubled for the display, leaves room for. */
-const MAX_DISPLAY_SIDE = 32_768;
+/** `tkhd` has 16 bits for the pixels of a side. */
+const MAX_DISPLAY_SIDE = 0xffff;
 
 const NAL_IDR = 5;
 const NAL_PPS = 8;
@@ -22,7 +22,7 @@ const NAL_PPS = 8;
  * @throws {InvalidCodecConfigError} when it is broken, lacks an SPS or PPS, or states an impossible size
  */
 export function parseAvcConfig(config: Uint8Array): VideoTrack {
-  const sps = parseSps(readParameterSets(config));
+  const sps = parseSps(firstSps(config));
   const { codedWidth, codedHeight } = sps;
   const ratio = sps.sampleAspectRatio ?? { width: 1, height: 1 };
   const width = Math.round((codedWidth * ratio.width) / ratio.height);
@@ -62,7 +62,7 @@ export function isKeyframe(data: Uint8Array, track: VideoTrack): boolean {
 
 /** The `avc1` sample entry of a track, with `pasp` and `colr` where its bitstream says something worth repeating. */
 export function avcSampleEntry(track: VideoTrack): Piece {
-  const { sampleAspectRatio, colour } = parseSps(readParameterSets(track.config));
+  const { sampleAspectRatio, colour } = parseSps(firstSps(track.config));
   return box(
     'avc1',
     zeros(6),
@@ -96,7 +96,7 @@ function pixelAspectRatio({ width, height }: Ratio): Piece {
  * Walks the whole record and gives its first SPS.
  * @throws {InvalidCodecConfigError} when any length runs past the end or either kind of parameter set is missing
  */
-function readParameterSets(config: Uint8Array): Uint8Array {
+function firstSps(config: Uint8Array): Uint8Array {
   if (config.length > MAX_CONFIG_BYTES) {
     throw new InvalidCodecConfigError(
       `The avcC record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
