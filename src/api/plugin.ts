@@ -1,5 +1,5 @@
 /**
- * The JSON face as a Fastify plugin; register it under the API prefix.
+ * The JSON face as a Fastify plugin.
  */
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
@@ -11,10 +11,16 @@ import { routes } from './routes.ts';
 import { SCHEMAS } from './schemas.ts';
 
 /**
- * Adds every route of `routes.ts` and its documentation. Any web page may call them: nothing here is allowed by a cookie or an
- * address, only by the key a page was given, so the browser's origin adds no protection.
+ * Adds every route of `routes.ts` and their documentation under the API prefix of the settings.
+ *
+ * Any web page may call them: nothing here is allowed by a cookie or an address, only by the key a page was given, so
+ * the browser's origin adds no protection.
  */
 export async function apiPlugin(http: FastifyInstance, options: ApiOptions): Promise<void> {
+  await http.register(addApi, { ...options, prefix: options.settings.prefix });
+}
+
+async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void> {
   const api = http.withTypeProvider<TypeBoxTypeProvider>();
   await api.register(cors, {
     origin: '*',

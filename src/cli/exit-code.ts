@@ -1,0 +1,34 @@
+/**
+ * How the command line ends when it cannot do what it was asked to.
+ */
+
+/** Exit codes; part of the interface, listed by `millrace --help`. */
+export const EXIT = {
+  ok: 0,
+  /** Something unexpected, or what was asked for cannot be done. */
+  failed: 1,
+  /** Wrong settings or arguments. */
+  usage: 2,
+  /** An address cannot be listened on. */
+  cannotListen: 3,
+  /** The data folder or its database cannot be used. */
+  storeUnusable: 4,
+} as const;
+
+/** Ends the command line with an exit code after printing sentences to standard error. */
+export class Exit extends Error {
+  readonly exitCode: number;
+  readonly sentences: readonly string[];
+
+  constructor(exitCode: number, sentences: readonly string[], options?: ErrorOptions) {
+    super(sentences.join('\n'), options);
+    this.name = 'Exit';
+    this.exitCode = exitCode;
+    this.sentences = sentences;
+  }
+}
+
+/** @param usage the command whose help says more, such as `millrace keys` */
+export function wrongUsage(sentence: string, usage: string): Exit {
+  return new Exit(EXIT.usage, [`${sentence} See ${usage} --help.`]);
+}

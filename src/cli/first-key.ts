@@ -1,0 +1,62 @@
+/**
+ * The first API key: an empty store gets the user `admin` and its key `default`, so that there is a way in.
+ */
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newApiKeyId, newUserId } from '#domain/ids.ts';
+import { newApiKeySecret, type Secret } from '#domain/secret.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Store } from '#store/store.ts';
+import type { Logger } from '#telemetry/logger.ts';
+
+/** What {@link ensureFirstKey} needs. */
+export interface FirstKeyOptions {
+  readonly store: Pick<Store, 'apiKeys'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Used instead of a random one, and then not shown: whoever set it has it. */
+  readonly bootstrapKey: Secret | undefined;
+  readonly dataDir: string;
+  /** Where a person looks on; undefined when nobody does. */
+  readonly terminal: { write(text: string): unknown } | undefined;
+}
+
+/**
+ * Makes the first key when the store holds none. The secret is shown on the terminal, otherwise written to
+ * `<dataDir>/initial-api-key`, readable by the server's user only; it is never logged and never shown again.
+ */
+export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
+  const { store, bootstrapKey, terminal, logger } = options;
+  if ((await store.apiKeys.list()).length > 0) return;
+  if (bootstrapKey) {
+    await createFirst(options, bootstrapKey);
+    return;
+  }
+  const secret = newApiKeySecret();
+  if (terminal) {
+    if (await createFirst(options, secret)) {
+      terminal.write(`First API key (user admin, name default), shown only now:\n\n  ${secret.reveal()}\n\n`);
+    }
+    return;
+  }
+  // Before the store has it: were writing it to fail afterwards, nobody would ever hold the key.
+  const file = join(options.dataDir, 'initial-api-key');
+  await writeSecret(file, secret);
+  if (await createFirst(options, secret)) logger.info({ file }, 'first API key written');
+  else await rm(file);
+}
+
+function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): Promise<boolean> {
+  const createdAt = clock.now();
+  const user = { id: newUserId(), name: 'admin', createdAt };
+  const key = { id: newApiKeyId(), userId: user.id, name: 'default', secretHash: secret.hash(), createdAt };
+  return store.apiKeys.createFirst(user, { ...key, revokedAt: undefined });
+}
+
+/** Writes it durably, into a new file: an older one may be readable by others, or be a link to somewhere else. */
+async function writeSecret(file: string, secret: Secret): Promise<void> {
+  await rm(file, { force: true });
+  await using handle = await open(file, 'wx', 0o600);
+  await handle.writeFile(`${secret.reveal()}\n`);
+  await handle.sync();
+}

@@ -1,0 +1,74 @@
+/**
+ * `millrace serve`: runs the server until it is told to stop.
+ */
+import { parseArgs } from 'node:util';
+import { configFromEnvironment } from '#config.ts';
+import { systemClock } from '#lib/clock.ts';
+import { openStore } from '#store/open-store.ts';
+import { createLogger } from '#telemetry/logger.ts';
+import type { Command } from './command.ts';
+import { EXIT, wrongUsage } from './exit-code.ts';
+import { ensureFirstKey } from './first-key.ts';
+import { cannotListen } from './listen-failure.ts';
+import { settingsHelp } from './settings-help.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** A drain that takes longer than this is given up. */
+const DRAIN_LIMIT_MS = 4500;
+
+/** The subcommand. */
+export const serve: Command = {
+  name: 'serve',
+  summary: 'Run the server',
+  help: () => `Usage: millrace serve
+
+Runs the server until SIGTERM or SIGINT, then drains for less than 5 seconds; a second signal ends it at once.
+Log lines go to standard output. Settings are read from the environment:
+
+${settingsHelp()}`,
+  run: async (args) => {
+    try {
+      parseArgs({ args: [...args], options: {} });
+    } catch {
+      throw wrongUsage('millrace serve takes no arguments; its settings are environment variables.', 'millrace serve');
+    }
+    const config = configFromEnvironment();
+    // Only now: the other commands, and the help, need none of what the server is made of.
+    const { startApp } = await import('#app.ts');
+    const logger = createLogger(config.process.logLevel);
+    const clock = systemClock;
+    const stopped = stopSignal();
+
+    await using store = await openStore({ dataDir: config.store.dataDir, exclusive: true, clock, logger });
+    await ensureFirstKey({
+      store,
+      clock,
+      bootstrapKey: config.process.bootstrapApiKey,
+      dataDir: config.store.dataDir,
+      terminal: process.stdout.isTTY ? process.stdout : undefined,
+      logger,
+    });
+    await using app = await startApp(config, { store, logger, clock }).catch((error: unknown) => {
+      throw cannotListen(error, config) ?? error;
+    });
+    const { http, rtmp, metrics } = app.addresses;
+    logger.info(
+      {
+        http: `http://${authority(http)}`,
+        rtmp: `rtmp://${authority(rtmp)}/live`,
+        metrics: `http://${authority(metrics)}/metrics`,
+      },
+      'ready',
+    );
+
+    const reason = await stopped;
+    logger.info({ reason }, 'shutting down');
+    setTimeout(() => {
+      logger.error({ limitMs: DRAIN_LIMIT_MS }, 'shut down without draining: it took too long');
+      process.exit(EXIT.failed);
+    }, DRAIN_LIMIT_MS).unref();
+  },
+};
+
+const authority = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
