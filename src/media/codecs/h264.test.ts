@@ -315,7 +315,9 @@ describe('a keyframe', () => {
     assert.ok(!isKeyframe(new Uint8Array(), track));
   });
 
-  it('is not looked for in an access unit that is broken before it', () => {
-    assert.throws(() => isKeyframe(bytes('000000ff6588'), track), { code: 'malformed_access_unit' });
+  it('is refused in an access unit that is broken, before or after it', () => {
+    for (const broken of ['000000ff6588', '000000026588000000ff41']) {
+      assert.throws(() => isKeyframe(bytes(broken), track), { code: 'malformed_access_unit' });
+    }
   });
 });

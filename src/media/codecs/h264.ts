@@ -53,11 +53,13 @@ export function nalLengthSize(track: VideoTrack): number {
 
 /**
  * Whether a decoder can start at an access unit: it holds an IDR picture.
+ * Walks the whole unit, so what returns without an error is sound down to its NAL units.
  * @throws {MalformedAccessUnitError} when its NAL units do not add up
  */
 export function isKeyframe(data: Uint8Array, track: VideoTrack): boolean {
-  for (const nal of nalUnits(data, nalLengthSize(track))) if ((nal[0]! & 0x1f) === NAL_IDR) return true;
-  return false;
+  let found = false;
+  for (const nal of nalUnits(data, nalLengthSize(track))) found ||= (nal[0]! & 0x1f) === NAL_IDR;
+  return found;
 }
 
 /** The `avc1` sample entry of a track, with `pasp` and `colr` where its bitstream says something worth repeating. */
