@@ -1,0 +1,54 @@
+/**
+ * When a playlist request with directives may be answered (rfc8216bis §6.2.5.2), as a pure function.
+ */
+import type { PlaylistDirectives } from './hls.ts';
+
+/** How far a media playlist goes. */
+export interface PlaylistEdge {
+  /** Of the last complete segment; one less than the first segment's while there is none. */
+  readonly lastMsn: number;
+  /** Parts in the last complete segment. */
+  readonly lastParts: number;
+  /** Parts in the segment after it. */
+  readonly growingParts: number;
+  readonly partTargetS: number;
+}
+
+/** What to do with a request now. */
+export type Readiness = { readonly type: 'now' | 'wait' } | { readonly type: 'bad_request'; readonly reason: string };
+
+/** Segments a request may be ahead of the last one (§6.2.5.2). */
+const ADVANCE_SEGMENTS = 2;
+/** Parts it may be ahead: as many as make three seconds, or three when parts are long. */
+const ADVANCE_S = 3;
+
+/** Decides on directives, asked again whenever the edge has moved. */
+export function readiness({ msn, part }: PlaylistDirectives, edge: PlaylistEdge): Readiness {
+  if (msn === undefined) {
+    if (part === undefined) return { type: 'now' };
+    return { type: 'bad_request', reason: '_HLS_part needs _HLS_msn: add the media sequence number.' };
+  }
+  const growing = edge.lastMsn + 1;
+  if (msn > edge.lastMsn + ADVANCE_SEGMENTS) {
+    return { type: 'bad_request', reason: `_HLS_msn is more than ${ADVANCE_SEGMENTS} segments ahead of the last one.` };
+  }
+  if (part === undefined) return { type: msn < growing ? 'now' : 'wait' };
+  if (part > partsListed(msn, edge) - 1 + advanceParts(edge.partTargetS)) {
+    return { type: 'bad_request', reason: '_HLS_part is too far ahead of the last part.' };
+  }
+  if (msn > growing) return { type: 'wait' };
+  if (msn === growing) return { type: part < edge.growingParts ? 'now' : 'wait' };
+  // A part beyond the end of a finished segment means the first of the next one.
+  if (msn === edge.lastMsn && part >= edge.lastParts) return { type: edge.growingParts > 0 ? 'now' : 'wait' };
+  return { type: 'now' };
+}
+
+function partsListed(msn: number, { lastMsn, lastParts, growingParts }: PlaylistEdge): number {
+  if (msn < lastMsn) return Number.POSITIVE_INFINITY;
+  if (msn === lastMsn) return lastParts + growingParts;
+  return msn === lastMsn + 1 ? growingParts : 0;
+}
+
+function advanceParts(partTargetS: number): number {
+  return partTargetS < 1 ? Math.ceil(ADVANCE_S / partTargetS) : ADVANCE_S;
+}

@@ -1,0 +1,58 @@
+/**
+ * From measured frame durations to a frame rate, and from that to the part target.
+ */
+
+/** Longest part asked for, in seconds: three of them are the hold-back a player keeps, about a second. */
+export const PART_LENGTH_S = 0.35;
+
+const NTSC_RATES = [24_000 / 1001, 30_000 / 1001, 60_000 / 1001];
+
+/** How far a measured rate may lie from a well-known one and still mean it. */
+const TOLERANCE = 0.005;
+
+/** A measured frame rate, and whether it was recognised: then it is exact, not just near. */
+export interface FrameRate {
+  readonly framesPerSecond: number;
+  readonly exact: boolean;
+}
+
+/**
+ * The rate that a run of frames was meant to have.
+ *
+ * Publishers send timestamps rounded to milliseconds (RTMP has no finer ones), and over a third of a second 29.97 and 30
+ * then look alike: what the bitstream declares decides when it fits, otherwise the whole number does.
+ * @param durationS of all `frames` together; above 0
+ * @param declared as the bitstream says, undefined when it does not
+ */
+export function recogniseFrameRate(frames: number, durationS: number, declared: number | undefined): FrameRate {
+  const measured = frames / durationS;
+  const fits = (rate: number) => Math.abs(rate / measured - 1) <= TOLERANCE;
+  if (declared !== undefined && fits(declared)) return { framesPerSecond: named(declared), exact: true };
+  const whole = Math.round(measured);
+  // Within a millisecond of the whole number over the time measured: no finer than the timestamps are.
+  if (whole > 0 && Math.abs(frames / whole - durationS) <= 0.001) return { framesPerSecond: whole, exact: true };
+  const candidates = [whole, ...NTSC_RATES].filter(fits);
+  const nearest = candidates.sort((a, b) => Math.abs(a - measured) - Math.abs(b - measured))[0];
+  return nearest === undefined
+    ? { framesPerSecond: measured, exact: false }
+    : { framesPerSecond: nearest, exact: true };
+}
+
+/** Frames in a part at a rate: as many as fit, at least one. The margin is for rates that fill a part exactly, like 60. */
+export function framesPerPart(framesPerSecond: number): number {
+  return Math.max(1, Math.floor(PART_LENGTH_S * framesPerSecond + 1e-6));
+}
+
+/**
+ * PART-TARGET in whole milliseconds for parts of so many frames. Rounded up, because a part of frames whose timestamps
+ * were rounded to milliseconds can be up to one millisecond longer than its frames are.
+ */
+export function partTargetMs(frames: number, rate: FrameRate): number {
+  const milliseconds = (frames * 1000) / rate.framesPerSecond;
+  return Math.ceil(milliseconds - 1e-6) + (rate.exact ? 0 : 1);
+}
+
+/** 29.97 as a bitstream may declare it is 30000/1001. */
+function named(declared: number): number {
+  return NTSC_RATES.find((rate) => Math.abs(rate - declared) < 0.01) ?? declared;
+}

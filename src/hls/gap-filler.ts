@@ -1,0 +1,88 @@
+/**
+ * Keeps playlists moving where media is missing: for all renditions while nobody publishes, for one that falls behind.
+ */
+import type { Packager } from './packager.ts';
+import type { SegmentGrid } from './segment-grid.ts';
+
+/** How far a rendition may lie behind the leading one before gaps take the place of its media. */
+export const IN_STEP_S = 1;
+
+/** A gap segment that is being filled. */
+interface GapSegment {
+  readonly ordinal: number;
+  /** Session time in seconds; the same in all renditions. */
+  readonly startS: number;
+}
+
+/** Fills the renditions of one session with gap parts and gap segments, aligned over all of them. */
+export class GapFiller {
+  readonly #grid: SegmentGrid;
+  readonly #targetDurationS: number;
+  #segment: GapSegment | undefined;
+
+  constructor(grid: SegmentGrid, targetDurationS: number) {
+    this.#grid = grid;
+    this.#targetDurationS = targetDurationS;
+  }
+
+  /** Media comes again. */
+  stop(): void {
+    this.#segment = undefined;
+  }
+
+  /**
+   * Fills all renditions that have begun up to a session time.
+   * @returns the ordinal the next mark must have
+   */
+  fill(packagers: readonly Packager[], untilS: number): number {
+    if (packagers.length === 0) return this.#grid.last + 1;
+    if (this.#segment === undefined) {
+      for (const packager of packagers) packager.closeSegment();
+      // From the earliest end, so that no gap segment gets longer than the target duration.
+      const startS = Math.min(...packagers.map((packager) => packager.endS));
+      this.#segment = { ordinal: this.#grid.last + 1, startS };
+    }
+    let segment = this.#segment;
+    for (;;) {
+      const endS = segment.startS + this.#targetDurationS;
+      const complete = untilS >= endS;
+      for (const packager of packagers) this.#fillOne(packager, segment, Math.min(untilS, endS), !complete);
+      this.#segment = segment;
+      if (!complete) return this.#grid.last + 1;
+      segment = { ordinal: segment.ordinal + 1, startS: endS };
+    }
+  }
+
+  /** Gives gap parts to renditions that lie more than IN_STEP_S behind the leading one. */
+  keepInStep(packagers: readonly Packager[]): void {
+    let leadS = 0;
+    for (const packager of packagers) leadS = Math.max(leadS, packager.endS);
+    for (const packager of packagers) {
+      // Before its first part nobody knows how long a rendition's frames are: one a second is not late.
+      const allowedS = packager.partTargetS === undefined ? this.#targetDurationS : IN_STEP_S;
+      if (leadS - packager.endS > allowedS) this.#catchUp(packager, leadS - IN_STEP_S);
+    }
+  }
+
+  #fillOne(packager: Packager, { ordinal, startS }: GapSegment, untilS: number, whole: boolean): void {
+    if (packager.ordinal < ordinal) {
+      // Not before there is something to put into it: an ordinal once opened is spent.
+      if (untilS <= packager.endS) return;
+      if (whole && untilS - packager.endS < (packager.partTargetS ?? 0)) return;
+      packager.openGap(ordinal, startS);
+    }
+    packager.gapTo(untilS, { whole });
+  }
+
+  /** Follows the cuts the leading rendition made, so that ordinals keep their meaning. */
+  #catchUp(packager: Packager, untilS: number): void {
+    for (;;) {
+      const next = this.#grid.find(packager.ordinal + 1);
+      if (next === undefined || next.startS > untilS) break;
+      packager.gapTo(next.startS);
+      packager.openGap(packager.ordinal + 1, next.startS);
+    }
+    // The last part may reach beyond `untilS`: so one part is added each time a part's time has passed.
+    packager.gapTo(untilS + (packager.partTargetS ?? 0), { whole: true });
+  }
+}

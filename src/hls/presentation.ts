@@ -1,0 +1,188 @@
+/**
+ * The presentation: all renditions of a session together, from packets to what viewers ask for.
+ */
+import type { Packet } from '#media/packet.ts';
+import type { Track } from '#media/track.ts';
+import { PART_LENGTH_S } from './frame-rate.ts';
+import { GapFiller, IN_STEP_S } from './gap-filler.ts';
+import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation, PresentationOptions } from './hls.ts';
+import { renderMultivariantPlaylist } from './multivariant-playlist.ts';
+import type { Packager } from './packager.ts';
+import { PlaylistText } from './rendered-playlist.ts';
+import { Rendition } from './rendition.ts';
+import { SegmentGrid } from './segment-grid.ts';
+import type { ServerControl } from './tags.ts';
+import { WaitingRoom } from './waiting-room.ts';
+
+/** An empty presentation; viewers who ask already wait for its first part. */
+export function createPresentation(options: PresentationOptions): Presentation {
+  return new LivePresentation(options);
+}
+
+class LivePresentation implements Presentation {
+  readonly #options: PresentationOptions;
+  readonly #renditions = new Map<string, Rendition>();
+  readonly #grid: SegmentGrid;
+  readonly #gaps: GapFiller;
+  readonly #waiting: WaitingRoom;
+  /** Set when every rendition known had its first part, and constant from then on. */
+  #serverControl: ServerControl | undefined;
+  #multivariant: PlaylistText | undefined;
+  #phase: 'live' | 'ended' | 'closed' = 'live';
+  #memory: 'enough' | 'exhausted' | 'reported' = 'enough';
+
+  constructor(options: PresentationOptions) {
+    this.#options = options;
+    this.#grid = new SegmentGrid(options.continued);
+    this.#gaps = new GapFiller(this.#grid, options.targetDurationS);
+    this.#waiting = new WaitingRoom(3 * options.targetDurationS * 1000);
+  }
+
+  get stats() {
+    let mediaBytes = 0;
+    for (const rendition of this.#renditions.values()) mediaBytes += rendition.mediaBytes;
+    return { mediaBytes, lastMediaSequence: this.#options.firstMediaSequence + this.#grid.last };
+  }
+
+  setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined): void {
+    if (this.#phase !== 'live') return;
+    let rendition = this.#renditions.get(renditionId);
+    if (rendition === undefined) {
+      rendition = this.#createRendition(renditionId, track);
+      this.#renditions.set(renditionId, rendition);
+    }
+    rendition.setTrack(track, declaredBitrateBps);
+    rendition.changed();
+  }
+
+  write(renditionId: string, packet: Packet): void {
+    const rendition = this.#renditions.get(renditionId);
+    if (rendition === undefined || this.#phase !== 'live' || this.#memory !== 'enough') return;
+    rendition.packager.write(packet);
+    if (packet.mark !== undefined) this.#gaps.stop();
+    this.#gaps.keepInStep(this.#packagers());
+    this.#announce();
+  }
+
+  fillGap(untilS: number): number {
+    if (this.#phase !== 'live') return this.#grid.last + 1;
+    const ordinal = this.#gaps.fill(this.#packagers(), untilS);
+    this.#announce();
+    return ordinal;
+  }
+
+  end(): void {
+    if (this.#phase !== 'live') return;
+    this.#phase = 'ended';
+    for (const rendition of this.#renditions.values()) rendition.packager.closeSegment();
+    this.#becomeReady();
+    for (const rendition of this.#renditions.values()) rendition.end();
+    this.#waiting.wake();
+  }
+
+  multivariant(options: { signal: AbortSignal }): Promise<PlaylistAnswer> {
+    return this.#waiting.wait<PlaylistAnswer>(() => this.#multivariantAnswer(), { type: 'timeout' }, options);
+  }
+
+  async playlist(
+    renditionId: string,
+    directives: PlaylistDirectives,
+    options: { signal: AbortSignal },
+  ): Promise<PlaylistAnswer> {
+    return this.#renditions.get(renditionId)?.playlist(directives, options) ?? { type: 'not_found' };
+  }
+
+  async media(renditionId: string, name: string, options: { signal: AbortSignal }): Promise<MediaAnswer> {
+    return this.#renditions.get(renditionId)?.media(name, options) ?? { type: 'not_found' };
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#phase === 'closed') return;
+    this.#phase = 'closed';
+    for (const rendition of this.#renditions.values()) rendition.close();
+    this.#waiting.wake();
+  }
+
+  #createRendition(id: string, track: Track): Rendition {
+    const { targetDurationS, windowS, epoch, firstMediaSequence, firstDiscontinuitySequence } = this.#options;
+    return new Rendition({
+      id,
+      track,
+      targetDurationS,
+      windowS,
+      epoch,
+      firstMediaSequence,
+      firstDiscontinuitySequence,
+      addedS: Math.max(0, ...this.#packagers().map((packager) => packager.endS)),
+      grid: this.#grid,
+      host: {
+        reserve: (sizeBytes) => this.#reserve(sizeBytes),
+        release: (sizeBytes) => this.#options.memory.give(sizeBytes),
+        serverControl: () => this.#serverControl,
+        reports: (except) =>
+          [...this.#renditions.values()].flatMap((each) => (each === except ? [] : (each.report() ?? []))),
+      },
+    });
+  }
+
+  #packagers(): readonly Packager[] {
+    return [...this.#renditions.values()].map(({ packager }) => packager).filter((packager) => packager.started);
+  }
+
+  /** Lets everyone who waits see what changed, and reports what is to be reported, when all is consistent again. */
+  #announce(): void {
+    const first = this.#becomeReady();
+    let changed = first;
+    for (const rendition of this.#renditions.values()) {
+      if (rendition.announce()) changed = true;
+      // Playlists were held back until now, of renditions that did not change as well.
+      else if (first) rendition.changed();
+    }
+    if (changed) this.#waiting.wake();
+    if (first) this.#options.onFirstPart();
+    if (this.#memory === 'exhausted') {
+      this.#memory = 'reported';
+      this.#options.onMemoryExhausted();
+    }
+  }
+
+  /** Fixes what all playlists must have in common, as soon as that is known. @returns whether that is now */
+  #becomeReady(): boolean {
+    if (this.#serverControl !== undefined) return false;
+    const renditions = [...this.#renditions.values()];
+    const leadS = Math.max(0, ...this.#packagers().map((packager) => packager.endS));
+    // One that was announced but never came is not waited for longer than one that falls behind.
+    const awaited = (each: Rendition) => each.packager.started || leadS - each.addedS <= IN_STEP_S;
+    const listed = renditions.filter((each) => each.hasParts);
+    if (listed.length === 0) return false;
+    if (this.#phase === 'live' && renditions.some((each) => !each.hasParts && awaited(each))) return false;
+    const partTargets = listed.map(({ packager }) => packager.partTargetS ?? 0);
+    const { targetDurationS } = this.#options;
+    this.#serverControl = {
+      partHoldBackS: 3 * Math.max(PART_LENGTH_S, ...partTargets),
+      holdBackS: 3 * targetDurationS,
+      canSkipUntilS: 6 * targetDurationS,
+    };
+    return true;
+  }
+
+  #multivariantAnswer(): PlaylistAnswer | undefined {
+    if (this.#phase === 'closed') return { type: 'not_found' };
+    if (this.#serverControl === undefined) return this.#phase === 'live' ? undefined : { type: 'not_found' };
+    const renditions = [...this.#renditions.values()].filter((each) => each.hasParts);
+    const text = renderMultivariantPlaylist(renditions.map((each) => each.listed(this.#options.uriPrefix)));
+    if (this.#multivariant?.text !== text) this.#multivariant = new PlaylistText(text, this.#phase === 'ended');
+    return { type: 'playlist', playlist: this.#multivariant.answer(false) };
+  }
+
+  #reserve(sizeBytes: number): boolean {
+    const { memory } = this.#options;
+    for (;;) {
+      if (memory.take(sizeBytes)) return true;
+      const freed = [...this.#renditions.values()].filter((rendition) => rendition.forgetOldest());
+      if (freed.length === 0) break;
+    }
+    if (this.#memory === 'enough') this.#memory = 'exhausted';
+    return false;
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * One rendition as viewers meet it: its playlist, its resources and the requests that wait for them.
+ */
+import type { Track } from '#media/track.ts';
+import { BitrateMeter } from './bitrate-meter.ts';
+import { type PlaylistEdge, readiness } from './blocking-reload.ts';
+import { PART_LENGTH_S } from './frame-rate.ts';
+import type { MediaAnswer, MediaResource, PlaylistAnswer, PlaylistDirectives } from './hls.ts';
+import { type RenditionReport, renderMediaPlaylist, skippableSegments } from './media-playlist.ts';
+import type { ListedRendition } from './multivariant-playlist.ts';
+import { Packager, type PackagerOptions, segmentName } from './packager.ts';
+import { PlaylistText } from './rendered-playlist.ts';
+import type { ServerControl } from './tags.ts';
+import { WaitingRoom } from './waiting-room.ts';
+import type { Segment } from './window.ts';
+
+/** What a rendition needs of its presentation. */
+export interface RenditionHost {
+  /** Takes from the memory budget; false when there is none left. */
+  reserve(sizeBytes: number): boolean;
+  release(sizeBytes: number): void;
+  /** Undefined while the presentation is not ready: until then no playlist is answered. */
+  serverControl(): ServerControl | undefined;
+  /** Where all other renditions stand. */
+  reports(except: Rendition): readonly RenditionReport[];
+}
+
+/** What a rendition is made with. */
+export interface RenditionOptions extends Omit<PackagerOptions, 'output'> {
+  readonly id: string;
+  readonly track: Track;
+  /** Session time the others had come to when it was added. */
+  readonly addedS: number;
+  readonly host: RenditionHost;
+}
+
+/** Where a rendition is: being written, ended with EXT-X-ENDLIST, or given up. */
+type Phase = 'live' | 'ended' | 'closed';
+
+/** The packager of a rendition, what it made, and who waits for it. */
+export class Rendition {
+  readonly packager: Packager;
+  readonly #options: RenditionOptions;
+  readonly #resources = new Map<string, MediaResource>();
+  readonly #bitrates: BitrateMeter;
+  readonly #waiting: WaitingRoom;
+  #declaredBitrateBps: number | undefined;
+  #phase: Phase = 'live';
+  /** Rendered since the last change. */
+  #full: PlaylistText | undefined;
+  #delta: PlaylistText | undefined;
+  #announced: readonly Segment[] = [];
+  #mediaBytes = 0;
+
+  constructor(options: RenditionOptions) {
+    this.#options = options;
+    this.#bitrates = new BitrateMeter(options.targetDurationS);
+    this.#waiting = new WaitingRoom(3 * options.targetDurationS * 1000);
+    this.packager = new Packager(options.track, {
+      ...options,
+      output: {
+        reserve: (sizeBytes) => this.#reserve(sizeBytes),
+        store: (name, resource) => this.#resources.set(name, resource),
+        discard: (name) => this.#resources.delete(name),
+        has: (name) => this.#resources.has(name),
+        segmentDone: (sizeBytes, durationS) => this.#bitrates.add(sizeBytes, durationS),
+      },
+    });
+  }
+
+  /** Relative to the multivariant playlist's media path. */
+  get playlistName(): string {
+    return `${encodeURIComponent(this.#options.id)}.m3u8`;
+  }
+
+  /** Session time the others had come to when it was added. */
+  get addedS(): number {
+    return this.#options.addedS;
+  }
+
+  get mediaBytes(): number {
+    return this.#mediaBytes;
+  }
+
+  /** Its playlist has something to list. */
+  get hasParts(): boolean {
+    return (this.packager.window.segments[0]?.parts.length ?? 0) > 0;
+  }
+
+  /** Takes another configuration, from the next mark on. */
+  setTrack(track: Track, declaredBitrateBps: number | undefined): void {
+    this.#declaredBitrateBps = declaredBitrateBps;
+    this.packager.setTrack(track);
+  }
+
+  /** To be called after the packager was written to: when that changed the playlist, those who wait look again. */
+  announce(): boolean {
+    const { segments } = this.packager.window;
+    if (segments === this.#announced) return false;
+    this.#announced = segments;
+    this.changed();
+    return true;
+  }
+
+  /** Those who wait look again. */
+  changed(): void {
+    this.#full = undefined;
+    this.#delta = undefined;
+    if (this.#phase === 'live' && this.hasParts) this.packager.announcePart();
+    for (const segment of this.packager.window.takeExpired(this.packager.endS)) this.#forget(segment);
+    this.#waiting.wake();
+  }
+
+  /** Gives up what no playlist lists any more. @returns false when there was nothing */
+  forgetOldest(): boolean {
+    const segment = this.packager.window.takeRetired();
+    if (segment !== undefined) this.#forget(segment);
+    return segment !== undefined;
+  }
+
+  /** Ends the playlist. */
+  end(): void {
+    if (this.#phase !== 'live') return;
+    this.packager.closeSegment();
+    this.#phase = 'ended';
+    this.changed();
+  }
+
+  /** Gives back all memory and answers everyone who waits. */
+  close(): void {
+    this.#phase = 'closed';
+    this.#resources.clear();
+    this.#options.host.release(this.#mediaBytes);
+    this.#mediaBytes = 0;
+    this.#waiting.wake();
+  }
+
+  /** The playlist, held until what the directives name is in it. */
+  playlist(directives: PlaylistDirectives, options: { signal: AbortSignal }): Promise<PlaylistAnswer> {
+    return this.#waiting.wait<PlaylistAnswer>(() => this.#answer(directives), { type: 'timeout' }, options);
+  }
+
+  /** A resource by its name; the one announced is waited for. */
+  media(name: string, options: { signal: AbortSignal }): Promise<MediaAnswer> {
+    const look = (): MediaAnswer | undefined => {
+      const resource = this.#resources.get(name);
+      if (resource !== undefined) return { type: 'media', resource };
+      const announced = this.#phase === 'live' && this.hasParts && this.packager.announcePart() === name;
+      return announced ? undefined : { type: 'not_found' };
+    };
+    return this.#waiting.wait<MediaAnswer>(look, { type: 'timeout' }, options);
+  }
+
+  /** Where it stands, for the playlists of others; undefined before its first part. */
+  report(): RenditionReport | undefined {
+    const last = this.packager.window.segments.findLast((segment) => segment.parts.length > 0);
+    return last && { uri: this.playlistName, lastMsn: last.msn, lastPart: last.parts.length - 1 };
+  }
+
+  /** For the multivariant playlist. */
+  listed(uriPrefix: string): ListedRendition {
+    const { track, framesPerSecond } = this.packager;
+    const uri = `${uriPrefix}/${this.playlistName}`;
+    const bitrates = this.#bitrates.rates(track, this.#declaredBitrateBps, framesPerSecond);
+    const { codecString } = track;
+    return track.kind === 'video'
+      ? {
+          kind: 'video',
+          uri,
+          codecString,
+          bitrates,
+          width: track.width,
+          height: track.height,
+          framesPerSecond,
+        }
+      : { kind: 'audio', uri, codecString, bitrates, name: this.#options.id, channels: track.channels };
+  }
+
+  #answer(directives: PlaylistDirectives): PlaylistAnswer | undefined {
+    if (this.#phase === 'closed') return { type: 'not_found' };
+    const serverControl = this.#options.host.serverControl();
+    if (serverControl === undefined || !this.hasParts)
+      return this.#phase === 'live' ? undefined : { type: 'not_found' };
+    // After EXT-X-ENDLIST nothing is waited for and nothing skipped (§6.2.5).
+    if (this.#phase === 'ended') return { type: 'playlist', playlist: this.#render(serverControl).answer(false) };
+
+    const ready = readiness(directives, this.#edge());
+    if (ready.type === 'bad_request') return ready;
+    if (ready.type === 'wait') return undefined;
+    const text = directives.skip ? this.#renderDelta(serverControl) : this.#render(serverControl);
+    return { type: 'playlist', playlist: text.answer(directives.msn !== undefined) };
+  }
+
+  #edge(): PlaylistEdge {
+    const { segments, open } = this.packager.window;
+    const complete = segments.findLast((segment) => segment.complete);
+    return {
+      lastMsn: complete?.msn ?? (segments[0]?.msn ?? 0) - 1,
+      lastParts: complete?.parts.length ?? 0,
+      growingParts: open?.parts.length ?? 0,
+      partTargetS: this.packager.partTargetS ?? PART_LENGTH_S,
+    };
+  }
+
+  #render(serverControl: ServerControl): PlaylistText {
+    this.#full ??= new PlaylistText(this.#text(serverControl, 0), this.#phase === 'ended');
+    return this.#full;
+  }
+
+  #renderDelta(serverControl: ServerControl): PlaylistText {
+    const skip = skippableSegments(this.packager.window, serverControl.canSkipUntilS);
+    if (skip === 0) return this.#render(serverControl);
+    this.#delta ??= new PlaylistText(this.#text(serverControl, skip), false);
+    return this.#delta;
+  }
+
+  #text(serverControl: ServerControl, skip: number): string {
+    const { host, id, targetDurationS } = this.#options;
+    const { window, partTargetS = PART_LENGTH_S, announcedInit } = this.packager;
+    const { segments, discontinuitySequence } = window;
+    return renderMediaPlaylist(
+      {
+        segments,
+        discontinuitySequence,
+        targetDurationS,
+        partTargetS,
+        serverControl,
+        uriPrefix: encodeURIComponent(id),
+        hintedPart: this.packager.announcePart(),
+        hintedInit: announcedInit,
+        reports: host.reports(this),
+        ended: this.#phase === 'ended',
+      },
+      skip,
+    );
+  }
+
+  #reserve(sizeBytes: number): boolean {
+    if (!this.#options.host.reserve(sizeBytes)) return false;
+    this.#mediaBytes += sizeBytes;
+    return true;
+  }
+
+  #forget({ msn, parts, init }: Segment): void {
+    let sizeBytes = 0;
+    for (const { name, resource } of parts) {
+      this.#resources.delete(name);
+      sizeBytes += resource?.sizeBytes ?? 0;
+    }
+    this.#resources.delete(segmentName(msn));
+    if (this.packager.window.oldestInit !== init) this.#resources.delete(init);
+    this.#mediaBytes -= sizeBytes;
+    this.#options.host.release(sizeBytes);
+  }
+}

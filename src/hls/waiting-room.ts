@@ -1,0 +1,92 @@
+/**
+ * Requests that wait for something to exist.
+ */
+
+/** Ticks a wait is made of: one timer serves all who wait, and a wait ends at most one tick late. */
+const TICKS = 12;
+
+interface Waiter {
+  /** Called whenever something changed; answers the request and returns true when its time has come. */
+  readonly look: () => boolean;
+  readonly expire: () => void;
+  ticksLeft: number;
+}
+
+/**
+ * Holds requests until they can be answered, for a limited time. A held request is one small object and one listener on its
+ * signal; how many may be held is its caller's to limit.
+ */
+export class WaitingRoom {
+  readonly #tickMs: number;
+  // In order of arrival, and all wait equally long: the first is the first to expire.
+  readonly #waiters = new Set<Waiter>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(longestMs: number) {
+    this.#tickMs = Math.ceil(longestMs / TICKS);
+  }
+
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  /**
+   * The answer, at once or when `look` has one.
+   * @param look asked now and after every change; undefined as long as there is no answer
+   * @param late the answer when it took too long
+   * @throws the signal's reason, when it aborts before
+   */
+  wait<Answer>(look: () => Answer | undefined, late: Answer, { signal }: { signal: AbortSignal }): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const now = look();
+      if (now !== undefined) {
+        resolve(now);
+        return;
+      }
+      const leave = (): void => {
+        this.#waiters.delete(waiter);
+        signal.removeEventListener('abort', abort);
+        if (this.#waiters.size === 0) this.#stop();
+      };
+      const abort = (): void => {
+        leave();
+        reject(signal.reason);
+      };
+      const waiter: Waiter = {
+        ticksLeft: TICKS + 1,
+        look: () => {
+          const answer = look();
+          if (answer === undefined) return false;
+          leave();
+          resolve(answer);
+          return true;
+        },
+        expire: () => {
+          leave();
+          resolve(late);
+        },
+      };
+      this.#waiters.add(waiter);
+      signal.addEventListener('abort', abort);
+      this.#timer ??= setInterval(() => this.#tick(), this.#tickMs).unref();
+    });
+  }
+
+  /** Something changed: everyone looks again. */
+  wake(): void {
+    for (const waiter of this.#waiters) waiter.look();
+  }
+
+  #tick(): void {
+    for (const waiter of this.#waiters) {
+      waiter.ticksLeft -= 1;
+      if (waiter.ticksLeft <= 0) waiter.expire();
+    }
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * The window: the segments and parts one media playlist lists now, and when each leaves it.
+ */
+import type { MediaResource } from './hls.ts';
+
+/** A partial segment. */
+export interface Part {
+  /** Of its resource, relative to the rendition. */
+  readonly name: string;
+  readonly durationS: number;
+  /** It contains a frame a decoder can start with. */
+  readonly independent: boolean;
+  /** Undefined when there is no media: GAP=YES. */
+  readonly resource: MediaResource | undefined;
+}
+
+/** A media segment; the last one of a window may still be growing. */
+export interface Segment {
+  readonly msn: number;
+  /** Session time in seconds, as decoding times count. */
+  readonly startS: number;
+  readonly endS: number;
+  /** Wall-clock time of its first sample, in milliseconds since the epoch. */
+  readonly programDateTimeMs: number;
+  readonly discontinuity: boolean;
+  readonly independent: boolean;
+  /** Name of its init segment. */
+  readonly init: string;
+  readonly parts: readonly Part[];
+  /** No part will be added. */
+  readonly complete: boolean;
+}
+
+/** What a window lists, at one moment. */
+export interface WindowView {
+  /** In order; only the last may be incomplete. Never empty once a part exists. */
+  readonly segments: readonly Segment[];
+  readonly discontinuitySequence: number;
+}
+
+/** How long a window is. */
+export interface WindowLimits {
+  readonly windowS: number;
+  readonly targetDurationS: number;
+}
+
+/** Segments a live playlist lists at least (Apple 8.13). */
+const LEAST_SEGMENTS = 6;
+
+/** Something is missing in it, so the segment cannot be loaded as a whole: EXT-X-GAP. */
+export function isGap(segment: Segment): boolean {
+  return segment.parts.length === 0 || segment.parts.some((part) => part.resource === undefined);
+}
+
+/** The listed segments of one rendition, and those that left the list but can still be fetched. */
+export class Window implements WindowView {
+  readonly #limits: WindowLimits;
+  #segments: readonly Segment[] = [];
+  #discontinuitySequence = 0;
+  readonly #retired: { readonly segment: Segment; readonly untilS: number }[] = [];
+
+  constructor(limits: WindowLimits) {
+    this.#limits = limits;
+  }
+
+  get segments(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  get discontinuitySequence(): number {
+    return this.#discontinuitySequence;
+  }
+
+  /** The segment that is still growing. */
+  get open(): Segment | undefined {
+    const last = this.#segments.at(-1);
+    return last?.complete === false ? last : undefined;
+  }
+
+  /** Init segment of the oldest segment that can be fetched. */
+  get oldestInit(): string | undefined {
+    return (this.#retired[0]?.segment ?? this.#segments[0])?.init;
+  }
+
+  /**
+   * Begins a segment; the one before is complete.
+   * @param discontinuitySequence of the playlist, should this be its first segment
+   */
+  begin(segment: Omit<Segment, 'endS' | 'parts' | 'complete'>, discontinuitySequence: number): void {
+    if (this.#segments.length === 0) this.#discontinuitySequence = discontinuitySequence;
+    this.#segments = [...this.#segments, { ...segment, endS: segment.startS, parts: [], complete: false }];
+  }
+
+  /** Adds a part to the growing segment, which then ends at `endS`. */
+  add(part: Part, endS: number): void {
+    const open = this.open;
+    if (open !== undefined) this.#replaceLast({ ...open, endS, parts: [...open.parts, part] });
+  }
+
+  /** Completes the growing segment, and retires what is listed long enough. */
+  complete(): void {
+    const open = this.open;
+    if (open === undefined) return;
+    this.#replaceLast({ ...open, complete: true });
+    this.#retire(open.endS);
+  }
+
+  /** Gives up, and returns, the retired segments nobody can be promised any more. */
+  takeExpired(nowS: number): readonly Segment[] {
+    const count = this.#retired.findIndex(({ untilS }) => untilS > nowS);
+    return this.#retired.splice(0, count === -1 ? this.#retired.length : count).map(({ segment }) => segment);
+  }
+
+  /** Gives up the oldest retired segment early, for want of memory. */
+  takeRetired(): Segment | undefined {
+    return this.#retired.shift()?.segment;
+  }
+
+  #replaceLast(segment: Segment): void {
+    this.#segments = [...this.#segments.slice(0, -1), segment];
+  }
+
+  #retire(nowS: number): void {
+    const { windowS, targetDurationS } = this.#limits;
+    // §6.2.2: a playlist never gets shorter than three target durations by removing segments.
+    const leastS = Math.max(windowS, 3 * targetDurationS);
+    for (;;) {
+      const [first, second] = this.#segments;
+      if (first === undefined || second === undefined) return;
+      if (this.#segments.length <= LEAST_SEGMENTS || nowS - second.startS < leastS) return;
+      // §6.2.2: fetchable for its duration plus that of the longest playlist that listed it; parts need less.
+      const untilS = nowS + (first.endS - first.startS) + (nowS - first.startS);
+      this.#retired.push({ segment: first, untilS });
+      this.#segments = this.#segments.slice(1);
+      if (first.discontinuity) this.#discontinuitySequence += 1;
+    }
+  }
+}
