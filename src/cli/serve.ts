@@ -6,6 +6,7 @@ import { configFromEnvironment } from '#config.ts';
 import { systemClock } from '#lib/clock.ts';
 import { openStore } from '#store/open-store.ts';
 import { createLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
 import type { Command } from './command.ts';
 import { EXIT, wrongUsage } from './exit-code.ts';
 import { ensureFirstKey } from './first-key.ts';
@@ -37,9 +38,11 @@ ${settingsHelp()}`,
     const { startApp } = await import('#app.ts');
     const logger = createLogger(config.process.logLevel);
     const clock = systemClock;
+    const metrics = createMetrics();
+    metrics.collectProcess();
     const stopped = stopSignal();
 
-    await using store = await openStore({ dataDir: config.store.dataDir, exclusive: true, clock, logger });
+    await using store = await openStore({ dataDir: config.store.dataDir, exclusive: true, clock, logger, metrics });
     await ensureFirstKey({
       store,
       clock,
@@ -48,15 +51,15 @@ ${settingsHelp()}`,
       terminal: process.stdout.isTTY ? process.stdout : undefined,
       logger,
     });
-    await using app = await startApp(config, { store, logger, clock }).catch((error: unknown) => {
+    await using app = await startApp(config, { store, logger, clock, metrics }).catch((error: unknown) => {
       throw cannotListen(error, config) ?? error;
     });
-    const { http, rtmp, metrics } = app.addresses;
+    const { addresses } = app;
     logger.info(
       {
-        http: `http://${authority(http)}`,
-        rtmp: `rtmp://${authority(rtmp)}/live`,
-        metrics: `http://${authority(metrics)}/metrics`,
+        http: `http://${authority(addresses.http)}`,
+        rtmp: `rtmp://${authority(addresses.rtmp)}/live`,
+        metrics: `http://${authority(addresses.metrics)}/metrics`,
       },
       'ready',
     );
