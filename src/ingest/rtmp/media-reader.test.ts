@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Announcement, Publication } from '#ingest/ingest.ts';
+import type { Packet } from '#media/packet.ts';
+import type { Track } from '#media/track.ts';
+import { type AmfValue, encodeAmf0 } from './amf0.ts';
+import { FaultCounter } from './fault-counter.ts';
+import { MediaReader } from './media-reader.ts';
+import { MESSAGE } from './message.ts';
+
+/** `avcC` of 160x90 and of 176x144, as x264 writes them; AAC-LC, mono, 44.1 and 48 kHz. */
+const AVC = '0164000bffe100196764000bacd9428df93011000003000100000300320f14299601000668ebe3cb22c0fdf8f800';
+const OTHER_AVC = '0164000bffe100186764000bacd942c4ec0440000003004000000c83c50a658001000668ebe3cb22c0fdf8f800';
+const AAC = '1208';
+const OTHER_AAC = '1188';
+const IDR = '00000002 6588';
+const INTER = '00000002 419a';
+
+function setUp() {
+  const tracks: Track[] = [];
+  const packets: Packet[] = [];
+  const announcements: Announcement[] = [];
+  const publication: Publication = {
+    announce: (announcement) => void announcements.push(announcement),
+    track: (track) => void tracks.push(track),
+    packet: (packet) => void packets.push(packet),
+    heard: () => {},
+    end: () => {},
+  };
+  const faults = new FaultCounter();
+  const reader = new MediaReader(publication, faults);
+  const send = (type: number, timestamp: number, payload: Buffer) =>
+    reader.read({ type, timestamp, payload, streamId: 1, chunkStreamId: 4 });
+  return {
+    tracks,
+    packets,
+    announcements,
+    faults,
+    video: (body: string, timestamp = 0) => send(MESSAGE.video, timestamp, hex(body)),
+    audio: (body: string, timestamp = 0) => send(MESSAGE.audio, timestamp, hex(body)),
+    data: (...values: AmfValue[]) => send(MESSAGE.data, 0, encodeAmf0(...values)),
+    raw: (type: number, payload: Buffer) => send(type, 0, payload),
+  };
+}
+
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+
+describe('media', () => {
+  it('becomes packets in ticks of its track', () => {
+    const { video, audio, packets } = setUp();
+    video(`17 00 000000 ${AVC}`);
+    audio(`af 00 ${AAC}`);
+    video(`17 01 000050 ${IDR}`, 40);
+    audio('af 01 2100', 23);
+    video(`27 01 000000 ${INTER}`, 80);
+    assert.deepEqual(
+      packets.map(({ kind, dts, pts, keyframe }) => [kind, dts, pts, keyframe]),
+      [
+        ['video', 3600, 3600 + 7200, true],
+        ['audio', 1014, 1014, true], // 23 ms at 44.1 kHz
+        ['video', 7200, 7200, false],
+      ],
+    );
+    assert.deepEqual(packets[0]?.data, hex(IDR));
+  });
+
+  it('is asked itself whether a frame is a keyframe: tags lie', () => {
+    const { video, packets } = setUp();
+    video(`17 00 000000 ${AVC}`);
+    video(`17 01 000000 ${INTER}`);
+    video(`27 01 000000 ${IDR}`);
+    assert.deepEqual(
+      packets.map(({ keyframe }) => keyframe),
+      [false, true],
+    );
+  });
+
+  it('is never shown before it is decoded', () => {
+    const { video, packets } = setUp();
+    video(`17 00 000000 ${AVC}`);
+    video(`17 01 ffffd8 ${IDR}`, 100);
+    assert.deepEqual([packets[0]?.dts, packets[0]?.pts], [9000, 9000]);
+  });
+
+  it('before its configuration is dropped and counted, and comes through after it', () => {
+    const { video, audio, packets, faults } = setUp();
+    video(`17 01 000000 ${IDR}`);
+    audio('af 01 2100');
+    audio('af 01 2100');
+    assert.deepEqual(faults.take(), { video_without_config: 1, audio_without_config: 2 });
+    video(`17 00 000000 ${AVC}`, 500);
+    video(`17 01 000000 ${IDR}`, 500);
+    assert.equal(packets.length, 1);
+  });
+
+  it('whose NAL lengths do not add up is dropped and counted', () => {
+    const { video, packets, faults } = setUp();
+    video(`17 00 000000 ${AVC}`);
+    video('17 01 000000 ffffffff 65');
+    video('17 01 00');
+    assert.deepEqual(faults.take(), { video_malformed: 2 });
+    assert.deepEqual(packets, []);
+  });
+
+  it('gives a track anew only when its configuration changes', () => {
+    const { video, audio, tracks } = setUp();
+    for (const config of [AVC, AVC, OTHER_AVC, OTHER_AVC, AVC]) video(`17 00 000000 ${config}`);
+    for (const config of [AAC, AAC, OTHER_AAC]) audio(`af 00 ${config}`);
+    assert.deepEqual(
+      tracks.map((track) => (track.kind === 'video' ? track.codedHeight : track.sampleRate)),
+      [90, 144, 90, 44_100, 48_000],
+    );
+  });
+
+  it('of other codecs is refused with the way out', () => {
+    assert.throws(() => setUp().video('90 68766331 01'), { name: 'UnplayableMediaError', message: /H\.264/ });
+    assert.throws(() => setUp().audio('2f ff fb'), { name: 'UnplayableMediaError', message: /AAC/ });
+  });
+
+  it('with a configuration that is garbage is refused', () => {
+    assert.throws(() => setUp().video('17 00 000000 deadbeef'), { name: 'UnplayableMediaError' });
+    assert.throws(() => setUp().audio('af 00 ff'), { name: 'UnplayableMediaError' });
+  });
+
+  it('is announced once, however often an encoder says the same (GStreamer)', () => {
+    const { data, announcements } = setUp();
+    for (const rate of [2500, 2500, 3000]) {
+      data(
+        '@setDataFrame',
+        'onMetaData',
+        new Map([
+          ['videocodecid', 7],
+          ['videodatarate', rate],
+        ]),
+      );
+    }
+    assert.deepEqual(
+      announcements.map(({ videoBitrateBps }) => videoBitrateBps),
+      [2_500_000, 3_000_000],
+    );
+  });
+
+  it('survives metadata that cannot be read', () => {
+    const { raw, announcements, faults } = setUp();
+    raw(MESSAGE.data, Buffer.of(0xff));
+    raw(MESSAGE.data, Buffer.alloc(70_000));
+    raw(MESSAGE.dataAmf3, Buffer.concat([Buffer.of(0), encodeAmf0('onMetaData', new Map([['videocodecid', 7]]))]));
+    assert.deepEqual(faults.take(), { metadata_malformed: 2 });
+    assert.equal(announcements.length, 1);
+  });
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AmfValue } from './amf0.ts';
+import { readAnnouncement } from './metadata.ts';
+
+const announced = (entries: Record<string, AmfValue>) =>
+  readAnnouncement(['@setDataFrame', 'onMetaData', new Map(Object.entries(entries))]);
+
+describe('onMetaData', () => {
+  it('announces the tracks whose codec it names, with their rates in bits per second', () => {
+    assert.deepEqual(announced({ videocodecid: 7, videodatarate: 2500, audiocodecid: 10, audiodatarate: 160.5 }), {
+      kinds: new Set(['video', 'audio']),
+      videoBitrateBps: 2_500_000,
+      audioBitrateBps: 160_500,
+    });
+  });
+
+  it('may name codecs by name or FourCC, and may come without the wrapper', () => {
+    assert.deepEqual(announced({ videocodecid: 'avc1' })?.kinds, new Set(['video']));
+    assert.deepEqual(announced({ audiocodecid: 0x6d703461 })?.kinds, new Set(['audio']));
+    const bare = readAnnouncement(['onMetaData', new Map([['audiocodecid', 10]])]);
+    assert.deepEqual(bare?.kinds, new Set(['audio']));
+  });
+
+  it('is not believed when a rate cannot be', () => {
+    for (const rate of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e12, '2500', null]) {
+      assert.equal(announced({ videocodecid: 7, videodatarate: rate })?.videoBitrateBps, undefined);
+    }
+  });
+
+  it('announces nothing when it names no codec, or is something else', () => {
+    assert.equal(announced({ width: 1280, videocodecid: 0, audiocodecid: '' }), undefined);
+    assert.equal(readAnnouncement(['onTextData', new Map([['videocodecid', 7]])]), undefined);
+    assert.equal(readAnnouncement(['onMetaData', 7]), undefined);
+    assert.equal(readAnnouncement([]), undefined);
+  });
+
+  it('offers further tracks in vain', () => {
+    const offer = new Map([['1', new Map([['videocodecid', 7]])]]);
+    assert.equal(announced({ videoTrackIdInfoMap: offer, audioTrackIdInfoMap: offer }), undefined);
+  });
+});

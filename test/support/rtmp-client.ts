@@ -1,0 +1,199 @@
+/**
+ * A small RTMP publisher for tests: does what an encoder does, and on purpose what none should.
+ */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type AmfValue, decodeAmf0, encodeAmf0 } from '#ingest/rtmp/amf0.ts';
+import { ChunkReader } from '#ingest/rtmp/chunk-reader.ts';
+import { ChunkWriter } from '#ingest/rtmp/chunk-writer.ts';
+import { HANDSHAKE_BYTES } from '#ingest/rtmp/handshake.ts';
+import { commandMessage, controlMessage, MESSAGE, type Message } from '#ingest/rtmp/message.ts';
+import type { FlvFileTag } from './flv-file.ts';
+import { waitFor } from './wait-for.ts';
+
+/** What the server says of a stream. */
+export interface Status {
+  readonly level: AmfValue;
+  readonly code: AmfValue;
+  readonly description: AmfValue;
+}
+
+/** A publish the server would not have. */
+export class RtmpRefusedError extends Error {
+  readonly status: Status;
+
+  constructor(status: Status) {
+    super(`refused: ${String(status.code)}`);
+    this.name = 'RtmpRefusedError';
+    this.status = status;
+  }
+}
+
+const CHUNK_SIZE = 4096;
+const STREAM_ID = 1;
+/** One chunk stream for all media, as librtmp does. */
+const MEDIA_CHUNK_STREAM = 4;
+
+/** One connection. Disposing it destroys the socket. */
+export class RtmpClient implements AsyncDisposable {
+  readonly socket: Socket;
+  /** Everything the server said since the handshake. */
+  readonly messages: Message[] = [];
+  /** The server, or we, closed. */
+  isClosed = false;
+  readonly #reader = new ChunkReader({ messageBytes: 1 << 20, incompleteBytes: 1 << 20, chunkStreams: 64 });
+  readonly #writer = new ChunkWriter();
+  #handshake = Buffer.alloc(0);
+  #lastTransaction = 0;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (slice: Buffer) => this.#take(slice));
+    socket.on('error', () => {}); // resets are what some tests are about; `close` follows
+    socket.on('close', () => {
+      this.isClosed = true;
+    });
+  }
+
+  /** Opens the connection, and says nothing yet. */
+  static async open(port: number, host = '127.0.0.1'): Promise<RtmpClient> {
+    const socket = connect({ port, host, noDelay: true });
+    await once(socket, 'connect');
+    return new RtmpClient(socket);
+  }
+
+  /** Opens, and does all that an encoder does until its media may flow. @throws {RtmpRefusedError} when it may not */
+  static async publish(port: number, streamKey: string, app = 'live'): Promise<RtmpClient> {
+    const client = await RtmpClient.open(port);
+    await client.handshake();
+    await client.connect(app);
+    await client.publish(streamKey);
+    return client;
+  }
+
+  /** @param version of C0 */
+  async handshake(version = 3): Promise<void> {
+    this.raw(Buffer.concat([Buffer.of(version), Buffer.alloc(HANDSHAKE_BYTES)]));
+    await waitFor(() => this.#isOpened, { what: 'the server’s handshake' });
+    this.raw(this.#handshake.subarray(1, 1 + HANDSHAKE_BYTES));
+  }
+
+  /** The `connect` command, and larger chunks. Gives the server's answer. */
+  async connect(app = 'live', more: ReadonlyMap<string, AmfValue> = new Map()): Promise<readonly AmfValue[]> {
+    const object = new Map<string, AmfValue>([['app', app], ['type', 'nonprivate'], ['flashVer', 'test/1'], ...more]);
+    const answer = await this.call('connect', object);
+    this.send(controlMessage(MESSAGE.setChunkSize, CHUNK_SIZE));
+    return answer;
+  }
+
+  /** `createStream` and `publish`. @throws {RtmpRefusedError} */
+  async publish(streamKey: string): Promise<void> {
+    await this.call('createStream', null);
+    this.command('publish', null, streamKey, 'live');
+    const status = await this.status((code) => code.startsWith('NetStream.P') || code.startsWith('NetConnection'));
+    if (status.level === 'error') throw new RtmpRefusedError(status);
+  }
+
+  /** The end of a publish as encoders say it. */
+  unpublish(streamKey: string): void {
+    this.command('FCUnpublish', null, streamKey);
+    this.command('deleteStream', null, STREAM_ID);
+  }
+
+  /** Sends a command. @returns its transaction id */
+  command(name: string, ...values: readonly AmfValue[]): number {
+    this.#lastTransaction += 1;
+    const isOnStream = name === 'publish' || name === 'play';
+    this.send(commandMessage(encodeAmf0(name, this.#lastTransaction, ...values), isOnStream ? STREAM_ID : 0));
+    return this.#lastTransaction;
+  }
+
+  /** Sends a command and waits for its answer: `_result` or `_error`, the transaction id, and what follows. */
+  async call(name: string, ...values: readonly AmfValue[]): Promise<readonly AmfValue[]> {
+    const id = this.command(name, ...values);
+    return await waitFor(
+      () => this.#commands().find(([answer, to]) => (answer === '_result' || answer === '_error') && to === id),
+      { what: `the answer to ${name}` },
+    );
+  }
+
+  /** The first status whose code the server sent that fits; waits for it. */
+  async status(fits: (code: string) => boolean): Promise<Status> {
+    return await waitFor(() => this.statuses().find(({ code }) => fits(String(code))), { what: 'a status' });
+  }
+
+  /** Every status so far. */
+  statuses(): Status[] {
+    return this.#commands().flatMap(([name, , , information]) => {
+      if (name !== 'onStatus' || !(information instanceof Map)) return [];
+      return [
+        {
+          level: information.get('level'),
+          code: information.get('code'),
+          description: information.get('description'),
+        },
+      ];
+    });
+  }
+
+  /** Sends one FLV tag. @param shiftMs added to its timestamp, modulo 2^32 */
+  tag({ type, timestamp, body }: FlvFileTag, shiftMs = 0): void {
+    this.send({
+      type,
+      timestamp: (timestamp + shiftMs) >>> 0,
+      payload: body,
+      streamId: STREAM_ID,
+      chunkStreamId: MEDIA_CHUNK_STREAM,
+    });
+  }
+
+  /** Sends tags one after another, without pause. @param shiftMs added to each timestamp, modulo 2^32 */
+  tags(tags: readonly FlvFileTag[], shiftMs = 0): void {
+    for (const tag of tags) this.tag(tag, shiftMs);
+  }
+
+  send(message: Message): void {
+    this.raw(this.#writer.write(message));
+  }
+
+  /** Sends bytes as they are. */
+  raw(bytes: Buffer): void {
+    if (this.socket.writable) this.socket.write(bytes);
+  }
+
+  /** Closes with a FIN. */
+  end(): void {
+    this.socket.end();
+  }
+
+  /** Closes with a RST: the cable pulled, the process killed. */
+  drop(): void {
+    this.socket.resetAndDestroy();
+  }
+
+  async closed(): Promise<void> {
+    await waitFor(() => this.isClosed, { what: 'the connection to close' });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.socket.destroy();
+    await this.closed();
+  }
+
+  get #isOpened(): boolean {
+    return this.#handshake.length === 1 + 2 * HANDSHAKE_BYTES;
+  }
+
+  #commands(): AmfValue[][] {
+    return this.messages.filter(({ type }) => type === MESSAGE.command).map(({ payload }) => decodeAmf0(payload));
+  }
+
+  #take(slice: Buffer): void {
+    const missing = 1 + 2 * HANDSHAKE_BYTES - this.#handshake.length;
+    if (missing > 0) this.#handshake = Buffer.concat([this.#handshake, slice.subarray(0, missing)]);
+    this.#reader.feed(slice.subarray(Math.max(0, missing)));
+    for (let message = this.#reader.next(); message !== undefined; message = this.#reader.next()) {
+      this.messages.push(message);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * An RTMP server on a free loopback port with a {@link RecordingGate} behind it.
+ */
+import type { IngestServer } from '#ingest/ingest.ts';
+import { type RtmpSettings, rtmpSettings } from '#ingest/rtmp/config.ts';
+import { listenRtmp } from '#ingest/rtmp/server.ts';
+import { systemClock } from '#lib/clock.ts';
+import { createLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { RecordingGate } from './recording-gate.ts';
+
+/** The server, its far end, and what it logged. Disposing it closes the server. */
+export interface TestRtmpServer extends AsyncDisposable {
+  readonly port: number;
+  readonly gate: RecordingGate;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  /** Every line logged, as written. */
+  readonly logLines: readonly string[];
+  readonly server: IngestServer;
+}
+
+/** @param overrides settings that differ from their defaults */
+export async function startTestRtmpServer(overrides: Partial<RtmpSettings> = {}): Promise<TestRtmpServer> {
+  const defaults = Object.fromEntries(
+    Object.entries(rtmpSettings).map(([key, { fallback, parse }]) => [key, parse(fallback)]),
+  ) as unknown as RtmpSettings;
+  const gate = new RecordingGate();
+  const metrics = createMetrics();
+  const logLines: string[] = [];
+  const logger = createLogger('debug', { write: (line) => void logLines.push(line) });
+  const settings = { ...defaults, rtmpHost: '127.0.0.1', rtmpPort: 0, ...overrides };
+  const server = await listenRtmp({ settings, gate, clock: systemClock, logger, metrics });
+  return {
+    port: server.address.port,
+    gate,
+    metrics,
+    logLines,
+    server,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() as Promise<void>,
+  };
+}
