@@ -1,0 +1,171 @@
+/**
+ * A whole Millrace for a test: in this process, or as the real program in one of its own that can be killed. It listens on
+ * free loopback ports and keeps its data in a temporary folder.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { startApp } from '#app.ts';
+import { ensureFirstKey } from '#cli/first-key.ts';
+import { readConfig } from '#config.ts';
+import { Secret } from '#domain/secret.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
+import { openStore } from '#store/open-store.ts';
+import { createLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { ApiClient } from './api-client.ts';
+import { waitFor } from './wait-for.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
+
+/** What may differ from a plain start. */
+export interface ServerOptions {
+  /** Settings with their `MILLRACE_` prefix. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** A folder to go on with after a restart, kept at the end. Without it, a new one that is removed at the end. */
+  readonly dataDir?: string;
+  /** The key to go on with after a restart. Without it, a new one. */
+  readonly apiKey?: string;
+}
+
+/** A running server. */
+export interface TestServer extends AsyncDisposable {
+  /** `http://127.0.0.1:port`, without a slash at the end. */
+  readonly url: string;
+  readonly httpPort: number;
+  readonly metricsUrl: string;
+  readonly rtmpPort: number;
+  readonly dataDir: string;
+  readonly apiKey: string;
+  readonly api: ApiClient;
+  /** Every line logged so far, as it was written. */
+  readonly logLines: readonly string[];
+  /** Where an encoder publishes to the stream of that key. */
+  rtmpUrl(streamKey: string): string;
+  /** Where a player starts. */
+  playlistUrl(playbackId: string): string;
+}
+
+/** A server in a process of its own. */
+export interface ServerProcess extends TestServer {
+  readonly pid: number;
+  /** SIGTERM; gives the exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL: nothing is finished, nothing is said. */
+  kill(): Promise<void>;
+}
+
+/**
+ * Starts every part in this process.
+ * @param options.clock in place of the machine's
+ */
+export async function startServer(options: ServerOptions & { readonly clock?: Clock } = {}): Promise<TestServer> {
+  await using parts = new AsyncDisposableStack();
+  const dataDir = options.dataDir ?? (await temporaryFolder(parts));
+  const apiKey = options.apiKey ?? randomKey();
+  const clock = options.clock ?? systemClock;
+  const config = readConfig(environment(dataDir, options));
+  const logLines: string[] = [];
+  const logger = createLogger('debug', { write: (line) => void logLines.push(line.trimEnd()) });
+  const metrics = createMetrics();
+  const store = parts.use(await openStore({ dataDir, exclusive: true, logger, clock, metrics }));
+  const bootstrapKey = new Secret(apiKey);
+  await ensureFirstKey({ store, clock, logger, dataDir, terminal: undefined, bootstrapKey });
+  const { addresses } = parts.use(await startApp(config, { store, logger, clock, metrics }));
+  const endpoints = {
+    url: `http://127.0.0.1:${addresses.http.port}`,
+    rtmpPort: addresses.rtmp.port,
+    metricsUrl: `http://127.0.0.1:${addresses.metrics.port}/metrics`,
+  };
+  const running = parts.move();
+  return {
+    ...describeServer({ dataDir, apiKey, logLines }, endpoints),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Starts the program itself, as `npx millrace serve` does, and waits until it says it is ready. */
+export async function startServerProcess(options: ServerOptions = {}): Promise<ServerProcess> {
+  await using parts = new AsyncDisposableStack();
+  const dataDir = options.dataDir ?? (await temporaryFolder(parts));
+  const apiKey = options.apiKey ?? randomKey();
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    env: {
+      PATH: process.env.PATH,
+      ...environment(dataDir, options),
+      MILLRACE_BOOTSTRAP_API_KEY: apiKey,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await exited;
+  };
+  parts.defer(() => end('SIGKILL'));
+
+  const logLines: string[] = [];
+  let endpoints: Endpoints | undefined;
+  createInterface(child.stdout).on('line', (line) => {
+    logLines.push(line);
+    endpoints ??= readyEndpoints(line);
+  });
+  const ready = () => {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${logLines.join('\n')}`);
+    return endpoints;
+  };
+  const server = describeServer({ dataDir, apiKey, logLines }, await waitFor(ready, { what: 'the ready line' }));
+  const running = parts.move();
+  return {
+    ...server,
+    pid: child.pid!,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM').then(() => child.exitCode),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+type Endpoints = Pick<TestServer, 'url' | 'rtmpPort' | 'metricsUrl'>;
+
+function describeServer(known: Pick<TestServer, 'dataDir' | 'apiKey' | 'logLines'>, endpoints: Endpoints) {
+  return {
+    ...known,
+    ...endpoints,
+    httpPort: Number(new URL(endpoints.url).port),
+    api: new ApiClient(`${endpoints.url}/api`, known.apiKey),
+    rtmpUrl: (streamKey: string) => `rtmp://127.0.0.1:${endpoints.rtmpPort}/live/${streamKey}`,
+    playlistUrl: (playbackId: string) => `${endpoints.url}/hls/${playbackId}/index.m3u8`,
+  };
+}
+
+function environment(dataDir: string, { settings }: ServerOptions): Record<string, string> {
+  return {
+    MILLRACE_HTTP_HOST: '127.0.0.1',
+    MILLRACE_HTTP_PORT: '0',
+    MILLRACE_RTMP_HOST: '127.0.0.1',
+    MILLRACE_RTMP_PORT: '0',
+    MILLRACE_METRICS_PORT: '0',
+    MILLRACE_DATA_DIR: dataDir,
+    MILLRACE_LOG_LEVEL: 'debug',
+    ...settings,
+  };
+}
+
+async function temporaryFolder(parts: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+  parts.defer(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+const randomKey = (): string => `test_${randomBytes(32).toString('base64url')}`;
+
+/** The line `serve` writes once it listens everywhere: its fields are URLs. */
+function readyEndpoints(line: string): Endpoints | undefined {
+  const { msg, http, rtmp, metrics } = JSON.parse(line) as Record<string, string>;
+  if (msg !== 'ready' || http === undefined || rtmp === undefined || metrics === undefined) return undefined;
+  return { url: http, rtmpPort: Number(new URL(rtmp).port), metricsUrl: metrics };
+}
