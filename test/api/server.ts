@@ -1,0 +1,106 @@
+/**
+ * The API as it runs, over a real store in a temporary folder; only what is live, and the time, are a test's to say.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { InjectOptions } from 'fastify';
+import { apiPlugin } from '#api/plugin.ts';
+import { type Config, readConfig } from '#config.ts';
+import { newApiKeyId, newUserId, type SessionId, type StreamId, type UserId } from '#domain/ids.ts';
+import { newApiKeySecret, type Secret } from '#domain/secret.ts';
+import { createHttp } from '#http/http.ts';
+import { publicUrlOf } from '#http/public-url.ts';
+import { AttemptThrottle } from '#lib/attempt-throttle.ts';
+import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
+import type { LiveDirectory, LiveStatus } from '#live/live.ts';
+import { openStore } from '#store/open-store.ts';
+import type { Store } from '#store/store.ts';
+import { createLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+
+/** An API key with its secret. */
+export interface TestKey {
+  readonly userId: UserId;
+  readonly secret: string;
+}
+
+/** What {@link startApi} gives. */
+export type TestApi = Awaited<ReturnType<typeof startApi>>;
+
+/**
+ * @param environment settings, as the server would get them
+ * @param wrapStore puts faults in front of the store
+ */
+export async function startApi(
+  t: TestContext,
+  environment: Record<string, string> = {},
+  wrapStore: (store: Store) => Store = (store) => store,
+) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'millrace-api-'));
+  const lines: string[] = [];
+  const logger = createLogger('debug', { write: (line) => void lines.push(line) });
+  const config: Config = readConfig(environment);
+  const time = { now: 1_795_175_107_399, monotonic: 1000 };
+  const clock: Clock = { now: () => ms(time.now), monotonic: () => ms(time.monotonic) };
+  const realStore = await openStore({ dataDir, exclusive: true, logger });
+  const store = wrapStore(realStore);
+  const statuses = new Map<StreamId | SessionId, LiveStatus>();
+  const live: LiveDirectory = {
+    status: (id) => statuses.get(id),
+    sessionStatus: (id) => statuses.get(id),
+    watch: () => undefined,
+    watchPath: () => undefined,
+  };
+  const metrics = createMetrics();
+  const http = createHttp({ settings: config.http, logger, metrics });
+  await http.register(apiPlugin, {
+    settings: config.api,
+    store,
+    live,
+    throttle: new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock }),
+    clock,
+    publicUrl: publicUrlOf(config.http),
+    rtmpPort: () => 1935,
+  });
+  await http.ready();
+  t.after(async () => {
+    await http.close();
+    await realStore[Symbol.asyncDispose]();
+    await rm(dataDir, { recursive: true });
+  });
+
+  /** Makes a key of the user of that name, with a chosen secret if need be. */
+  async function makeKey(userName: string, keyName = 'key', secret: Secret = newApiKeySecret()): Promise<TestKey> {
+    const createdAt = clock.now();
+    const user = await realStore.users.ensure({ id: newUserId(), name: userName, createdAt });
+    const key = { id: newApiKeyId(), userId: user.id, name: keyName, secretHash: secret.hash(), createdAt };
+    await realStore.apiKeys.create({ ...key, revokedAt: undefined });
+    return { userId: user.id, secret: secret.reveal() };
+  }
+
+  /** Sends a request under `/api`, with a key if one is given; a body that is not text is sent as JSON. */
+  async function call(
+    method: InjectOptions['method'],
+    path: string,
+    options: { key?: TestKey; body?: unknown; headers?: Record<string, string>; remoteAddress?: string } = {},
+  ) {
+    const { key, body, headers, remoteAddress } = options;
+    const response = await http.inject({
+      method: method ?? 'GET',
+      url: `/api${path}`,
+      headers: {
+        ...(key && { authorization: `Bearer ${key.secret}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(remoteAddress !== undefined && { remoteAddress }),
+    });
+    return response;
+  }
+
+  return { http, store: realStore, config, time, statuses, lines, metrics, makeKey, call };
+}

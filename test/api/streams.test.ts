@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { newMediaPath, newSessionId, type StreamId } from '#domain/ids.ts';
+import { DEFAULT_PROFILES } from '#domain/profile.ts';
+import type { Session } from '#domain/session.ts';
+import { ms } from '#lib/units.ts';
+import { startApi } from './server.ts';
+
+const profile = { name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 };
+
+test('creating a stream answers 201 with every field of the specification', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann', 'ann-laptop');
+  const response = await api.call('POST', '/stream', { key, body: { name: 'first', profiles: [profile] } });
+  assert.equal(response.statusCode, 201);
+  assert.equal(response.headers['content-type'], 'application/json; charset=utf-8');
+  const { id, streamKey, playbackId, ...rest } = response.json();
+  assert.deepEqual(rest, {
+    kind: 'stream',
+    name: 'first',
+    userId: key.userId,
+    createdAt: api.time.now,
+    createdByTokenName: 'ann-laptop',
+    profiles: [profile],
+    isActive: false,
+    lastSeen: 0,
+    suspended: false,
+    record: false,
+    multistream: { targets: [] },
+  });
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.match(streamKey, /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);
+  assert.match(playbackId, /^[0-9a-z]{16}$/);
+});
+
+test('a created stream can be read at once, byte for byte the same', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const created = await api.call('POST', '/stream', { key, body: { name: 'x', profiles: [profile] } });
+  const read = await api.call('GET', `/stream/${created.json().id}`, { key });
+  assert.equal(read.statusCode, 200);
+  assert.equal(read.body, created.body);
+  assert.equal(read.headers['cache-control'], 'no-store');
+});
+
+test('HEAD and a trailing slash are taken like GET', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  const head = await api.call('HEAD', `/stream/${id}/`, { key });
+  assert.equal(head.statusCode, 200);
+  assert.equal(head.body, '');
+  assert.ok(Number(head.headers['content-length']) > 0);
+  assert.equal((await api.call('POST', '/stream/', { key, body: { name: 'x' } })).statusCode, 201);
+});
+
+test('any name of 1 to 512 characters without U+0000 comes back as it was sent', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const names = fc.string({ unit: 'binary', minLength: 1, maxLength: 512 }).filter((name) => !name.includes('\0'));
+  await fc.assert(
+    fc.asyncProperty(names, async (name) => {
+      const created = await api.call('POST', '/stream', { key, body: { name } });
+      assert.equal(created.statusCode, 201, created.body);
+      assert.equal(created.json().name, name);
+      assert.equal((await api.call('GET', `/stream/${created.json().id}`, { key })).json().name, name);
+    }),
+    { numRuns: 50, examples: [['\uFEFFx'], ['𝒳'.repeat(512)], ['"\\\n\u2028'], ['e\u0301 is not \u00e9']] },
+  );
+});
+
+test('profiles come back exactly as sent, key order included, after a read from the store too', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const profiles =
+    '[{"height":720,"gop":"2.0","width":1280,"fpsDen":1001,"name":"a","fps":30000,"bitrate":2000000},' +
+    '{"name":"b","encoder":"H.264","quality":20,"bitrate":400,"fps":0,"width":128,"height":128,"profile":"H264Main"}]';
+  const created = await api.call('POST', '/stream', { key, body: `{"profiles":${profiles},"name":"x"}` });
+  assert.equal(created.statusCode, 201, created.body);
+  const { id } = created.json();
+  const read = await api.call('GET', `/stream/${id}`, { key });
+  const listed = await api.call('GET', '/stream', { key });
+  for (const { body } of [created, read, listed]) assert.ok(body.includes(`"profiles":${profiles}`), body);
+});
+
+test('profiles left out or null give the default ladder, [] stays empty', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const profilesOf = async (body: object) => (await api.call('POST', '/stream', { key, body })).json().profiles;
+  assert.deepEqual(await profilesOf({ name: 'x' }), DEFAULT_PROFILES);
+  assert.deepEqual(await profilesOf({ name: 'x', profiles: null }), DEFAULT_PROFILES);
+  assert.deepEqual(await profilesOf({ name: 'x', profiles: [] }), []);
+});
+
+test('the default ladder is a setting', async (t) => {
+  const api = await startApi(t, { MILLRACE_DEFAULT_PROFILES: JSON.stringify([profile]) });
+  const key = await api.makeKey('ann');
+  const created = await api.call('POST', '/stream', { key, body: { name: 'x' } });
+  assert.deepEqual(created.json().profiles, [profile]);
+});
+
+test("a stream is unknown to another user, and known to each of its user's keys", async (t) => {
+  const api = await startApi(t);
+  const [ann, annToo, bob] = [await api.makeKey('ann'), await api.makeKey('ann', 'other'), await api.makeKey('bob')];
+  const { id } = (await api.call('POST', '/stream', { key: ann, body: { name: 'x' } })).json();
+  assert.equal((await api.call('GET', `/stream/${id}`, { key: annToo })).statusCode, 200);
+  const foreign = await api.call('GET', `/stream/${id}`, { key: bob });
+  const unknown = await api.call('GET', '/stream/00000000-0000-4000-8000-000000000000', { key: bob });
+  assert.equal(foreign.statusCode, 404);
+  assert.deepEqual({ ...foreign.json<object>(), requestId: '' }, { ...unknown.json<object>(), requestId: '' });
+  assert.deepEqual((await api.call('GET', '/stream', { key: bob })).json(), []);
+});
+
+test('neither a stream key nor a playback id can be used as an id', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { streamKey, playbackId } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  for (const id of [streamKey, playbackId, '..%2f', '%00', "'", 'x'.repeat(100), 'x'.repeat(5000)]) {
+    const response = await api.call('GET', `/stream/${id}`, { key });
+    assert.equal(response.statusCode, 404);
+    assert.ok(!response.body.includes(id));
+  }
+});
+
+test('isActive and lastSeen are as the running session says, else as stored', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id, playbackId } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  const stateOf = async () => {
+    const { isActive, lastSeen } = (await api.call('GET', `/stream/${id}`, { key })).json();
+    const { meta } = (await api.call('GET', `/playback/${playbackId}`)).json();
+    return { isActive, lastSeen, live: meta.live };
+  };
+  assert.deepEqual(await stateOf(), { isActive: false, lastSeen: 0, live: 0 });
+  const status = { sessionId: newSessionId(), phase: 'live' as const };
+  api.statuses.set(id, { ...status, isActive: true, lastSeen: ms(5000) });
+  assert.deepEqual(await stateOf(), { isActive: true, lastSeen: 5000, live: 1 });
+  await api.store.streams.setActivity(id, { isActive: true, lastSeen: ms(6000) });
+  api.statuses.set(id, { ...status, isActive: false, lastSeen: ms(5000) });
+  assert.deepEqual(await stateOf(), { isActive: false, lastSeen: 6000, live: 0 });
+  api.statuses.delete(id);
+  assert.deepEqual(await stateOf(), { isActive: true, lastSeen: 6000, live: 1 });
+});
+
+test('a session reads as a stream with a parent and without a stream key', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann', 'ann-laptop');
+  const stream = (await api.call('POST', '/stream', { key, body: { name: 'x', profiles: [profile] } })).json();
+  assert.ok(!('parentId' in stream));
+  const session: Session = {
+    id: newSessionId(),
+    streamId: stream.id as StreamId,
+    userId: stream.userId,
+    playbackId: stream.playbackId,
+    name: stream.name,
+    createdByTokenName: stream.createdByTokenName,
+    profiles: stream.profiles,
+    phase: 'ended',
+    createdAt: ms(7000),
+    lastSeen: ms(8000),
+    reconnectUntil: undefined,
+    endedAt: ms(9000),
+    endReason: 'unpublished',
+    mediaPath: newMediaPath(),
+    restarts: 0,
+    codecs: '',
+  };
+  await api.store.sessions.create(session);
+  const { streamKey: _, ...inherited } = stream;
+  const expected = { ...inherited, id: session.id, parentId: stream.id, createdAt: 7000, lastSeen: 8000 };
+  assert.deepEqual((await api.call('GET', `/stream/${session.id}`, { key })).json(), expected);
+  api.statuses.set(session.id, { sessionId: session.id, phase: 'live', isActive: true, lastSeen: ms(8500) });
+  assert.deepEqual((await api.call('GET', `/stream/${session.id}`, { key })).json(), {
+    ...expected,
+    isActive: true,
+    lastSeen: 8500,
+  });
+  const bob = await api.makeKey('bob');
+  assert.equal((await api.call('GET', `/stream/${session.id}`, { key: bob })).statusCode, 404);
+  const listed = (await api.call('GET', '/stream', { key })).json();
+  assert.deepEqual(
+    listed.map(({ id }: { id: string }) => id),
+    [stream.id],
+  );
+});
+
+test('a list is newest first, and its Link headers lead through all of it exactly once', async (t) => {
+  const api = await startApi(t, { MILLRACE_PUBLIC_URL: 'https://live.example.com' });
+  const key = await api.makeKey('ann');
+  const created: string[] = [];
+  for (let index = 0; index < 7; index += 1) {
+    api.time.now += index % 3; // some share their millisecond
+    created.push((await api.call('POST', '/stream', { key, body: { name: `${index}` } })).json().id);
+  }
+  const seen: { id: string; createdAt: number }[] = [];
+  let next: string | undefined = '/stream?limit=3';
+  const sizes: number[] = [];
+  while (next !== undefined) {
+    const response = await api.call('GET', next, { key });
+    assert.equal(response.statusCode, 200);
+    sizes.push(response.json().length);
+    seen.push(...response.json());
+    const link = response.headers.link as string | undefined;
+    next = link && /^<https:\/\/live\.example\.com\/api(\/stream\?.*)>; rel="next"$/.exec(link)?.[1];
+    assert.equal(next === undefined, link === undefined);
+  }
+  assert.deepEqual(sizes, [3, 3, 1]);
+  assert.deepEqual(seen.map(({ id }) => id).sort(), created.sort());
+  const byAge = seen.toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
+  assert.deepEqual(seen, byAge);
+});
+
+test('a page that is exactly full has no Link when nothing follows', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  for (let index = 0; index < 2; index += 1) await api.call('POST', '/stream', { key, body: { name: 'x' } });
+  const response = await api.call('GET', '/stream?limit=2', { key });
+  assert.equal(response.json().length, 2);
+  assert.equal(response.headers.link, undefined);
+});
+
+test('a list holds 20 streams unless told otherwise', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  await Promise.all(Array.from({ length: 21 }, () => api.call('POST', '/stream', { key, body: { name: 'x' } })));
+  assert.equal((await api.call('GET', '/stream', { key })).json().length, 20);
+  assert.equal((await api.call('GET', '/stream?limit=1000&streamsonly=1', { key })).json().length, 21);
+});
+
+test('playback is told to anybody, with absolute URLs, whatever runs', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id, playbackId } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  const response = await api.call('GET', `/playback/${playbackId}`, {
+    headers: { host: 'live.example.com:8080', origin: 'https://elsewhere.example' },
+  });
+  assert.equal(response.statusCode, 200);
+  assert.equal(response.headers['access-control-allow-origin'], '*');
+  assert.deepEqual(response.json(), {
+    type: 'live',
+    meta: {
+      live: 0,
+      source: [
+        {
+          hrn: 'HLS (TS)',
+          type: 'html5/application/vnd.apple.mpegurl',
+          url: `http://live.example.com:8080/hls/${playbackId}/index.m3u8`,
+        },
+      ],
+    },
+  });
+  assert.equal((await api.call('GET', `/playback/${id}`)).statusCode, 404, 'a stream id is not a playback id');
+});
+
+test('ingest names the host the request was sent to', async (t) => {
+  const api = await startApi(t);
+  const response = await api.call('GET', '/ingest', { headers: { host: 'live.example.com:8080' } });
+  const base = 'http://live.example.com:8080';
+  assert.deepEqual(response.json(), [
+    { ingest: 'rtmp://live.example.com/live', playback: `${base}/hls`, base, origin: base },
+  ]);
+});
+
+test('the API lies under the path the settings say', async (t) => {
+  const api = await startApi(t, { MILLRACE_API_PREFIX: '/v1/live/' });
+  assert.equal((await api.http.inject('/v1/live/ingest')).statusCode, 200);
+  assert.equal((await api.http.inject('/api/ingest')).statusCode, 404);
+});
