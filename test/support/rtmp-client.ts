@@ -13,9 +13,9 @@ import { waitFor } from './wait-for.ts';
 
 /** What the server says of a stream. */
 export interface Status {
-  readonly level: AmfValue;
-  readonly code: AmfValue;
-  readonly description: AmfValue;
+  readonly level: string;
+  readonly code: string;
+  readonly description: string;
 }
 
 /** A publish the server would not have. */
@@ -23,7 +23,7 @@ export class RtmpRefusedError extends Error {
   readonly status: Status;
 
   constructor(status: Status) {
-    super(`refused: ${String(status.code)}`);
+    super(`refused: ${status.code}`);
     this.name = 'RtmpRefusedError';
     this.status = status;
   }
@@ -74,7 +74,7 @@ export class RtmpClient implements AsyncDisposable {
   /** @param version of C0 */
   async handshake(version = 3): Promise<void> {
     this.raw(Buffer.concat([Buffer.of(version), Buffer.alloc(HANDSHAKE_BYTES)]));
-    await waitFor(() => this.#isOpened, { what: 'the server’s handshake' });
+    await this.#until('the server’s handshake', () => this.#isOpened);
     this.raw(this.#handshake.subarray(1, 1 + HANDSHAKE_BYTES));
   }
 
@@ -111,28 +111,25 @@ export class RtmpClient implements AsyncDisposable {
   /** Sends a command and waits for its answer: `_result` or `_error`, the transaction id, and what follows. */
   async call(name: string, ...values: readonly AmfValue[]): Promise<readonly AmfValue[]> {
     const id = this.command(name, ...values);
-    return await waitFor(
-      () => this.#commands().find(([answer, to]) => (answer === '_result' || answer === '_error') && to === id),
-      { what: `the answer to ${name}` },
+    return await this.#until(`the answer to ${name}`, () =>
+      this.#commands().find(([answer, to]) => (answer === '_result' || answer === '_error') && to === id),
     );
   }
 
   /** The first status whose code the server sent that fits; waits for it. */
   async status(fits: (code: string) => boolean): Promise<Status> {
-    return await waitFor(() => this.statuses().find(({ code }) => fits(String(code))), { what: 'a status' });
+    return await this.#until('a status', () => this.statuses().find(({ code }) => fits(code)));
   }
 
   /** Every status so far. */
   statuses(): Status[] {
     return this.#commands().flatMap(([name, , , information]) => {
       if (name !== 'onStatus' || !(information instanceof Map)) return [];
-      return [
-        {
-          level: information.get('level'),
-          code: information.get('code'),
-          description: information.get('description'),
-        },
-      ];
+      const text = (key: string) => {
+        const value = information.get(key);
+        return typeof value === 'string' ? value : '';
+      };
+      return [{ level: text('level'), code: text('code'), description: text('description') }];
     });
   }
 
@@ -178,6 +175,18 @@ export class RtmpClient implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.socket.destroy();
     await this.closed();
+  }
+
+  /** Waits for something the server says. @throws when it closes before it has said it */
+  async #until<Found>(what: string, said: () => Found | undefined | false): Promise<Found> {
+    return await waitFor(
+      () => {
+        const found = said();
+        if (this.isClosed && !found) throw new Error(`the connection closed before ${what}`);
+        return found;
+      },
+      { what },
+    );
   }
 
   get #isOpened(): boolean {

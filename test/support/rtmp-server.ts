@@ -4,10 +4,12 @@
 import type { IngestServer } from '#ingest/ingest.ts';
 import { type RtmpSettings, rtmpSettings } from '#ingest/rtmp/config.ts';
 import { listenRtmp } from '#ingest/rtmp/server.ts';
-import { systemClock } from '#lib/clock.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { RecordingGate } from './recording-gate.ts';
+import { waitFor } from './wait-for.ts';
 
 /** The server, its far end, and what it logged. Disposing it closes the server. */
 export interface TestRtmpServer extends AsyncDisposable {
@@ -17,6 +19,11 @@ export interface TestRtmpServer extends AsyncDisposable {
   /** Every line logged, as written. */
   readonly logLines: readonly string[];
   readonly server: IngestServer;
+  /**
+   * Moves the server's clock forward, so that time limits run out without a test waiting for them; first lets the server
+   * take note of what came in until now.
+   */
+  advance(byMs: number): Promise<void>;
 }
 
 /** @param overrides settings that differ from their defaults */
@@ -27,15 +34,29 @@ export async function startTestRtmpServer(overrides: Partial<RtmpSettings> = {})
   const gate = new RecordingGate();
   const metrics = createMetrics();
   const logLines: string[] = [];
+  let advancedMs = 0;
+  let looks = 0;
+  const clock: Clock = {
+    now: () => systemClock.now(),
+    monotonic: () => {
+      looks += 1;
+      return ms(systemClock.monotonic() + advancedMs);
+    },
+  };
   const logger = createLogger('debug', { write: (line) => void logLines.push(line) });
   const settings = { ...defaults, rtmpHost: '127.0.0.1', rtmpPort: 0, ...overrides };
-  const server = await listenRtmp({ settings, gate, clock: systemClock, logger, metrics });
+  const server = await listenRtmp({ settings, gate, clock, logger, metrics });
   return {
     port: server.address.port,
     gate,
     metrics,
     logLines,
     server,
+    advance: async (byMs) => {
+      const before = looks;
+      await waitFor(() => looks > before, { what: 'the server to look at its clock' });
+      advancedMs += byMs;
+    },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() as Promise<void>,
   };
 }

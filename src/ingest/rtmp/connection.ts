@@ -145,6 +145,7 @@ export class Connection implements Peer {
   send(message: Message): void {
     if (!this.#socket.writable) return;
     this.#socket.write(this.#writer.write(message));
+    if (this.#socket.writableLength > MAX_OUTPUT_BYTES) this.#giveUp('output_not_read');
   }
 
   hold(): void {
@@ -229,9 +230,6 @@ export class Connection implements Peer {
     const control = readUserControl(message);
     if (control?.event !== USER_CONTROL.pingRequest) return;
     this.send(userControl(USER_CONTROL.pingResponse, control.value));
-    if (this.#socket.writableLength > MAX_OUTPUT_BYTES) {
-      throw new RtmpError('output_not_read', `the peer leaves ${this.#socket.writableLength} bytes unread`);
-    }
   }
 
   /** Everything but media with something in it costs us work and carries nothing: encoders need little of it. */

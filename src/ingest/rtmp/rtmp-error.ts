@@ -12,7 +12,6 @@ export const RTMP_FAULTS = [
   'handshake_invalid',
   'message_invalid',
   'message_too_large',
-  'output_not_read',
   'too_many_chunk_streams',
 ] as const;
 /** One of {@link RTMP_FAULTS}. */

@@ -1,0 +1,345 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { PublishDecision } from '#ingest/ingest.ts';
+import {
+  controlMessage,
+  MESSAGE,
+  readUint32,
+  readUserControl,
+  USER_CONTROL,
+  userControl,
+} from '#ingest/rtmp/message.ts';
+import { fixtureTags } from '../support/flv-file.ts';
+import { GOOD_KEY, refused } from '../support/recording-gate.ts';
+import { RtmpClient } from '../support/rtmp-client.ts';
+import { startTestRtmpServer } from '../support/rtmp-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const TAGS = fixtureTags();
+const VIDEO_FRAMES = 50;
+
+describe('a publish over RTMP', { concurrency: true }, () => {
+  it('becomes tracks and packets, and ends as unpublished when the encoder says so', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    client.tags(TAGS);
+    client.unpublish(GOOD_KEY);
+    const publication = await server.gate.ended();
+    client.end();
+    await client.closed();
+
+    assert.deepEqual(publication.ends, ['unpublished']);
+    assert.equal(publication.request.protocol, 'rtmp');
+    assert.equal(publication.request.remoteAddress, '127.0.0.1');
+    assert.equal(publication.request.encoder, 'test/1');
+    assert.deepEqual(publication.announcements[0]?.kinds, new Set(['video', 'audio']));
+    assert.deepEqual(
+      publication.tracks.map(({ kind, codec }) => [kind, codec]),
+      [
+        ['video', 'h264'],
+        ['audio', 'aac'],
+      ],
+    );
+    const video = publication.of('video');
+    assert.equal(video.length, VIDEO_FRAMES);
+    assert.deepEqual(
+      video.flatMap(({ keyframe }, index) => (keyframe ? [index] : [])),
+      [0, 25],
+    );
+    assert.ok(video.every(({ dts }, index) => index === 0 || dts > video[index - 1]!.dts));
+    // B-frames: shown in another order than decoded, each at its own time.
+    const shown = video.map(({ pts }) => pts);
+    const inOrder = shown.toSorted((a, b) => a - b);
+    assert.notDeepEqual(shown, inOrder);
+    assert.deepEqual(
+      inOrder.map((pts) => pts - inOrder[0]!),
+      inOrder.map((_, index) => index * 3600),
+    );
+    const sent = TAGS.filter(({ type, body }) => type === MESSAGE.video && body.length > 5 && body[1] === 1);
+    assert.deepEqual(
+      video.map(({ data }) => data),
+      sent.map(({ body }) => body.subarray(5)),
+    );
+    assert.ok(publication.heardCount > 0);
+    const bytes = publication.packets.reduce((sum, { data }) => sum + data.length, 0);
+    const counted = await server.metrics.ingestBytes.get();
+    assert.deepEqual(counted.values, [{ labels: { protocol: 'rtmp' }, value: bytes }]);
+  });
+
+  for (const [what, end, reason] of [
+    ['FCUnpublish', (client: RtmpClient) => void client.command('FCUnpublish', null, GOOD_KEY), 'unpublished'],
+    ['deleteStream', (client: RtmpClient) => void client.command('deleteStream', null, 1), 'unpublished'],
+    ['closeStream', (client: RtmpClient) => void client.command('closeStream', null), 'unpublished'],
+    ['a close without a word', (client: RtmpClient) => client.end(), 'connection_lost'],
+    ['a reset', (client: RtmpClient) => client.drop(), 'connection_lost'],
+  ] as const) {
+    it(`ends with ${what} as ${reason}, once`, async () => {
+      await using server = await startTestRtmpServer();
+      await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+      client.tags(TAGS.slice(0, 10));
+      await server.gate.until('media comes through', () => server.gate.publication.packets.length > 0);
+      end(client);
+      await server.gate.ended();
+      client.drop();
+      await server.server[Symbol.asyncDispose]();
+      assert.deepEqual(server.gate.publication.ends, [reason]);
+    });
+  }
+
+  it('can be followed by another on the same connection', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    client.tags(TAGS.slice(0, 10));
+    client.unpublish(GOOD_KEY);
+    await server.gate.ended();
+    client.command('publish', null, GOOD_KEY, 'live');
+    await server.gate.until('the second publish', () => server.gate.publications.length === 2);
+    client.tags(TAGS.slice(0, 10));
+    await server.gate.until('its tracks', () => server.gate.publication.tracks.length === 2);
+  });
+
+  it('is judged by the stream name without its query', async () => {
+    await using server = await startTestRtmpServer();
+    await using _ = await RtmpClient.publish(server.port, `${GOOD_KEY}?token=x&y`, 'live/?query');
+    assert.equal(server.gate.requests[0]?.streamKey.reveal(), GOOD_KEY);
+  });
+
+  it('keeps its clock when the 32 bits of its timestamps wrap', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    const shiftMs = 2 ** 32 - 1000;
+    client.tags(TAGS, shiftMs);
+    client.unpublish(GOOD_KEY);
+    const video = (await server.gate.ended()).of('video');
+    assert.equal(video.length, VIDEO_FRAMES);
+    assert.deepEqual([video[0]?.dts, video.at(-1)!.dts - video[0]!.dts], [shiftMs * 90, 49 * 3600]);
+  });
+
+  it('waits, its connection left unread, while the gate decides', async () => {
+    await using server = await startTestRtmpServer();
+    const decided = Promise.withResolvers<void>();
+    server.gate.decide = async (_, accept) => {
+      await decided.promise;
+      return accept();
+    };
+    await using client = await RtmpClient.open(server.port);
+    await client.handshake();
+    await client.connect();
+    client.command('publish', null, GOOD_KEY, 'live');
+    client.tags(TAGS);
+    const silence = {
+      type: MESSAGE.audio,
+      timestamp: 0,
+      streamId: 1,
+      chunkStreamId: 4,
+      payload: Buffer.alloc(1 << 20, 0xaf),
+    };
+    for (let index = 0; index < 32; index++) client.send(silence);
+    await server.gate.until('the gate is asked', () => server.gate.requests.length === 1);
+    // What the server does not read stays with the encoder, but for what the sockets hold.
+    assert.ok(client.socket.writableLength > 16 << 20, `${client.socket.writableLength} bytes left`);
+    assert.equal(server.gate.publications.length, 0);
+    decided.resolve();
+    await server.gate.until('everything sent meanwhile', () => {
+      const { packets } = server.gate.publications[0] ?? { packets: [] };
+      return packets.filter(({ kind }) => kind === 'video').length === VIDEO_FRAMES;
+    });
+  });
+
+  it('is told apart from a second on the same connection', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    client.command('publish', null, GOOD_KEY, 'live');
+    await client.closed();
+    assert.deepEqual(server.gate.publication.ends, ['connection_lost']);
+  });
+});
+
+describe('a publisher is refused', { concurrency: true }, () => {
+  for (const [code, status] of [
+    ['stream_key_invalid', 'NetStream.Publish.Denied'],
+    ['stream_key_in_use', 'NetStream.Publish.BadName'],
+  ] as const) {
+    it(`with the gate's sentence when it says ${code}, and its connection closed`, async () => {
+      await using server = await startTestRtmpServer();
+      const reason = 'This sentence is what the encoder shows.';
+      server.gate.decide = async () => refused(code, reason);
+      await using client = await RtmpClient.open(server.port);
+      await client.handshake();
+      await client.connect();
+      await assert.rejects(client.publish('any-key'), {
+        name: 'RtmpRefusedError',
+        status: { level: 'error', code: status, description: reason },
+      });
+      await client.closed();
+      assert.equal(server.gate.publications.length, 0);
+    });
+  }
+
+  it('although it never stops sending, within a second', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.open(server.port);
+    await client.handshake();
+    await client.connect();
+    client.command('publish', null, 'wrong-key', 'live');
+    const sending = setInterval(() => client.tags(TAGS.slice(0, 5)), 5);
+    try {
+      assert.equal((await client.status((code) => code.startsWith('NetStream'))).code, 'NetStream.Publish.Denied');
+      await client.closed();
+    } finally {
+      clearInterval(sending);
+    }
+  });
+
+  it('when its address does not end in /live, without the gate being asked', async () => {
+    await using server = await startTestRtmpServer();
+    for (const [app, name] of [
+      ['other', GOOD_KEY],
+      ['live', ''],
+      ['live', 'x'.repeat(600)],
+      [GOOD_KEY, GOOD_KEY],
+    ] as const) {
+      await assert.rejects(RtmpClient.publish(server.port, name, app), {
+        name: 'RtmpRefusedError',
+        message: 'refused: NetStream.Publish.BadName',
+      });
+    }
+    assert.equal(server.gate.requests.length, 0);
+  });
+
+  it('for other video and audio codecs with the way out', async () => {
+    await using server = await startTestRtmpServer();
+    for (const [type, body, hint] of [
+      [MESSAGE.video, '906876633100', /H\.264/],
+      [MESSAGE.audio, '2ffffb', /AAC/],
+    ] as const) {
+      await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+      client.tag({ type, timestamp: 0, body: Buffer.from(body, 'hex') });
+      const status = await client.status((code) => code === 'NetStream.Publish.Denied');
+      assert.match(status.description, hint);
+      await client.closed();
+      assert.deepEqual(server.gate.publication.ends, ['connection_lost']);
+    }
+  });
+
+  it('politely when it wants to play', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.open(server.port);
+    await client.handshake();
+    await client.connect();
+    client.command('play', null, 'anything');
+    assert.match((await client.status((code) => code === 'NetStream.Play.Failed')).description, /HLS/);
+    await client.closed();
+  });
+});
+
+describe('a publisher is cut', { concurrency: true }, () => {
+  const REPLACED = { code: 'replaced_by_new_publisher', reason: 'Another publisher took over.' } as const;
+
+  it('in the middle of its media, told why, and closed', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    client.tags(TAGS);
+    await server.gate.until('media comes through', () => server.gate.publication.packets.length > 0);
+    server.gate.publication.request.cut(REPLACED);
+    const status = await client.status((code) => code === 'NetStream.Publish.Denied');
+    assert.equal(status.description, REPLACED.reason);
+    await client.closed();
+    assert.deepEqual(server.gate.publication.ends, ['cut']);
+  });
+
+  it('also when the gate has not answered yet', async () => {
+    await using server = await startTestRtmpServer();
+    server.gate.decide = async (request, accept) => {
+      request.cut(REPLACED);
+      return accept();
+    };
+    await assert.rejects(RtmpClient.publish(server.port, GOOD_KEY), {
+      status: { level: 'error', code: 'NetStream.Publish.Denied', description: REPLACED.reason },
+    });
+    assert.deepEqual(server.gate.publication.ends, ['cut']);
+  });
+
+  it('when the server stops, as one that may come back', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    await server.server[Symbol.asyncDispose]();
+    assert.deepEqual(server.gate.publication.ends, ['connection_lost']);
+    await client.status((code) => code === 'NetConnection.Connect.AppShutdown');
+    await client.closed();
+    await assert.rejects(RtmpClient.open(server.port), { code: 'ECONNREFUSED' });
+  });
+});
+
+describe('a connection', { concurrency: true }, () => {
+  it('that is silent is pinged, and lost when it stays so', async () => {
+    await using server = await startTestRtmpServer({ rtmpIdleTimeoutS: 20 });
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    const pings = () =>
+      client.messages.filter((message) => readUserControl(message)?.event === USER_CONTROL.pingRequest);
+    await server.advance(5000);
+    await waitFor(() => pings().length === 1, { what: 'a ping' });
+    client.send(userControl(USER_CONTROL.pingResponse, 1));
+    await server.gate.until('the pong is heard', () => server.gate.publication.heardCount > 0);
+    await server.advance(19_000);
+    await waitFor(() => pings().length === 2, { what: 'another ping' });
+    assert.deepEqual(server.gate.publication.ends, []);
+    await server.advance(20_000);
+    await client.closed();
+    assert.deepEqual(server.gate.publication.ends, ['connection_lost']);
+    assert.ok(server.logLines.some((line) => line.includes('idle_timeout')));
+  });
+
+  it('that pings is answered', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    client.send(userControl(USER_CONTROL.pingRequest, 4711));
+    await waitFor(
+      () =>
+        client.messages.some((message) => {
+          const control = message.type === MESSAGE.userControl ? readUserControl(message) : undefined;
+          return control?.event === USER_CONTROL.pingResponse && control.value === 4711;
+        }),
+      { what: 'the pong' },
+    );
+  });
+
+  it('has its bytes acknowledged as often as it asks', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    client.send(controlMessage(MESSAGE.windowAcknowledgementSize, 200_000));
+    for (let round = 0; round < 12; round++) client.tags(TAGS, round * 2000);
+    const acknowledged = () => client.messages.filter(({ type }) => type === MESSAGE.acknowledgement).map(readUint32);
+    await waitFor(() => (acknowledged().at(-1) ?? 0) > 200_000, { what: 'acknowledgements' });
+    assert.ok(acknowledged().every((bytes) => bytes <= client.socket.bytesWritten));
+  });
+
+  it('is refused a port that is taken, with the system’s word for it', async () => {
+    await using server = await startTestRtmpServer();
+    await assert.rejects(startTestRtmpServer({ rtmpPort: server.port }), { code: 'EADDRINUSE' });
+  });
+});
+
+describe('the log', () => {
+  it('says who was accepted, refused and why one ended, and never the key', async () => {
+    await using server = await startTestRtmpServer();
+    const planted = 'planted-secret-key-1';
+    server.gate.decide = async ({ streamKey }, accept): Promise<PublishDecision> =>
+      streamKey.reveal() === planted ? accept() : refused('stream_key_invalid', 'The stream key is not valid.');
+    {
+      await using client = await RtmpClient.publish(server.port, planted);
+      client.unpublish(planted);
+      await server.gate.ended();
+      client.command(planted, planted);
+    }
+    await RtmpClient.publish(server.port, `${planted}-not`).catch(() => {});
+    await RtmpClient.publish(server.port, planted, planted).catch(() => {});
+    await RtmpClient.publish(server.port, `${planted}${'x'.repeat(600)}`).catch(() => {});
+    await server.server[Symbol.asyncDispose]();
+    const text = server.logLines.join('');
+    assert.doesNotMatch(text, /planted/);
+    for (const words of ['publisher accepted', 'publisher refused', '"reason":"unpublished"', 'stream_key_invalid']) {
+      assert.ok(text.includes(words), words);
+    }
+  });
+});
