@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ms } from '#lib/units.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+
+test('a cursor leads back to the key it was made of', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 8_640_000_000_000_000 }), fc.uuid(), (createdAt, id) => {
+      const key = { createdAt: ms(createdAt), id };
+      const cursor = encodeCursor(key);
+      assert.match(cursor, /^[\w-]+$/);
+      assert.deepEqual(decodeCursor(cursor), key);
+    }),
+  );
+});
+
+test('any other text is refused as no cursor of ours', () => {
+  const made = encodeCursor({ createdAt: ms(1), id: '66e2161c-7670-4d05-b71d-da2d6979556f' });
+  const others = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.base64String(),
+    fc.constantFrom(`${made}=`, ` ${made}`, made.slice(1), `${made.slice(0, 5)}!${made.slice(5)}`, made.toUpperCase()),
+  );
+  fc.assert(
+    fc.property(others, (text) => {
+      assert.throws(() => decodeCursor(text), { code: 'invalid_cursor' });
+    }),
+  );
+});

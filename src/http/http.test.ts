@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { createLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { createHttp, listenHttp } from './http.ts';
+
+const SETTINGS = { maxConnections: 100, trustedProxies: [], publicUrl: undefined };
+
+/** A server with routes of the test's own. */
+function serverOf(t: TestContext, settings: Partial<Parameters<typeof createHttp>[0]['settings']> = {}) {
+  const lines: string[] = [];
+  const metrics = createMetrics();
+  const logger = createLogger('debug', { write: (line) => void lines.push(line) });
+  const http = createHttp({ settings: { ...SETTINGS, ...settings }, logger, metrics });
+  t.after(() => http.close());
+  return { http, metrics, lines };
+}
+
+/** Sends bytes on a new connection; gives all that comes back until the server closes. */
+async function exchange(http: ReturnType<typeof createHttp>, bytes: string): Promise<string> {
+  const socket = connect((http.server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write(bytes);
+  return await text(socket);
+}
+
+const listen = (http: ReturnType<typeof createHttp>) => listenHttp(http, { host: '127.0.0.1', port: 0 });
+
+test('port 0 listens on a free port and says which', async (t) => {
+  const { http } = serverOf(t);
+  const { host, port } = await listen(http);
+  const response = await fetch(`http://${host}:${port}/healthz`);
+  assert.equal(response.status, 200);
+  assert.deepEqual(await response.json(), { ok: true });
+});
+
+test('every answer forbids guessing types, framing and running, and a route may set its own policy', async (t) => {
+  const { http } = serverOf(t, { publicUrl: 'https://live.example.com' });
+  http.get('/page', (_request, reply) => reply.header('content-security-policy', "default-src 'self'").send('x'));
+  for (const url of ['/healthz', '/nothing', '/%']) {
+    const { headers } = await http.inject(url);
+    assert.equal(headers['x-content-type-options'], 'nosniff', url);
+    assert.equal(headers['content-security-policy'], "default-src 'none'; frame-ancestors 'none'", url);
+    assert.equal(headers['referrer-policy'], 'no-referrer', url);
+    assert.match(String(headers['strict-transport-security']), /max-age/, url);
+  }
+  assert.equal((await http.inject('/page')).headers['content-security-policy'], "default-src 'self'");
+});
+
+test('a request id of the caller is kept only when it is short and plain', async (t) => {
+  const { http } = serverOf(t);
+  const idFor = async (id: string) =>
+    (await http.inject({ url: '/nothing', headers: { 'x-request-id': id } })).json().requestId;
+  assert.equal(await idFor('66e2161c-7670-4d05-b71d-da2d6979556f'), '66e2161c-7670-4d05-b71d-da2d6979556f');
+  for (const id of ['', 'x'.repeat(37), 'a b', 'a"b', 'a_b', '7f3q-x0m2-9kdp-4rtz'])
+    assert.notEqual(await idFor(id), id);
+  const ids = new Set(await Promise.all(Array.from({ length: 100 }, () => idFor(''))));
+  assert.equal(ids.size, 100);
+});
+
+test('what is no HTTP, or too large a head, is refused in the shape of every error', async (t) => {
+  const { http } = serverOf(t);
+  await listen(http);
+  for (const [bytes, status, code] of [
+    ['nonsense\r\n\r\n', 400, 'invalid_request'],
+    ['GET / HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n', 400, 'invalid_request'],
+    [`GET / HTTP/1.1\r\nhost: a\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nhost: a\r\n\r\n`, 431, 'headers_too_large'],
+  ] as const) {
+    const answer = await exchange(http, bytes);
+    assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer.slice(0, 100));
+    const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
+    assert.deepEqual(Object.keys(body), ['errors', 'code', 'requestId']);
+    assert.equal(body.code, code);
+  }
+});
+
+test('a large body is not read to its end once the request is refused', async (t) => {
+  const { http } = serverOf(t);
+  http.post('/refuse', { onRequest: (_request, _reply, done) => done(new Error('no')) }, () => 'ok');
+  await listen(http);
+  const head = (length: number) => `POST /refuse HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n`;
+  // Ends only when the server closes the connection, although nothing of the body was sent.
+  assert.match(await exchange(http, head(1_000_000_000)), /^HTTP\/1\.1 500 .*connection: close/is);
+});
+
+test('closing lets a request in flight finish, refuses another on its connection, and closes idle ones', async (t) => {
+  const { http } = serverOf(t);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  http.get('/slow', async () => {
+    arrive();
+    await released;
+    return { done: true };
+  });
+  const { port } = await listen(http);
+  const idle = connect(port, '127.0.0.1');
+  idle.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+  await once(idle, 'data');
+  const idleClosed = once(idle, 'close');
+  const busy = connect(port, '127.0.0.1');
+  const answers = text(busy);
+  busy.write('GET /slow HTTP/1.1\r\nhost: a\r\n\r\n');
+  await arrived;
+  const closed = http.close();
+  await idleClosed;
+  busy.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+  await once(http.server, 'request');
+  release();
+  await closed;
+  assert.match(
+    await answers,
+    /^HTTP\/1\.1 200 .*{"done":true}HTTP\/1\.1 503 .*retry-after: 5.*"code":"shutting_down"/s,
+  );
+});
+
+test('closing does not wait for a request that never ends', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const { http } = serverOf(t);
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  http.get('/never', () => {
+    arrive();
+    return new Promise(() => {});
+  });
+  const { port } = await listen(http);
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  socket.write('GET /never HTTP/1.1\r\nhost: a\r\n\r\n');
+  await arrived;
+  const socketClosed = once(socket, 'close');
+  const preClosed = new Promise<void>((resolve) => {
+    http.server.once('close', resolve);
+  });
+  const closed = http.close();
+  while (http.server.listening) await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(2000);
+  await Promise.all([closed, socketClosed, preClosed]);
+});
+
+test('connections above the limit are closed and counted in one log line', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { http, lines } = serverOf(t, { maxConnections: 1 });
+  const { port } = await listen(http);
+  const first = connect(port, '127.0.0.1');
+  first.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+  await once(first, 'data');
+  await Promise.all(
+    [1, 2, 3].map(() =>
+      once(
+        connect(port, '127.0.0.1').on('error', () => {}),
+        'close',
+      ),
+    ),
+  );
+  t.mock.timers.tick(1000);
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).dropped),
+    [3],
+  );
+  first.destroy();
+});
+
+test('times are kept by route and status, those of held answers left out', async (t) => {
+  const { http, metrics } = serverOf(t);
+  http.get('/thing/:id', () => 'x');
+  http.get('/held', { config: { held: true } }, () => 'x');
+  for (const url of ['/thing/1', '/thing/2', '/held', '/nothing']) await http.inject(url);
+  const shown = await metrics.registry.getSingleMetricAsString('millrace_http_request_seconds');
+  const counts = shown.split('\n').filter((line) => line.includes('_count{'));
+  assert.deepEqual(counts, [
+    'millrace_http_request_seconds_count{route="/thing/:id",status="200"} 2',
+    'millrace_http_request_seconds_count{route="none",status="404"} 1',
+  ]);
+});

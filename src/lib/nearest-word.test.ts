@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nearestWord } from './nearest-word.ts';
+
+const words = ['HTTP_PORT', 'HTTP_HOST', 'RTMP_PORT', 'DATA_DIR'];
+
+test('a word with a letter wrong, missing, added or swapped is recognised', () => {
+  for (const typo of ['HTTP_PORD', 'HTP_PORT', 'HTTPS_PORT', 'HTTP_PROT']) {
+    assert.equal(nearestWord(typo, words), 'HTTP_PORT', typo);
+  }
+});
+
+test('a word like none of them is not', () => {
+  assert.equal(nearestWord('LOG_LEVEL', words), undefined);
+  assert.equal(nearestWord('', words), undefined);
+});
