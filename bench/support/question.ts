@@ -1,0 +1,54 @@
+/**
+ * What a bench answers: one row of the table.
+ */
+
+/** A question with its number beside the limit, or beside a peer measured in the same run. */
+export interface Answer {
+  readonly question: string;
+  /** With its unit. */
+  readonly measured: string;
+  /** What it is held against: a peer's number from this run, or the limit. */
+  readonly against: string;
+  /** `measured` over `against`, where both are one number. */
+  readonly ratio: number | undefined;
+  /** The issue's words: `<= 2.5x`. */
+  readonly mustReach: string;
+  readonly reached: boolean;
+}
+
+/** One bench. Starts what it measures, stops it again, and may take minutes. */
+export type Bench = () => Promise<readonly Answer[]>;
+
+/** A number held against a limit of the same unit that it must not pass. */
+export function atMost(question: string, measured: number, limit: number, unit: string): Answer {
+  return {
+    question,
+    measured: `${show(measured)} ${unit}`,
+    against: `limit ${show(limit)} ${unit}`,
+    ratio: measured / limit,
+    mustReach: `<= ${show(limit)} ${unit}`,
+    reached: measured <= limit,
+  };
+}
+
+/** A cost held against a peer's of the same run: it may be at most `times` as much. */
+export function atMostTimes(
+  question: string,
+  measured: number,
+  peer: { readonly name: string; readonly value: number },
+  { times, unit }: { readonly times: number; readonly unit: string },
+): Answer {
+  return {
+    question,
+    measured: `${show(measured)} ${unit}`,
+    against: `${peer.name} ${show(peer.value)} ${unit}`,
+    ratio: measured / peer.value,
+    mustReach: `<= ${times.toFixed(1)}x`,
+    reached: measured <= times * peer.value,
+  };
+}
+
+/** Three significant digits, and no exponent. */
+export function show(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString('en', { maximumFractionDigits: 6 });
+}

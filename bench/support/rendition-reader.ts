@@ -1,0 +1,84 @@
+/**
+ * Reads one media playlist as a low-latency player does: held reloads, delta updates, every part as it appears.
+ */
+import { gunzipSync } from 'node:zlib';
+import { type MediaPlaylist, readMediaPlaylist } from '../../test/support/hls-playlist.ts';
+import { LeanConnection, type LeanResponse } from './lean-http.ts';
+import { wallMs } from './stamped-media.ts';
+
+/** A part, and when it was had. */
+export interface ReceivedPart {
+  readonly name: string;
+  readonly body: Buffer;
+  /** When the playlist that lists it had come whole. */
+  readonly listedAtMs: number;
+  /** When the part itself had. */
+  readonly receivedAtMs: number;
+}
+
+/**
+ * Every part from the newest listed one on.
+ * @param url of the media playlist
+ */
+export async function* readParts(url: URL, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<ReceivedPart> {
+  using connection = await LeanConnection.open(Number(url.port));
+  signal.addEventListener('abort', () => connection[Symbol.dispose](), { once: true });
+  const get = async (path: string): Promise<LeanResponse> => {
+    const response = await connection.get(path, { 'accept-encoding': 'gzip' });
+    if (response.status !== 200) throw new Error(`${path} gave ${response.status}: ${response.body.toString()}`);
+    return response;
+  };
+  let tip = tipOf(url.pathname, await get(url.pathname));
+  const seen = new Set(tip.parts.slice(0, -1));
+  for (;;) {
+    const listedAtMs = wallMs();
+    for (const name of tip.parts.filter((each) => !seen.has(each))) {
+      seen.add(name);
+      const { body } = await get(new URL(name, url).pathname);
+      yield { name, body, listedAtMs, receivedAtMs: wallMs() };
+    }
+    if (tip.ended) return;
+    const path = `${url.pathname}?_HLS_msn=${tip.nextMsn}&_HLS_part=${tip.nextPart}&_HLS_skip=YES`;
+    tip = tipOf(path, await get(path));
+  }
+}
+
+/** Where a playlist ends. */
+interface Tip {
+  /** The last parts it lists, oldest first: enough that a reader keeping up misses none. */
+  readonly parts: readonly string[];
+  readonly nextMsn: number;
+  readonly nextPart: number;
+  readonly ended: boolean;
+}
+
+/** Many readers ask for the same: each answer is read once. Bounded: a reader needs only the newest. */
+const tips = new Map<string, Tip>();
+const KEPT_TIPS = 64;
+
+function tipOf(path: string, { body, header }: LeanResponse): Tip {
+  const known = tips.get(path);
+  if (known !== undefined && path.includes('?')) return known;
+  const text = header('content-encoding') === 'gzip' ? gunzipSync(body) : body;
+  const tip = readTip(readMediaPlaylist(text.toString()));
+  tips.set(path, tip);
+  if (tips.size > KEPT_TIPS) tips.delete(tips.keys().next().value!);
+  return tip;
+}
+
+function readTip({ segments, ended }: MediaPlaylist): Tip {
+  const last = segments.at(-1)!;
+  const isOpen = last.uri === undefined;
+  const parts = segments.slice(-2).flatMap((segment) => segment.parts.map(({ uri }) => uri));
+  return { parts, ended, nextMsn: isOpen ? last.msn : last.msn + 1, nextPart: isOpen ? last.parts.length : 0 };
+}
+
+/** The media playlists a multivariant one names: the first variant's picture and sound. */
+export async function renditionUrls(playlistUrl: string): Promise<{ readonly video: URL; readonly audio: URL }> {
+  const response = await fetch(playlistUrl);
+  const text = await response.text();
+  const video = /^[^#\n].*$/m.exec(text)?.[0];
+  const audio = /^#EXT-X-MEDIA:TYPE=AUDIO.*URI="([^"]+)"/m.exec(text)?.[1];
+  if (video === undefined || audio === undefined) throw new Error(`${playlistUrl} gave ${response.status}: ${text}`);
+  return { video: new URL(video, playlistUrl), audio: new URL(audio, playlistUrl) };
+}

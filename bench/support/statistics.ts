@@ -1,0 +1,24 @@
+/**
+ * Percentiles and medians of measurements.
+ */
+
+/** The smallest value at least that share of all values does not pass. @param share 0..1 */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const found = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+  if (found === undefined) throw new Error('nothing was measured');
+  return found;
+}
+
+/** The middle one. */
+export const median = (values: readonly number[]): number => percentile(values, 0.5);
+
+/** Slope of the straight line that fits best: units of `y` for one of `x`. */
+export function slope(points: readonly { readonly x: number; readonly y: number }[]): number {
+  const mean = (pick: (point: { x: number; y: number }) => number) =>
+    points.reduce((sum, point) => sum + pick(point), 0) / points.length;
+  const meanX = mean(({ x }) => x);
+  const meanY = mean(({ y }) => y);
+  const covariance = points.reduce((sum, { x, y }) => sum + (x - meanX) * (y - meanY), 0);
+  return covariance / points.reduce((sum, { x }) => sum + (x - meanX) ** 2, 0);
+}
