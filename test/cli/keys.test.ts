@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dataFolder, run } from './millrace.ts';
+
+test('keys are created, listed without their secrets, and revoked', async (t) => {
+  const settings = { DATA_DIR: await dataFolder(t) };
+  const millrace = (...args: string[]) => run(['keys', ...args], { settings });
+  const first = await millrace('create', '--name', 'laptop', '--user', 'ann');
+  const second = await millrace('create', '--name=laptop', '--user=bob');
+  assert.notEqual(first.stdout, second.stdout);
+
+  const again = await millrace('create', '--name', 'laptop', '--user', 'ann');
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, /^The user ann has a key named laptop already; .*\.\n$/);
+
+  const ambiguous = await millrace('revoke', 'laptop');
+  assert.equal(ambiguous.code, 1);
+  assert.match(ambiguous.stderr, /name one by its id/);
+
+  const listed = await millrace('list');
+  assert.match(listed.stdout, /^ID +USER +NAME +CREATED +STATE\n/);
+  assert.ok(!listed.stdout.includes(first.stdout.trim()));
+  const id = /^(\S+) +ann +laptop +\S+ +active$/m.exec(listed.stdout)?.[1];
+  assert.ok(id, listed.stdout);
+
+  assert.equal((await millrace('revoke', id)).stdout, `Revoked the key laptop (${id}) of ann.\n`);
+  assert.equal((await millrace('revoke', id)).code, 1, 'a second time there is none');
+  assert.match((await millrace('list')).stdout, /ann +laptop +\S+ +revoked \S+Z\n/);
+  assert.equal((await millrace('create', '--name', 'laptop', '--user', 'ann')).code, 0, 'the name is free again');
+});
+
+test('arguments that do not fit are refused without being repeated', async (t) => {
+  const settings = { DATA_DIR: await dataFolder(t) };
+  const secret = 'millrace_something-typed-in-the-wrong-place';
+  for (const args of [
+    ['keys'],
+    ['keys', secret],
+    ['keys', 'create', '--name', 'a'],
+    ['keys', 'create', '--name', '', '--user', 'b'],
+    ['keys', 'create', '--name', 'a\nb', '--user', 'b'],
+    ['keys', 'create', '--name', 'a', '--user', 'b', secret],
+    ['keys', 'create', `--${secret}`],
+    ['keys', 'revoke'],
+    ['keys', 'list', secret],
+    ['serve', secret],
+    [secret],
+  ]) {
+    const { code, stdout, stderr } = await run(args, { settings });
+    assert.equal(code, 2, args.join(' '));
+    assert.equal(stdout, '');
+    assert.match(stderr, /See millrace.* --help\.\n$/);
+    assert.ok(!stderr.includes(secret));
+  }
+});

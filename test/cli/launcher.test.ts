@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cp, mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { dataFolder, run, serve } from './millrace.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** A Node on this machine that is too old to run the server itself. */
+const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
+  try {
+    const major = Number.parseInt(execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
+    return major >= 20 && major < 24;
+  } catch {
+    return false;
+  }
+});
+const needsOldNode = { skip: oldNode === undefined && 'no Node older than 24 is installed' };
+
+test('under an old Node the pinned one takes over, with its output and exit code', needsOldNode, async () => {
+  const node = oldNode!;
+  assert.equal((await run(['--help'], { node })).code, 0);
+  const refused = await run(['serve'], { node, settings: { HTTP_PORT: 'x' } });
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /^MILLRACE_HTTP_PORT is "x"/);
+});
+
+test('under an old Node a signal reaches the server, which drains', needsOldNode, async (t) => {
+  const { child, finished } = await serve(t, { node: oldNode!, settings: { DATA_DIR: await dataFolder(t) } });
+  child.kill('SIGTERM');
+  const { code, stdout } = await finished;
+  assert.equal(code, 0);
+  assert.match(stdout, /"reason":"SIGTERM"/);
+});
+
+test('a server whose launcher is killed stops by itself', needsOldNode, async (t) => {
+  const { child, finished } = await serve(t, { node: oldNode!, settings: { DATA_DIR: await dataFolder(t) } });
+  child.kill('SIGKILL');
+  // Its output ends only when the server, which shares it, has ended too.
+  assert.match((await finished).stdout, /"reason":"launcher ended"/);
+});
+
+test('without a Node that can run it, one sentence says what to do', needsOldNode, async (t) => {
+  const copy = await dataFolder(t);
+  await mkdir(join(copy, 'bin'));
+  await cp(join(ROOT, 'bin/millrace.js'), join(copy, 'bin/millrace.js'));
+  await cp(join(ROOT, 'package.json'), join(copy, 'package.json'));
+  const { status, stderr } = spawnSync(oldNode!, [join(copy, 'bin/millrace.js')], { encoding: 'utf8' });
+  assert.equal(status, 1);
+  assert.match(stderr, /^Millrace needs Node 24 or later, this is \d+\.\d+\.\d+, and .*npm ci.*\.\n$/);
+});
+
+test('the launcher works through a link, as npm makes one', async (t) => {
+  const link = join(await dataFolder(t), 'millrace');
+  await symlink(join(ROOT, 'bin/millrace.js'), link);
+  assert.match(execFileSync(process.execPath, [link, '--help'], { encoding: 'utf8' }), /^millrace: /);
+});

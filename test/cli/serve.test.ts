@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { on, once } from 'node:events';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PREFIX, SETTINGS } from '#config.ts';
+import { dataFolder, run, serve } from './millrace.ts';
+
+const listStreams = (http: string, key: string) =>
+  fetch(`${http}/api/stream`, { headers: { authorization: `Bearer ${key}` } });
+
+test('the help lists every setting with its default and meaning', async () => {
+  const { code, stdout } = await run(['serve', '--help']);
+  assert.equal(code, 0);
+  for (const settings of Object.values(SETTINGS)) {
+    for (const { name, fallback } of Object.values(settings)) {
+      assert.ok(stdout.includes(`  ${PREFIX}${name}${fallback ? `=${fallback}` : ' ('}`), name);
+    }
+  }
+});
+
+test('each wrong setting is one sentence, and the exit code is 2', async () => {
+  const settings = { HTTP_PORT: 'x', RTMP_PORT: '70000', NONSENSE: '1' };
+  const { code, stdout, stderr } = await run(['serve'], { settings });
+  assert.equal(code, 2);
+  assert.equal(stdout, '');
+  assert.equal(stderr.trim().split('\n').length, 3);
+});
+
+test('the first start writes a key that works, readable by its owner only, and logs none of it', async (t) => {
+  const DATA_DIR = await dataFolder(t);
+  const first = await serve(t, { settings: { DATA_DIR } });
+  const file = join(DATA_DIR, 'initial-api-key');
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  const key = (await readFile(file, 'utf8')).trim();
+  assert.equal((await listStreams(first.http, key)).status, 200);
+  assert.equal((await fetch(first.metrics)).status, 200);
+  first.child.kill('SIGTERM');
+  const { code, stdout, stderr } = await first.finished;
+  assert.equal(code, 0, stderr);
+  assert.ok(!`${stdout}${stderr}`.includes(key));
+
+  const second = await serve(t, { settings: { DATA_DIR } });
+  assert.equal((await readFile(file, 'utf8')).trim(), key, 'a second start makes no other');
+  assert.equal((await listStreams(second.http, key)).status, 200);
+});
+
+test('a bootstrap key is the first key, and is neither written nor logged', async (t) => {
+  const DATA_DIR = await dataFolder(t);
+  const key = 'any string of thirty-two characters or more';
+  const server = await serve(t, { settings: { DATA_DIR, BOOTSTRAP_API_KEY: key } });
+  assert.equal((await listStreams(server.http, key)).status, 200);
+  await assert.rejects(stat(join(DATA_DIR, 'initial-api-key')), { code: 'ENOENT' });
+  server.child.kill('SIGINT');
+  const { code, stdout, stderr } = await server.finished;
+  assert.equal(code, 0);
+  assert.ok(!`${stdout}${stderr}`.includes(key));
+});
+
+test('keys made and revoked beside the running server count at the next request', async (t) => {
+  const settings = { DATA_DIR: await dataFolder(t) };
+  const { http } = await serve(t, { settings });
+  const created = await run(['keys', 'create', '--name', 'ci', '--user', 'bob'], { settings });
+  assert.deepEqual([created.code, created.stderr], [0, '']);
+  assert.match(created.stdout, /^\S{32,}\n$/, 'the secret stands alone');
+  const key = created.stdout.trim();
+  assert.equal((await listStreams(http, key)).status, 200);
+  assert.equal((await run(['keys', 'revoke', 'ci'], { settings })).code, 0);
+  assert.equal((await listStreams(http, key)).status, 401);
+});
+
+test('a port that is taken is one sentence naming the setting', async (t) => {
+  const DATA_DIR = await dataFolder(t);
+  const other = createServer().listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as { port: number };
+  for (const name of ['HTTP', 'RTMP', 'METRICS']) {
+    const ports = { HTTP_PORT: '0', RTMP_PORT: '0', METRICS_PORT: '0', [`${name}_PORT`]: String(port) };
+    const hosts = { HTTP_HOST: '127.0.0.1', RTMP_HOST: '127.0.0.1' };
+    const { code, stderr } = await run(['serve'], { settings: { DATA_DIR, ...hosts, ...ports } });
+    assert.equal(code, 3, stderr);
+    assert.match(
+      stderr,
+      new RegExp(`^Port ${port} of 127\\.0\\.0\\.1 is already in use; .* MILLRACE_${name}_PORT .*\\.\\n$`),
+    );
+  }
+});
+
+test('a data folder in use, or one that cannot be made, is one sentence', async (t) => {
+  const DATA_DIR = await dataFolder(t);
+  await serve(t, { settings: { DATA_DIR } });
+  const second = await run(['serve'], { settings: { DATA_DIR } });
+  assert.equal(second.code, 4);
+  assert.match(second.stderr, /^The data folder .* is in use by another Millrace server; .*\.\n$/);
+
+  const file = join(DATA_DIR, 'a-file');
+  await writeFile(file, '');
+  const refused = await run(['serve'], { settings: { DATA_DIR: join(file, 'data') } });
+  assert.equal(refused.code, 4);
+  assert.match(refused.stderr, /^The data folder .* MILLRACE_DATA_DIR .*\.\n$/);
+});
+
+test('a second signal ends the server at once, with the code of that signal', async (t) => {
+  const key = 'any string of thirty-two characters or more';
+  const { http, child, finished } = await serve(t, {
+    settings: { DATA_DIR: await dataFolder(t), BOOTSTRAP_API_KEY: key },
+  });
+  // A request whose body does not come keeps the drain busy.
+  const { hostname, port } = new URL(http);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  socket.write(
+    `POST /api/stream HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n` +
+      'content-type: application/json\r\ncontent-length: 10\r\nexpect: 100-continue\r\n\r\n',
+  );
+  await once(socket, 'data'); // "100 Continue": the server has it
+  child.kill('SIGTERM');
+  for await (const chunk of on(child.stdout!, 'data')) if (String(chunk).includes('shutting down')) break;
+  child.kill('SIGINT');
+  assert.equal((await finished).code, 130);
+});
