@@ -25,12 +25,12 @@ export function createMetrics() {
       labelNames: ['phase'],
       registers,
     }),
-    viewers: new Gauge({
+    viewers: new ObservedGauge({
       name: 'millrace_viewers_count',
       help: 'Viewers with a playlist request in the last 10 s',
       registers,
     }),
-    heldRequests: new Gauge({
+    heldRequests: new ObservedGauge({
       name: 'millrace_held_requests_count',
       help: 'Playlist and part requests being held',
       registers,

@@ -1,0 +1,59 @@
+/**
+ * Requests that wait for media yet to come: how many may, and that none goes on waiting for a viewer who left.
+ */
+import type { ServerResponse } from 'node:http';
+import { MillraceError } from '#domain/errors.ts';
+
+/** The reason a hold is aborted with when its connection has closed: made once, since making an error costs a stack trace. */
+const VIEWER_LEFT = new Error('the viewer left');
+
+/** Every request being held by this process. */
+export class HeldRequests {
+  readonly #waiting = new Set<AbortController>();
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** How many there are. */
+  get count(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Waits for `ask`, no longer than the response's connection stays open.
+   * @returns what `ask` gave; undefined when the viewer left: nobody is there to answer
+   * @throws {MillraceError} `too_many_viewers` when as many wait as may; `shutting_down` after {@link release}
+   */
+  async hold<Answer>(
+    response: ServerResponse,
+    ask: (signal: AbortSignal) => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    if (response.destroyed) return undefined;
+    if (this.#waiting.size >= this.#limit) {
+      throw new MillraceError('too_many_viewers', 'too many requests wait for media at this server; try again soon', {
+        retryAfterS: 1,
+      });
+    }
+    const controller = new AbortController();
+    const leave = () => controller.abort(VIEWER_LEFT);
+    response.once('close', leave);
+    this.#waiting.add(controller);
+    try {
+      return await ask(controller.signal);
+    } catch (error) {
+      if (error === VIEWER_LEFT) return undefined;
+      throw error;
+    } finally {
+      this.#waiting.delete(controller);
+      response.off('close', leave);
+    }
+  }
+
+  /** Lets go of everyone waiting, with a 503: the server is about to close. */
+  release(): void {
+    const reason = new MillraceError('shutting_down', 'this server is stopping; try again soon', { retryAfterS: 1 });
+    for (const controller of this.#waiting) controller.abort(reason);
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The media of a session: init segments, segments and parts, by the names its playlists gave them.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import type { MediaResource } from '#hls/hls.ts';
+import { sendAnswer } from './answer.ts';
+import { parseRange, slicePieces } from './byte-range.ts';
+import { HELD, type OriginContext } from './origin-context.ts';
+import { isMediaPath, isName, isPlaybackId } from './resource-name.ts';
+
+interface MediaParams {
+  readonly playbackId: string;
+  readonly mediaPath: string;
+  readonly rendition: string;
+  readonly name: string;
+}
+
+/** Answers media. A part that was hinted at is held until it is whole: not one byte is sent before (rfc8216bis §6.2.6). */
+export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
+  app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/:rendition/:name', HELD, async (request, reply) => {
+    const { playbackId, mediaPath, rendition, name } = request.params;
+    const watchable =
+      isPlaybackId(playbackId) && isMediaPath(mediaPath) && isName(rendition) && isName(name)
+        ? context.live.watchPath(playbackId, mediaPath)
+        : undefined;
+    if (watchable === undefined) throw gone();
+    const answer = await context.held.hold(reply.raw, (signal) =>
+      watchable.presentation.media(rendition, name, { signal }),
+    );
+    if (answer === undefined) return reply.hijack();
+    if (answer.type === 'not_found') throw gone();
+    if (answer.type === 'timeout') {
+      throw new MillraceError('playlist_timeout', 'the publisher has not finished this part for too long; try again', {
+        retryAfterS: 1,
+      });
+    }
+    return sendMedia(reply, answer.resource, name, context.cacheControl('media'));
+  });
+}
+
+/** The whole resource, the range asked for, or nothing when the viewer has it. Its name never changes meaning: it is the ETag. */
+function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, cacheControl: string): FastifyReply {
+  const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = reply.request.headers;
+  const { pieces, sizeBytes, contentType } = resource;
+  const etag = `"${name}"`;
+  const headers = {
+    'content-type': contentType,
+    'content-length': sizeBytes,
+    'cache-control': cacheControl,
+    'accept-ranges': 'bytes',
+    etag,
+  };
+  if (ifNoneMatch === etag) return sendAnswer(reply, 304, { 'cache-control': cacheControl, etag }, []);
+  if (range === undefined || (ifRange !== undefined && ifRange !== etag)) {
+    return sendAnswer(reply, 200, headers, pieces);
+  }
+  const wanted = parseRange(range, sizeBytes);
+  if (wanted.type === 'whole') return sendAnswer(reply, 200, headers, pieces);
+  if (wanted.type === 'unsatisfiable') {
+    void reply.header('content-range', `bytes */${sizeBytes}`);
+    throw new MillraceError('range_not_satisfiable', `the range lies beyond the ${sizeBytes} bytes there are`);
+  }
+  const { first, last } = wanted;
+  const partHeaders = {
+    ...headers,
+    'content-length': last - first + 1,
+    'content-range': `bytes ${first}-${last}/${sizeBytes}`,
+  };
+  return sendAnswer(reply, 206, partHeaders, slicePieces(pieces, first, last));
+}
+
+function gone(): MillraceError {
+  return new MillraceError('not_found', 'no such media, or no playlist names it any more: load the playlist again');
+}

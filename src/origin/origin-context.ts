@@ -1,0 +1,20 @@
+/**
+ * What the origin's routes share.
+ */
+import type { LiveDirectory } from '#live/live.ts';
+import type { CacheControl } from './caching.ts';
+import type { HeldRequests } from './held-requests.ts';
+import type { Viewers } from './viewers.ts';
+
+/** Made once by the plugin, handed to each route file. */
+export interface OriginContext {
+  readonly live: LiveDirectory;
+  readonly viewers: Viewers;
+  readonly held: HeldRequests;
+  readonly cacheControl: CacheControl;
+  /** EXT-X-TARGETDURATION of every session, in seconds. */
+  readonly targetDurationS: number;
+}
+
+/** For routes that answer only once media exists: how long they take says nothing of the server's speed. */
+export const HELD = { config: { held: true } } as const;

@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { fastify } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import { type MediaPath, newMediaPath, newPlaybackId, type PlaybackId } from '#domain/ids.ts';
+import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation } from '#hls/hls.ts';
+import { systemClock } from '#lib/clock.ts';
+import type { LiveDirectory } from '#live/live.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { originPlugin } from './origin.ts';
+
+/** What a scripted presentation is asked; a test answers it. */
+type Asked = { readonly what: string; readonly directives?: PlaylistDirectives; readonly signal: AbortSignal };
+
+const playbackId = newPlaybackId();
+const mediaPath = newMediaPath();
+const index = `/hls/${playbackId}/index.m3u8`;
+const media = `/hls/${playbackId}/${mediaPath}`;
+
+/** An origin over one session whose presentation answers what `answer` says. */
+async function originOf(
+  t: TestContext,
+  answer: (asked: Asked) => PlaylistAnswer | MediaAnswer | Promise<PlaylistAnswer | MediaAnswer>,
+  {
+    targetDurationS = 4,
+    ...settings
+  }: { maxViewers?: number; maxHeldRequests?: number; targetDurationS?: number } = {},
+) {
+  const asked: Asked[] = [];
+  const ask = async (question: Asked) => {
+    asked.push(question);
+    return await answer(question);
+  };
+  const presentation = {
+    multivariant: ({ signal }: { signal: AbortSignal }) => ask({ what: 'index', signal }),
+    playlist: (what: string, directives: PlaylistDirectives, { signal }: { signal: AbortSignal }) =>
+      ask({ what, directives, signal }),
+    media: (rendition: string, name: string, { signal }: { signal: AbortSignal }) =>
+      ask({ what: `${rendition}/${name}`, signal }),
+  } as unknown as Presentation;
+  const watchable = { mediaPath, phase: 'live', presentation } as const;
+  const live: LiveDirectory = {
+    status: () => undefined,
+    sessionStatus: () => undefined,
+    watch: (id: PlaybackId) => (id === playbackId ? watchable : undefined),
+    watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable : undefined),
+  };
+  const app = fastify();
+  // Stands for the server's own handler, which belongs to another folder.
+  app.setErrorHandler((error, _request, reply) => {
+    assert.ok(error instanceof MillraceError, String(error));
+    return reply.code(error.status).send({ code: error.code });
+  });
+  const metrics = createMetrics();
+  await app.register(originPlugin, {
+    live,
+    settings: { maxViewers: 100, maxHeldRequests: 100, ...settings },
+    targetDurationS,
+    clock: systemClock,
+    metrics,
+  });
+  t.after(() => app.close());
+  return { app, asked, metrics };
+}
+
+const playlist = (text: string, blocking = false): PlaylistAnswer => ({
+  type: 'playlist',
+  playlist: { text, blocking, ended: false, gzip: async () => gzipSync(text) },
+});
+
+const segment = (...texts: string[]): MediaAnswer => {
+  const pieces = texts.map((text) => Buffer.from(text));
+  return { type: 'media', resource: { pieces, sizeBytes: Buffer.concat(pieces).length, contentType: 'video/mp4' } };
+};
+
+/** A promise that stays open until a test closes it, or the signal aborts it. */
+function pending<T>(signal: AbortSignal): Promise<T> {
+  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn();
+}
+
+test('a stream that nobody publishes to is offline, for one second to caches, and so is an id of another shape', async (t) => {
+  const { app } = await originOf(t, () => playlist(''));
+  for (const id of [newPlaybackId(), 'x', '..%2f..%2fetc', playbackId.toUpperCase(), `${playbackId}0`]) {
+    const response = await app.inject(`/hls/${id}/index.m3u8`);
+    assert.equal(response.statusCode, 404, id);
+    assert.equal(response.json().code, 'stream_offline');
+    assert.equal(response.headers['cache-control'], 'max-age=1');
+    assert.equal(response.headers['access-control-allow-origin'], '*');
+  }
+});
+
+test('the multivariant playlist has the type, the caching and the openness players need', async (t) => {
+  const { app } = await originOf(t, () => playlist('#EXTM3U\n'));
+  const response = await app.inject({ url: `${index}?token=1`, headers: { 'accept-encoding': 'identity' } });
+  assert.equal(response.statusCode, 200);
+  assert.equal(response.body, '#EXTM3U\n');
+  const { date, connection, ...headers } = response.headers;
+  assert.deepEqual(headers, {
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'Age, Content-Length, Content-Range, Date, ETag, Retry-After',
+    'cache-control': 'max-age=2',
+    'content-length': '8',
+    'content-type': 'application/vnd.apple.mpegurl',
+    'cross-origin-resource-policy': 'cross-origin',
+    vary: 'Accept-Encoding',
+    'x-content-type-options': 'nosniff',
+  });
+});
+
+test('a playlist is sent gzipped to who takes it, and HEAD tells the same without a body', async (t) => {
+  const { app } = await originOf(t, () => playlist('#EXTM3U\n'.repeat(50)));
+  const request = { url: `${media}/source.m3u8`, headers: { 'accept-encoding': 'gzip, br' } };
+  const got = await app.inject(request);
+  assert.equal(gunzipSync(got.rawPayload).toString(), '#EXTM3U\n'.repeat(50));
+  assert.equal(got.headers['content-encoding'], 'gzip');
+  const head = await app.inject({ ...request, method: 'HEAD' });
+  assert.equal(head.rawPayload.length, 0);
+  const { date: _1, ...gotHeaders } = got.headers;
+  const { date: _2, ...headHeaders } = head.headers;
+  assert.deepEqual(headHeaders, gotHeaders);
+});
+
+test('directives reach the presentation, and an answer that obeyed them may be kept for six target durations', async (t) => {
+  const { app, asked } = await originOf(t, ({ directives }) => playlist('', directives?.msn !== undefined));
+  const blocking = await app.inject(`${media}/audio.m3u8?_HLS_msn=12&_HLS_part=3&_HLS_skip=YES&x=1`);
+  const plain = await app.inject(`${media}/audio.m3u8`);
+  assert.equal(blocking.headers['cache-control'], 'max-age=24');
+  assert.equal(plain.headers['cache-control'], 'max-age=2');
+  assert.deepEqual(
+    asked.map(({ what, directives }) => ({ what, directives })),
+    [
+      { what: 'audio', directives: { msn: 12, part: 3, skip: true } },
+      { what: 'audio', directives: {} },
+    ],
+  );
+});
+
+test('errors of playlists are answered with their own status and caching', async (t) => {
+  const { app } = await originOf(t, ({ what }) => {
+    if (what === 'far') return { type: 'bad_request', reason: 'too far ahead' };
+    return what === 'late' ? { type: 'timeout' } : { type: 'not_found' };
+  });
+  const table: [string, number, string, string][] = [
+    [`${media}/far.m3u8?_HLS_msn=99`, 400, 'invalid_request', 'max-age=16'],
+    [`${media}/none.m3u8?_HLS_msn=1`, 404, 'not_found', 'max-age=16'],
+    [`${media}/none.m3u8`, 404, 'not_found', 'max-age=4'],
+    [`${media}/late.m3u8?_HLS_msn=1`, 503, 'playlist_timeout', 'no-store'],
+    [`${media}/a.m3u8?_HLS_part=1`, 400, 'invalid_request', 'max-age=4'],
+    [`${media}/a.m3u8?_HLS_msn=-1`, 400, 'invalid_request', 'max-age=16'],
+    [`/hls/${playbackId}/${newMediaPath()}/a.m3u8`, 404, 'not_found', 'max-age=4'],
+    [`${media}/a.txt`, 404, 'not_found', 'max-age=4'],
+    [`${media}/..%2f..%2fa.m3u8`, 404, 'not_found', 'max-age=4'],
+    [`${media}/source/none.m4s`, 404, 'not_found', 'max-age=4'],
+    [`${media}/source/..%2fa`, 404, 'not_found', 'max-age=4'],
+    [`${media}/source/%00`, 404, 'not_found', 'max-age=4'],
+  ];
+  for (const [url, status, code, cacheControl] of table) {
+    const response = await app.inject(url);
+    assert.equal(response.statusCode, status, url);
+    assert.equal(response.json().code, code, url);
+    assert.equal(response.headers['cache-control'], cacheControl, url);
+    assert.equal(response.headers['access-control-allow-origin'], '*', url);
+  }
+});
+
+test('media is sent whole, in ranges, or not at all when the viewer has it', async (t) => {
+  const { app, asked } = await originOf(t, () => segment('0123', '', '456789'));
+  const url = `${media}/source/12.m4s`;
+  const whole = await app.inject(url);
+  assert.equal(whole.statusCode, 200);
+  assert.equal(whole.body, '0123456789');
+  assert.equal(whole.headers['content-type'], 'video/mp4');
+  assert.equal(whole.headers['cache-control'], 'max-age=24, immutable');
+  assert.equal(whole.headers['cross-origin-resource-policy'], 'cross-origin');
+  assert.equal(asked[0]?.what, 'source/12.m4s');
+
+  const part = await app.inject({ url, headers: { range: 'bytes=2-5' } });
+  assert.equal(part.statusCode, 206);
+  assert.equal(part.body, '2345');
+  assert.equal(part.headers['content-range'], 'bytes 2-5/10');
+  assert.equal(part.headers['content-length'], '4');
+
+  const head = await app.inject({ url, method: 'HEAD', headers: { range: 'bytes=-3' } });
+  assert.equal(head.statusCode, 206);
+  assert.equal(head.headers['content-length'], '3');
+  assert.equal(head.body, '');
+
+  const beyond = await app.inject({ url, headers: { range: 'bytes=10-' } });
+  assert.equal(beyond.statusCode, 416);
+  assert.equal(beyond.headers['content-range'], 'bytes */10');
+
+  const etag = String(whole.headers.etag);
+  const changed = await app.inject({ url, headers: { range: 'bytes=2-5', 'if-range': '"other"' } });
+  assert.equal(changed.statusCode, 200);
+  const same = await app.inject({ url, headers: { range: 'bytes=2-5', 'if-range': etag } });
+  assert.equal(same.statusCode, 206);
+  const known = await app.inject({ url, headers: { 'if-none-match': etag } });
+  assert.equal(known.statusCode, 304);
+  assert.equal(known.body, '');
+});
+
+test('a preflight of any site is answered at once and kept for a day', async (t) => {
+  const { app } = await originOf(t, () => playlist(''));
+  const response = await app.inject({
+    method: 'OPTIONS',
+    url: `${media}/source/1.m4s`,
+    headers: { origin: 'https://a' },
+  });
+  assert.equal(response.statusCode, 204);
+  assert.equal(response.headers['access-control-allow-origin'], '*');
+  assert.equal(response.headers['access-control-max-age'], '86400');
+});
+
+test('not one byte of a part is sent before all of it is there', async (t) => {
+  const part = Promise.withResolvers<MediaAnswer>();
+  const { app, asked } = await originOf(t, () => part.promise);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (bytes) => (received += String(bytes)));
+  socket.write(`GET ${media}/source/1.0.m4s HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await until(() => asked.length === 1);
+  await turn();
+  assert.equal(received, '');
+  part.resolve(segment('all', 'of', 'it'));
+  await until(() => received.endsWith('allofit'));
+  assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
+  socket.destroy();
+});
+
+test('a viewer who leaves ends its held request at once, and the gauges tell', async (t) => {
+  const { app, asked, metrics } = await originOf(t, ({ signal }) => pending(signal));
+  const gauge = async (name: string) =>
+    Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await metrics.registry.metrics())?.[1]);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write(`GET ${media}/source.m3u8?_HLS_msn=5 HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await until(() => asked.length === 1);
+  assert.equal(asked[0]?.signal.aborted, false);
+  assert.equal(await gauge('millrace_held_requests_count'), 1);
+  assert.equal(await gauge('millrace_viewers_count'), 1);
+  socket.destroy();
+  await until(() => asked[0]?.signal.aborted === true);
+  assert.equal(await gauge('millrace_held_requests_count'), 0);
+});
+
+test('no more requests are held than may be', async (t) => {
+  const { app, asked } = await originOf(t, ({ signal }) => pending(signal), { maxHeldRequests: 1 });
+  const first = app.inject(`${media}/source.m3u8?_HLS_msn=5`);
+  await until(() => asked.length === 1);
+  const second = await app.inject(`${media}/source/9.1.m4s`);
+  assert.equal(second.statusCode, 503);
+  assert.equal(second.json().code, 'too_many_viewers');
+  assert.equal(second.headers['cache-control'], 'no-store');
+  await app.close();
+  assert.equal((await first).statusCode, 503);
+});
+
+test('closing the server lets held requests go with a 503', async (t) => {
+  const { app, asked } = await originOf(t, ({ signal }) => pending(signal));
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  const answer = fetch(`${address}${media}/source/9.1.m4s`, { headers: { connection: 'close' } });
+  await until(() => asked.length === 1);
+  const closed = app.close();
+  const response = await answer;
+  assert.equal(response.status, 503);
+  assert.deepEqual(await response.json(), { code: 'shutting_down' });
+  await closed;
+});
+
+test('new viewers above the limit are refused where they start, and those who watch go on', async (t) => {
+  const { app } = await originOf(t, () => playlist('#EXTM3U\n'), { maxViewers: 1 });
+  const first = { 'user-agent': 'first' };
+  const second = { 'user-agent': 'second' };
+  assert.equal((await app.inject({ url: index, headers: first })).statusCode, 200);
+  const refused = await app.inject({ url: index, headers: second });
+  assert.equal(refused.statusCode, 503);
+  assert.equal(refused.json().code, 'too_many_viewers');
+  assert.equal(refused.headers['cache-control'], 'no-store');
+  assert.equal((await app.inject({ url: index, headers: first })).statusCode, 200);
+  assert.equal((await app.inject({ url: `${media}/source.m3u8`, headers: second })).statusCode, 200);
+});
+
+test('who comes before the first part waits for it', async (t) => {
+  const first = Promise.withResolvers<PlaylistAnswer>();
+  const { app, asked } = await originOf(t, () => first.promise);
+  const early = app.inject(index);
+  await until(() => asked.length === 1);
+  first.resolve(playlist('#EXTM3U\n'));
+  assert.equal((await early).statusCode, 200);
+});
+
+test('who comes before a first part that does not come waits three target durations', async (t) => {
+  const { app } = await originOf(t, ({ signal }) => pending(signal), { targetDurationS: 0.01 });
+  const response = await app.inject(index);
+  assert.equal(response.statusCode, 503);
+  assert.equal(response.json().code, 'playlist_timeout');
+});
+
+test('a session that ended before its first part is offline', async (t) => {
+  const { app } = await originOf(t, () => ({ type: 'not_found' }));
+  assert.equal((await app.inject(index)).json().code, 'stream_offline');
+});
+
+test('a connection that takes none of the bytes it asked for is given half a minute', async (t) => {
+  const { app } = await originOf(t, () => segment('x'.repeat(20_000_000)));
+  let serverSide: Socket | undefined;
+  app.server.on('connection', (socket) => (serverSide = socket));
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1').pause();
+  socket.write(`GET ${media}/source/1.m4s HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await until(() => (serverSide?.writableLength ?? 0) > 0);
+  assert.equal(serverSide?.timeout, 30_000);
+  socket.destroy();
+});

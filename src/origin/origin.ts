@@ -1,0 +1,68 @@
+/**
+ * The playback face: answers players over HTTP with what the live sessions hold in memory, and serves the player page.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { LiveDirectory } from '#live/live.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import { OPEN_HEADERS, sendPreflight } from './answer.ts';
+import { type AnswerKind, cacheControlFor } from './caching.ts';
+import type { OriginSettings } from './config.ts';
+import { HeldRequests } from './held-requests.ts';
+import { mediaRoute } from './media-route.ts';
+import type { OriginContext } from './origin-context.ts';
+import { playerPageRoutes } from './player-page.ts';
+import { mediaPlaylistRoute, multivariantRoute } from './playlist-routes.ts';
+import { Viewers } from './viewers.ts';
+
+/** What the origin is made with. */
+export interface OriginOptions {
+  readonly live: LiveDirectory;
+  readonly settings: OriginSettings;
+  /** EXT-X-TARGETDURATION of every session, in seconds: answers may be cached for multiples of it. */
+  readonly targetDurationS: number;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Adds `/hls/**` and `/play/**` to a Fastify instance. Refusals are thrown as `MillraceError` to the instance's own error
+ * handler, which writes their body; the headers that let caches and other sites' players have them are set here.
+ */
+export async function originPlugin(app: FastifyInstance, options: OriginOptions): Promise<void> {
+  const held = new HeldRequests(options.settings.maxHeldRequests);
+  const viewers = new Viewers(options.settings.maxViewers, options.clock);
+  const cacheControl = cacheControlFor(options.targetDurationS);
+  const context: OriginContext = {
+    live: options.live,
+    viewers,
+    held,
+    cacheControl,
+    targetDurationS: options.targetDurationS,
+  };
+
+  options.metrics.heldRequests.observe({}, () => held.count);
+  options.metrics.viewers.observe({}, () => viewers.count);
+  app.addHook('preClose', async () => held.release());
+
+  await app.register(async (hls) => {
+    hls.setErrorHandler((error, request, reply) => {
+      void reply.headers({ ...OPEN_HEADERS, 'cache-control': cacheControl(kindOfError(error, request)) });
+      throw error;
+    });
+    hls.options('/hls/*', async (_request, reply) => sendPreflight(reply));
+    multivariantRoute(hls, context);
+    mediaPlaylistRoute(hls, context);
+    mediaRoute(hls, context);
+  });
+  await app.register(playerPageRoutes);
+}
+
+/** Which rule of caching an error falls under. */
+function kindOfError(error: unknown, request: FastifyRequest): AnswerKind {
+  if (!(error instanceof MillraceError) || error.status >= 500) return 'moment';
+  if (error.code === 'stream_offline') return 'offline';
+  if ('name' in (request.params as object)) return 'media_error';
+  return '_HLS_msn' in (request.query as object) ? 'blocking_playlist_error' : 'playlist_error';
+}

@@ -1,0 +1,103 @@
+/**
+ * The playlists of a stream: the multivariant one at its stable address, each rendition's below its session's path.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import type { PlaylistAnswer } from '#hls/hls.ts';
+import { unreachable } from '#lib/unreachable.ts';
+import { sendAnswer } from './answer.ts';
+import { acceptsGzip } from './content-coding.ts';
+import { parseDirectives } from './directives.ts';
+import { HELD, type OriginContext } from './origin-context.ts';
+import { isMediaPath, isPlaybackId, playlistRendition } from './resource-name.ts';
+
+const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
+
+/** A viewer may be this many target durations early: so long `index.m3u8` waits for a session's first part. */
+const EARLY_TARGET_DURATIONS = 3;
+
+/** Answers `index.m3u8`: what a stream shows now. */
+export function multivariantRoute(app: FastifyInstance, context: OriginContext): void {
+  app.get<{ Params: { playbackId: string } }>('/hls/:playbackId/index.m3u8', HELD, async (request, reply) => {
+    const { playbackId } = request.params;
+    const watchable = isPlaybackId(playbackId) ? context.live.watch(playbackId) : undefined;
+    if (watchable === undefined) throw offline();
+    if (!context.viewers.note(request.ip, request.headers['user-agent'])) {
+      throw new MillraceError('too_many_viewers', 'this server has all the viewers it may have; try again soon', {
+        retryAfterS: 5,
+      });
+    }
+    const tooEarly = AbortSignal.timeout(EARLY_TARGET_DURATIONS * context.targetDurationS * 1000);
+    const answer = await context.held.hold(reply.raw, async (left): Promise<PlaylistAnswer> => {
+      try {
+        return await watchable.presentation.multivariant({ signal: AbortSignal.any([left, tooEarly]) });
+      } catch (error) {
+        if (tooEarly.aborted) return { type: 'timeout' };
+        throw error;
+      }
+    });
+    if (answer?.type === 'not_found') throw offline();
+    return await sendPlaylist(reply, context, answer);
+  });
+}
+
+/** Answers `<rendition>.m3u8`, held until what its directives name is there. */
+export function mediaPlaylistRoute(app: FastifyInstance, context: OriginContext): void {
+  app.get<{ Params: { playbackId: string; mediaPath: string; file: string }; Querystring: Record<string, unknown> }>(
+    '/hls/:playbackId/:mediaPath/:file',
+    HELD,
+    async (request, reply) => {
+      const { playbackId, mediaPath, file } = request.params;
+      const watchable =
+        isPlaybackId(playbackId) && isMediaPath(mediaPath) ? context.live.watchPath(playbackId, mediaPath) : undefined;
+      const rendition = playlistRendition(file);
+      if (watchable === undefined || rendition === undefined) throw gone();
+      const directives = parseDirectives(request.query);
+      context.viewers.note(request.ip, request.headers['user-agent']);
+      const answer = await context.held.hold(reply.raw, (signal) =>
+        watchable.presentation.playlist(rendition, directives, { signal }),
+      );
+      return await sendPlaylist(reply, context, answer);
+    },
+  );
+}
+
+async function sendPlaylist(
+  reply: FastifyReply,
+  context: OriginContext,
+  answer: PlaylistAnswer | undefined,
+): Promise<FastifyReply> {
+  if (answer === undefined) return reply.hijack();
+  switch (answer.type) {
+    case 'playlist': {
+      const { playlist } = answer;
+      const gzip = acceptsGzip(reply.request.headers['accept-encoding']);
+      const body = gzip ? await playlist.gzip() : Buffer.from(playlist.text);
+      const headers = {
+        'content-type': PLAYLIST_TYPE,
+        'content-length': body.length,
+        'cache-control': context.cacheControl(playlist.blocking ? 'blocking_playlist' : 'playlist'),
+        vary: 'Accept-Encoding',
+      };
+      return sendAnswer(reply, 200, gzip ? { ...headers, 'content-encoding': 'gzip' } : headers, [body]);
+    }
+    case 'bad_request':
+      throw new MillraceError('invalid_request', answer.reason);
+    case 'timeout':
+      throw new MillraceError('playlist_timeout', 'the publisher has sent nothing new for too long; try again', {
+        retryAfterS: 1,
+      });
+    case 'not_found':
+      throw gone();
+    default:
+      return unreachable(answer);
+  }
+}
+
+function offline(): MillraceError {
+  return new MillraceError('stream_offline', 'stream is offline: nobody publishes to it now, or its id is wrong');
+}
+
+function gone(): MillraceError {
+  return new MillraceError('not_found', 'no such playlist, or its session is over: start again at index.m3u8');
+}

@@ -1,0 +1,139 @@
+// @ts-check
+/**
+ * The buttons over the picture, their keys, and what they show.
+ */
+
+/** The controls leave the picture alone after the pointer has rested for so long. */
+const IDLE_MS = 2500;
+const VOLUME_STEP = 0.1;
+
+/** What the page shows lies in data attributes of `<html>`: styles read them, and so do tests. */
+const shown = document.documentElement.dataset;
+
+/**
+ * Makes the controls work.
+ * @param {HTMLVideoElement} video
+ * @param {() => void} goLive jumps to the live edge
+ */
+export function wireControls(video, goLive) {
+  const player = /** @type {HTMLElement} */ (document.getElementById('player'));
+  const volume = /** @type {HTMLInputElement} */ (document.getElementById('volume'));
+  const toggleFullscreen = fullscreenToggle(player, video);
+
+  const play = () => {
+    goLive();
+    video.play().catch(() => {}); // refused: the page still shows that it is paused
+  };
+  const togglePlay = () => (video.paused ? play() : video.pause());
+  const toggleMute = () => {
+    video.muted = !video.muted;
+    if (!video.muted && video.volume === 0) video.volume = 0.5;
+  };
+  const setVolume = (/** @type {number} */ value) => {
+    video.volume = Math.min(1, Math.max(0, value));
+    video.muted = video.volume === 0;
+  };
+
+  onClick('play', togglePlay);
+  onClick('big-play', play);
+  onClick('mute', toggleMute);
+  onClick('unmute', toggleMute);
+  onClick('live', play);
+  volume.addEventListener('input', () => setVolume(volume.valueAsNumber));
+  if (toggleFullscreen) onClick('fullscreen', toggleFullscreen);
+  if (document.pictureInPictureEnabled) onClick('pip', () => togglePictureInPicture(video));
+  // A tap on a phone only brings the controls up.
+  video.addEventListener('click', () => matchMedia('(hover: hover)').matches && togglePlay());
+
+  onKeys({
+    ' ': togglePlay,
+    k: togglePlay,
+    m: toggleMute,
+    l: play,
+    f: () => toggleFullscreen?.(),
+    ArrowUp: () => setVolume(video.volume + VOLUME_STEP),
+    ArrowDown: () => setVolume(video.volume - VOLUME_STEP),
+  });
+
+  const show = () => {
+    flag('paused', video.paused);
+    flag('muted', video.muted);
+    flag('fullscreen', document.fullscreenElement !== null);
+    label('play', video.paused ? 'Play' : 'Pause');
+    label('mute', video.muted ? 'Turn on sound' : 'Mute');
+    label('fullscreen', document.fullscreenElement ? 'Leave full screen' : 'Full screen');
+    volume.value = String(video.muted ? 0 : video.volume);
+  };
+  for (const type of ['play', 'pause', 'volumechange']) video.addEventListener(type, show);
+  document.addEventListener('fullscreenchange', show);
+  show();
+  hideWhenIdle(player);
+}
+
+/**
+ * Full screen with our controls where there is such a thing; an iPhone knows only the video's own.
+ * @param {HTMLElement} player
+ * @param {HTMLVideoElement & { webkitEnterFullscreen?: () => void }} video
+ * @returns {(() => void) | undefined} undefined where the page may not
+ */
+function fullscreenToggle(player, video) {
+  if (document.fullscreenEnabled) {
+    return () => {
+      const done = document.fullscreenElement ? document.exitFullscreen() : player.requestFullscreen();
+      done.catch(() => {});
+    };
+  }
+  return video.webkitEnterFullscreen ? () => video.webkitEnterFullscreen?.() : undefined;
+}
+
+/** @param {HTMLVideoElement} video */
+function togglePictureInPicture(video) {
+  const done = document.pictureInPictureElement ? document.exitPictureInPicture() : video.requestPictureInPicture();
+  done.catch(() => {});
+}
+
+/** @param {HTMLElement} player */
+function hideWhenIdle(player) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const wake = () => {
+    clearTimeout(timer);
+    flag('idle', false);
+    timer = setTimeout(() => flag('idle', true), IDLE_MS);
+  };
+  for (const type of ['pointermove', 'pointerdown', 'focusin']) player.addEventListener(type, wake);
+  document.addEventListener('keydown', wake);
+  wake();
+}
+
+/** @param {Record<string, () => void>} actions by key; letters in lower case */
+function onKeys(actions) {
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // A focused button answers to the space bar itself, the slider to its arrows.
+    if (event.target instanceof HTMLInputElement) return;
+    if (event.target instanceof HTMLButtonElement && event.key === ' ') return;
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+/** @param {string} id @param {() => void} action the button is shown once it has one */
+function onClick(id, action) {
+  const button = /** @type {HTMLButtonElement} */ (document.getElementById(id));
+  button.addEventListener('click', action);
+  button.hidden = false;
+}
+
+/** @param {string} id @param {string} text */
+function label(id, text) {
+  document.getElementById(id)?.setAttribute('aria-label', text);
+}
+
+/** @param {string} name @param {boolean} on what stands already is kept: `auto` in `data-muted` */
+function flag(name, on) {
+  if (on) shown[name] ??= '';
+  else delete shown[name];
+}

@@ -1,0 +1,73 @@
+// @ts-check
+/**
+ * Waits, politely, until a stream plays.
+ */
+
+/** @typedef {'offline' | 'full' | 'unreachable'} Absence why there is nothing to play */
+
+/** Between two questions: 1 to 2 s, spread so that all who wait do not ask at the same moment. */
+const PAUSE_MS = 1000;
+/** A hidden page asks this seldom. */
+const HIDDEN_PAUSE_MS = 10_000;
+/** The server holds the question for at most 3 target durations while a session is starting. */
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Asks for `index.m3u8` until it names a session other than `after`.
+ * @param {string} url of `index.m3u8`
+ * @param {object} options
+ * @param {string | undefined} options.after the session that was played to its end: its playlist stays for a while
+ * @param {(absence: Absence) => void} options.onAbsent called after every question that found nothing
+ * @returns {Promise<string>} what identifies the session: the path its media lies under
+ */
+export async function waitForStream(url, { after, onAbsent }) {
+  for (;;) {
+    const answer = await ask(url);
+    if ('session' in answer && answer.session !== after) return answer.session;
+    onAbsent('absence' in answer ? answer.absence : 'offline');
+    await pause('retryAfterS' in answer ? answer.retryAfterS : 0);
+  }
+}
+
+/**
+ * @param {string} url
+ * @returns {Promise<{ session: string } | { absence: Absence, retryAfterS: number }>}
+ */
+async function ask(url) {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (response.ok) return { session: sessionOf(await response.text()) };
+    const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
+    return { absence: response.status === 503 ? 'full' : 'offline', retryAfterS };
+  } catch {
+    return { absence: 'unreachable', retryAfterS: 0 };
+  }
+}
+
+/**
+ * The first folder a multivariant playlist names: random, and another one for each session.
+ * @param {string} playlist
+ */
+export function sessionOf(playlist) {
+  const uri = playlist.split('\n').find((line) => line !== '' && !line.startsWith('#'));
+  return uri?.split('/')[0] ?? '';
+}
+
+/**
+ * Ends early when a hidden page is looked at again.
+ * @param {number} atLeastS
+ * @returns {Promise<void>}
+ */
+function pause(atLeastS) {
+  const pauseMs = Math.max(document.hidden ? HIDDEN_PAUSE_MS : PAUSE_MS, atLeastS * 1000);
+  return new Promise((resolve) => {
+    const wake = new AbortController();
+    const done = () => {
+      wake.abort();
+      resolve();
+    };
+    const timer = setTimeout(done, pauseMs + Math.random() * PAUSE_MS);
+    wake.signal.addEventListener('abort', () => clearTimeout(timer));
+    document.addEventListener('visibilitychange', () => document.hidden || done(), { signal: wake.signal });
+  });
+}
