@@ -5,7 +5,7 @@ import { parseRange, slicePieces } from './byte-range.ts';
 
 test('one range is read as the RFC has it', () => {
   const part = (first: number, last: number) => ({ type: 'part', first, last });
-  const table: [string | undefined, object][] = [
+  const table: readonly [string | undefined, object][] = [
     [undefined, { type: 'whole' }],
     ['bytes=0-9', part(0, 9)],
     ['bytes=5-', part(5, 99)],
@@ -17,7 +17,7 @@ test('one range is read as the RFC has it', () => {
     ['bytes=100-', { type: 'unsatisfiable' }],
     ['bytes=-0', { type: 'unsatisfiable' }],
   ];
-  for (const [header, range] of table) assert.deepEqual(parseRange(header, 100), range, header);
+  for (const [header, range] of table) assert.deepEqual(parseRange(header, 100), range, header ?? 'no header');
 });
 
 test('several ranges, another unit or nonsense mean the whole resource', () => {

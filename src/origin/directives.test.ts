@@ -31,19 +31,7 @@ test('a part without its segment is refused', () => {
 });
 
 test('a number that is not one decimal integer is refused', () => {
-  for (const text of [
-    '',
-    '-1',
-    '1.5',
-    '1e3',
-    '0x1',
-    ' 1',
-    '1 ',
-    'NaN',
-    '99999999999999999',
-    ['1', '2'],
-    undefined + '',
-  ]) {
+  for (const text of ['', '-1', '1.5', '1e3', '0x1', ' 1', '1 ', 'NaN', '9'.repeat(17), ['1', '2'], 'undefined']) {
     assert.throws(() => parseDirectives({ _HLS_msn: text }), refused);
     assert.throws(() => parseDirectives({ _HLS_msn: '1', _HLS_part: text }), refused);
   }

@@ -101,7 +101,7 @@ test('the multivariant playlist has the type, the caching and the openness playe
   const response = await app.inject({ url: `${index}?token=1`, headers: { 'accept-encoding': 'identity' } });
   assert.equal(response.statusCode, 200);
   assert.equal(response.body, '#EXTM3U\n');
-  const { date, connection, ...headers } = response.headers;
+  const { date: _date, connection: _connection, ...headers } = response.headers;
   assert.deepEqual(headers, {
     'access-control-allow-origin': '*',
     'access-control-expose-headers': 'Age, Content-Length, Content-Range, Date, ETag, Retry-After',
