@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { PublishDecision } from '#ingest/ingest.ts';
 import {
   controlMessage,
@@ -136,6 +137,7 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     };
     for (let index = 0; index < 32; index++) client.send(silence);
     await server.gate.until('the gate is asked', () => server.gate.requests.length === 1);
+    await sleep(200); // the chance to read on
     // What the server does not read stays with the encoder, but for what the sockets hold.
     assert.ok(client.socket.writableLength > 16 << 20, `${client.socket.writableLength} bytes left`);
     assert.equal(server.gate.publications.length, 0);
@@ -144,6 +146,20 @@ describe('a publish over RTMP', { concurrency: true }, () => {
       const { packets } = server.gate.publications[0] ?? { packets: [] };
       return packets.filter(({ kind }) => kind === 'video').length === VIDEO_FRAMES;
     });
+  });
+
+  it('may have frames of megabytes', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    client.tags(TAGS.slice(0, 5));
+    const frame = Buffer.alloc(3 << 20);
+    frame.set([0x27, 1, 0, 0, 0]);
+    frame.writeUInt32BE(frame.length - 9, 5);
+    client.tag({ type: MESSAGE.video, timestamp: 5000, body: frame });
+    await server.gate.until(
+      'the frame',
+      () => server.gate.publication.of('video').at(-1)?.data.length === frame.length - 5,
+    );
   });
 
   it('is told apart from a second on the same connection', async () => {
@@ -176,9 +192,9 @@ describe('a publisher is refused', { concurrency: true }, () => {
     });
   }
 
-  it('although it never stops sending, within a second', async () => {
+  it('although it goes on sending and never closes, within a second', async () => {
     await using server = await startTestRtmpServer();
-    await using client = await RtmpClient.open(server.port);
+    await using client = await RtmpClient.open(server.port, { isDeaf: true });
     await client.handshake();
     await client.connect();
     client.command('publish', null, 'wrong-key', 'live');

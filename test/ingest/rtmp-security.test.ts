@@ -14,8 +14,14 @@ import { waitFor } from '../support/wait-for.ts';
 
 const TAGS = fixtureTags();
 
-/** Lets somebody else publish while `attack` runs, and holds that the attacker is gone and the other never noticed. */
-async function survives(attack: (client: RtmpClient, server: TestRtmpServer) => Promise<void>): Promise<void> {
+/**
+ * Lets somebody else publish while `attack` runs, and holds that the attacker is gone and the other never noticed.
+ * @param fault why the attacker's connection ended, as the log says
+ */
+async function survives(
+  fault: string,
+  attack: (client: RtmpClient, server: TestRtmpServer) => Promise<void>,
+): Promise<void> {
   await using server = await startTestRtmpServer();
   await using bystander = await RtmpClient.publish(server.port, GOOD_KEY);
   const publication = server.gate.publication;
@@ -23,6 +29,8 @@ async function survives(attack: (client: RtmpClient, server: TestRtmpServer) => 
   await using attacker = await RtmpClient.open(server.port);
   await attack(attacker, server);
   await attacker.closed();
+  const said = () => server.logLines.some((line) => line.includes(`"${fault}"`));
+  await waitFor(said, { what: `${fault} in the log` });
   bystander.tags(TAGS.slice(20));
   await server.gate.until('the other publisher’s media', () => publication.of('video').length === 50);
   assert.deepEqual(publication.ends, []);
@@ -31,10 +39,11 @@ async function survives(attack: (client: RtmpClient, server: TestRtmpServer) => 
 const raw = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
 describe('one connection and nothing else ends when it', { concurrency: true }, () => {
-  it('speaks another protocol', () => survives(async (client) => client.raw(Buffer.from('GET / HTTP/1.1\r\n\r\n'))));
+  it('speaks another protocol', () =>
+    survives('handshake_invalid', async (client) => client.raw(Buffer.from('GET / HTTP/1.1\r\n\r\n'))));
 
   it('sends its handshake one byte at a time (slowloris)', () =>
-    survives(async (client, server) => {
+    survives('handshake_timeout', async (client, server) => {
       client.raw(Buffer.of(3));
       for (let step = 0; step < 5 && !client.isClosed; step++) {
         await server.advance(1000);
@@ -43,13 +52,13 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
     }));
 
   it('finishes the handshake and then says nothing', () =>
-    survives(async (client, server) => {
+    survives('publish_timeout', async (client, server) => {
       await client.handshake();
       await server.advance(10_000);
     }));
 
   it('keeps talking but never publishes', () =>
-    survives(async (client, server) => {
+    survives('publish_timeout', async (client, server) => {
       await client.handshake();
       await client.connect();
       for (let step = 0; step < 10 && !client.isClosed; step++) {
@@ -59,13 +68,13 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
     }));
 
   it('declares a message larger than anybody may send before being let in', () =>
-    survives(async (client) => {
+    survives('message_too_large', async (client) => {
       await client.handshake();
       client.raw(raw('03 000000 010001 14 00000000'));
     }));
 
   it('declares a message of 16 MB as a publisher (red5#456)', () =>
-    survives(async (client) => {
+    survives('message_too_large', async (client) => {
       await client.handshake();
       await client.connect();
       await client.publish(GOOD_KEY);
@@ -73,38 +82,38 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
     }));
 
   it('sets a chunk size of 1 (red5#475)', () =>
-    survives(async (client) => {
+    survives('chunk_size_out_of_bounds', async (client) => {
       await client.handshake();
       client.raw(raw('02 000000 000004 01 00000000 00000001'));
     }));
 
   it('sends an AMF type nobody knows (node-rtsp-rtmp-server#2)', () =>
-    survives(async (client) => {
+    survives('amf_invalid', async (client) => {
       await client.handshake();
       client.send(commandMessage(Buffer.of(0xfe), 0));
     }));
 
   it('publishes before it connects', () =>
-    survives(async (client) => {
+    survives('command_invalid', async (client) => {
       await client.handshake();
       client.command('publish', null, GOOD_KEY, 'live');
     }));
 
   it('floods with pings', () =>
-    survives(async (client) => {
+    survives('flood', async (client) => {
       await client.handshake();
       for (let index = 0; index < 600; index++) client.send(userControl(USER_CONTROL.pingRequest, index));
     }));
 
   it('floods with empty media messages of one byte each', () =>
-    survives(async (client) => {
+    survives('flood', async (client) => {
       await client.handshake();
       client.raw(raw('04 000000 000000 09 01000000'));
       client.raw(Buffer.alloc(100_000, 0xc4));
     }));
 
   it('makes us answer more than anybody reads', () =>
-    survives(async (client) => {
+    survives('output_not_read', async (client) => {
       await client.handshake();
       const connect = raw('03 000000 00000c 14 00000000 020007636f6e6e656374 0505');
       client.raw(Buffer.concat(Array.from({ length: 450 }, () => connect)));
@@ -130,7 +139,7 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
 
 describe('a fault of ours', { concurrency: true }, () => {
   it('in a publication ends that connection only, and is logged', () =>
-    survives(async (client, server) => {
+    survives('internal_error', async (client, server) => {
       const broken: Publication = {
         announce: () => {},
         track: () => {},

@@ -55,9 +55,12 @@ export class RtmpClient implements AsyncDisposable {
     });
   }
 
-  /** Opens the connection, and says nothing yet. */
-  static async open(port: number, host = '127.0.0.1'): Promise<RtmpClient> {
-    const socket = connect({ port, host, noDelay: true });
+  /**
+   * Opens the connection, and says nothing yet.
+   * @param options.isDeaf keeps its side open, and goes on sending, when the server has closed its own
+   */
+  static async open(port: number, { isDeaf = false } = {}): Promise<RtmpClient> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: isDeaf });
     await once(socket, 'connect');
     return new RtmpClient(socket);
   }

@@ -110,9 +110,8 @@ class Amf0Reader {
 
   #strictArray(depth: number): AmfValue[] {
     const count = this.#uint32();
-    // Each entry takes at least a byte: a count beyond what is left is a lie, and never a loop bound (baresip/re#441).
-    if (count > this.#bytes.length - this.#at) throw cutShort();
     const values: AmfValue[] = [];
+    // Each entry takes at least a byte, so a count that lies ends where the bytes do; nothing is set aside for it.
     for (let index = 0; index < count; index++) values.push(this.value(depth + 1));
     return values;
   }

@@ -172,6 +172,13 @@ describe('chunks', () => {
     );
   });
 
+  it('of messages that are finished count no more against what may be unfinished', () => {
+    const writer = new ChunkWriter();
+    const whole = { type: MESSAGE.video, streamId: 1, timestamp: 0, chunkStreamId: 4, payload: Buffer.alloc(90_000) };
+    const reader = new ChunkReader(LIMITS);
+    for (let count = 0; count < 10; count++) assert.equal(readAll([writer.write(whole)], reader).length, 1);
+  });
+
   it('can be left in the middle of a slice, and taken up again', () => {
     const reader = new ChunkReader(LIMITS);
     reader.feed(hex('04 000000 000001 08 01000000 aa   c4 bb   c4'));
