@@ -22,15 +22,20 @@ export interface FrameRate {
  * Publishers send timestamps rounded to milliseconds (RTMP has no finer ones), and over a third of a second 29.97 and 30
  * then look alike: what the bitstream declares decides when it fits, otherwise the whole number does.
  * @param durationS of all `frames` together; above 0
+ * @param resolutionS what the timestamps were rounded to
  * @param declared as the bitstream says, undefined when it does not
  */
-export function recogniseFrameRate(frames: number, durationS: number, declared: number | undefined): FrameRate {
+export function recogniseFrameRate(
+  frames: number,
+  durationS: number,
+  resolutionS: number,
+  declared: number | undefined,
+): FrameRate {
   const measured = frames / durationS;
   const fits = (rate: number) => Math.abs(rate / measured - 1) <= TOLERANCE;
   if (declared !== undefined && fits(declared)) return { framesPerSecond: named(declared), exact: true };
   const whole = Math.round(measured);
-  // Within a millisecond of the whole number over the time measured: no finer than the timestamps are.
-  if (whole > 0 && Math.abs(frames / whole - durationS) <= 0.001) return { framesPerSecond: whole, exact: true };
+  if (whole > 0 && Math.abs(frames / whole - durationS) <= resolutionS) return { framesPerSecond: whole, exact: true };
   const candidates = [whole, ...NTSC_RATES].filter(fits);
   const nearest = candidates.sort((a, b) => Math.abs(a - measured) - Math.abs(b - measured))[0];
   return nearest === undefined

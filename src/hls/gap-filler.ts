@@ -37,7 +37,7 @@ export class GapFiller {
   fill(packagers: readonly Packager[], untilS: number): number {
     if (packagers.length === 0) return this.#grid.last + 1;
     if (this.#segment === undefined) {
-      for (const packager of packagers) packager.closeSegment();
+      for (const packager of packagers) packager.closeSegment(untilS);
       // From the earliest end, so that no gap segment gets longer than the target duration.
       const startS = Math.min(...packagers.map((packager) => packager.endS));
       this.#segment = { ordinal: this.#grid.last + 1, startS };
@@ -60,7 +60,9 @@ export class GapFiller {
     for (const packager of packagers) {
       // Before its first part nobody knows how long a rendition's frames are: one a second is not late.
       const allowedS = packager.partTargetS === undefined ? this.#targetDurationS : IN_STEP_S;
-      if (leadS - packager.endS > allowedS) this.#catchUp(packager, leadS - IN_STEP_S);
+      if (leadS - packager.endS <= allowedS) continue;
+      // The last part may reach beyond that: so one part is added each time a part's time has passed.
+      packager.gapThrough(leadS - IN_STEP_S + (packager.partTargetS ?? 0), { whole: true });
     }
   }
 
@@ -72,17 +74,5 @@ export class GapFiller {
       packager.openGap(ordinal, startS);
     }
     packager.gapTo(untilS, { whole });
-  }
-
-  /** Follows the cuts the leading rendition made, so that ordinals keep their meaning. */
-  #catchUp(packager: Packager, untilS: number): void {
-    for (;;) {
-      const next = this.#grid.find(packager.ordinal + 1);
-      if (next === undefined || next.startS > untilS) break;
-      packager.gapTo(next.startS);
-      packager.openGap(packager.ordinal + 1, next.startS);
-    }
-    // The last part may reach beyond `untilS`: so one part is added each time a part's time has passed.
-    packager.gapTo(untilS + (packager.partTargetS ?? 0), { whole: true });
   }
 }

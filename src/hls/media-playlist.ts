@@ -2,7 +2,7 @@
  * A media playlist as text: a pure function of what a window lists (rfc8216bis §4.4, Appendix B.1).
  */
 import * as tags from './tags.ts';
-import { isGap, type Segment, type WindowView } from './window.ts';
+import { durationOf, isGap, type Segment, type WindowView } from './window.ts';
 
 /** Where another rendition stands, for EXT-X-RENDITION-REPORT. */
 export interface RenditionReport {
@@ -46,10 +46,9 @@ export function renderMediaPlaylist(playlist: MediaPlaylist, skip = 0): string {
   if (segments.every((segment) => segment.independent)) lines.push(tags.independentSegments());
   if (skip > 0) lines.push(tags.skip(skip));
 
-  const partsFromS = (segments.at(-1)?.endS ?? 0) - PARTS_LISTED_TARGETS * playlist.targetDurationS;
-  for (let index = skip; index < segments.length; index += 1) {
-    const segment = segments[index] as Segment;
-    pushSegment(lines, playlist, segment, segments[index - 1]?.init, segment.endS >= partsFromS);
+  const withParts = withinOfEnd(segments, PARTS_LISTED_TARGETS * playlist.targetDurationS);
+  for (const [index, segment] of segments.entries()) {
+    if (index >= skip) pushSegment(lines, playlist, segment, segments[index - 1]?.init, index >= withParts);
   }
   if (playlist.ended) {
     lines.push(tags.endList());
@@ -63,13 +62,23 @@ export function renderMediaPlaylist(playlist: MediaPlaylist, skip = 0): string {
 }
 
 /**
- * How many segments a delta update skips: those that end before the skip boundary, counted from the end of the last
- * complete segment, so that a player that measures from either end never misses one.
+ * How many segments a delta update skips: those before the skip boundary, counted from the end of the last complete
+ * segment, so that a player that measures from either end never misses one.
  */
 export function skippableSegments({ segments }: WindowView, canSkipUntilS: number): number {
-  const end = segments.findLast((segment) => segment.complete)?.endS ?? 0;
-  const kept = segments.findIndex((segment) => !segment.complete || end - segment.endS <= canSkipUntilS);
-  return Math.max(0, kept);
+  const complete = segments.filter((segment) => segment.complete);
+  return withinOfEnd(complete, canSkipUntilS);
+}
+
+/** Index of the first segment that ends at most so far from the end of the list. Counted in durations, as players do. */
+function withinOfEnd(segments: readonly Segment[], distanceS: number): number {
+  let afterS = 0;
+  let index = segments.length;
+  while (index > 0 && afterS <= distanceS) {
+    index -= 1;
+    afterS += durationOf(segments[index] as Segment);
+  }
+  return index;
 }
 
 function pushSegment(
@@ -97,5 +106,5 @@ function pushSegment(
   }
   if (!segment.complete) return;
   if (!gapShown && isGap(segment)) lines.push(tags.gap());
-  lines.push(tags.extinf(segment.endS - segment.startS), `${uriPrefix}/${segment.msn}.m4s`);
+  lines.push(tags.extinf(durationOf(segment)), `${uriPrefix}/${segment.msn}.m4s`);
 }

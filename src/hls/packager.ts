@@ -9,7 +9,7 @@ import { sameTrack, type Track, VIDEO_TIMESCALE } from '#media/track.ts';
 import { framesPerPart, PART_LENGTH_S, partTargetMs, recogniseFrameRate } from './frame-rate.ts';
 import type { MediaResource } from './hls.ts';
 import type { SegmentGrid } from './segment-grid.ts';
-import { isGap, Window, type WindowLimits } from './window.ts';
+import { isGap, type Segment, Window, type WindowLimits } from './window.ts';
 
 /** Where a packager puts what it made. */
 export interface PackagerOutput {
@@ -39,7 +39,9 @@ const LEAST_PART = 0.85;
 const JITTER_S = 0.001;
 /** Duration of a frame before any was measured or declared. */
 const FIRST_GUESS_S = 1 / 30;
-/** Duration of a missing segment for which there is no time at all; EXTINF 0 would be no segment. */
+/** How far a segment may exceed the target duration: EXTINF rounded to seconds must not (§4.4.3.1). */
+const TARGET_ROUNDING_S = 0.49;
+/** Duration of a segment for which there is no media and no time at all; EXTINF 0 would be no segment. */
 const SHORTEST_GAP_S = 0.001;
 
 /**
@@ -124,8 +126,8 @@ export class Packager {
 
   /** Name of an init segment that no listed segment uses yet, but the next one will. */
   get announcedInit(): string | undefined {
-    const { open } = this.window;
-    return this.#nextInit ?? (open?.parts.length === 0 ? open.init : undefined);
+    const listed = this.window.segments.findLast(({ parts }) => parts.length > 0);
+    return this.#nextInit ?? (this.#init === listed?.init ? undefined : this.#init);
   }
 
   /** Takes another configuration, from the next mark on. */
@@ -152,22 +154,29 @@ export class Packager {
       this.#carriedMark = mark;
       return;
     }
-    if (packet.kind === 'video') this.#writeVideo(packet, mark);
-    else this.#writeAudio(packet, mark);
+    const cut = mark ?? this.#overdueMark(packet);
+    if (packet.kind === 'video') this.#writeVideo(packet, cut);
+    else this.#writeAudio(packet, cut);
   }
 
-  /** Ends the growing part, the last frame's duration being a guess. */
-  flush(): void {
-    const pending = this.#pending;
-    this.#pending = undefined;
-    if (pending !== undefined) this.#push(pending, this.#frameTicks);
-    this.#closePart();
-  }
-
-  /** Ends the growing part and segment. */
-  closeSegment(): void {
-    this.flush();
+  /**
+   * Ends the growing part and segment.
+   * @param byS session time at which something else begins: the last frame, whose duration is a guess, ends before
+   */
+  closeSegment(byS = Number.POSITIVE_INFINITY): void {
+    this.#flush(byS);
     this.#completeSegment();
+  }
+
+  /** Adds gaps up to a session time, beginning the segments that other renditions have begun meanwhile. */
+  gapThrough(untilS: number, options?: { whole?: boolean }): void {
+    for (;;) {
+      const next = this.#options.grid.find(this.ordinal + 1);
+      if (next === undefined || next.startS > untilS) break;
+      this.gapTo(next.startS);
+      this.openGap(this.ordinal + 1, next.startS);
+    }
+    this.gapTo(untilS, options);
   }
 
   /** Begins a segment that has nothing but gaps at first, closing the one before. */
@@ -179,16 +188,15 @@ export class Packager {
   }
 
   /**
-   * Adds gap parts to the growing segment, up to a session time but never beyond the target duration.
+   * Adds gap parts to the growing segment, up to a session time but never so many that it gets too long.
    * @param whole leaves out a last part shorter than the part target
    */
   gapTo(untilS: number, { whole = false } = {}): void {
-    this.flush();
+    this.#flush();
     const { open } = this.window;
     if (open === undefined) return;
     const { timescale } = this.#track;
-    const limitS = Math.min(untilS, open.startS + this.#options.targetDurationS);
-    const limitTicks = Math.round(limitS * timescale);
+    const limitTicks = Math.round(Math.min(untilS, this.#latestEndS(open)) * timescale);
     const targetTicks = this.#targetTicks();
     while (this.#endTicks < limitTicks && !(whole && this.#endTicks + targetTicks > limitTicks)) {
       const durationTicks = Math.min(targetTicks, limitTicks - this.#endTicks);
@@ -199,6 +207,16 @@ export class Packager {
     }
   }
 
+  #flush(byS = Number.POSITIVE_INFINITY): void {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    if (pending !== undefined) {
+      const byTicks = Math.round(byS * this.#track.timescale);
+      this.#push(pending, Math.max(1, Math.min(this.#frameTicks, byTicks - pending.dts)));
+    }
+    this.#closePart();
+  }
+
   #takeMark(packet: Packet): SegmentMark | undefined {
     const carried = this.#carriedMark;
     this.#carriedMark = undefined;
@@ -206,6 +224,17 @@ export class Packager {
     const mark = packet.mark ?? (carried && { ...carried, independent: packet.keyframe });
     if (mark === undefined || mark.ordinal <= this.ordinal) return undefined;
     return carried?.discontinuity ? { ...mark, discontinuity: true } : mark;
+  }
+
+  /**
+   * The cut that did not come in time, because the track that decides on cuts has paused: without it EXTINF would exceed the
+   * target duration. The mark still to come has the same ordinal, and is ignored.
+   */
+  #overdueMark(packet: Packet): SegmentMark | undefined {
+    const { open } = this.window;
+    const lastsTicks = packet.kind === 'audio' ? this.#frameTicks : 0;
+    if (open === undefined || this.#ticksLeft(packet.dts) >= lastsTicks) return undefined;
+    return { ordinal: this.ordinal + 1, independent: packet.keyframe, discontinuity: false };
   }
 
   /** Everything before the mark was of the old configuration, and is finished with it. */
@@ -237,8 +266,9 @@ export class Packager {
     this.#pending = undefined;
     if (pending !== undefined) {
       const apart = packet.dts - pending.dts;
-      // The time until a discontinuity is not how long the frame before it lasts.
-      this.#push(pending, mark?.discontinuity ? Math.min(apart, this.#frameTicks) : apart);
+      // The time until a discontinuity is not how long the frame before it lasts; nor may it make a segment too long.
+      const longest = mark?.discontinuity ? this.#frameTicks : mark && this.#ticksLeft(pending.dts);
+      this.#push(pending, Math.max(1, Math.min(apart, longest ?? apart)));
     }
     if (packet.keyframe) this.#compositionTicks = packet.pts - packet.dts;
     if (mark !== undefined) this.#cut(mark, packet.dts);
@@ -287,8 +317,11 @@ export class Packager {
   }
 
   #measureFrameRate() {
+    const { timescale } = this.#track;
     const declared = this.#track.kind === 'video' ? this.#track.declaredFrameRate : undefined;
-    return recogniseFrameRate(this.#samples.length, this.#samplesTicks / this.#track.timescale, declared);
+    const inMilliseconds = this.#samples.every(({ dts }) => dts % (timescale / 1000) === 0);
+    const resolutionS = inMilliseconds ? JITTER_S : 1 / timescale;
+    return recogniseFrameRate(this.#samples.length, this.#samplesTicks / timescale, resolutionS, declared);
   }
 
   #targetTicks(): number {
@@ -323,11 +356,20 @@ export class Packager {
     this.#closePart();
     const { open } = this.window;
     if (open !== undefined && open.parts.at(-1)?.resource === undefined) {
-      this.gapTo(startTicks / this.#track.timescale);
+      const startS = startTicks / this.#track.timescale;
+      if (startS <= this.#latestEndS(open)) this.gapTo(startS);
+      else this.gapThrough(startS);
     }
-    this.#completeSegment();
+    if (mark.ordinal <= this.ordinal) return;
+    // What was lost before the cut belongs to the segment it was lost from, so that dates follow durations.
+    this.#completeSegment(mark.discontinuity || mark.ordinal > this.ordinal + 1 ? undefined : startTicks);
     if (this.started) this.#skipTo(mark.ordinal, startTicks);
     this.#open(mark, startTicks);
+  }
+
+  /** A segment that ended later would not round to the target duration. */
+  #latestEndS({ startS }: Segment): number {
+    return startS + this.#options.targetDurationS + TARGET_ROUNDING_S;
   }
 
   /** Puts a gap segment for every ordinal this rendition has nothing for, so that all renditions stay aligned. */
@@ -364,10 +406,16 @@ export class Packager {
     );
   }
 
-  #completeSegment(): void {
+  #ticksLeft(fromTicks: number): number {
+    const { open } = this.window;
+    return open === undefined ? 0 : Math.floor(this.#latestEndS(open) * this.#track.timescale) - fromTicks;
+  }
+
+  #completeSegment(byTicks = 0): void {
     const { open } = this.window;
     if (open === undefined) return;
-    this.window.complete();
+    const endS = Math.max(open.endS, open.startS + SHORTEST_GAP_S, byTicks / this.#track.timescale);
+    this.window.complete(Math.max(open.endS, Math.min(endS, this.#latestEndS(open))));
     if (isGap(open)) return;
     const pieces = open.parts.flatMap((part) => part.resource?.pieces ?? []);
     const resource = resourceOf(this.#track, pieces);

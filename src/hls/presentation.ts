@@ -150,9 +150,11 @@ class LivePresentation implements Presentation {
   #becomeReady(): boolean {
     if (this.#serverControl !== undefined) return false;
     const renditions = [...this.#renditions.values()];
-    const leadS = Math.max(0, ...this.#packagers().map((packager) => packager.endS));
+    const packagers = this.#packagers();
+    const leadS = Math.max(0, ...packagers.map(({ endS }) => endS));
+    const startS = Math.min(...packagers.map(({ window }) => window.segments[0]?.startS ?? leadS));
     // One that was announced but never came is not waited for longer than one that falls behind.
-    const awaited = (each: Rendition) => each.packager.started || leadS - each.addedS <= IN_STEP_S;
+    const awaited = (each: Rendition) => each.packager.started || leadS - Math.max(startS, each.addedS) <= IN_STEP_S;
     const listed = renditions.filter((each) => each.hasParts);
     if (listed.length === 0) return false;
     if (this.#phase === 'live' && renditions.some((each) => !each.hasParts && awaited(each))) return false;

@@ -47,6 +47,11 @@ export interface WindowLimits {
 /** Segments a live playlist lists at least (Apple 8.13). */
 const LEAST_SEGMENTS = 6;
 
+/** How long a segment lasts, as EXTINF says. */
+export function durationOf({ startS, endS }: Segment): number {
+  return endS - startS;
+}
+
 /** Something is missing in it, so the segment cannot be loaded as a whole: EXT-X-GAP. */
 export function isGap(segment: Segment): boolean {
   return segment.parts.length === 0 || segment.parts.some((part) => part.resource === undefined);
@@ -97,12 +102,12 @@ export class Window implements WindowView {
     if (open !== undefined) this.#replaceLast({ ...open, endS, parts: [...open.parts, part] });
   }
 
-  /** Completes the growing segment, and retires what is listed long enough. */
-  complete(): void {
+  /** Completes the growing segment, which ends at `endS`, and retires what is listed long enough. */
+  complete(endS: number): void {
     const open = this.open;
     if (open === undefined) return;
-    this.#replaceLast({ ...open, complete: true });
-    this.#retire(open.endS);
+    this.#replaceLast({ ...open, endS, complete: true });
+    this.#retire(endS);
   }
 
   /** Gives up, and returns, the retired segments nobody can be promised any more. */
@@ -124,14 +129,15 @@ export class Window implements WindowView {
     const { windowS, targetDurationS } = this.#limits;
     // §6.2.2: a playlist never gets shorter than three target durations by removing segments.
     const leastS = Math.max(windowS, 3 * targetDurationS);
+    let listedS = this.#segments.reduce((sum, segment) => sum + durationOf(segment), 0);
     for (;;) {
-      const [first, second] = this.#segments;
-      if (first === undefined || second === undefined) return;
-      if (this.#segments.length <= LEAST_SEGMENTS || nowS - second.startS < leastS) return;
+      const [first] = this.#segments;
+      if (first === undefined || this.#segments.length <= LEAST_SEGMENTS) return;
+      if (listedS - durationOf(first) < leastS) return;
       // §6.2.2: fetchable for its duration plus that of the longest playlist that listed it; parts need less.
-      const untilS = nowS + (first.endS - first.startS) + (nowS - first.startS);
-      this.#retired.push({ segment: first, untilS });
+      this.#retired.push({ segment: first, untilS: nowS + durationOf(first) + listedS });
       this.#segments = this.#segments.slice(1);
+      listedS -= durationOf(first);
       if (first.discontinuity) this.#discontinuitySequence += 1;
     }
   }

@@ -1,0 +1,176 @@
+/**
+ * Publishers that stop, stumble and come back, held to every rule a playlist must keep.
+ */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+
+const both = { video: videoTrack(), audio: audioTrack() };
+/** Renditions may lie as far apart as one is waited for before gaps take its place, and a part more. */
+const STEP_S = 1.5;
+
+async function playlistOf(feed: Feed, rendition: string) {
+  return readMediaPlaylist((await feed.text(rendition)) ?? '');
+}
+
+describe('a presentation', () => {
+  test("keeps the target duration with OBS's default of a keyframe every 250 frames, saying which segments are not independent", async () => {
+    const feed = new Feed({ ...both, fps: 30, gop: 250 });
+    await feed.watch(60);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+    const { segments, tags } = await playlistOf(feed, 'source');
+    assert.ok(segments.some(({ durationS }) => durationS === 4));
+    assert.equal(tags.has('EXT-X-INDEPENDENT-SEGMENTS'), false);
+    assert.equal((await playlistOf(feed, 'audio')).tags.has('EXT-X-INDEPENDENT-SEGMENTS'), true);
+  });
+
+  test('goes on with gaps while nobody publishes, and with a discontinuity afterwards', async () => {
+    const feed = new Feed(both);
+    await feed.watch(9.3);
+    await feed.pause(11);
+    const paused = await playlistOf(feed, 'audio');
+    assert.ok(paused.segments.at(-1)?.parts.every(({ gap }) => gap));
+    await feed.watch(8);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+    for (const rendition of feed.renditions) {
+      const { segments } = await playlistOf(feed, rendition);
+      assert.equal(segments.filter(({ discontinuity }) => discontinuity).length, 1, rendition);
+      assert.equal(segments.find(({ discontinuity }) => discontinuity)?.gap, false, rendition);
+    }
+  });
+
+  test('keeps the audio playlist moving when the audio stops, and takes the audio up again', async () => {
+    const feed = new Feed(both);
+    await feed.watch(7.1);
+    await feed.watch(6.5, { audio: true });
+    const stopped = await playlistOf(feed, 'audio');
+    assert.equal(stopped.segments.at(-1)?.parts.at(-1)?.gap, true);
+    await feed.watch(8);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+    assert.equal((await playlistOf(feed, 'audio')).segments.at(-1)?.gap, false);
+  });
+
+  test('keeps the video playlist moving when the video stops', async () => {
+    const feed = new Feed(both);
+    await feed.watch(7.1);
+    await feed.watch(3, { video: true });
+    assert.equal((await playlistOf(feed, 'source')).segments.at(-1)?.parts.at(-1)?.gap, true);
+    await feed.watch(8);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+  });
+
+  test('puts gap segments where ordinals were skipped', async () => {
+    const feed = new Feed(both);
+    await feed.watch(5);
+    feed.skipOrdinals(2);
+    await feed.watch(5);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+    for (const rendition of feed.renditions) {
+      const { segments } = await playlistOf(feed, rendition);
+      assert.deepEqual(segments.map(({ gap }) => gap).slice(0, 6), [false, false, false, true, true, false], rendition);
+    }
+  });
+
+  test('gives a new init segment a new name, and hints it before it is used', async () => {
+    const feed = new Feed(both);
+    await feed.watch(5);
+    feed.reconfigure(
+      videoTrack({
+        config: Buffer.concat([videoTrack().config.subarray(0, 3), Buffer.from([30]), videoTrack().config.subarray(4)]),
+      }),
+    );
+    await feed.look();
+    const hinted = (await playlistOf(feed, 'source')).hints.find((hint) => hint.get('TYPE') === 'MAP')?.get('URI');
+    assert.equal(hinted, 'source/init-3.mp4');
+    await feed.watch(5);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+    assert.equal((await playlistOf(feed, 'source')).segments.at(-1)?.map, hinted);
+  });
+
+  test('drops packets that come after their time', async () => {
+    const feed = new Feed(both);
+    await feed.watch(5);
+    const before = await feed.text('source');
+    feed.late();
+    assert.equal(await feed.text('source'), before);
+    await feed.watch(5);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+  });
+
+  test('continues numbers and discontinuities of an older one after a restart', async () => {
+    const feed = new Feed({
+      ...both,
+      startS: 1234.5,
+      presentation: { continued: true, firstMediaSequence: 10_000, firstDiscontinuitySequence: 7 },
+    });
+    await feed.watch(60);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+    const first = readMediaPlaylist(feed.history.get('source')?.[0]?.text ?? '');
+    assert.deepEqual([first.mediaSequence, first.discontinuitySequence], [10_000, 7]);
+    assert.equal(first.segments[0]?.discontinuity, true);
+    const last = await playlistOf(feed, 'source');
+    assert.equal(last.discontinuitySequence, 8);
+    assert.ok(Date.parse(first.segments[0]?.programDateTime ?? '') === feed.options.epoch + 1_234_500);
+  });
+
+  test('ends with EXT-X-ENDLIST, keeping what it listed', async () => {
+    const feed = new Feed(both);
+    await feed.watch(9.1);
+    feed.presentation.end();
+    await feed.look();
+    feed.play(3);
+    await feed.look();
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+    const { ended, hints, segments } = await playlistOf(feed, 'source');
+    assert.deepEqual([ended, hints.length, segments.at(-1)?.uri], [true, 0, 'source/4.m4s']);
+  });
+});
+
+type Step =
+  | { readonly type: 'play' | 'mute video' | 'mute audio' | 'pause'; readonly seconds: number }
+  | { readonly type: 'skip'; readonly count: number }
+  | { readonly type: 'late' };
+
+const duration = fc.integer({ min: 1, max: 60 }).map((tenths) => tenths / 10);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ type: fc.constant('play' as const), seconds: duration }) },
+  fc.record({ type: fc.constantFrom('mute video' as const, 'mute audio' as const), seconds: duration }),
+  fc.record({ type: fc.constant('pause' as const), seconds: duration }),
+  fc.record({ type: fc.constant('skip' as const), count: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ type: fc.constant('late' as const) }),
+);
+
+test('every rule is kept whatever a publisher does', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        fps: fc.constantFrom(12, 24, 25, 29.97, 30, 50, 59.94, 60),
+        gop: fc.integer({ min: 10, max: 300 }),
+        rounded: fc.boolean(),
+        delayMs: fc.constantFrom(0, 80),
+        audio: fc.constantFrom(undefined, audioTrack(44_100), audioTrack(48_000)),
+        video: fc.constantFrom(undefined, videoTrack(), videoTrack()),
+      }),
+      fc.array(step, { minLength: 1, maxLength: 12 }),
+      async (options, steps) => {
+        if (options.audio === undefined && options.video === undefined) return;
+        const feed = new Feed({ ...options, presentation: { targetDurationS: 2, windowS: 12 } });
+        await feed.watch(3);
+        for (const each of steps) {
+          if (each.type === 'play') await feed.watch(each.seconds);
+          else if (each.type === 'pause') await feed.pause(each.seconds);
+          else if (each.type === 'skip') feed.skipOrdinals(each.count);
+          else if (each.type === 'late') feed.late();
+          else await feed.watch(each.seconds, { video: each.type === 'mute video', audio: each.type === 'mute audio' });
+        }
+        await feed.watch(2);
+        // Where frames are missing, no part target fits.
+        const variableFrameRate = steps.some(({ type }) => type === 'mute video');
+        assert.deepEqual(await feed.violations({ stepS: 3, lossy: true, variableFrameRate }), []);
+      },
+    ),
+    { numRuns: Number(process.env.RUNS ?? 30) },
+  );
+});

@@ -1,0 +1,79 @@
+/**
+ * Steady publishers of every common rate, held to every rule a playlist must keep.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { audioTrack, Feed, type FeedOptions, videoTrack } from '../support/hls-feed.ts';
+import { readAttributes, readMediaPlaylist } from '../support/hls-playlist.ts';
+
+const NTSC_30 = 30_000 / 1001;
+const NTSC_60 = 60_000 / 1001;
+
+interface Steady extends FeedOptions {
+  readonly name: string;
+  readonly partTarget: string;
+  readonly frameRate?: string;
+}
+
+const withSound = { audio: audioTrack(48_000) };
+const STEADY: readonly Steady[] = [
+  { name: '25 fps', fps: 25, gop: 50, video: videoTrack(), ...withSound, partTarget: '0.320', frameRate: '25.000' },
+  {
+    name: '29.97 fps, declared',
+    fps: NTSC_30,
+    video: videoTrack({ declaredFrameRate: 29.97 }),
+    ...withSound,
+    partTarget: '0.334',
+    frameRate: '29.970',
+  },
+  {
+    name: '29.97 fps in exact ticks',
+    fps: NTSC_30,
+    rounded: false,
+    video: videoTrack(),
+    partTarget: '0.334',
+    frameRate: '29.970',
+  },
+  { name: '30 fps', fps: 30, video: videoTrack(), ...withSound, partTarget: '0.334', frameRate: '30.000' },
+  {
+    name: '30 fps with B-frames',
+    fps: 30,
+    delayMs: 67,
+    video: videoTrack(),
+    ...withSound,
+    partTarget: '0.334',
+    frameRate: '30.000',
+  },
+  { name: '50 fps', fps: 50, gop: 100, video: videoTrack(), ...withSound, partTarget: '0.340', frameRate: '50.000' },
+  {
+    name: '59.94 fps, declared',
+    fps: NTSC_60,
+    gop: 120,
+    video: videoTrack({ declaredFrameRate: 59.94 }),
+    ...withSound,
+    partTarget: '0.334',
+    frameRate: '59.940',
+  },
+  { name: '59.94 fps, not declared', fps: NTSC_60, gop: 120, video: videoTrack(), ...withSound, partTarget: '0.350' },
+  { name: '60 fps', fps: 60, gop: 120, video: videoTrack(), ...withSound, partTarget: '0.350', frameRate: '60.000' },
+  { name: '24 fps', fps: 24, gop: 48, video: videoTrack(), ...withSound, partTarget: '0.334', frameRate: '24.000' },
+  { name: '15 fps', fps: 15, gop: 30, video: videoTrack(), ...withSound, partTarget: '0.334', frameRate: '15.000' },
+  { name: '1 fps', fps: 1, gop: 2, video: videoTrack(), ...withSound, partTarget: '1.000', frameRate: '1.000' },
+  { name: 'video only', fps: 30, video: videoTrack(), partTarget: '0.334', frameRate: '30.000' },
+  { name: 'audio only, 44.1 kHz', audio: audioTrack(44_100), partTarget: '0.349' },
+  { name: 'audio only, 48 kHz', audio: audioTrack(48_000), partTarget: '0.342' },
+];
+
+for (const { name, partTarget, frameRate, ...options } of STEADY) {
+  test(`${name}: every rule is kept, PART-TARGET is ${partTarget}`, async () => {
+    const feed = new Feed(options);
+    await feed.watch(50);
+    assert.deepEqual(await feed.violations({ stepS: 1.1 }), []);
+    const [rendition = ''] = feed.renditions;
+    const playlist = readMediaPlaylist((await feed.text(rendition)) ?? '');
+    assert.equal(playlist.tags.get('EXT-X-PART-INF')?.[0], `PART-TARGET=${partTarget}`);
+    if (frameRate === undefined) return;
+    const variant = /#EXT-X-STREAM-INF:(.*)/.exec((await feed.multivariant()) ?? '')?.[1] ?? '';
+    assert.equal(readAttributes(variant).get('FRAME-RATE'), frameRate);
+  });
+}
