@@ -41,14 +41,19 @@ function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
     metrics: createMetrics(),
   });
   const cuts: Refusal[] = [];
-  const publish = (stream: Stream): PublishDecision =>
-    registry.publish(stream, {
+  const publish = (stream: Stream): PublishDecision => {
+    const decision = registry.publish(stream, {
       streamKey: stream.streamKey,
       protocol: 'rtmp',
       remoteAddress: '127.0.0.1',
       encoder: undefined,
-      cut: (refusal) => cuts.push(refusal),
+      cut: (refusal) => {
+        cuts.push(refusal);
+        if (decision.accepted) decision.publication.end('cut'); // at once, as RTMP does
+      },
     });
+    return decision;
+  };
   const advance = (milliseconds: number) => {
     now += milliseconds;
     mock.timers.tick(milliseconds);

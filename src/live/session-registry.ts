@@ -149,8 +149,9 @@ export class SessionRegistry implements LiveDirectory, Disposable {
   #replacePublisher(slot: Slot): void {
     const silent = slot.publisher;
     if (silent === undefined) return;
-    silent.cut({ code: 'replaced_by_new_publisher', reason: 'Another encoder took over after 3 s of silence.' });
+    // First: a protocol that is cut ends its publication at once, for a reason that would end the session too.
     silent.intake.end('connection_lost');
+    silent.cut({ code: 'replaced_by_new_publisher', reason: 'Another encoder took over after 3 s of silence.' });
   }
 
   #mediaBegan(slot: Slot, stream: Stream): void {
