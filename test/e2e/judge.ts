@@ -1,0 +1,232 @@
+/**
+ * Judges what a viewer saw of a live run: by the rule checker, by two playlist parsers, and by what mp4box and FFmpeg find
+ * in the bytes.
+ */
+import assert from 'node:assert/strict';
+import * as hlsParser from 'hls-parser';
+import { Parser } from 'm3u8-parser';
+import { type Decoded, decode } from '../support/decode.ts';
+import { type PlaylistSegment, readMediaPlaylist } from '../support/hls-playlist.ts';
+import {
+  checkMediaPlaylist,
+  checkMultivariant,
+  checkPresentation,
+  checkRendition,
+  type Violation,
+} from '../support/hls-rules.ts';
+import { type ReadTrack, readTrack } from '../support/iso-bmff.ts';
+import type { Viewing, Watched } from './viewer.ts';
+
+// Its only complaint counts segments where the rule counts seconds: parts of more than three segments are listed.
+hlsParser.setOptions({ silent: true });
+
+/** PROGRAM-DATE-TIME has whole milliseconds, and so may be this much off, twice rounded. */
+const DATE_ROUNDING_MS = 1.01;
+/** Playlist durations have five digits behind the point. */
+const DURATION_ROUNDING_S = 0.00002;
+
+/** A media resource next to what the playlist said of it. */
+interface Piece {
+  readonly uri: string;
+  readonly durationS: number;
+  readonly bytes: Buffer;
+}
+
+/** A segment as playlists listed it, complete, with all the parts they ever listed for it. */
+interface SeenSegment extends PlaylistSegment {
+  readonly uri: string;
+}
+
+/** No playlist in all of it breaks a rule. */
+export function assertRules(watched: Watched): void {
+  const violations: Violation[] = watched.moments.flatMap((texts) => checkPresentation(texts));
+  const uris = [...watched.renditions.keys()];
+  for (const [uri, viewing] of watched.renditions) {
+    const others = uris.filter((each) => each !== uri).map((each) => each.slice(each.lastIndexOf('/') + 1));
+    violations.push(...checkRendition(viewing.reloads));
+    for (const { text } of viewing.reloads) violations.push(...checkMediaPlaylist(text, { others }));
+  }
+  for (const { body } of watched.multivariant) violations.push(...checkMultivariant(body.toString()));
+  const distinct = new Map(violations.map((each) => [`${each.rule}: ${each.found}`, each]));
+  assert.deepEqual([...distinct.keys()].slice(0, 10), []);
+}
+
+/** Two parsers that know nothing of us find what our own reader finds. */
+export function assertParsersAgree(viewing: Viewing): void {
+  for (const { text } of viewing.reloads) {
+    const ours = readMediaPlaylist(text);
+    const listed = ours.segments.filter(({ uri }) => uri !== undefined);
+    const expected = listed.map(({ uri, durationS, map }) => ({ uri, durationS, map }));
+
+    const parser = new Parser();
+    parser.push(text);
+    parser.end();
+    const { manifest } = parser;
+    assert.equal(manifest.mediaSequence, ours.mediaSequence);
+    assert.equal(manifest.targetDuration, ours.targetDurationS);
+    const complete = manifest.segments.filter(({ uri }) => uri !== undefined);
+    assert.deepEqual(
+      complete.map(({ uri, duration, map }) => ({ uri, durationS: duration, map: map?.uri })),
+      expected,
+    );
+
+    const playlist = hlsParser.parse(text);
+    assert.ok(playlist instanceof hlsParser.types.MediaPlaylist);
+    assert.equal(playlist.mediaSequenceBase, ours.mediaSequence);
+    assert.deepEqual(
+      playlist.segments
+        .filter(({ uri }) => uri !== '')
+        .map(({ uri, duration, map }) => ({ uri, durationS: duration, map: map?.uri })),
+      expected,
+    );
+    assert.deepEqual(
+      playlist.segments.flatMap(({ parts }) => parts.map(({ uri }) => uri)),
+      ours.segments
+        .flatMap(({ parts }) => parts.map(({ uri }) => uri))
+        .concat(ours.hints.filter((hint) => hint.get('TYPE') === 'PART').map((hint) => hint.get('URI')!)),
+    );
+  }
+}
+
+/** Every complete segment that was listed, in order; with its parts, from the last playlist that listed any. */
+export function seenSegments({ reloads }: Viewing): readonly SeenSegment[] {
+  const seen = new Map<number, SeenSegment>();
+  for (const { text } of reloads) {
+    for (const segment of readMediaPlaylist(text).segments) {
+      const { uri, msn } = segment;
+      if (uri === undefined) continue;
+      const parts = segment.parts.length > 0 ? segment.parts : (seen.get(msn)?.parts ?? []);
+      seen.set(msn, { ...segment, uri, parts });
+    }
+  }
+  return [...seen.values()];
+}
+
+/** Its segments that hold media, as runs without a discontinuity or gap in between. */
+export function runsOf(viewing: Viewing): readonly (readonly SeenSegment[])[] {
+  const runs: SeenSegment[][] = [];
+  let broken = true;
+  for (const segment of seenSegments(viewing)) {
+    if (segment.gap) {
+      broken = true;
+      continue;
+    }
+    if (broken || segment.discontinuity) runs.push([]);
+    broken = false;
+    runs.at(-1)!.push(segment);
+  }
+  return runs;
+}
+
+/**
+ * The bytes are what the playlists say: parts are their segment, times are contiguous, durations and dates are true.
+ * @returns wall-clock time of media time 0 by the dates, the same for every segment
+ */
+export function assertMedia(viewing: Viewing): number {
+  const epochs: number[] = [];
+  for (const run of runsOf(viewing)) {
+    let endTicks: number | undefined;
+    for (const segment of run) {
+      const init = bytesOf(viewing, segment.map);
+      const whole = bytesOf(viewing, segment.uri);
+      const parts = segment.parts.map(({ uri, durationS }) => ({ uri, durationS, bytes: bytesOf(viewing, uri) }));
+      assert.ok(parts.length > 0, `${segment.uri} was never listed with its parts`);
+      assert.ok(Buffer.concat(parts.map(({ bytes }) => bytes)).equals(whole), `${segment.uri} is not its parts`);
+      for (const part of parts) endTicks = assertPiece(init, part, endTicks);
+      const track = readTrack(init, whole);
+      assertDuration(track, { uri: segment.uri, durationS: segment.durationS, bytes: whole });
+      const startMs = (Math.min(...track.samples.map(({ pts }) => pts)) / track.timescale) * 1000;
+      epochs.push(Date.parse(segment.programDateTime!) - startMs);
+      assertIndependence(track, segment);
+    }
+  }
+  assert.ok(Math.max(...epochs) - Math.min(...epochs) <= DATE_ROUNDING_MS, `dates drift: ${epochs.join(' ')}`);
+  return epochs[0]!;
+}
+
+/** @returns where it ends, in ticks */
+function assertPiece(init: Buffer, piece: Piece, startTicks: number | undefined): number {
+  const track = readTrack(init, piece.bytes);
+  let at = startTicks ?? track.samples[0]!.dts;
+  for (const sample of track.samples) {
+    assert.equal(sample.dts, at, `${piece.uri}: a hole or an overlap`);
+    assert.ok(sample.duration > 0, piece.uri);
+    at += sample.duration;
+  }
+  assertDuration(track, piece);
+  return at;
+}
+
+function assertDuration({ samples, timescale }: ReadTrack, { uri, durationS }: Piece): void {
+  const lastsS = samples.reduce((sum, { duration }) => sum + duration, 0) / timescale;
+  assert.ok(Math.abs(lastsS - durationS) <= DURATION_ROUNDING_S, `${uri}: ${lastsS} s, said to be ${durationS} s`);
+}
+
+function assertIndependence(track: ReadTrack, segment: SeenSegment): void {
+  assert.equal(segment.parts[0]?.independent, track.samples[0]?.keyframe, `${segment.uri}: first part's INDEPENDENT`);
+}
+
+/** Segments of one number start at the same time in every rendition, up to one audio frame. */
+export function assertAligned(watched: Watched): void {
+  const starts = [...watched.renditions.values()].map(
+    (viewing) => new Map(seenSegments(viewing).map((each) => [each.msn, Date.parse(each.programDateTime!)])),
+  );
+  const [first, ...others] = starts;
+  let compared = 0;
+  for (const other of others) {
+    for (const [msn, startMs] of first!) {
+      const apart = Math.abs(startMs - (other.get(msn) ?? startMs));
+      assert.ok(apart <= (1024 / 44_100) * 1000 + 1, `segment ${msn}: ${apart} ms apart`);
+      compared += 1;
+    }
+  }
+  assert.ok(compared >= 3);
+}
+
+/** Decodes each run without a discontinuity as one file. */
+export async function decodeRuns(viewing: Viewing): Promise<readonly Decoded[]> {
+  const decoded: Decoded[] = [];
+  for (const run of runsOf(viewing)) {
+    decoded.push(await decode([bytesOf(viewing, run[0]!.map), ...run.map((segment) => bytesOf(viewing, segment.uri))]));
+  }
+  return decoded;
+}
+
+/** Every frame that was drawn is there, once, in order; nothing was complained about. */
+export function assertEveryFrame({ frames, complaints }: Decoded, fromCounter?: number): void {
+  assert.deepEqual(complaints, []);
+  const counters = frames.map(({ code }) => code?.counter);
+  const first = fromCounter ?? counters[0] ?? 0;
+  assert.deepEqual(
+    counters,
+    counters.map((_, index) => first + index),
+  );
+  assert.ok(frames.length > 0);
+}
+
+/** The bytes of a resource that a playlist named. */
+export function bytesOf(viewing: Viewing, uri: string | undefined): Buffer {
+  const answer = viewing.media.get(uri ?? '');
+  assert.ok(answer !== undefined, `${uri} was never loaded`);
+  return answer.body;
+}
+
+/** Rates as Apple measures them: the peak over any run of segments of 0.5 to 1.5 target durations, and the average. */
+export function measuredRates(viewing: Viewing): { readonly peakBps: number; readonly averageBps: number } {
+  const { targetDurationS } = readMediaPlaylist(viewing.reloads[0]!.text);
+  const segments = runsOf(viewing)
+    .flat()
+    .map((segment) => ({ bits: bytesOf(viewing, segment.uri).length * 8, durationS: segment.durationS }));
+  const rate = (from: number, to: number) => {
+    const taken = segments.slice(from, to);
+    const durationS = taken.reduce((sum, each) => sum + each.durationS, 0);
+    return { durationS, bps: taken.reduce((sum, each) => sum + each.bits, 0) / durationS };
+  };
+  const runs = segments.flatMap((_, from) =>
+    segments.slice(from).map((_each, length) => rate(from, from + length + 1)),
+  );
+  const counted = runs.filter(
+    ({ durationS }) => durationS >= targetDurationS / 2 && durationS <= targetDurationS * 1.5,
+  );
+  return { peakBps: Math.max(...counted.map(({ bps }) => bps)), averageBps: rate(0, segments.length).bps };
+}

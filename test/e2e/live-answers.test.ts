@@ -1,0 +1,236 @@
+/**
+ * Holds each kind of answer of the origin to the delivery rules: headers, errors, and what is held for how long.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StreamObject } from '../support/api-client.ts';
+import { fixtureTags } from '../support/flv-file.ts';
+import { type MediaPlaylist, readMediaPlaylist } from '../support/hls-playlist.ts';
+import { startPublisher } from '../support/publisher.ts';
+import { RtmpClient } from '../support/rtmp-client.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type Answer, get, mediaPlaylistUris, nextDirectives } from './viewer.ts';
+
+const TARGET_DURATION_S = 2;
+const HALF = `max-age=${TARGET_DURATION_S / 2}`;
+const ONE = `max-age=${TARGET_DURATION_S}`;
+const FOUR = `max-age=${4 * TARGET_DURATION_S}`;
+const SIX = `max-age=${6 * TARGET_DURATION_S}`;
+
+const parts = new AsyncDisposableStack();
+let server: ServerProcess;
+let indexUrl: string;
+/** Of the picture's media playlist. */
+let playlistUrl: string;
+
+before(async () => {
+  const settings = { MILLRACE_SEGMENT_TARGET_DURATION_S: String(TARGET_DURATION_S), MILLRACE_PLAYLIST_WINDOW_S: '12' };
+  server = parts.use(await startServerProcess({ settings }));
+  const stream = await server.api.createStream();
+  parts.use(await startPublisher({ url: server.rtmpUrl(stream.streamKey) }));
+  indexUrl = server.playlistUrl(stream.playbackId);
+  const index = await waitForIndex(stream);
+  playlistUrl = new URL(mediaPlaylistUris(index.body.toString()).find((uri) => uri.includes('source'))!, indexUrl).href;
+});
+after(() => parts.disposeAsync());
+
+const waitForIndex = (stream: StreamObject): Promise<Answer> =>
+  waitFor(
+    async () => {
+      const answer = await get(server.playlistUrl(stream.playbackId));
+      return answer.status === 200 && answer;
+    },
+    { what: 'the first playlist' },
+  );
+
+async function playlist(): Promise<MediaPlaylist> {
+  return readMediaPlaylist((await get(playlistUrl)).body.toString());
+}
+
+/** The playlist when it has at least one complete segment. */
+const grownPlaylist = (): Promise<MediaPlaylist> =>
+  waitFor(
+    async () => {
+      const now = await playlist();
+      return now.segments.filter(({ uri }) => uri !== undefined).length > 0 && now;
+    },
+    { what: 'a complete segment' },
+  );
+
+const header = ({ headers }: Answer, name: string): string | null => headers.get(name);
+
+test('every kind of answer says how long caches may keep it, and lets every site’s player have it', async () => {
+  const now = await grownPlaylist();
+  const last = now.segments.findLast(({ uri }) => uri !== undefined)!;
+  const media = (uri: string) => new URL(uri, playlistUrl).href;
+  const kinds: readonly [what: string, url: string, status: number, cacheControl: string][] = [
+    ['the multivariant playlist', indexUrl, 200, HALF],
+    ['a playlist as it is now', playlistUrl, 200, HALF],
+    ['a playlist that was waited for', `${playlistUrl}?${nextDirectives(now)}`, 200, SIX],
+    ['a delta update', `${playlistUrl}?${nextDirectives(now)}&_HLS_skip=YES`, 200, SIX],
+    ['a segment', media(last.uri!), 200, `${SIX}, immutable`],
+    ['a part', media(last.parts[0]!.uri), 200, `${SIX}, immutable`],
+    ['an init segment', media(last.map!), 200, `${SIX}, immutable`],
+    ['a refused directive', `${playlistUrl}?_HLS_msn=${last.msn + 10}`, 400, FOUR],
+    ['a part without its segment', `${playlistUrl}?_HLS_part=1`, 400, ONE],
+    ['a playlist that is none', playlistUrl.replace('source', 'nothing'), 404, ONE],
+    ['a segment that is none', media('source/999999.m4s'), 404, ONE],
+    ['a stream that is none', server.playlistUrl('0000000000000000'), 404, 'max-age=1'],
+  ];
+  for (const [what, url, status, cacheControl] of kinds) {
+    const answer = await get(url, { headers: { origin: 'https://elsewhere.example' } });
+    const seen = { status: answer.status, cacheControl: header(answer, 'cache-control') };
+    assert.deepEqual(seen, { status, cacheControl }, what);
+    assert.equal(header(answer, 'access-control-allow-origin'), '*', what);
+    assert.equal(header(answer, 'cross-origin-resource-policy'), 'cross-origin', what);
+    assert.equal(header(answer, 'age'), null, what);
+    assert.equal(header(answer, 'set-cookie'), null, what);
+  }
+  const preflight = await get(media(last.uri!), {
+    method: 'OPTIONS',
+    headers: { origin: 'https://elsewhere.example', 'access-control-request-method': 'GET' },
+  });
+  assert.equal(preflight.status, 204);
+  assert.equal(header(preflight, 'access-control-allow-origin'), '*');
+});
+
+test('playlists are gzipped for those who take it, and say what they are', async () => {
+  for (const url of [indexUrl, playlistUrl]) {
+    const zipped = await get(url, { headers: { 'accept-encoding': 'gzip' } });
+    const plain = await get(url, { headers: { 'accept-encoding': 'identity' } });
+    assert.equal(header(zipped, 'content-encoding'), 'gzip');
+    assert.equal(header(plain, 'content-encoding'), null);
+    assert.match(plain.body.toString(), /^#EXTM3U\n/);
+    assert.match(zipped.body.toString(), /^#EXTM3U\n/, 'what it holds when it is unpacked');
+    for (const answer of [zipped, plain]) {
+      assert.equal(header(answer, 'content-type'), 'application/vnd.apple.mpegurl');
+      assert.match(header(answer, 'vary') ?? '', /accept-encoding/i);
+    }
+    assert.equal(Number(header(plain, 'content-length')), plain.body.length);
+  }
+});
+
+test('HEAD answers as GET does, without the body', async () => {
+  const { segments } = await grownPlaylist();
+  const segment = new URL(segments.find(({ uri }) => uri !== undefined)!.uri!, playlistUrl).href;
+  for (const url of [indexUrl, segment]) {
+    const plain = { headers: { 'accept-encoding': 'identity' } };
+    const [asked, had] = [await get(url, { method: 'HEAD', ...plain }), await get(url, plain)];
+    assert.equal(asked.status, 200);
+    assert.equal(asked.body.length, 0);
+    for (const name of ['content-type', 'content-length', 'cache-control', 'etag']) {
+      assert.equal(header(asked, name), header(had, name), name);
+    }
+  }
+});
+
+test('media can be had in ranges, and not again when it is there already', async () => {
+  const { segments } = await grownPlaylist();
+  const url = new URL(segments.find(({ uri }) => uri !== undefined)!.uri!, playlistUrl).href;
+  const whole = await get(url);
+  assert.equal(header(whole, 'accept-ranges'), 'bytes');
+  const middle = await get(url, { headers: { range: 'bytes=100-299' } });
+  assert.equal(middle.status, 206);
+  assert.equal(header(middle, 'content-range'), `bytes 100-299/${whole.body.length}`);
+  assert.ok(middle.body.equals(whole.body.subarray(100, 300)));
+  const tail = await get(url, { headers: { range: 'bytes=-50' } });
+  assert.ok(tail.body.equals(whole.body.subarray(-50)));
+  const beyond = await get(url, { headers: { range: `bytes=${whole.body.length}-` } });
+  assert.equal(beyond.status, 416);
+  assert.equal(header(beyond, 'content-range'), `bytes */${whole.body.length}`);
+  const again = await get(url, { headers: { 'if-none-match': header(whole, 'etag')! } });
+  assert.equal(again.status, 304);
+  assert.equal(again.body.length, 0);
+});
+
+test('directives are obeyed: what is there comes at once, the next is held until it is there, too far ahead is refused', async () => {
+  const now = await grownPlaylist();
+  const complete = now.segments.filter(({ uri }) => uri !== undefined);
+  const last = complete.at(-1)!;
+  const after = async (directives: string) => {
+    const answer = await get(`${playlistUrl}?${directives}`);
+    assert.equal(answer.status, 200, directives);
+    return readMediaPlaylist(answer.body.toString());
+  };
+  const listed = (of: MediaPlaylist, msn: number) => of.segments.find((each) => each.msn === msn);
+
+  const past = await after('_HLS_msn=0&_HLS_part=0');
+  assert.ok(past.segments.length >= now.segments.length, 'one that is long gone gives the whole playlist');
+  const segment = await after(`_HLS_msn=${last.msn + 1}`);
+  assert.ok(listed(segment, last.msn + 1)?.uri !== undefined, 'without a part, the whole segment is waited for');
+  const beyondEnd = await after(`_HLS_msn=${last.msn + 1}&_HLS_part=${last.parts.length + 3}`);
+  assert.ok(
+    (listed(beyondEnd, last.msn + 2)?.parts.length ?? 0) > 0,
+    'a part behind the end is the next segment’s first',
+  );
+
+  const edge = await playlist();
+  const open = edge.segments.at(-1)!;
+  const growing = open.uri === undefined ? open.msn : open.msn + 1;
+  const refused = [`_HLS_msn=${growing + 3}`, `_HLS_msn=${growing}&_HLS_part=40`, '_HLS_part=0', '_HLS_msn=x'];
+  for (const directives of [...refused, '_HLS_msn=1&_HLS_msn=2', '_HLS_msn=-1']) {
+    assert.equal((await get(`${playlistUrl}?${directives}`)).status, 400, directives);
+  }
+  for (const directives of ['_HLS_future=1', 'token=a%20b', '_HLS_skip=NO', '_HLS_skip=v2']) {
+    assert.equal((await get(`${playlistUrl}?${directives}`)).status, 200, directives);
+  }
+});
+
+test('a hinted part is held until it is whole, and is then what the playlist names', async () => {
+  const before = await playlist();
+  const hinted = before.hints.find((hint) => hint.get('TYPE') === 'PART')!.get('URI')!;
+  const [part, next] = await Promise.all([
+    get(new URL(hinted, playlistUrl).href),
+    get(`${playlistUrl}?${nextDirectives(before)}`),
+  ]);
+  assert.equal(part.status, 200);
+  assert.equal(Number(header(part, 'content-length')), part.body.length);
+  const named = readMediaPlaylist(next.body.toString()).segments.flatMap((segment) => segment.parts);
+  assert.ok(named.some(({ uri }) => uri === hinted));
+  const unhinted = hinted.replace(/\.(\d+)\.m4s/, (_, index: string) => `.${Number(index) + 2}.m4s`);
+  assert.equal((await get(new URL(unhinted, playlistUrl).href)).status, 404);
+});
+
+test('names that are no names of ours are 404, whatever they look like', async () => {
+  const base = playlistUrl.slice(0, playlistUrl.lastIndexOf('/'));
+  const names = [
+    '..%2f..%2f..%2fetc%2fpasswd',
+    '__proto__',
+    'constructor',
+    'source/..%2finit-0.mp4',
+    '%00',
+    'a'.repeat(90),
+  ];
+  for (const name of [...names.map((each) => `${base}/${each}`), `${base}/source/__proto__`, `${base}/source/`]) {
+    assert.equal((await get(name)).status, 404, name);
+  }
+});
+
+test('while the publisher is silent, requests are held for three target durations and then told so', async () => {
+  const stream = await server.api.createStream();
+  await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey!);
+  client.tags(fixtureTags());
+  const index = await waitForIndex(stream);
+  const url = new URL(mediaPlaylistUris(index.body.toString())[0]!, index.url).href;
+  const now = await waitFor(
+    async () => {
+      const text = (await get(url)).body.toString();
+      await sleep(100);
+      return text === (await get(url)).body.toString() && readMediaPlaylist(text);
+    },
+    { what: 'the playlist to stand still' },
+  );
+  const hint = new URL(now.hints.at(-1)!.get('URI')!, url).href;
+  const startedAt = performance.now();
+  const answers = await Promise.all([get(`${url}?${nextDirectives(now)}`), get(hint)]);
+  const heldS = (performance.now() - startedAt) / 1000;
+  assert.ok(heldS > 2.9 * TARGET_DURATION_S, `held for ${heldS} s`);
+  for (const answer of answers) {
+    assert.equal(answer.status, 503);
+    assert.equal(header(answer, 'cache-control'), 'no-store');
+    assert.ok(Number(header(answer, 'retry-after')) > 0);
+    assert.equal(JSON.parse(answer.body.toString()).code, 'playlist_timeout');
+  }
+});

@@ -1,0 +1,163 @@
+/**
+ * Holds live runs of real encoders to the rules of low-latency HLS: all that a viewer got, from the first answer to the end.
+ */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { type Attributes, type PlaylistSegment, readAttributes, readMediaPlaylist } from '../support/hls-playlist.ts';
+import { readTrack } from '../support/iso-bmff.ts';
+import { type PublisherOptions, startPublisher } from '../support/publisher.ts';
+import type { AudioJob, VideoJob } from '../support/publisher-protocol.ts';
+import { startServerProcess } from '../support/server.ts';
+import {
+  assertAligned,
+  assertEveryFrame,
+  assertMedia,
+  assertParsersAgree,
+  assertRules,
+  bytesOf,
+  decodeRuns,
+  measuredRates,
+  seenSegments,
+} from './judge.ts';
+import { type Viewing, type Watched, watch } from './viewer.ts';
+
+const TIME_LIMIT_MS = 40_000;
+
+interface Run {
+  readonly what: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly publisher: Omit<PublisherOptions, 'url' | 'video' | 'audio'> & {
+    readonly video?: Partial<VideoJob>;
+    readonly audio?: Partial<AudioJob>;
+  };
+  /** It lasts longer than the window. */
+  readonly slides: boolean;
+  readonly frameRate: string;
+}
+
+const RUNS: readonly Run[] = [
+  {
+    what: 'B-frames, a keyframe each second, a window that slides',
+    settings: { MILLRACE_SEGMENT_TARGET_DURATION_S: '2', MILLRACE_PLAYLIST_WINDOW_S: '16' },
+    publisher: { durationS: 21, video: { bFrames: 2, tune: undefined, preset: 'veryfast' } },
+    slides: true,
+    frameRate: '30.000',
+  },
+  {
+    what: 'a keyframe every 250 frames at 29.97 fps, sound at 44.1 kHz, plain settings',
+    settings: {},
+    publisher: {
+      durationS: 15,
+      video: { gop: 250, fps: { num: 30_000, den: 1001 } },
+      audio: { sampleRate: 44_100 },
+    },
+    slides: false,
+    frameRate: '29.970',
+  },
+];
+
+const recordings = new Map<Run, Watched>();
+before(async () => {
+  await Promise.all(RUNS.map(async (run) => recordings.set(run, await record(run))));
+});
+
+for (const run of RUNS) {
+  describe(run.what, () => {
+    const watched = () => recordings.get(run)!;
+    const rendition = (name: string) => renditionOf(watched(), name);
+
+    test('every URI a playlist names can be fetched, from the first answer to the end', () => {
+      assert.deepEqual(watched().failures, []);
+      for (const viewing of watched().renditions.values()) {
+        assert.ok(readMediaPlaylist(viewing.reloads.at(-1)!.text).ended);
+        assert.ok(seenSegments(viewing).length >= 4);
+      }
+    });
+
+    test('every playlist keeps every rule', () => assertRules(watched()));
+
+    test('each part comes with a reload of its own, and delta updates skip once there is something to skip', () => {
+      for (const { reloads } of watched().renditions.values()) {
+        const parts = new Set(reloads.flatMap(({ text }) => readMediaPlaylist(text).segments.flatMap(partUris)));
+        assert.ok(reloads.length >= parts.size * 0.9, `${reloads.length} reloads for ${parts.size} parts`);
+        const deltas = reloads.filter(({ delta }) => delta !== undefined);
+        assert.ok(deltas.length >= reloads.length * 0.8, `${deltas.length} delta updates of ${reloads.length}`);
+        const skips = deltas.filter(({ delta }) => readMediaPlaylist(delta!).skipped > 0);
+        assert.equal(skips.length > 0, run.slides);
+        assert.equal(readMediaPlaylist(reloads.at(-1)!.text).mediaSequence > 0, run.slides);
+      }
+    });
+
+    test('two parsers of others read the same', () => {
+      for (const viewing of watched().renditions.values()) assertParsersAgree(viewing);
+    });
+
+    test('parts are their segment byte for byte, times are contiguous, durations and dates are true', () => {
+      const epochs = [...watched().renditions.values()].map(assertMedia);
+      assert.ok(Math.max(...epochs) - Math.min(...epochs) <= 1.01, `dates of renditions differ: ${epochs.join(' ')}`);
+      assertAligned(watched());
+    });
+
+    test('what the first answer says of codecs, size and frame rate is true', () => {
+      const variant = variantOf(watched().multivariant[0]!.body.toString());
+      const inits = [rendition('source'), rendition('audio')].map((each) => {
+        const [segment] = seenSegments(each);
+        return readTrack(bytesOf(each, segment!.map));
+      });
+      assert.equal(variant.get('CODECS'), inits.map(({ codecString }) => codecString).join());
+      assert.equal(variant.get('RESOLUTION'), `${inits[0]!.width}x${inits[0]!.height}`);
+      assert.equal(variant.get('FRAME-RATE'), run.frameRate);
+    });
+
+    test('bandwidths are measured after ten seconds, within the bounds of Apple', () => {
+      const variant = variantOf(watched().multivariant.at(-1)!.body.toString());
+      const rates = [rendition('source'), rendition('audio')].map(measuredRates);
+      const peakBps = rates.reduce((sum, each) => sum + each.peakBps, 0);
+      const averageBps = rates.reduce((sum, each) => sum + each.averageBps, 0);
+      const [declaredPeak, declaredAverage] = [
+        Number(variant.get('BANDWIDTH')),
+        Number(variant.get('AVERAGE-BANDWIDTH')),
+      ];
+      assert.ok(peakBps < declaredPeak * 1.25, `peak ${peakBps} of ${declaredPeak}`);
+      assert.ok(averageBps < declaredAverage * 1.1, `average ${averageBps} of ${declaredAverage}`);
+      assert.ok(declaredAverage < averageBps * 1.25, `said to be ${declaredAverage}, not ${averageBps}`);
+    });
+
+    test('every frame and every sound is there, and they are in step', async () => {
+      const [[video], [audio]] = await Promise.all([decodeRuns(rendition('source')), decodeRuns(rendition('audio'))]);
+      assertEveryFrame(video!, 0);
+      assert.deepEqual(audio!.complaints, []);
+      assert.equal(audio!.sound?.sampleRate, run.publisher.audio?.sampleRate ?? 48_000);
+      const { num, den } = run.publisher.video?.fps ?? { num: 30, den: 1 };
+      const startS = video!.frames[0]!.ptsS;
+      const beeps = audio!.sound!.beepsS.map((beepS) => beepS - startS);
+      assert.ok(beeps.length >= run.publisher.durationS! - 1);
+      for (const [index, beepS] of beeps.entries()) {
+        // A frame is drawn at the first moment of its second or up to a frame later; AAC delays sound by one of its own.
+        assert.ok(Math.abs(beepS - Math.round(beepS)) < 0.06 + den / num, `beep ${index} at ${beepS} s`);
+      }
+    });
+  });
+}
+
+async function record(run: Run): Promise<Watched> {
+  await using server = await startServerProcess({ settings: run.settings });
+  const stream = await server.api.createStream();
+  await using publisher = await startPublisher({ ...run.publisher, url: server.rtmpUrl(stream.streamKey) });
+  const watched = await watch(server.playlistUrl(stream.playbackId), { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+  const { reason, messages } = await publisher.ended;
+  assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
+  return watched;
+}
+
+function renditionOf({ renditions }: Watched, name: string): Viewing {
+  const [, viewing] = [...renditions].find(([uri]) => uri.endsWith(`/${name}.m3u8`)) ?? [];
+  assert.ok(viewing !== undefined, `there is no rendition ${name}`);
+  return viewing;
+}
+
+const partUris = ({ parts }: PlaylistSegment): readonly string[] => parts.map(({ uri }) => uri);
+
+function variantOf(multivariant: string): Attributes {
+  return readAttributes(multivariant.split('\n').find((line) => line.startsWith('#EXT-X-STREAM-INF:'))!);
+}

@@ -1,0 +1,20 @@
+/** The package brings no types; these are of what we read. */
+declare module 'm3u8-parser' {
+  export class Parser {
+    push(text: string): void;
+    end(): void;
+    readonly manifest: {
+      readonly mediaSequence: number;
+      readonly targetDuration: number;
+      readonly endList?: boolean;
+      readonly segments: readonly {
+        readonly uri?: string;
+        readonly duration?: number;
+        readonly discontinuity?: boolean;
+        readonly gap?: boolean;
+        readonly map?: { readonly uri: string };
+        readonly parts?: readonly { readonly uri: string; readonly duration: number; readonly gap?: boolean }[];
+      }[];
+    };
+  }
+}

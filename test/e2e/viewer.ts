@@ -1,0 +1,147 @@
+/**
+ * A low-latency HLS player without a decoder: reloads every media playlist by blocking requests, loads all they name, and
+ * keeps what it got, so that a test can judge a live run afterwards.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type MediaPlaylist, readAttributes, readMediaPlaylist } from '../support/hls-playlist.ts';
+import type { Reload } from '../support/hls-rules.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** An answer as it came. */
+export interface Answer {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Buffer;
+  /** Wall clock when the last byte was there, in milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
+/** What was seen of one rendition. */
+export interface Viewing {
+  /** Absolute, without directives. */
+  readonly url: string;
+  /** Each full playlist in the order it came, with the delta update of the same state where one came. */
+  readonly reloads: readonly (Reload & { readonly atMs: number })[];
+  /** Init segments, parts and segments by the URI the playlist gave them. */
+  readonly media: ReadonlyMap<string, Answer>;
+}
+
+/** What was seen of a presentation. */
+export interface Watched {
+  /** Each answer of `index.m3u8`; the first one is what a player starts with. */
+  readonly multivariant: readonly Answer[];
+  /** By the URI in the multivariant playlist. */
+  readonly renditions: ReadonlyMap<string, Viewing>;
+  /** All media playlists, taken at about the same moment, several times. */
+  readonly moments: readonly ReadonlyMap<string, string>[];
+  /** Answers that were not 200, and requests that failed. */
+  readonly failures: readonly string[];
+}
+
+const MOMENT_EVERY_MS = 700;
+
+/** Gets a URL, whatever comes of it. */
+export async function get(url: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(url, init);
+  const body = Buffer.from(await response.arrayBuffer());
+  return { url, status: response.status, headers: response.headers, body, atMs: Date.now() };
+}
+
+/** The URIs of the media playlists a multivariant playlist names. */
+export function mediaPlaylistUris(multivariant: string): readonly string[] {
+  return multivariant.split('\n').flatMap((line) => {
+    if (line.startsWith('#EXT-X-MEDIA:')) return readAttributes(line).get('URI') ?? [];
+    return line === '' || line.startsWith('#') ? [] : line;
+  });
+}
+
+/** What a player asks for next: the part after the last one listed. */
+export function nextDirectives({ segments }: MediaPlaylist): string {
+  const last = segments.at(-1)!;
+  return last.uri === undefined
+    ? `_HLS_msn=${last.msn}&_HLS_part=${last.parts.length}`
+    : `_HLS_msn=${last.msn + 1}&_HLS_part=0`;
+}
+
+/** Watches until EXT-X-ENDLIST, or until the signal aborts. */
+export async function watch(indexUrl: string, { signal }: { signal: AbortSignal }): Promise<Watched> {
+  const failures: string[] = [];
+  const load = async (url: string): Promise<Answer | undefined> => {
+    try {
+      const answer = await get(url, { signal });
+      if (answer.status === 200) return answer;
+      failures.push(`${answer.status} ${new URL(url).pathname}${new URL(url).search}: ${answer.body.toString()}`);
+    } catch (error) {
+      if (!signal.aborted) failures.push(`${String(error)} ${new URL(url).pathname}`);
+    }
+    return undefined;
+  };
+  const first = await waitFor(() => get(indexUrl, { signal }).then((answer) => answer.status === 200 && answer), {
+    what: 'the stream to be there',
+  });
+  const multivariant = [first];
+  const moments: ReadonlyMap<string, string>[] = [];
+  const uris = mediaPlaylistUris(first.body.toString());
+  const ended = new AbortController();
+
+  const takeMoments = async () => {
+    while (!signal.aborted && !ended.signal.aborted) {
+      const answers = await Promise.all(uris.map((uri) => load(new URL(uri, indexUrl).href)));
+      if (answers.every((answer) => answer !== undefined)) {
+        moments.push(new Map(uris.map((uri, index) => [uri, answers[index]!.body.toString()])));
+      }
+      const again = await load(indexUrl);
+      if (again !== undefined) multivariant.push(again);
+      await sleep(MOMENT_EVERY_MS, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
+    }
+  };
+  const watchAll = async () => {
+    const viewings = await Promise.all(uris.map((uri) => watchRendition(new URL(uri, indexUrl).href, load, signal)));
+    ended.abort();
+    return viewings;
+  };
+  const [viewings] = await Promise.all([watchAll(), takeMoments()]);
+  const renditions = new Map(uris.map((uri, index) => [uri, viewings[index]!]));
+  return { multivariant, renditions, moments, failures };
+}
+
+async function watchRendition(
+  url: string,
+  load: (url: string) => Promise<Answer | undefined>,
+  signal: AbortSignal,
+): Promise<Viewing> {
+  const reloads: (Reload & { atMs: number })[] = [];
+  const media = new Map<string, Answer>();
+  const asked = new Map<string, Promise<void>>();
+  const want = (uri: string | undefined) => {
+    if (uri === undefined || asked.has(uri)) return;
+    const loaded = load(new URL(uri, url).href).then((answer) => void (answer && media.set(uri, answer)));
+    asked.set(uri, loaded);
+  };
+  let answer = await load(url);
+  let delta: Answer | undefined;
+  while (answer !== undefined) {
+    const text = answer.body.toString();
+    const playlist = readMediaPlaylist(text);
+    const isSameState = delta !== undefined && tailOf(delta.body.toString()) === tailOf(text);
+    reloads.push({ text, atMs: answer.atMs, ...(isSameState && { delta: delta!.body.toString() }) });
+    for (const { map, uri, gap, parts } of playlist.segments) {
+      want(map);
+      for (const part of parts) if (!part.gap) want(part.uri);
+      if (!gap) want(uri);
+    }
+    for (const hint of playlist.hints) want(hint.get('URI'));
+    if (playlist.ended || signal.aborted) break;
+    const next = `${url}?${nextDirectives(playlist)}`;
+    [answer, delta] = await Promise.all([load(next), load(`${next}&_HLS_skip=YES`)]);
+  }
+  await Promise.all(asked.values());
+  return { url, reloads, media };
+}
+
+/** The end of a playlist tells its state: it names the next part. */
+function tailOf(text: string): string {
+  const lines = text.trimEnd().split('\n');
+  return lines.filter((line) => /^#EXT-X-(PRELOAD-HINT|ENDLIST)/.test(line)).join();
+}
