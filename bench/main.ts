@@ -9,16 +9,24 @@ import { durableCreatesPerS } from './durable-creates-per-s.ts';
 import { firstPartMs } from './first-part-ms.ts';
 import { frameToPartMs } from './frame-to-part-ms.ts';
 import { getStreamCpuUs } from './get-stream-cpu-us.ts';
+import { glassToGlassMs } from './glass-to-glass-ms.ts';
+import { memoryMb } from './memory-mb.ts';
 import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
+import { segmentCpuSPerGb } from './segment-cpu-s-per-gb.ts';
 import { startMs } from './start-ms.ts';
 import type { Answer, Bench } from './support/question.ts';
+import { viewersWakeUpMs } from './viewers-wake-up-ms.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   'get-stream-cpu-us': getStreamCpuUs,
   'durable-creates-per-s': durableCreatesPerS,
   'frame-to-part-ms': frameToPartMs,
   'first-part-ms': firstPartMs,
+  'glass-to-glass-ms': glassToGlassMs,
   'passthrough-cpu-percent': passthroughCpuPercent,
+  'viewers-wake-up-ms': viewersWakeUpMs,
+  'segment-cpu-s-per-gb': segmentCpuSPerGb,
+  'memory-mb': memoryMb,
   'start-ms': startMs,
 };
 

@@ -4,10 +4,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './support/free-port.ts';
 import { type Answer, atMost } from './support/question.ts';
 import { median } from './support/statistics.ts';
 
@@ -48,11 +48,4 @@ async function startOnce(): Promise<number> {
     await exited;
     await rm(dataDir, { recursive: true, maxRetries: 20, retryDelay: 50 });
   }
-}
-
-/** A port nobody listens on. Somebody may before we do: the start then fails and says so. */
-async function freePort(): Promise<number> {
-  await using server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as { port: number }).port;
 }

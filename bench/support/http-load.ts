@@ -35,7 +35,8 @@ export async function runHttpLoad(load: HttpLoad): Promise<{ answered: number; b
     while (goOn(asked)) {
       asked += 1;
       const response = await connection.request(head, body);
-      if (response.status !== expect) throw new Error(`${method} ${path} gave ${response.status}: ${response.body}`);
+      if (response.status !== expect)
+        throw new Error(`${method} ${path} gave ${response.status}: ${response.body.toString()}`);
       answered += 1;
       bytes += response.body.length;
     }

@@ -10,7 +10,7 @@ export interface LeanResponse {
   /** As it came, still encoded. */
   readonly body: Buffer;
   /** Lower-case names. Parsed only when asked for. */
-  header(name: string): string | undefined;
+  readonly header: (name: string) => string | undefined;
 }
 
 interface Pending {

@@ -1,7 +1,7 @@
 /**
  * A peer in a process of its own, so that its CPU can be counted apart from the load's.
  */
-import { fork } from 'node:child_process';
+import { fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
@@ -10,6 +10,8 @@ export interface PeerProcess extends AsyncDisposable {
   readonly pid: number;
   /** What it answered its job with: the port it listens on, or its result. */
   readonly answer: number;
+  /** Says something more to it, and waits for what it says to that. */
+  ask(message: Serializable): Promise<unknown>;
 }
 
 /**
@@ -19,14 +21,19 @@ export interface PeerProcess extends AsyncDisposable {
 export async function startPeer(file: string, job: object): Promise<PeerProcess> {
   const child = fork(join(import.meta.dirname, '../peers', file), [], { execArgv: [], serialization: 'advanced' });
   const exited = once(child, 'exit');
-  child.send(job);
-  const [answer] = (await Promise.race([
-    once(child, 'message'),
-    exited.then(([code]) => Promise.reject(new Error(`${file} ended with ${String(code)}`))),
-  ])) as [number];
+  const ended = exited.then(([code, signal]) => Promise.reject(new Error(`${file} ended with ${code ?? signal}`)));
+  // Whoever asks next hears of it.
+  ended.catch(() => {});
+  const ask = async (message: Serializable): Promise<unknown> => {
+    const answer = once(child, 'message');
+    child.send(message);
+    const [value] = (await Promise.race([answer, ended])) as unknown[];
+    return value;
+  };
   return {
     pid: child.pid!,
-    answer,
+    answer: (await ask(job)) as number,
+    ask,
     [Symbol.asyncDispose]: async () => {
       child.kill();
       await exited;

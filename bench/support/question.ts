@@ -48,6 +48,11 @@ export function atMostTimes(
   };
 }
 
+/** A question whose peer is not here. */
+export function notMeasured(question: string, reason: string, mustReach: string): Answer {
+  return { question, measured: 'not measured', against: reason, ratio: undefined, mustReach, reached: false };
+}
+
 /** Three significant digits, and no exponent. */
 export function show(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString('en', { maximumFractionDigits: 6 });

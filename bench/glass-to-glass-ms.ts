@@ -1,0 +1,71 @@
+/**
+ * How old is the picture a viewer sees in Chromium on the player page, everything at its defaults? The encoder burns the
+ * time into each frame as it draws it; the page reads it back from every frame it shows.
+ */
+import { launchChromium } from '../test/support/chromium.ts';
+import { readFrameCode } from '../test/support/frame-code.ts';
+import { startPublisher } from '../test/support/publisher.ts';
+import { startServerProcess } from '../test/support/server.ts';
+import { waitFor } from '../test/support/wait-for.ts';
+import { type Answer, show } from './support/question.ts';
+import { percentile } from './support/statistics.ts';
+
+const SECONDS = 60;
+const LIMIT_MS = 2000;
+
+/** A frame as it was shown. */
+interface Shown {
+  readonly counter: number;
+  /** From drawing to showing. */
+  readonly ageMs: number;
+}
+
+/** Answers it. */
+export async function glassToGlassMs(): Promise<readonly Answer[]> {
+  await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
+  const { streamKey, playbackId } = await server.api.createStream();
+  await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey) });
+  await waitFor(async () => (await fetch(server.playlistUrl(playbackId))).ok, { what: 'the stream to go live' });
+
+  await using browser = await launchChromium();
+  await using watched = await browser.newPage();
+  await watched.page.goto(`${server.url}/play/${playbackId}`);
+  const shown = (await watched.page.evaluate(WATCH)) as readonly Shown[];
+  const { worstDelayMs } = await publisher.stop();
+
+  const ages = shown.map(({ ageMs }) => ageMs);
+  const [p50, p95] = [percentile(ages, 0.5), percentile(ages, 0.95)];
+  const missing = SECONDS * 30 - shown.length;
+  return [
+    {
+      question: `glass to glass in Chromium on the player page, ${SECONDS} s from the first picture, p95`,
+      measured: `${show(p95)} ms (p50 ${show(p50)}; ${missing} of ${SECONDS * 30} frames not seen)`,
+      against: `limit ${show(LIMIT_MS)} ms; encoder late by at most ${show(worstDelayMs)} ms`,
+      ratio: p95 / LIMIT_MS,
+      mustReach: `<= ${show(LIMIT_MS)} ms`,
+      reached: p95 <= LIMIT_MS,
+    },
+  ];
+}
+
+/** Runs in the page, so it is text: there is no DOM in this program. Reads every frame from the first one shown on. */
+const WATCH = `(async () => {
+  const read = ${String(readFrameCode)};
+  const video = document.querySelector('video');
+  const canvas = document.createElement('canvas');
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  const nextFrame = () => new Promise((resolve) =>
+    video.requestVideoFrameCallback((now, { expectedDisplayTime }) => resolve(expectedDisplayTime)));
+  const shown = [];
+  for (let until; until === undefined || performance.now() < until;) {
+    const displayedAt = await nextFrame();
+    until ??= performance.now() + ${SECONDS * 1000};
+    const width = canvas.width = video.videoWidth;
+    const height = canvas.height = Math.ceil(width / 20);
+    context.drawImage(video, 0, 0, width, height, 0, 0, width, height);
+    const { data } = context.getImageData(0, 0, width, height);
+    const code = read({ data, width, lineStride: width * 4, pixelStride: 4 });
+    if (code) shown.push({ counter: code.counter, ageMs: performance.timeOrigin + displayedAt - code.drawnAtMs });
+  }
+  return shown;
+})()`;

@@ -1,0 +1,52 @@
+/**
+ * Peer: the system's nginx, serving a folder with one process.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '../../test/support/wait-for.ts';
+import { freePort } from '../support/free-port.ts';
+
+/** A running nginx. */
+export interface Nginx extends AsyncDisposable {
+  readonly pid: number;
+  readonly port: number;
+}
+
+/** Whether there is one to be a peer. */
+export const hasNginx = (): boolean => spawnSync('nginx', ['-v'], { stdio: 'ignore' }).error === undefined;
+
+/** Starts it with those files in its folder; without access log, with `sendfile`, as one would for video. */
+export async function startNginx(files: Readonly<Record<string, Uint8Array>>): Promise<Nginx> {
+  await using parts = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-nginx-'));
+  parts.defer(() => rm(folder, { recursive: true }));
+  const port = await freePort();
+  for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder};`);
+  const configuration = `
+    daemon off; master_process off; pid ${folder}/pid; error_log stderr error;
+    events { worker_connections 1024; }
+    http {
+      ${temporary.join(' ')}
+      access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+      server { listen 127.0.0.1:${port}; root ${folder}; }
+    }`;
+  await writeFile(join(folder, 'nginx.conf'), configuration);
+  // The folder it runs from must be readable by whom it runs as: without a master that is whoever starts it.
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], { stdio: 'inherit' });
+  const exited = once(child, 'exit');
+  parts.defer(async () => {
+    child.kill();
+    await exited;
+  });
+  const answers = () =>
+    fetch(`http://127.0.0.1:${port}/${Object.keys(files)[0]}`)
+      .then(() => true)
+      .catch(() => false);
+  await waitFor(answers, { what: 'nginx to listen' });
+  const running = parts.move();
+  return { pid: child.pid!, port, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}

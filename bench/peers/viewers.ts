@@ -1,0 +1,59 @@
+/**
+ * Load: many full low-latency viewers in one process, each reading the playlists and parts of picture and sound on two
+ * connections. Answers with their number once all have read a part; tells what they saw when asked.
+ */
+import { readParts } from '../support/rendition-reader.ts';
+
+/** Whom to watch. */
+export interface ViewersJob {
+  readonly urls: readonly string[];
+  readonly viewers: number;
+}
+
+/** What they saw. */
+export interface ViewersReport {
+  /** For each part, by its path: when each viewer's playlist listed it, in wall-clock milliseconds. */
+  readonly listedAtMs: ReadonlyMap<string, readonly number[]>;
+  readonly errors: readonly string[];
+}
+
+const leaving = new AbortController();
+const listedAtMs = new Map<string, number[]>();
+const errors: string[] = [];
+
+process.on('message', (message: ViewersJob | 'report') => {
+  if (message !== 'report') watch(message);
+  else {
+    leaving.abort();
+    process.send?.({ listedAtMs, errors } satisfies ViewersReport);
+  }
+});
+process.once('disconnect', () => process.exit());
+
+function watch({ urls, viewers }: ViewersJob): void {
+  let waiting = viewers * urls.length;
+  const ready = () => {
+    waiting -= 1;
+    if (waiting === 0) process.send?.(viewers);
+  };
+  for (let viewer = 0; viewer < viewers; viewer += 1) {
+    for (const url of urls) {
+      void read(new URL(url), ready).catch((error: unknown) => {
+        if (!leaving.signal.aborted) errors.push(String(error));
+      });
+    }
+  }
+}
+
+async function read(url: URL, ready: () => void): Promise<void> {
+  let parts = 0;
+  for await (const part of readParts(url, leaving)) {
+    parts += 1;
+    if (parts === 1) ready();
+    const path = new URL(part.name, url).pathname;
+    const seen = listedAtMs.get(path) ?? [];
+    seen.push(part.listedAtMs);
+    listedAtMs.set(path, seen);
+  }
+  if (!leaving.signal.aborted) throw new Error('the playlist ended');
+}

@@ -1,0 +1,67 @@
+/**
+ * How much CPU does the server spend to serve a gigabyte in segments of 1 MB, against nginx?
+ */
+
+import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
+import { RtmpClient } from '../test/support/rtmp-client.ts';
+import { startServerProcess, type TestServer } from '../test/support/server.ts';
+import { waitFor } from '../test/support/wait-for.ts';
+import { hasNginx, startNginx } from './peers/nginx.ts';
+import { runHttpLoad } from './support/http-load.ts';
+import { cpuMsDuring } from './support/process-usage.ts';
+import { type Answer, atMostTimes, notMeasured } from './support/question.ts';
+import { renditionUrls } from './support/rendition-reader.ts';
+import { sendPaced } from './support/sender.ts';
+import { median } from './support/statistics.ts';
+
+const QUESTION = 'server CPU per GB served in segments of 1 MB';
+const TARGET = { times: 2.5, unit: 's' };
+/** Segments of 2 s hold 1 MB. */
+const SHAPE = { fps: 30, gopS: 2, bitrateBps: 4_000_000 };
+const ROUNDS = 3;
+const ROUND_BYTES = 2e9;
+
+/** Answers it. */
+export async function segmentCpuSPerGb(): Promise<readonly Answer[]> {
+  if (!hasNginx()) return [notMeasured(QUESTION, 'nginx is not installed', `<= ${TARGET.times}x`)];
+  await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
+  const { streamKey, playbackId } = await server.api.createStream();
+  await using client = await RtmpClient.publish(server.rtmpPort, streamKey);
+  const stop = new AbortController();
+  const sending = sendPaced(client, streamKey, SHAPE, stop);
+  const segment = await firstSegment(server, playbackId);
+  const bytes = new Uint8Array(await (await fetch(segment)).arrayBuffer());
+  await using nginx = await startNginx({ 'segment.m4s': bytes });
+
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    // The stream goes on meanwhile, and costs what it costs: a server that serves segments has a publisher.
+    ours.push(await secondsPerGb(server.pid, server.httpPort, segment.pathname));
+    theirs.push(await secondsPerGb(nginx.pid, nginx.port, '/segment.m4s'));
+  }
+  stop.abort();
+  await sending;
+  return [atMostTimes(QUESTION, median(ours), { name: 'nginx', value: median(theirs) }, TARGET)];
+}
+
+async function firstSegment(server: TestServer, playbackId: string): Promise<URL> {
+  const url = server.playlistUrl(playbackId);
+  await waitFor(async () => (await fetch(url)).ok, { what: 'the stream to go live' });
+  const { video } = await renditionUrls(url);
+  const uri = await waitFor(
+    async () => readMediaPlaylist(await (await fetch(video)).text()).segments.find((each) => each.uri)?.uri,
+    { what: 'a whole segment' },
+  );
+  return new URL(uri, video);
+}
+
+async function secondsPerGb(pid: number, port: number, path: string): Promise<number> {
+  let bytes = 0;
+  const until = performance.now() + 10_000;
+  const spentMs = await cpuMsDuring(pid, async () => {
+    const goOn = (asked: number) => asked * 1e6 < ROUND_BYTES && performance.now() < until;
+    ({ bytes } = await runHttpLoad({ port, path, connections: 8, expect: 200, goOn }));
+  });
+  return spentMs / 1000 / (bytes / 1e9);
+}

@@ -1,0 +1,62 @@
+/**
+ * With 1,000 full low-latency viewers of one stream, how long after a part exists do they know of it?
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RtmpClient } from '../test/support/rtmp-client.ts';
+import { startServerProcess } from '../test/support/server.ts';
+import { waitFor } from '../test/support/wait-for.ts';
+import type { ViewersReport } from './peers/viewers.ts';
+import { startPeer } from './support/peer-process.ts';
+import { cpuMsDuring } from './support/process-usage.ts';
+import { type Answer, show } from './support/question.ts';
+import { renditionUrls } from './support/rendition-reader.ts';
+import { sendPaced } from './support/sender.ts';
+import { percentile } from './support/statistics.ts';
+
+const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
+const VIEWERS = 1000;
+/** One would be too busy itself to see when it was woken. */
+const PROCESSES = 2;
+const SECONDS = 20;
+const LIMIT_MS = 60;
+
+/** Answers it. */
+export async function viewersWakeUpMs(): Promise<readonly Answer[]> {
+  await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
+  const { streamKey, playbackId } = await server.api.createStream();
+  await using client = await RtmpClient.publish(server.rtmpPort, streamKey);
+  const stop = new AbortController();
+  const sending = sendPaced(client, streamKey, SHAPE, stop);
+  const url = server.playlistUrl(playbackId);
+  await waitFor(async () => (await fetch(url)).ok, { what: 'the stream to go live' });
+  const { video, audio } = await renditionUrls(url);
+
+  await using crowd = new AsyncDisposableStack();
+  const job = { urls: [video.href, audio.href], viewers: VIEWERS / PROCESSES };
+  const processes = [];
+  for (let index = 0; index < PROCESSES; index += 1) processes.push(crowd.use(await startPeer('viewers.ts', job)));
+  const since = performance.timeOrigin + performance.now();
+  const spentMs = await cpuMsDuring(server.pid, () => sleep(SECONDS * 1000));
+  const reports = await Promise.all(processes.map((each) => each.ask('report') as Promise<ViewersReport>));
+  stop.abort();
+  await sending;
+
+  const errors = reports.flatMap((report) => report.errors);
+  const delaysMs = [...new Set(reports.flatMap(({ listedAtMs }) => [...listedAtMs.keys()]))].flatMap((part) => {
+    const times = reports.flatMap(({ listedAtMs }) => listedAtMs.get(part) ?? []);
+    // It exists no later than the first of a thousand knows it.
+    const existsAtMs = times.reduce((a, b) => Math.min(a, b));
+    return existsAtMs < since ? [] : times.map((atMs) => atMs - existsAtMs);
+  });
+  const p95 = percentile(delaysMs, 0.95);
+  return [
+    {
+      question: `${VIEWERS} full low-latency viewers of one 300 kbit/s stream: part exists -> viewer knows, p95`,
+      measured: `${show(p95)} ms, ${errors.length} errors${errors.length > 0 ? ` (${errors[0]})` : ''}`,
+      against: `limit ${LIMIT_MS} ms; server at ${show(spentMs / SECONDS / 10)} % of a core`,
+      ratio: p95 / LIMIT_MS,
+      mustReach: `<= ${LIMIT_MS} ms, no error`,
+      reached: p95 <= LIMIT_MS && errors.length === 0,
+    },
+  ];
+}
