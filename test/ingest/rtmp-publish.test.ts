@@ -137,9 +137,13 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     };
     for (let index = 0; index < 32; index++) client.send(silence);
     await server.gate.until('the gate is asked', () => server.gate.requests.length === 1);
-    await sleep(200); // the chance to read on
     // What the server does not read stays with the encoder, but for what the sockets hold.
-    assert.ok(client.socket.writableLength > 16 << 20, `${client.socket.writableLength} bytes left`);
+    let left = client.socket.writableLength;
+    for (let before = 0; before !== left; left = client.socket.writableLength) {
+      before = left;
+      await sleep(100);
+    }
+    assert.ok(left > 16 << 20, `${left} bytes left`);
     assert.equal(server.gate.publications.length, 0);
     decided.resolve();
     await server.gate.until('everything sent meanwhile', () => {

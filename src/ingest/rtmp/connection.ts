@@ -169,7 +169,6 @@ export class Connection implements Peer {
 
   close(): void {
     this.#closeBy ??= (this.#now + CLOSE_WITHIN_MS) as Milliseconds;
-    this.#isHeld = false;
     // What still comes in is thrown away: closing with bytes unread would reset the connection and lose our last words.
     this.#socket.resume();
     this.#socket.end();
