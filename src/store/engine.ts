@@ -57,6 +57,8 @@ export interface EngineOptions {
   readonly writeTimeoutMs: number;
   /** Calls waiting or running, each for reads and writes, above which more are refused. */
   readonly maxPending: number;
+  /** Milliseconds that closing waits for calls under way; those left are rejected. */
+  readonly closeTimeoutMs: number;
 }
 
 /**

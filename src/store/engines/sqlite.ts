@@ -10,8 +10,8 @@ import { StoreOpenError } from '#store/open-error.ts';
 import { bindable, kyselyOn, sqliteCompiler } from './sqlite/dialect.ts';
 import type { Faults } from './sqlite/faults.ts';
 import { holdFolder, prepareFolder, sqliteOpenError } from './sqlite/folder.ts';
-import type { Role } from './sqlite/protocol.ts';
-import { recordsOf, WorkerLane } from './sqlite/worker-lane.ts';
+import type { Role, Rows } from './sqlite/protocol.ts';
+import { WorkerLane } from './sqlite/worker-lane.ts';
 
 /** How long opening waits for another process's write, in milliseconds. */
 const OPEN_TIMEOUT_MS = 5000;
@@ -35,6 +35,11 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
     new WorkerLane({ ...options, job: { role, path, faults }, timeoutMs });
   const reads = lane('read', options.readTimeoutMs);
   const writes = lane('write', options.writeTimeoutMs);
+  let closed: Promise<void> | undefined;
+  const close = async () => {
+    await Promise.all([reads.close(), writes.close()]);
+    hold?.[Symbol.dispose]();
+  };
 
   return {
     compiler: sqliteCompiler(),
@@ -53,9 +58,9 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
       return answer.changes.map((changes) => ({ changes }));
     },
 
-    async [Symbol.asyncDispose]() {
-      await Promise.all([reads.close(), writes.close()]);
-      hold?.[Symbol.dispose]();
+    [Symbol.asyncDispose]() {
+      closed ??= close();
+      return closed;
     },
   };
 }
@@ -88,4 +93,13 @@ function holdForUpdate(dataDir: string, path: string): Disposable {
     if (error instanceof StoreOpenError && error.code === 'in_use') throw new StoreOpenError('outdated_schema', path);
     throw error;
   }
+}
+
+/** One record for each row of an answer. */
+function recordsOf({ rows, columns }: Rows): Record<string, unknown>[] {
+  return rows.map((values) => {
+    const record: Record<string, unknown> = {};
+    for (let index = 0; index < columns.length; index += 1) record[columns[index] as string] = values[index];
+    return record;
+  });
 }

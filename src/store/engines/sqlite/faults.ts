@@ -8,12 +8,14 @@ export type Faults = Int32Array<SharedArrayBuffer>;
 
 /** What each number means; 0 is no fault. */
 export const FAULT = {
-  /** A slow disk: every commit takes so many milliseconds, in the writer's thread. */
+  /** A slow disk: every commit takes so many milliseconds, in the writer's thread. {@link setFault} ends the wait. */
   commitDelayMs: 0,
   /** A full disk: the database may not grow beyond so many pages. */
   maxPages: 1,
   /** A worker that dies: so many batches of calls end in an exception nobody catches. */
   crashes: 2,
+  /** Not a fault: how many commits there were. */
+  commits: 3,
 } as const;
 
 /** SQLite's own limit of pages. */
@@ -24,19 +26,25 @@ export function createFaults(): Faults {
   return new Int32Array(new SharedArrayBuffer(4 * Object.keys(FAULT).length));
 }
 
-/** At the beginning of a write. */
+/** Changes one fault while the workers run. */
+export function setFault(faults: Faults, fault: keyof typeof FAULT, value: number): void {
+  Atomics.store(faults, FAULT[fault], value);
+  Atomics.notify(faults, FAULT[fault]);
+}
+
+/** At the beginning of a batch of writes. */
 export function limitPages(db: DatabaseSync, faults: Faults): void {
   db.exec(`PRAGMA max_page_count = ${Atomics.load(faults, FAULT.maxPages) || NO_LIMIT}`);
 }
 
 /** Before a commit. */
-export function delayCommit(faults: Faults): void {
-  // Nobody ever notifies this index at that value: it is a sleep, read anew so that a test can end it.
+export function holdCommit(faults: Faults): void {
+  Atomics.add(faults, FAULT.commits, 1);
   const delayMs = Atomics.load(faults, FAULT.commitDelayMs);
   if (delayMs > 0) Atomics.wait(faults, FAULT.commitDelayMs, delayMs, delayMs);
 }
 
-/** At the beginning of a batch. */
+/** At the beginning of any batch. */
 export function crash(faults: Faults): void {
   if (Atomics.load(faults, FAULT.crashes) <= 0) return;
   Atomics.sub(faults, FAULT.crashes, 1);

@@ -8,7 +8,7 @@ import { StoreOpenError } from '#store/open-error.ts';
 import { RESULT, resultCode } from './failure.ts';
 
 /** How long a command's short hold is waited for, in milliseconds. */
-const LOCK_TIMEOUT_MS = 1000;
+const LOCK_TIMEOUT_MS = 250;
 
 /**
  * Makes the folder and an empty database file readable by its owner alone: it holds stream keys.

@@ -2,7 +2,6 @@
  * The main thread's side of one database worker: calls of one turn of the event loop travel in one message, everything that
  * arrives meanwhile in the next, so that threads wake rarely and writes share commits.
  */
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { MillraceError } from '#domain/errors.ts';
@@ -15,9 +14,6 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { Failure } from './failure.ts';
 import type { Answer, Call, Changes, Rows, ToWorker, WorkerJob } from './protocol.ts';
 
-/** How long closing waits for calls under way, and then for the worker, in milliseconds each. */
-const CLOSE_MS = 2000;
-
 /** What a lane is given. */
 export interface LaneOptions {
   readonly job: WorkerJob;
@@ -27,6 +23,8 @@ export interface LaneOptions {
   readonly timeoutMs: number;
   /** Calls waiting or running above which more are refused. */
   readonly maxPending: number;
+  /** Milliseconds that closing waits for calls under way and for the worker's end. */
+  readonly closeTimeoutMs: number;
 }
 
 interface PendingCall {
@@ -96,27 +94,21 @@ export class WorkerLane {
     this.#running = this.#waiting;
     this.#waiting = [];
     this.#worker ??= this.#start();
-    this.#post(
-      this.#worker,
-      this.#running.map(({ call }) => call),
-    );
+    this.#worker.postMessage(this.#running.map(({ call }) => call) satisfies ToWorker);
   }
 
   #start(): Worker {
-    // No environment: it may hold secrets, and a database needs none of it.
+    // No environment: it may hold secrets, and a database needs none of it. Nor options that were meant for the main thread.
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       name: `store-${this.#options.job.role}`,
       workerData: this.#options.job,
       env: {},
+      execArgv: [],
     });
     worker.on('message', (answers: readonly Answer[]) => this.#answered(answers));
     worker.on('error', (error) => this.#lost(worker, String(error)));
     worker.on('exit', (code) => this.#lost(worker, `its worker ended with code ${code}`));
     return worker;
-  }
-
-  #post(worker: Worker, message: ToWorker): void {
-    worker.postMessage(message);
   }
 
   #answered(answers: readonly Answer[]): void {
@@ -141,7 +133,7 @@ export class WorkerLane {
     for (const { reject } of calls) reject(this.#unavailable(reason));
     if (this.#closed === undefined) {
       this.#flushDue = true;
-      setTimeout(() => this.#flush(), this.#backoff.failed()).unref();
+      setTimeout(() => this.#flush(), this.#backoff.failed());
     }
     this.#idleMaybe();
   }
@@ -174,17 +166,24 @@ export class WorkerLane {
   }
 
   async #close(): Promise<void> {
-    if (!this.#isIdle()) await within(CLOSE_MS, new Promise<void>((resolve) => (this.#onIdle = resolve)));
+    const finished = await within(this.#options.closeTimeoutMs, this.#finish());
     clearTimeout(this.#expiry);
+    if (finished) return;
     for (const { reject } of [...(this.#running ?? []), ...this.#waiting])
       reject(storeUnavailable('the store is closed'));
     this.#waiting = [];
+    // A worker in the middle of a system call cannot be ended: it is told to, and the process does not wait for it.
+    this.#worker?.postMessage('close' satisfies ToWorker);
+    this.#worker?.unref();
+  }
+
+  async #finish(): Promise<void> {
+    if (!this.#isIdle()) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     const worker = this.#worker;
     if (worker === undefined) return;
-    const exited = once(worker, 'exit');
-    this.#post(worker, 'close');
-    // A worker in the middle of a system call cannot be ended; the process must not wait for a disk that hangs.
-    if (!(await within(CLOSE_MS, exited))) worker.unref();
+    const exited = new Promise((resolve) => worker.once('exit', resolve));
+    worker.postMessage('close' satisfies ToWorker);
+    await exited;
   }
 
   #errorOf(failure: Failure): Error {
@@ -198,15 +197,6 @@ export class WorkerLane {
     this.#outages.failed(reason);
     return storeUnavailable(reason);
   }
-}
-
-/** One record for each row of an answer. */
-export function recordsOf({ rows, columns }: Rows): Record<string, unknown>[] {
-  return rows.map((values) => {
-    const record: Record<string, unknown> = {};
-    for (let index = 0; index < columns.length; index += 1) record[columns[index] as string] = values[index];
-    return record;
-  });
 }
 
 /** The error a caller sees; the reason is only its cause. */

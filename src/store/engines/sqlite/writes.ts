@@ -4,7 +4,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Connection } from './connection.ts';
 import { failureOf, RESULT, resultCode } from './failure.ts';
-import { delayCommit, type Faults, limitPages } from './faults.ts';
+import { type Faults, holdCommit, limitPages } from './faults.ts';
 import type { Answer, Call } from './protocol.ts';
 
 /** Answers every call, in order, after the commit; never throws. What one call does wrong costs the others nothing. */
@@ -15,7 +15,7 @@ export function runWrites(connection: Connection, calls: readonly Call[], faults
     if (faults !== undefined) limitPages(db, faults);
     connection.prepare('BEGIN IMMEDIATE').statement.run();
     const answers = calls.map((call) => write(connection, call));
-    if (faults !== undefined) delayCommit(faults);
+    if (faults !== undefined) holdCommit(faults);
     connection.prepare('COMMIT').statement.run();
     connection.succeeded();
     return answers;

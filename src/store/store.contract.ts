@@ -1,0 +1,379 @@
+/**
+ * The suite every engine passes: what the contract in `store.ts` promises, asked through the contract alone.
+ */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { MillraceError } from '#domain/errors.ts';
+import {
+  newApiKeyId,
+  newMediaPath,
+  newPlaybackId,
+  newSessionId,
+  newStreamId,
+  newUserId,
+  type StreamId,
+  type UserId,
+} from '#domain/ids.ts';
+import { DEFAULT_PROFILES, type Profile } from '#domain/profile.ts';
+import { newApiKeySecret, newStreamKey, Secret } from '#domain/secret.ts';
+import type { Session, SessionPhase } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { ApiKey, User } from '#domain/user.ts';
+import { ms } from '#lib/units.ts';
+import type { PageKey, Store } from './store.ts';
+
+/** A user as a test needs one. */
+export function someUser(change: Partial<User> = {}): User {
+  return { id: newUserId(), name: newUserId(), createdAt: ms(1_700_000_000_000), ...change };
+}
+
+/** A key of a user. */
+export function someKey(user: User, change: Partial<ApiKey> = {}): ApiKey {
+  return {
+    id: newApiKeyId(),
+    userId: user.id,
+    name: 'a key',
+    secretHash: newApiKeySecret().hash(),
+    createdAt: ms(1_700_000_000_001),
+    revokedAt: undefined,
+    ...change,
+  };
+}
+
+/** A stream of a user. */
+export function someStream(owner: UserId, change: Partial<Stream> = {}): Stream {
+  return {
+    id: newStreamId(),
+    userId: owner,
+    name: 'a stream',
+    createdAt: ms(1_700_000_000_002),
+    streamKey: newStreamKey(),
+    playbackId: newPlaybackId(),
+    createdByTokenName: 'a key',
+    profiles: DEFAULT_PROFILES,
+    isActive: false,
+    lastSeen: ms(0),
+    suspended: false,
+    ...change,
+  };
+}
+
+/** A session of a stream. */
+export function someSession(stream: Stream, change: Partial<Session> = {}): Session {
+  return {
+    id: newSessionId(),
+    streamId: stream.id,
+    userId: stream.userId,
+    playbackId: stream.playbackId,
+    name: stream.name,
+    createdByTokenName: stream.createdByTokenName,
+    profiles: stream.profiles,
+    phase: 'starting',
+    createdAt: ms(1_700_000_000_003),
+    lastSeen: ms(0),
+    reconnectUntil: undefined,
+    endedAt: undefined,
+    endReason: undefined,
+    mediaPath: newMediaPath(),
+    restarts: 0,
+    codecs: '',
+    ...change,
+  };
+}
+
+/** Whether an error is one of the catalogue. */
+export const isMillraceError = (code: MillraceError['code']) => (error: unknown) =>
+  error instanceof MillraceError && error.code === code;
+
+/**
+ * Declares the suite.
+ * @param open gives an empty store each time; the suite disposes it
+ */
+export function storeContract(name: string, open: () => Promise<Store>): void {
+  describe(`${name}, as a store of users, streams and sessions`, () => {
+    let store: Store;
+    let user: User;
+
+    before(async () => {
+      store = await open();
+    });
+    beforeEach(async () => {
+      user = await store.users.ensure(someUser());
+    });
+    after(() => store[Symbol.asyncDispose]());
+
+    describe('users', () => {
+      it('makes a user once and gives the same one from then on', async () => {
+        assert.deepEqual(await store.users.ensure(someUser({ name: user.name })), user);
+        assert.deepEqual(await store.users.byName(user.name), user);
+        assert.equal(await store.users.byName('nobody'), undefined);
+      });
+
+      it('makes one user when many ask for it at once', async () => {
+        const { name } = someUser();
+        const asked = Array.from({ length: 8 }, () => store.users.ensure(someUser({ name })));
+        const ids = (await Promise.all(asked)).map(({ id }) => id);
+        assert.equal(new Set(ids).size, 1);
+      });
+    });
+
+    describe('streams', () => {
+      it('gives a stream back as it was created, by id, stream key and playback id', async () => {
+        const profiles = [{ width: 1, name: 'é "quoted" \u{1f3a5}', fps: 0, height: 2, bitrate: 3, quality: 4 }];
+        const stream = someStream(user.id, { name: `two\nlines, 'quotes' \u{1f600}`, profiles });
+        await store.streams.create(stream);
+        const found = [
+          await store.streams.get(stream.id, user.id),
+          await store.streams.byStreamKey(new Secret(stream.streamKey.reveal())),
+          await store.streams.byPlaybackId(stream.playbackId),
+        ];
+        for (const each of found) {
+          assert.deepEqual(plain(each), plain(stream));
+          assert.deepEqual(Object.keys(each!.profiles[0]!), Object.keys(profiles[0]!), 'key order of a profile');
+        }
+      });
+
+      it('keeps an empty list of profiles and truth values', async () => {
+        const stream = someStream(user.id, { profiles: [], isActive: true, suspended: true });
+        await store.streams.create(stream);
+        assert.deepEqual(plain(await store.streams.get(stream.id, user.id)), plain(stream));
+      });
+
+      it('keeps any name and any profiles as they were', async () => {
+        const profiles = fc.array(fc.record({ name: unicode, bitrate: fc.nat() }, { noNullPrototype: true }), {
+          maxLength: 3,
+        });
+        await fc.assert(
+          fc.asyncProperty(unicode, profiles, async (name, ladder) => {
+            const stream = someStream(user.id, { name, profiles: ladder as unknown as Profile[] });
+            await store.streams.create(stream);
+            assert.deepEqual(plain(await store.streams.get(stream.id, user.id)), plain(stream));
+          }),
+          { numRuns: 30 },
+        );
+      });
+
+      it('does not show a stream to another user, nor one that is not there', async () => {
+        const stream = someStream(user.id);
+        await store.streams.create(stream);
+        const other = await store.users.ensure(someUser());
+        assert.equal(await store.streams.get(stream.id, other.id), undefined);
+        assert.equal(await store.streams.get(newStreamId(), user.id), undefined);
+        assert.equal(await store.streams.byStreamKey(newStreamKey()), undefined);
+        assert.equal(await store.streams.byPlaybackId(newPlaybackId()), undefined);
+        assert.deepEqual(await store.streams.list(other.id, { limit: 10 }), { rows: [], next: undefined });
+      });
+
+      it('refuses a stream whose id, key or playback id is taken, and says so without the key', async () => {
+        const stream = someStream(user.id);
+        await store.streams.create(stream);
+        for (const taken of ['id', 'streamKey', 'playbackId'] as const) {
+          const clash = store.streams.create(someStream(user.id, { [taken]: stream[taken] }));
+          await assert.rejects(clash, (error: Error) => {
+            assert.ok(!error.message.includes(stream.streamKey.reveal()));
+            return isMillraceError('conflict')(error);
+          });
+        }
+      });
+
+      it('keeps what live media says of a stream', async () => {
+        const stream = someStream(user.id);
+        await store.streams.create(stream);
+        await store.streams.setActivity(stream.id, { isActive: true, lastSeen: ms(1_700_000_000_123) });
+        const seen = await store.streams.get(stream.id, user.id);
+        assert.deepEqual([seen?.isActive, seen?.lastSeen], [true, 1_700_000_000_123]);
+        await store.streams.setActivity(stream.id, { isActive: false, lastSeen: ms(1_700_000_000_456) });
+        assert.equal((await store.streams.get(stream.id, user.id))?.isActive, false);
+      });
+
+      it('gives every stream once, newest first, whatever the size of the pages', async () => {
+        // Few different times, so that pages end between streams of the same one.
+        const ages = fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 12 });
+        const limits = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 });
+        await fc.assert(
+          fc.asyncProperty(ages, limits, async (times, sizes) => {
+            const owner = await store.users.ensure(someUser());
+            const streams = times.map((time) => someStream(owner.id, { createdAt: ms(time) }));
+            await Promise.all([...streams, someStream(user.id)].map((stream) => store.streams.create(stream)));
+            const walked = await walk(store, owner.id, sizes);
+            const newestFirst = streams
+              .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+              .map(({ id }) => id);
+            assert.deepEqual(walked, newestFirst);
+          }),
+          { numRuns: 20 },
+        );
+      });
+
+      it('has no next page when the last one is exactly full', async () => {
+        for (let n = 0; n < 4; n += 1) await store.streams.create(someStream(user.id, { createdAt: ms(n) }));
+        const { rows, next } = await store.streams.list(user.id, { limit: 4 });
+        assert.deepEqual([rows.length, next], [4, undefined]);
+      });
+
+      it('goes on after a page although streams were created meanwhile', async () => {
+        for (const time of [1, 2, 3]) await store.streams.create(someStream(user.id, { createdAt: ms(time) }));
+        const { next } = await store.streams.list(user.id, { limit: 2 });
+        await store.streams.create(someStream(user.id, { createdAt: ms(4) }));
+        const { rows } = await store.streams.list(user.id, { limit: 2, after: next! });
+        assert.deepEqual(
+          rows.map(({ createdAt }) => createdAt),
+          [1],
+        );
+      });
+    });
+
+    describe('sessions', () => {
+      let stream: Stream;
+      beforeEach(async () => {
+        stream = someStream(user.id);
+        await store.streams.create(stream);
+      });
+
+      it('gives a session back as it was created, to its owner alone', async () => {
+        const full = { reconnectUntil: ms(7), endedAt: ms(8), endReason: 'replaced', phase: 'ended' } as const;
+        for (const session of [someSession(stream), someSession(stream, { ...full, restarts: 3, codecs: 'avc1' })]) {
+          await store.sessions.create(session);
+          assert.deepEqual(await store.sessions.get(session.id, user.id), session);
+          assert.equal(await store.sessions.get(session.id, newUserId()), undefined);
+        }
+      });
+
+      it('changes what it is told to and leaves the rest', async () => {
+        const session = someSession(stream, { codecs: 'avc1' });
+        await store.sessions.create(session);
+        const [until, seen] = [ms(99), ms(98)];
+        await store.sessions.change(session.id, { phase: 'reconnecting', reconnectUntil: until, lastSeen: seen });
+        const waiting = { ...session, phase: 'reconnecting', reconnectUntil: until, lastSeen: seen } as const;
+        assert.deepEqual(await store.sessions.get(session.id, user.id), waiting);
+        await store.sessions.change(session.id, { phase: 'live', reconnectUntil: undefined, restarts: 1 });
+        const live = { ...waiting, phase: 'live', reconnectUntil: undefined, restarts: 1 } as const;
+        assert.deepEqual(await store.sessions.get(session.id, user.id), live);
+        await store.sessions.change(session.id, {});
+        assert.deepEqual(await store.sessions.get(session.id, user.id), live);
+      });
+
+      it('takes the creation of a session again, for a writer that does not know whether it happened', async () => {
+        const session = someSession(stream);
+        await store.sessions.create(session);
+        const later = { ...session, phase: 'live', lastSeen: ms(5) } as const;
+        await store.sessions.create(later);
+        assert.deepEqual(await store.sessions.get(session.id, user.id), later);
+      });
+
+      it('lists the sessions in some phases, oldest first', async () => {
+        const phases = ['live', 'ended', 'starting', 'reconnecting', 'ended'] as const;
+        const sessions = phases.map((phase, n) => someSession(stream, { phase, createdAt: ms(100 - n) }));
+        for (const session of sessions) await store.sessions.create(session);
+        const inPhases = async (...asked: SessionPhase[]) =>
+          (await store.sessions.inPhases(asked)).filter(({ streamId }) => streamId === stream.id);
+        assert.deepEqual(await inPhases('starting', 'live', 'reconnecting'), [sessions[3], sessions[2], sessions[0]]);
+        assert.deepEqual(await inPhases('ended'), [sessions[4], sessions[1]]);
+        assert.deepEqual(await store.sessions.inPhases([]), []);
+      });
+    });
+  });
+
+  describe(`${name}, as a store of API keys, empty at first`, () => {
+    let store: Store;
+    let user: User;
+
+    beforeEach(async () => {
+      store = await open();
+      user = await store.users.ensure(someUser());
+    });
+    afterEach(() => store[Symbol.asyncDispose]());
+
+    it('finds a key by the hash of its secret until it is revoked', async () => {
+      const key = someKey(user);
+      await store.apiKeys.create(key);
+      assert.deepEqual(await store.apiKeys.byHash(key.secretHash), key);
+      assert.equal(await store.apiKeys.revoke(key.id, ms(5)), true);
+      assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
+      assert.equal(await store.apiKeys.revoke(key.id, ms(6)), false);
+      assert.equal(await store.apiKeys.revoke(newApiKeyId(), ms(6)), false);
+      assert.deepEqual(await store.apiKeys.list(), [{ ...key, revokedAt: 5, userName: user.name }]);
+    });
+
+    it("refuses a second key of one name among a user's unrevoked keys", async () => {
+      const first = someKey(user);
+      await store.apiKeys.create(first);
+      await assert.rejects(store.apiKeys.create(someKey(user)), isMillraceError('conflict'));
+      await store.apiKeys.create(someKey(await store.users.ensure(someUser())));
+      await store.apiKeys.revoke(first.id, ms(5));
+      await store.apiKeys.create(someKey(user));
+      assert.equal((await store.apiKeys.list()).length, 3);
+    });
+
+    it('lists keys oldest first, revoked ones included', async () => {
+      const keys = [3, 1, 2].map((age) => someKey(user, { name: `key ${age}`, createdAt: ms(age) }));
+      for (const key of keys) await store.apiKeys.create(key);
+      await store.apiKeys.revoke(keys[2]!.id, ms(9));
+      const listed = await store.apiKeys.list();
+      assert.deepEqual(
+        listed.map(({ name, revokedAt }) => [name, revokedAt]),
+        [
+          ['key 1', undefined],
+          ['key 2', 9],
+          ['key 3', undefined],
+        ],
+      );
+    });
+
+    it('makes the first key once, however many ask', async () => {
+      const admin = someUser({ name: 'admin' });
+      const made = await Promise.all(
+        Array.from({ length: 8 }, () => store.apiKeys.createFirst(admin, someKey(admin, { name: 'default' }))),
+      );
+      assert.deepEqual(made.filter(Boolean), [true]);
+      assert.deepEqual(
+        (await store.apiKeys.list()).map(({ name, userName, userId }) => ({ name, userName, userId })),
+        [{ name: 'default', userName: 'admin', userId: admin.id }],
+      );
+    });
+
+    it('makes no first key, nor its user, beside a revoked one', async () => {
+      const key = someKey(user);
+      await store.apiKeys.create(key);
+      await store.apiKeys.revoke(key.id, ms(5));
+      const admin = someUser({ name: 'admin' });
+      assert.equal(await store.apiKeys.createFirst(admin, someKey(admin)), false);
+      assert.equal(await store.users.byName('admin'), undefined);
+    });
+
+    it('gives the first key to a user who is there already', async () => {
+      const sameName = someUser({ name: user.name });
+      assert.equal(await store.apiKeys.createFirst(sameName, someKey(sameName)), true);
+      assert.equal((await store.apiKeys.list())[0]?.userId, user.id);
+    });
+
+    it('rejects calls after it was closed, and closes once', async () => {
+      const closing = store[Symbol.asyncDispose]();
+      await Promise.all([closing, store[Symbol.asyncDispose]()]);
+      await assert.rejects(store.users.byName(user.name), isMillraceError('store_unavailable'));
+      await assert.rejects(store.streams.create(someStream(user.id)), isMillraceError('store_unavailable'));
+    });
+  });
+}
+
+/** Text with letters, marks, emoji and control characters, U+0000 left out as the interface does. */
+const unicode = fc.string({ unit: 'binary', maxLength: 40 }).filter((text) => !text.includes('\0'));
+
+/** A stream with its key shown, to be compared. */
+function plain(stream: Stream | undefined) {
+  return stream && { ...stream, streamKey: stream.streamKey.reveal() };
+}
+
+/** The ids on all pages, one size after the other. */
+async function walk(store: Store, owner: UserId, sizes: readonly number[]): Promise<StreamId[]> {
+  const ids: StreamId[] = [];
+  let after: PageKey | undefined;
+  for (let page = 0; ; page += 1) {
+    const limit = sizes[page % sizes.length] as number;
+    const { rows, next } = await store.streams.list(owner, { limit, ...(after && { after }) });
+    ids.push(...rows.map(({ id }) => id));
+    if (next === undefined) return ids;
+    after = next;
+  }
+}
