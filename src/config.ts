@@ -95,7 +95,7 @@ export const configFromEnvironment = (): Config => readConfig(process.env);
 
 /** Any text will do that can come back in a header as it is. */
 function parseBootstrapKey(value: string): Secret {
-  if ([...value].length < MIN_BOOTSTRAP_KEY_LENGTH) {
+  if (value.length < MIN_BOOTSTRAP_KEY_LENGTH) {
     throw new Error(`must have at least ${MIN_BOOTSTRAP_KEY_LENGTH} characters`);
   }
   if (value !== value.trim() || /\p{Cc}/u.test(value)) {

@@ -37,7 +37,9 @@ export async function addDocumentation(api: ApiInstance, { prefix }: { readonly 
     },
     stripBasePath: true,
     // Names components after their schemas instead of numbering them.
-    refResolver: { buildLocalReference: (schema, _base, _fragment, index) => String(schema.$id ?? `schema-${index}`) },
+    refResolver: {
+      buildLocalReference: ({ $id }, _base, _fragment, index) => (typeof $id === 'string' ? $id : `schema-${index}`),
+    },
   });
   await api.register(swaggerUi, {
     routePrefix: '/docs',

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { ensureFirstKey } from '#cli/first-key.ts';
+import { Secret } from '#domain/secret.ts';
+import { systemClock } from '#lib/clock.ts';
+import { openStore } from '#store/open-store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { dataFolder } from './millrace.ts';
+
+/** A start on an empty store. */
+async function firstStart(t: TestContext) {
+  const dataDir = await dataFolder(t);
+  const store = await openStore({ dataDir, exclusive: true, logger: silentLogger });
+  t.after(() => store[Symbol.asyncDispose]());
+  const shown: string[] = [];
+  const options = { store, dataDir, clock: systemClock, logger: silentLogger, bootstrapKey: undefined };
+  const terminal = { write: (text: string) => shown.push(text) };
+  const isFirstKey = async (secret: string) => {
+    const key = await store.apiKeys.byHash(new Secret(secret).hash());
+    return key?.name === 'default' && (await store.users.byName('admin'))?.id === key.userId;
+  };
+  return { store, dataDir, file: join(dataDir, 'initial-api-key'), shown, options, terminal, isFirstKey };
+}
+
+test('on a terminal the first key is shown once and written nowhere', async (t) => {
+  const { options, terminal, shown, file, isFirstKey } = await firstStart(t);
+  await ensureFirstKey({ ...options, terminal });
+  const secret = /millrace_[\w-]{43}/.exec(shown.join())?.[0];
+  assert.ok(secret !== undefined && (await isFirstKey(secret)));
+  await assert.rejects(stat(file), { code: 'ENOENT' });
+  await ensureFirstKey({ ...options, terminal });
+  assert.equal(shown.length, 1);
+});
+
+test('a file left by a start that failed is replaced by a new one, private whatever the old one was', async (t) => {
+  const { options, file, isFirstKey } = await firstStart(t);
+  await writeFile(file, 'left over');
+  await chmod(file, 0o644);
+  await ensureFirstKey({ ...options, terminal: undefined });
+  assert.ok(await isFirstKey((await readFile(file, 'utf8')).trim()));
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+});
+
+test('a bootstrap key is neither shown nor written, and changes nothing once there is a key', async (t) => {
+  const { options, terminal, shown, file, store, isFirstKey } = await firstStart(t);
+  const [first, second] = ['a'.repeat(32), 'b'.repeat(32)];
+  await ensureFirstKey({ ...options, terminal, bootstrapKey: new Secret(first) });
+  await ensureFirstKey({ ...options, terminal, bootstrapKey: new Secret(second) });
+  assert.ok(await isFirstKey(first));
+  assert.equal((await store.apiKeys.list()).length, 1);
+  assert.deepEqual(shown, []);
+  await assert.rejects(stat(file), { code: 'ENOENT' });
+});
+
+test('a key that somebody else made meanwhile leaves no file behind', async (t) => {
+  const { options, file, store } = await firstStart(t);
+  const overtaken = { ...store, apiKeys: { ...store.apiKeys, createFirst: () => Promise.resolve(false) } };
+  await ensureFirstKey({ ...options, store: overtaken, terminal: undefined });
+  await assert.rejects(stat(file), { code: 'ENOENT' });
+});
+
+test('a file that cannot be written leaves the store without a key, so that the next start tries again', async (t) => {
+  const { options, store } = await firstStart(t);
+  await assert.rejects(ensureFirstKey({ ...options, terminal: undefined, dataDir: '/nowhere' }), { code: 'ENOENT' });
+  assert.deepEqual(await store.apiKeys.list(), []);
+});
