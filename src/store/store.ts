@@ -2,8 +2,9 @@
  * The contract of the store, in the domain's words. Every engine passes the suite in `store.contract.ts`.
  *
  * Every write resolves only after it is durable; concurrent writes may share one commit. Every call rejects with
- * `MillraceError('store_unavailable')` when the store is away or its queue is full, and never throws anything else for that.
- * No call blocks the event loop.
+ * `MillraceError('store_unavailable')` when the store is away, its queue is full or its time limit has passed, and never
+ * throws anything else for that. A write rejected so may still happen: repeat only what is harmless twice. The store heals
+ * by itself. No call blocks the event loop.
  */
 import type { ApiKeyId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
@@ -52,6 +53,7 @@ export interface Store extends AsyncDisposable {
   };
 
   readonly streams: {
+    /** @throws {MillraceError} `conflict` when its id, stream key or playback id is taken */
     create(stream: Stream): Promise<void>;
     get(id: StreamId, owner: UserId): Promise<Stream | undefined>;
     byStreamKey(key: Secret): Promise<Stream | undefined>;
@@ -63,10 +65,12 @@ export interface Store extends AsyncDisposable {
   };
 
   readonly sessions: {
+    /** Harmless twice: a session that is there already gets what {@link SessionChange} names. */
     create(session: Session): Promise<void>;
     get(id: SessionId, owner: UserId): Promise<Session | undefined>;
+    /** Does nothing when there is no such session. */
     change(id: SessionId, change: SessionChange): Promise<void>;
-    /** Every session not ended, oldest first: what a starting process must take up or end. */
+    /** Every session in one of these phases, oldest first: what a starting process must take up or end. */
     inPhases(phases: readonly SessionPhase[]): Promise<readonly Session[]>;
   };
 }

@@ -13,8 +13,9 @@ import { ms } from '#lib/units.ts';
 import type { Engine, EngineOptions } from '#store/engine.ts';
 import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
+import { someKey, someSession, someStream, someUser } from '#store/sample-records.ts';
 import { storeOn } from '#store/sql-store.ts';
-import { isMillraceError, someKey, someSession, someStream, someUser, storeContract } from '#store/store.contract.ts';
+import { isMillraceError, storeContract } from '#store/store.contract.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createFaults, FAULT, type Faults, setFault } from './sqlite/faults.ts';
@@ -223,6 +224,8 @@ describe('a fault while open', () => {
     for (const end of ['-wal', '-shm']) rmSync(join(dataDir, `millrace.db${end}`), { force: true });
     assert.ok(await store.users.byName('of the other'));
     await store.streams.create(someStream(user.id));
+    using file = new DatabaseSync(join(dataDir, 'millrace.db'));
+    assert.equal(file.prepare('select * from streams').all().length, 1);
   });
 });
 
@@ -431,7 +434,7 @@ function opensWith(code: StoreOpenErrorCode) {
 function run(script: string, dataDir: string, exclusive: boolean): ChildProcess {
   const open = `
     import { openStore } from '#store/open-store.ts';
-    import { someStream, someUser } from '#store/store.contract.ts';
+    import { someStream, someUser } from '#store/sample-records.ts';
     import { silentLogger } from '#telemetry/logger.ts';
     const store = await openStore({ dataDir: ${JSON.stringify(dataDir)}, exclusive: ${exclusive}, logger: silentLogger });
   `;
