@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { referenceFiles } from '../../docs/generate.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: ROOT });
+const pageText = (page: string): string => readFileSync(join(ROOT, page), 'utf8');
+
+describe('the docs', () => {
+  for (const [name, text] of Object.entries(referenceFiles())) {
+    it(`say in reference/${name} what the code says; node docs/generate.ts writes it`, () => {
+      assert.equal(pageText(join('docs/reference', name)), text);
+    });
+  }
+
+  it('name only settings and metrics that there are', () => {
+    const known = Object.values(referenceFiles()).join('\n');
+    const strangers = PAGES.flatMap((page) =>
+      [...pageText(page).matchAll(/\b(?:MILLRACE_[A-Z_]*[A-Z]|millrace_[a-z_]+_(?:count|total|bytes|seconds))\b/g)]
+        .filter(([name]) => !known.includes(`\`${name}\``))
+        .map(([name]) => `${page}: ${name}`),
+    );
+    assert.deepEqual(strangers, []);
+  });
+
+  it('link only to files that there are', () => {
+    const dead = PAGES.flatMap((page) =>
+      [...pageText(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .filter(([, target]) => !existsSync(join(ROOT, dirname(page), target!)))
+        .map(([, target]) => `${page}: ${target}`),
+    );
+    assert.deepEqual(dead, []);
+  });
+});
