@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RtmpClient } from '../test/support/rtmp-client.ts';
 import { startServerProcess } from '../test/support/server.ts';
 import { waitFor } from '../test/support/wait-for.ts';
-import type { MemoryAnswer } from './peers/measured-server.ts';
 import { type PeerProcess, startPeer } from './support/peer-process.ts';
 import { residentBytes } from './support/process-usage.ts';
 import { type Answer, atMost, show } from './support/question.ts';
@@ -86,9 +85,7 @@ async function publishAgainAndAgain(port: number, streamKey: string): Promise<vo
 }
 
 async function heapAtRest(server: PeerProcess): Promise<number> {
-  const atRest = async () => {
-    const { heapBytes, mediaBytes } = (await server.ask('memory')) as MemoryAnswer;
-    return mediaBytes === 0 && heapBytes;
-  };
-  return await waitFor(atRest, { what: 'ended sessions to be given up', timeoutMs: 60_000 });
+  const isEmpty = async () => (await server.ask('media')) === 0;
+  await waitFor(isEmpty, { what: 'ended sessions to be given up', timeoutMs: 60_000 });
+  return (await server.ask('heap')) as number;
 }

@@ -6,14 +6,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { startServer, type TestServer } from '../../test/support/server.ts';
 
-/** What it is asked. */
-export type Request = 'create' | 'memory';
-/** In bytes. */
-export interface MemoryAnswer {
-  readonly heapBytes: number;
-  /** Media still kept for viewers, as the server counts it. */
-  readonly mediaBytes: number;
-}
+/** What it can be asked: to create a stream (its key), for the media it keeps and for its heap (bytes). */
+export type Request = 'create' | 'media' | 'heap';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -28,15 +22,21 @@ async function serve(settings: Record<string, string>): Promise<void> {
 }
 
 async function answer(server: TestServer, request: Request): Promise<void> {
-  if (request === 'create') {
-    process.send?.((await server.api.createStream()).streamKey);
-    return;
+  switch (request) {
+    case 'create':
+      process.send?.((await server.api.createStream()).streamKey);
+      break;
+    case 'media': {
+      const metrics = await (await fetch(server.metricsUrl)).text();
+      process.send?.(Number(/^millrace_media_memory_bytes (\S+)$/m.exec(metrics)?.[1]));
+      break;
+    }
+    case 'heap': {
+      // The second time takes what the first one's finalizers let go.
+      collect();
+      collect();
+      const { heapUsed, external } = process.memoryUsage();
+      process.send?.(heapUsed + external);
+    }
   }
-  const metrics = await (await fetch(server.metricsUrl)).text();
-  const mediaBytes = Number(/^millrace_media_memory_bytes (\S+)$/m.exec(metrics)?.[1]);
-  // The second time takes what the first one's finalizers let go.
-  collect();
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  process.send?.({ heapBytes: heapUsed + external, mediaBytes } satisfies MemoryAnswer);
 }
