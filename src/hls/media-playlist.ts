@@ -89,22 +89,34 @@ function pushSegment(
   withParts: boolean,
 ): void {
   if (!segment.complete && segment.parts.length === 0) return;
-  // These apply to the first part too, so they stand before it (§4.4.4.9).
+  // These and the date apply to the first part too, so they stand before it (§4.4.4.9).
   if (segment.discontinuity) lines.push(tags.discontinuity());
   if (segment.init !== initBefore) lines.push(tags.map(`${uriPrefix}/${segment.init}`));
-  lines.push(tags.programDateTime(segment.programDateTimeMs));
-  let gapShown = false;
-  if (withParts) {
-    for (const part of segment.parts) {
-      const gap = part.resource === undefined;
-      lines.push(tags.part(`${uriPrefix}/${part.name}`, part.durationS, { independent: part.independent, gap }));
-      if (gap && !gapShown) {
-        lines.push(tags.gap());
-        gapShown = true;
-      }
-    }
+  const known = withParts ? LISTED_WITH_PARTS : LISTED;
+  let text = known.get(segment);
+  if (text === undefined) {
+    text = segmentText(uriPrefix, segment, withParts);
+    known.set(segment, text);
   }
-  if (!segment.complete) return;
-  if (!gapShown && isGap(segment)) lines.push(tags.gap());
-  lines.push(tags.extinf(durationOf(segment)), `${uriPrefix}/${segment.msn}.m4s`);
+  lines.push(text);
+}
+
+/** A segment's record never changes, and is listed in some hundred versions of its playlist: most of the work is done once. */
+const LISTED = new WeakMap<Segment, string>();
+const LISTED_WITH_PARTS = new WeakMap<Segment, string>();
+
+function segmentText(uriPrefix: string, segment: Segment, withParts: boolean): string {
+  const lines = [tags.programDateTime(segment.programDateTimeMs)];
+  let gapShown = false;
+  for (const part of withParts ? segment.parts : []) {
+    const gap = part.resource === undefined;
+    lines.push(tags.part(`${uriPrefix}/${part.name}`, part.durationS, { independent: part.independent, gap }));
+    if (gap && !gapShown) lines.push(tags.gap());
+    gapShown ||= gap;
+  }
+  if (segment.complete) {
+    if (!gapShown && isGap(segment)) lines.push(tags.gap());
+    lines.push(tags.extinf(durationOf(segment)), `${uriPrefix}/${segment.msn}.m4s`);
+  }
+  return lines.join('\n');
 }

@@ -22,6 +22,8 @@ export function createPresentation(options: PresentationOptions): Presentation {
 class LivePresentation implements Presentation {
   readonly #options: PresentationOptions;
   readonly #renditions = new Map<string, Rendition>();
+  /** Packagers that have had their first mark. */
+  readonly #begun: Packager[] = [];
   readonly #grid: SegmentGrid;
   readonly #gaps: GapFiller;
   readonly #waiting: WaitingRoom;
@@ -59,14 +61,15 @@ class LivePresentation implements Presentation {
     const rendition = this.#renditions.get(renditionId);
     if (rendition === undefined || this.#phase !== 'live' || this.#memory !== 'enough') return;
     rendition.packager.write(packet);
+    if (rendition.packager.started && !this.#begun.includes(rendition.packager)) this.#begun.push(rendition.packager);
     if (packet.mark !== undefined) this.#gaps.stop();
-    this.#gaps.keepInStep(this.#packagers());
+    this.#gaps.keepInStep(this.#begun);
     this.#announce();
   }
 
   fillGap(untilS: number): number {
     if (this.#phase !== 'live') return this.#grid.last + 1;
-    const ordinal = this.#gaps.fill(this.#packagers(), untilS);
+    const ordinal = this.#gaps.fill(this.#begun, untilS);
     this.#announce();
     return ordinal;
   }
@@ -113,7 +116,7 @@ class LivePresentation implements Presentation {
       epoch,
       firstMediaSequence,
       firstDiscontinuitySequence,
-      addedS: Math.max(0, ...this.#packagers().map((packager) => packager.endS)),
+      addedS: Math.max(0, ...this.#begun.map((packager) => packager.endS)),
       grid: this.#grid,
       host: {
         reserve: (sizeBytes) => this.#reserve(sizeBytes),
@@ -123,10 +126,6 @@ class LivePresentation implements Presentation {
           [...this.#renditions.values()].flatMap((each) => (each === except ? [] : (each.report() ?? []))),
       },
     });
-  }
-
-  #packagers(): readonly Packager[] {
-    return [...this.#renditions.values()].map(({ packager }) => packager).filter((packager) => packager.started);
   }
 
   /** Lets everyone who waits see what changed, and reports what is to be reported, when all is consistent again. */
@@ -150,9 +149,8 @@ class LivePresentation implements Presentation {
   #becomeReady(): boolean {
     if (this.#serverControl !== undefined) return false;
     const renditions = [...this.#renditions.values()];
-    const packagers = this.#packagers();
-    const leadS = Math.max(0, ...packagers.map(({ endS }) => endS));
-    const startS = Math.min(...packagers.map(({ window }) => window.segments[0]?.startS ?? leadS));
+    const leadS = Math.max(0, ...this.#begun.map(({ endS }) => endS));
+    const startS = Math.min(...this.#begun.map(({ window }) => window.segments[0]?.startS ?? leadS));
     // One that was announced but never came is not waited for longer than one that falls behind.
     const awaited = (each: Rendition) => each.packager.started || leadS - Math.max(startS, each.addedS) <= IN_STEP_S;
     const listed = renditions.filter((each) => each.hasParts);
@@ -173,7 +171,10 @@ class LivePresentation implements Presentation {
     if (this.#serverControl === undefined) return this.#phase === 'live' ? undefined : { type: 'not_found' };
     const renditions = [...this.#renditions.values()].filter((each) => each.hasParts);
     const text = renderMultivariantPlaylist(renditions.map((each) => each.listed(this.#options.uriPrefix)));
-    if (this.#multivariant?.text !== text) this.#multivariant = new PlaylistText(text, this.#phase === 'ended');
+    const ended = this.#phase === 'ended';
+    if (this.#multivariant?.text !== text || this.#multivariant.ended !== ended) {
+      this.#multivariant = new PlaylistText(text, ended);
+    }
     return { type: 'playlist', playlist: this.#multivariant.answer(false) };
   }
 

@@ -9,19 +9,15 @@ const compress = promisify(gzip);
 
 /** One text; the same text is answered to blocking requests and to others, which caches treat differently. */
 export class PlaylistText {
-  readonly #text: string;
-  readonly #ended: boolean;
+  readonly text: string;
+  readonly ended: boolean;
   #gzipped: Promise<Uint8Array> | undefined;
   #blocking: RenderedPlaylist | undefined;
   #plain: RenderedPlaylist | undefined;
 
   constructor(text: string, ended: boolean) {
-    this.#text = text;
-    this.#ended = ended;
-  }
-
-  get text(): string {
-    return this.#text;
+    this.text = text;
+    this.ended = ended;
   }
 
   /** The text as an answer; the same object every time. */
@@ -36,11 +32,11 @@ export class PlaylistText {
 
   #render(blocking: boolean): RenderedPlaylist {
     return {
-      text: this.#text,
-      ended: this.#ended,
+      text: this.text,
+      ended: this.ended,
       blocking,
       gzip: () => {
-        this.#gzipped ??= compress(this.#text);
+        this.#gzipped ??= compress(this.text);
         return this.#gzipped;
       },
     };

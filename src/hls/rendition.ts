@@ -84,12 +84,12 @@ export class Rendition {
 
   /** Its playlist has something to list. */
   get hasParts(): boolean {
-    return (this.packager.window.segments[0]?.parts.length ?? 0) > 0;
+    return this.packager.window.segments.some(({ parts }) => parts.length > 0);
   }
 
   /** Takes another configuration, from the next mark on. */
   setTrack(track: Track, declaredBitrateBps: number | undefined): void {
-    this.#declaredBitrateBps = declaredBitrateBps;
+    this.#declaredBitrateBps = declaredBitrateBps ?? this.#declaredBitrateBps;
     this.packager.setTrack(track);
   }
 

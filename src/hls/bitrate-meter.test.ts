@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { AudioTrack } from '#media/track.ts';
+import { BitrateMeter } from './bitrate-meter.ts';
+
+const AUDIO: AudioTrack = {
+  kind: 'audio',
+  codec: 'aac',
+  timescale: 48_000,
+  config: new Uint8Array([0x11, 0x90]),
+  codecString: 'mp4a.40.2',
+  sampleRate: 48_000,
+  channels: 2,
+  samplesPerPacket: 1024,
+};
+
+describe('bit rates', () => {
+  test('are the declared one with headroom until ten seconds were measured', () => {
+    const meter = new BitrateMeter(4);
+    for (let count = 0; count < 4; count += 1) meter.add(50_000, 2);
+    assert.deepEqual(meter.rates(AUDIO, 100_000, undefined), { peakBps: 130_000, averageBps: 105_000 });
+    meter.add(50_000, 2);
+    assert.deepEqual(meter.rates(AUDIO, 100_000, undefined), { peakBps: 200_000, averageBps: 200_000 });
+  });
+
+  test('are guessed when nothing was declared', () => {
+    assert.equal(new BitrateMeter(4).rates(AUDIO, undefined, undefined).averageBps, 134_400);
+  });
+
+  test('peak over runs of half to one and a half target durations', () => {
+    const meter = new BitrateMeter(4);
+    for (let count = 0; count < 10; count += 1) meter.add(100_000, 2);
+    // Too short to be a run by itself, so it counts with its neighbours.
+    meter.add(200_000, 0.5);
+    const { peakBps, averageBps } = meter.rates(AUDIO, undefined, undefined);
+    assert.equal(peakBps, (300_000 * 8) / 2.5);
+    assert.equal(averageBps, Math.ceil((1_200_000 * 8) / 20.5));
+  });
+});

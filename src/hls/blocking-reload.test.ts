@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type PlaylistEdge, readiness } from './blocking-reload.ts';
+
+/** Segment 7 is complete with six parts, segment 8 has two. */
+const EDGE: PlaylistEdge = { lastMsn: 7, lastParts: 6, growingParts: 2, partTargetS: 0.334 };
+
+type Expectation = readonly [what: string, msn: number | undefined, part: number | undefined, type: string];
+
+describe('a playlist request is answered', () => {
+  const table: readonly Expectation[] = [
+    ['at once without directives', undefined, undefined, 'now'],
+    ['at once for a segment that is listed', 7, undefined, 'now'],
+    ['at once for a segment that has left the list', 0, undefined, 'now'],
+    ['at once for a part of a segment that has left the list', 0, 3, 'now'],
+    ['when a growing segment is complete', 8, undefined, 'wait'],
+    ['when the segment after next is complete', 9, undefined, 'wait'],
+    ['with a refusal three segments ahead', 10, undefined, 'bad_request'],
+    ['with a refusal far ahead', 4_000_000_000, 0, 'bad_request'],
+    ['at once for a part that is listed', 8, 1, 'now'],
+    ['when the next part is there', 8, 2, 'wait'],
+    ['when the first part of the next segment is there', 9, 0, 'wait'],
+    ['as for the next segment when the part is beyond the end of a finished one', 7, 6, 'now'],
+    ['when the ninth part ahead is there, as nine make three seconds', 8, 10, 'wait'],
+    ['with a refusal ten parts ahead', 8, 11, 'bad_request'],
+    ['with a refusal ten parts into a segment that has not begun', 9, 9, 'bad_request'],
+    ['with a refusal for a part far beyond the end of a finished segment', 7, 60, 'bad_request'],
+    ['with a refusal for a part without a segment', undefined, 0, 'bad_request'],
+  ];
+  for (const [what, msn, part, type] of table) {
+    test(what, () => {
+      const directives = { ...(msn === undefined ? {} : { msn }), ...(part === undefined ? {} : { part }) };
+      assert.equal(readiness(directives, EDGE).type, type);
+    });
+  }
+
+  test('when the next segment begins, for a part beyond the end of the last one', () => {
+    assert.equal(readiness({ msn: 7, part: 6 }, { ...EDGE, growingParts: 0 }).type, 'wait');
+  });
+
+  test('up to three parts ahead when parts are longer than a second', () => {
+    const edge = { ...EDGE, partTargetS: 1.5 };
+    assert.deepEqual(
+      [4, 5].map((part) => readiness({ msn: 8, part }, edge).type),
+      ['wait', 'bad_request'],
+    );
+  });
+});

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { WaitingRoom } from './waiting-room.ts';
+
+const never = new AbortController().signal;
+
+describe('a waiting room', () => {
+  test('answers at once what is there, and holds nothing', async () => {
+    const room = new WaitingRoom(12_000);
+    assert.equal(await room.wait(() => 'here', 'late', { signal: never }), 'here');
+    assert.equal(room.size, 0);
+  });
+
+  test('answers all who wait for it when something has come', async () => {
+    const room = new WaitingRoom(12_000);
+    let answer: string | undefined;
+    const waits = [1, 2, 3].map(() => room.wait(() => answer, 'late', { signal: never }));
+    room.wake();
+    assert.equal(room.size, 3);
+    answer = 'here';
+    room.wake();
+    assert.deepEqual(await Promise.all(waits), ['here', 'here', 'here']);
+    assert.equal(room.size, 0);
+  });
+
+  test('answers late after the longest wait, and not before', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const room = new WaitingRoom(12_000);
+    const wait = room.wait(() => undefined, 'late', { signal: never });
+    t.mock.timers.tick(12_000);
+    assert.equal(room.size, 1);
+    t.mock.timers.tick(1_000);
+    assert.equal(room.size, 0);
+    assert.equal(await wait, 'late');
+  });
+
+  test('lets go of a request that was aborted, with the reason given', async () => {
+    const room = new WaitingRoom(12_000);
+    const controller = new AbortController();
+    const reason = new Error('left');
+    const wait = room.wait(() => undefined, 'late', { signal: controller.signal });
+    controller.abort(reason);
+    await assert.rejects(wait, reason);
+    assert.equal(room.size, 0);
+    await assert.rejects(
+      room.wait(() => 'here', 'late', { signal: controller.signal }),
+      reason,
+    );
+  });
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { MediaResource } from './hls.ts';
+import { skippableSegments } from './media-playlist.ts';
+import { Window } from './window.ts';
+
+const resource: MediaResource = { pieces: [new Uint8Array(8)], sizeBytes: 8, contentType: 'video/mp4' };
+
+function write(window: Window, msn: number, startS: number, durationS: number, discontinuity = false): void {
+  window.begin(
+    { msn, startS, programDateTimeMs: startS * 1000, discontinuity, independent: true, init: 'init-0.mp4' },
+    5,
+  );
+  window.add({ name: `${msn}.0.m4s`, durationS, independent: true, resource }, startS + durationS);
+  window.complete(startS + durationS);
+}
+
+function filled(segments: number, durationS: number, windowS: number): Window {
+  const window = new Window({ windowS, targetDurationS: 4 });
+  for (let msn = 0; msn < segments; msn += 1) write(window, msn, msn * durationS, durationS, msn === 2);
+  return window;
+}
+
+const listed = (window: Window) => window.segments.map(({ msn }) => msn);
+
+describe('a window', () => {
+  test('lists its length and not a segment more', () => {
+    assert.deepEqual(listed(filled(30, 2, 20)), [20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
+  });
+
+  test('never lists less than six segments, nor less than three target durations', () => {
+    assert.equal(filled(30, 4, 8).segments.length, 6);
+    assert.equal(filled(60, 0.5, 8).segments.length, 24);
+  });
+
+  test('counts a discontinuity when its segment leaves', () => {
+    assert.deepEqual(
+      [8, 9, 10].map((count) => filled(count, 4, 24).discontinuitySequence),
+      [5, 6, 6],
+    );
+  });
+
+  test('keeps what left it for its duration and that of the list, then gives it up', () => {
+    const window = filled(7, 4, 24);
+    // Segment 0 left at 28 s, when 28 s were listed.
+    assert.deepEqual(window.takeExpired(59.9), []);
+    assert.deepEqual(
+      window.takeExpired(60).map(({ msn }) => msn),
+      [0],
+    );
+    assert.deepEqual(window.takeExpired(1000), []);
+  });
+
+  test('gives up the oldest early when asked to', () => {
+    const window = filled(9, 4, 24);
+    assert.deepEqual([window.takeRetired()?.msn, window.takeRetired()?.msn], [0, 1]);
+    assert.equal(window.oldestInit, 'init-0.mp4');
+  });
+
+  test('a delta update skips what lies beyond the skip boundary, and nothing when nothing does', () => {
+    assert.equal(skippableSegments(filled(18, 2, 36), 24), 5);
+    assert.equal(skippableSegments(filled(13, 2, 36), 24), 0);
+    assert.equal(skippableSegments(filled(14, 2, 36), 24), 1);
+  });
+});

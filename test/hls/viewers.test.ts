@@ -1,0 +1,301 @@
+/**
+ * What viewers of a presentation get: held playlists and parts, media by name, and how long it stays.
+ */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import HLS from 'hls-parser';
+import { Parser } from 'm3u8-parser';
+import type { RenderedPlaylist } from '#hls/hls.ts';
+import { createMediaMemory } from '#hls/media-memory.ts';
+import { atOnce, audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+
+const both = { video: videoTrack(), audio: audioTrack() };
+const signal = new AbortController().signal;
+
+async function playlist(feed: Feed, rendition: string, directives = {}): Promise<RenderedPlaylist> {
+  const answer = await feed.presentation.playlist(rendition, directives, { signal });
+  assert.equal(answer.type, 'playlist');
+  return answer.type === 'playlist' ? answer.playlist : assert.fail();
+}
+
+const hintOf = ({ text }: RenderedPlaylist): string =>
+  readMediaPlaylist(text)
+    .hints.find((hint) => hint.get('TYPE') === 'PART')
+    ?.get('URI')
+    ?.split('/')[1] ?? '';
+
+describe('a playlist', () => {
+  test('is held until every rendition has its first part, and so is the multivariant one', async () => {
+    const feed = new Feed(both);
+    const held = Promise.all([
+      feed.presentation.multivariant({ signal }),
+      feed.presentation.playlist('source', {}, { signal }),
+    ]);
+    feed.play(0.3);
+    assert.equal(await feed.multivariant(), undefined);
+    assert.equal(feed.firstParts, 0);
+    feed.play(0.2);
+    assert.deepEqual(
+      (await held).map(({ type }) => type),
+      ['playlist', 'playlist'],
+    );
+    assert.equal(feed.firstParts, 1);
+  });
+
+  test('does not wait for a rendition that was announced and never came', async () => {
+    const feed = new Feed(both);
+    feed.play(0.9, { audio: true });
+    assert.equal(await feed.multivariant(), undefined);
+    feed.play(0.5, { audio: true });
+    assert.doesNotMatch((await feed.multivariant()) ?? '', /AUDIO/);
+    assert.equal(await feed.text('audio'), undefined);
+  });
+
+  test('asked for by segment and part is answered as soon as that is in it, and not before', async () => {
+    const feed = new Feed(both);
+    feed.play(3);
+    const held = feed.presentation.playlist('source', { msn: 1, part: 3 }, { signal });
+    assert.equal(await feed.text('source', { msn: 1, part: 3 }), undefined);
+    feed.play(0.4);
+    const answer = await held;
+    assert.ok(answer.type === 'playlist' && answer.playlist.blocking);
+    assert.match(answer.playlist.text, /1\.3\.m4s"\n#EXT-X-PRELOAD/);
+    assert.equal((await playlist(feed, 'source')).blocking, false);
+  });
+
+  test('is one object for all viewers of a version, compressed once', async () => {
+    const feed = new Feed(both);
+    feed.play(9);
+    const [one, other] = await Promise.all([playlist(feed, 'source'), playlist(feed, 'source')]);
+    assert.equal(one, other);
+    assert.equal(one.gzip(), other.gzip());
+    assert.equal(gunzipSync(await one.gzip()).toString(), one.text);
+    assert.notEqual(await playlist(feed, 'source', { msn: 1 }), one);
+    feed.play(0.5);
+    assert.notEqual((await playlist(feed, 'source')).text, one.text);
+  });
+
+  test('ignores directives once it has ended', async () => {
+    const feed = new Feed(both);
+    feed.play(50);
+    const held = feed.presentation.playlist('source', { msn: 25 }, { signal });
+    feed.presentation.end();
+    for (const answer of [
+      await held,
+      await feed.presentation.playlist('source', { msn: 999, skip: true }, { signal }),
+    ]) {
+      assert.ok(answer.type === 'playlist' && answer.playlist.ended && !answer.playlist.blocking);
+      assert.doesNotMatch(answer.playlist.text, /EXT-X-SKIP/);
+    }
+  });
+
+  test('held for three target durations times out', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const feed = new Feed(both);
+    feed.play(3);
+    const held = [
+      feed.presentation.playlist('source', { msn: 2 }, { signal }),
+      feed.presentation.media('source', hintOf(await playlist(feed, 'source')), { signal }),
+    ];
+    t.mock.timers.tick(13_000);
+    assert.deepEqual(
+      (await Promise.all(held)).map(({ type }) => type),
+      ['timeout', 'timeout'],
+    );
+  });
+
+  test('of a rendition added later begins at its first segment, with the same discontinuity sequence', async () => {
+    const feed = new Feed(both);
+    feed.play(5);
+    await feed.pause(1);
+    feed.play(20);
+    const later = new Feed({ ...both });
+    later.play(5);
+    await later.pause(1);
+    later.play(1);
+    later.presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+    assert.ok(await later.multivariant());
+    const at = Math.round(later.nowS * 90_000) as never;
+    const ordinal = later.presentation.stats.lastMediaSequence + 1;
+    const mark = { ordinal, independent: true, discontinuity: false };
+    for (let frame = 0; frame < 30; frame += 1) {
+      const dts = (at + frame * 3000) as never;
+      const data = new Uint8Array(9);
+      const packet = { kind: 'video' as const, dts, pts: dts, keyframe: frame === 0, data };
+      later.presentation.write('small', frame === 0 ? { ...packet, mark } : packet);
+    }
+    const small = readMediaPlaylist((await playlist(later, 'small')).text);
+    const source = readMediaPlaylist((await playlist(later, 'source')).text);
+    assert.equal(small.mediaSequence, ordinal);
+    assert.equal(small.discontinuitySequence, source.segments.at(-1)?.discontinuityNumber);
+    assert.deepEqual(
+      small.reports.map((each) => each.get('URI')),
+      ['source.m3u8', 'audio.m3u8'],
+    );
+    assert.match((await later.multivariant()) ?? '', /640x360/);
+  });
+
+  test('is not found for a rendition nobody announced', async () => {
+    const feed = new Feed(both);
+    assert.deepEqual(await feed.presentation.playlist('other', {}, { signal }), { type: 'not_found' });
+  });
+});
+
+describe('media', () => {
+  test('of a segment is that of its parts, and shares their bytes', async () => {
+    const feed = new Feed(both);
+    feed.play(5);
+    for (const rendition of feed.renditions) {
+      const { segments } = readMediaPlaylist((await playlist(feed, rendition)).text);
+      for (const { uri = '', parts } of segments.slice(0, 2)) {
+        const whole = await feed.media(rendition, uri.split('/')[1] ?? '');
+        const pieces = await Promise.all(parts.map((part) => feed.media(rendition, part.uri.split('/')[1] ?? '')));
+        assert.ok(whole?.type === 'media');
+        for (const [index, piece] of pieces.entries()) {
+          assert.ok(piece?.type === 'media');
+          assert.equal(whole.resource.pieces[index], piece.resource.pieces[0]);
+        }
+        assert.equal(whole.resource.pieces.length, parts.length);
+      }
+    }
+  });
+
+  test('of a hinted part is held until the part is whole, and is what the playlist then names', async () => {
+    const feed = new Feed(both);
+    feed.play(3);
+    for (const rendition of feed.renditions) {
+      const name = hintOf(await playlist(feed, rendition));
+      const held = feed.presentation.media(rendition, name, { signal });
+      assert.equal(await feed.media(rendition, name), undefined);
+      feed.play(0.4);
+      const answer = await held;
+      assert.equal(answer.type, 'media');
+      const { segments } = readMediaPlaylist((await playlist(feed, rendition)).text);
+      assert.ok(segments.some(({ parts }) => parts.some(({ uri }) => uri === `${rendition}/${name}`)));
+    }
+  });
+
+  test('that became a gap, or was never named, is not found at once', async () => {
+    const feed = new Feed(both);
+    feed.play(3);
+    const name = hintOf(await playlist(feed, 'source'));
+    const held = feed.presentation.media('source', name, { signal });
+    feed.presentation.fillGap(2.99); // ends the growing part, which was the hinted one
+    assert.equal((await held).type, 'media');
+    const gap = feed.presentation.media('source', hintOf(await playlist(feed, 'source')), { signal });
+    feed.presentation.fillGap(6);
+    assert.equal((await gap).type, 'not_found');
+    for (const unknown of ['9.m4s', '0.99.m4s', 'init-9.mp4', '../secret', '']) {
+      assert.equal((await feed.media('source', unknown))?.type, 'not_found', unknown);
+    }
+  });
+
+  test('stays for as long as the playlist that listed it and itself, then its memory is free again', async () => {
+    const feed = new Feed({ ...both, frameBytes: 1000 });
+    feed.play(38.5);
+    assert.equal((await feed.media('source', '0.m4s'))?.type, 'media');
+    assert.equal((await feed.media('source', '0.0.m4s'))?.type, 'media');
+    feed.play(38);
+    assert.equal((await feed.media('source', '0.m4s'))?.type, 'media');
+    feed.play(2);
+    assert.equal((await feed.media('source', '0.m4s'))?.type, 'not_found');
+    assert.equal((await feed.media('source', '0.0.m4s'))?.type, 'not_found');
+    assert.equal((await feed.media('source', 'init-0.mp4'))?.type, 'media');
+    const before = feed.presentation.stats.mediaBytes;
+    feed.play(200);
+    assert.ok(Math.abs(feed.presentation.stats.mediaBytes / before - 1) < 0.05);
+    assert.equal(feed.options.memory.usedBytes, feed.presentation.stats.mediaBytes);
+  });
+
+  test('gives up what no playlist lists when memory runs out, then drops what comes and says so once', async () => {
+    const feed = new Feed({ ...both, frameBytes: 1000, presentation: { memory: createMediaMemory(1_900_000) } });
+    feed.play(70);
+    assert.equal(feed.exhausted, 0);
+    assert.equal((await feed.media('source', '3.m4s'))?.type, 'not_found');
+    const [listed] = readMediaPlaylist((await playlist(feed, 'source')).text).segments;
+    assert.equal((await feed.media('source', listed?.uri?.split('/')[1] ?? ''))?.type, 'media');
+    const small = new Feed({ ...both, frameBytes: 1000, presentation: { memory: createMediaMemory(300_000) } });
+    small.play(60);
+    assert.equal(small.exhausted, 1);
+    assert.ok(small.options.memory.usedBytes <= 300_000);
+    assert.equal((await small.media('source', '0.m4s'))?.type, 'media');
+  });
+
+  test('is given back when the presentation is disposed of, and everyone who waits is told', async () => {
+    const feed = new Feed(both);
+    feed.play(60);
+    const name = hintOf(await playlist(feed, 'source'));
+    const held = [
+      feed.presentation.playlist('source', { msn: 30 }, { signal }),
+      feed.presentation.media('source', name, { signal }),
+    ];
+    feed.presentation[Symbol.dispose]();
+    feed.presentation[Symbol.dispose]();
+    assert.deepEqual(
+      (await Promise.all(held)).map(({ type }) => type),
+      ['not_found', 'not_found'],
+    );
+    assert.equal((await feed.presentation.multivariant({ signal })).type, 'not_found');
+    feed.play(1);
+    assert.deepEqual([feed.options.memory.usedBytes, feed.presentation.stats.mediaBytes], [0, 0]);
+  });
+
+  test('requests that were given up leave nothing behind', async () => {
+    const feed = new Feed(both);
+    feed.play(3);
+    const held = await atOnce((left) => feed.presentation.playlist('source', { msn: 2 }, { signal: left }));
+    assert.equal(held, undefined);
+  });
+});
+
+// It counts three segments where the draft counts three target durations, and says so aloud.
+HLS.setOptions({ silent: true });
+
+describe('other readers of HLS', () => {
+  test('read the playlists as they are meant', async () => {
+    const feed = new Feed(both);
+    feed.play(20);
+    await feed.pause(3);
+    feed.play(30);
+    for (const rendition of feed.renditions) {
+      const { text } = await playlist(feed, rendition);
+      const ours = readMediaPlaylist(text);
+      const parsed = HLS.parse(text);
+      assert.ok(!parsed.isMasterPlaylist);
+      assert.equal(parsed.partTargetDuration, ours.partTargetS);
+      assert.equal(parsed.lowLatencyCompatibility?.canBlockReload, true);
+      assert.equal(parsed.mediaSequenceBase, ours.mediaSequence);
+      assert.equal(parsed.renditionReports.length, 1);
+      assert.deepEqual(
+        parsed.segments
+          .filter(({ uri }) => uri)
+          .map(({ uri, duration, discontinuity = false }) => [uri, duration, discontinuity]),
+        ours.segments
+          .filter(({ uri }) => uri)
+          .map(({ uri, durationS, discontinuity }) => [uri, durationS, discontinuity]),
+      );
+      const parser = new Parser();
+      parser.push(text);
+      parser.end();
+      const { manifest } = parser;
+      assert.equal(manifest.targetDuration, 4);
+      assert.equal(manifest.mediaSequence, ours.mediaSequence);
+      assert.deepEqual(
+        manifest.segments.filter(({ duration }) => duration).map(({ uri, duration }) => [uri, duration]),
+        ours.segments.filter(({ uri }) => uri).map(({ uri, durationS }) => [uri, durationS]),
+      );
+      const delta = HLS.parse((await playlist(feed, rendition, { skip: true })).text);
+      assert.ok(!delta.isMasterPlaylist && delta.skip > 0);
+    }
+    const multivariant = HLS.parse((await feed.multivariant()) ?? '');
+    assert.ok(multivariant.isMasterPlaylist);
+    const [variant] = multivariant.variants;
+    assert.deepEqual([variant?.uri, variant?.codecs], ['path/source.m3u8', 'avc1.64001f,mp4a.40.2']);
+    assert.deepEqual(
+      variant?.audio.map(({ uri }) => uri),
+      ['path/audio.m3u8'],
+    );
+  });
+});
