@@ -57,7 +57,7 @@ export interface EngineOptions {
   readonly writeTimeoutMs: number;
   /** Calls waiting or running, each for reads and writes, above which more are refused. */
   readonly maxPending: number;
-  /** Milliseconds that closing waits for calls under way; those left are rejected. */
+  /** Milliseconds that closing waits for reads under way, then for writes; those left are rejected. */
   readonly closeTimeoutMs: number;
 }
 

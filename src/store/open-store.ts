@@ -27,7 +27,7 @@ export interface StoreOptions {
   readonly writeTimeoutMs?: number;
   /** Calls waiting or running, each for reads and writes, above which more are refused. */
   readonly maxPending?: number;
-  /** Milliseconds that closing waits for calls under way; those left are rejected. */
+  /** Milliseconds that closing waits for reads under way, then for writes; those left are rejected. */
   readonly closeTimeoutMs?: number;
 }
 
@@ -37,7 +37,7 @@ export interface StoreOptions {
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { dataDir, exclusive, logger, metrics, clock = systemClock, engine: name = 'sqlite' } = options;
-  const { readTimeoutMs = 5000, writeTimeoutMs = 10_000, maxPending = 4096, closeTimeoutMs = 3000 } = options;
+  const { readTimeoutMs = 5000, writeTimeoutMs = 10_000, maxPending = 4096, closeTimeoutMs = 2000 } = options;
   const engine = await ENGINES[name]({
     dataDir,
     exclusive,

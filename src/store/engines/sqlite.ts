@@ -9,7 +9,7 @@ import { migrate, schemaState } from '#store/migrations.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 import { bindable, kyselyOn, sqliteCompiler } from './sqlite/dialect.ts';
 import type { Faults } from './sqlite/faults.ts';
-import { holdFolder, prepareFolder, sqliteOpenError } from './sqlite/folder.ts';
+import { holdFolder, prepareFolder, proveWritable, sqliteOpenError } from './sqlite/folder.ts';
 import type { Role, Rows } from './sqlite/protocol.ts';
 import { WorkerLane } from './sqlite/worker-lane.ts';
 
@@ -37,7 +37,9 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
   const writes = lane('write', options.writeTimeoutMs);
   let closed: Promise<void> | undefined;
   const close = async () => {
-    await Promise.all([reads.close(), writes.close()]);
+    // The last connection copies the log into the database and removes it; the reading one may not.
+    await reads.close();
+    await writes.close();
     hold?.[Symbol.dispose]();
   };
 
@@ -66,7 +68,7 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
 }
 
 /**
- * Brings the schema up to date in one transaction, which also proves that the file can be written to. Only the holder of the
+ * Brings the schema up to date in one transaction, and makes sure that the file can be written to. Only the holder of the
  * folder changes the schema, so that it never changes under a running server.
  */
 async function updateSchema(path: string, { dataDir, exclusive }: EngineOptions): Promise<void> {
@@ -81,6 +83,7 @@ async function updateSchema(path: string, { dataDir, exclusive }: EngineOptions)
     throw new StoreOpenError('unusable', path, 'its file system cannot keep a write-ahead log');
   }
   db.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
+  proveWritable(db);
   // Asked again: another process may have been faster.
   if ((await schemaState(kysely)).state === 'older') await migrate(kysely);
   db.exec('COMMIT');

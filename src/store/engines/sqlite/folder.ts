@@ -42,6 +42,7 @@ export function holdFolder(dataDir: string): Disposable {
   try {
     lock = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
     lock.exec('BEGIN EXCLUSIVE');
+    proveWritable(lock);
   } catch (error) {
     lock?.close();
     if (resultCode(error) === RESULT.busy) throw new StoreOpenError('in_use', dataDir, '', { cause: error });
@@ -49,6 +50,15 @@ export function holdFolder(dataDir: string): Disposable {
   }
   const held = lock;
   return { [Symbol.dispose]: () => held.close() };
+}
+
+/**
+ * Fails when the database was opened but can only be read, which SQLite does not tell otherwise: even `BEGIN EXCLUSIVE` then
+ * quietly becomes a read. Starts a write that changes nothing, because these databases have no auto-vacuum.
+ * @throws an error of SQLite
+ */
+export function proveWritable(db: DatabaseSync): void {
+  db.exec('PRAGMA incremental_vacuum(1)');
 }
 
 /** What an error of SQLite means to the one who starts Millrace; other errors stay what they are. */
