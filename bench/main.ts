@@ -1,10 +1,11 @@
 /**
  * Asks every question, or those named on the command line, and prints the answers as a Markdown table.
  *
- * `npm run bench`, `npm run bench -- get-stream-cpu-us first-part-ms`
+ * `npm run bench`, `npm run bench -- get-stream-cpu-us first-part-ms`; with `--write`, a whole run goes to `bench/README.md`.
  */
-import { cpus } from 'node:os';
-import { styleText } from 'node:util';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { durableCreatesPerS } from './durable-creates-per-s.ts';
 import { firstPartMs } from './first-part-ms.ts';
 import { frameToPartMs } from './frame-to-part-ms.ts';
@@ -15,6 +16,7 @@ import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
 import { segmentCpuSPerGb } from './segment-cpu-s-per-gb.ts';
 import { startMs } from './start-ms.ts';
 import type { Answer, Bench } from './support/question.ts';
+import { machine, reportPage, TABLE_HEAD, tableRow } from './support/report.ts';
 import { viewersWakeUpMs } from './viewers-wake-up-ms.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -30,22 +32,24 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   'start-ms': startMs,
 };
 
-const asked = process.argv.slice(2);
+const { values: options, positionals: asked } = parseArgs({
+  options: { write: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
 const unknown = asked.filter((name) => !(name in BENCHES));
-if (unknown.length > 0) {
-  console.error(`There is no bench ${unknown.join(', ')}; there are ${Object.keys(BENCHES).join(', ')}.`);
+if (unknown.length > 0 || (options.write && asked.length > 0)) {
+  const problem = unknown.length > 0 ? `There is no bench ${unknown.join(', ')}` : '--write takes the whole run';
+  console.error(`${problem}; there are ${Object.keys(BENCHES).join(', ')}.`);
   process.exit(2);
 }
 
-const [cpu] = cpus();
-console.log(`${cpu?.model}, ${cpus().length} cores, Node ${process.version}, ${process.platform} ${process.arch}\n`);
-console.log('| question | measured | against | ratio | must reach | |\n|---|---|---|---|---|---|');
+console.log(`${machine()}\n\n${TABLE_HEAD}`);
+const answers: Answer[] = [];
 for (const [name, bench] of Object.entries(BENCHES)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
-  for (const answer of await bench()) console.log(row(answer));
+  for (const answer of await bench()) {
+    answers.push(answer);
+    console.log(tableRow(answer));
+  }
 }
-
-function row({ question, measured, against, ratio, mustReach, reached }: Answer): string {
-  const verdict = reached ? 'reached' : styleText('red', '**missed**', { stream: process.stdout });
-  return `| ${question} | ${measured} | ${against} | ${ratio === undefined ? '' : `${ratio.toFixed(2)}x`} | ${mustReach} | ${verdict} |`;
-}
+if (options.write) writeFileSync(join(import.meta.dirname, 'README.md'), reportPage(answers, new Date()));
