@@ -70,7 +70,7 @@ export async function startServer(options: ServerOptions & { readonly clock?: Cl
   const clock = options.clock ?? systemClock;
   const config = readConfig(environment(dataDir, options));
   const logLines: string[] = [];
-  const logger = createLogger('debug', { write: (line) => void logLines.push(line.trimEnd()) });
+  const logger = createLogger(config.process.logLevel, { write: (line) => void logLines.push(line.trimEnd()) });
   const metrics = createMetrics();
   const store = parts.use(await openStore({ dataDir, exclusive: true, logger, clock, metrics }));
   const bootstrapKey = new Secret(apiKey);
