@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, cpSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
-import type { StreamId } from '#domain/ids.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Engine, EngineOptions } from '#store/engine.ts';
-import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
 import { someKey, someSession, someStream, someUser } from '#store/sample-records.ts';
 import { storeOn } from '#store/sql-store.ts';
@@ -19,15 +15,13 @@ import { isMillraceError, storeContract } from '#store/store.contract.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createFaults, FAULT, type Faults, setFault } from './sqlite/faults.ts';
-import { holdFolder } from './sqlite/folder.ts';
 import { openSqlite } from './sqlite.ts';
 
-const REPOSITORY = join(import.meta.dirname, '../../..');
 const root = mkdtempSync(join(tmpdir(), 'millrace-store-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 
 const newFolder = () => mkdtempSync(join(root, 'data-'));
-const openIn = (dataDir: string, exclusive = true) => openStore({ dataDir, exclusive, logger: silentLogger });
+const openIn = (dataDir: string) => openStore({ dataDir, exclusive: true, logger: silentLogger });
 const away = isMillraceError('store_unavailable');
 
 storeContract('SQLite', () => openIn(newFolder()));
@@ -230,133 +224,6 @@ describe('a fault while open', () => {
   });
 });
 
-describe('beside another process', () => {
-  it('keeps every acknowledged write through kill -9, and frees the folder', async () => {
-    const dataDir = newFolder();
-    const child = run(
-      `const user = await store.users.ensure(someUser({ name: 'someone' }));
-       const create = async () => {
-         const stream = someStream(user.id);
-         await store.streams.create(stream);
-         process.send(stream.id);
-         return create();
-       };
-       for (let n = 0; n < 16; n += 1) void create();`,
-      dataDir,
-      true,
-    );
-    const acknowledged: StreamId[] = [];
-    child.on('message', (id: StreamId) => {
-      acknowledged.push(id);
-      if (acknowledged.length === 1) assert.throws(() => holdFolder(dataDir), opensWith('in_use'));
-      if (acknowledged.length === 200) child.kill('SIGKILL');
-    });
-    await once(child, 'close');
-    assert.ok(acknowledged.length >= 200);
-    await using store = await openIn(dataDir);
-    const user = await store.users.byName('someone');
-    const found = await Promise.all(acknowledged.map((id) => store.streams.get(id, user!.id)));
-    assert.equal(found.filter((stream) => stream === undefined).length, 0);
-  });
-
-  it('sees at once that a command revoked a key', async () => {
-    const dataDir = newFolder();
-    await using store = await openIn(dataDir);
-    const user = await store.users.ensure(someUser());
-    const key = someKey(user);
-    await store.apiKeys.create(key);
-    assert.ok(await store.apiKeys.byHash(key.secretHash));
-    const child = run(
-      `process.send(await store.apiKeys.revoke('${key.id}', 5));
-       await store[Symbol.asyncDispose]();`,
-      dataDir,
-      false,
-    );
-    const told: unknown[] = [];
-    child.on('message', (message) => told.push(message));
-    const [code] = await once(child, 'close');
-    assert.deepEqual(told, [true]);
-    assert.equal(code, 0, 'a command ends by itself once it closed the store');
-    assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
-  });
-});
-
-describe('opening', () => {
-  it('is refused while another server holds the folder, and possible as soon as it has closed', async () => {
-    const dataDir = newFolder();
-    const store = await openIn(dataDir);
-    await assert.rejects(openIn(dataDir), opensWith('in_use'));
-    await (await openIn(dataDir, false))[Symbol.asyncDispose]();
-    await assert.rejects(openIn(dataDir), opensWith('in_use'), 'a command that closed did not free it');
-    await store[Symbol.asyncDispose]();
-    await (await openIn(dataDir))[Symbol.asyncDispose]();
-  });
-
-  it('refuses a database of a newer Millrace and leaves it as it is', async () => {
-    const dataDir = newFolder();
-    await (await openIn(dataDir))[Symbol.asyncDispose]();
-    inDatabase(dataDir, "INSERT INTO kysely_migration VALUES ('9999-from-the-future', '2099-01-01')");
-    for (const exclusive of [true, false]) {
-      await assert.rejects(openIn(dataDir, exclusive), (error: Error) => {
-        assert.match(error.message, /newer Millrace.*9999-from-the-future/);
-        return opensWith('newer_schema')(error);
-      });
-    }
-  });
-
-  it('lets no command change the schema under a running server', async () => {
-    const dataDir = newFolder();
-    {
-      using _server = holdFolder(dataDir);
-      await assert.rejects(openIn(dataDir, false), opensWith('outdated_schema'));
-    }
-    await (await openIn(dataDir, false))[Symbol.asyncDispose]();
-  });
-
-  it('refuses what is not a database', async () => {
-    const dataDir = newFolder();
-    writeFileSync(join(dataDir, 'millrace.db'), 'This is a letter to my grandmother, not a database. '.repeat(100));
-    await assert.rejects(openIn(dataDir), opensWith('not_a_database'));
-  });
-
-  it('refuses a folder that cannot be made', async () => {
-    const file = join(newFolder(), 'file');
-    writeFileSync(file, '');
-    await assert.rejects(openIn(join(file, 'data')), opensWith('no_folder'));
-  });
-
-  it('refuses a folder, or a database in it, that cannot be written to', async () => {
-    const [empty, used, killed] = [newFolder(), newFolder(), newFolder()];
-    {
-      await using store = await openIn(used);
-      await store.users.ensure(someUser());
-      // As after kill -9, with the write-ahead log still there: SQLite then opens without a word what it can only read.
-      cpSync(used, killed, { recursive: true });
-    }
-    const folders = [empty, used, killed];
-    for (const folder of folders) {
-      for (const file of readdirSync(folder)) chmodSync(join(folder, file), 0o444);
-      chmodSync(folder, 0o555);
-    }
-    await asNobody(async () => {
-      for (const dataDir of folders) {
-        for (const exclusive of [true, false]) {
-          await assert.rejects(openIn(dataDir, exclusive), opensWith('read_only'));
-        }
-      }
-    });
-  });
-});
-
-it('does not serve with a lock it cannot hold', async () => {
-  const dataDir = newFolder();
-  await (await openIn(dataDir))[Symbol.asyncDispose]();
-  chmodSync(dataDir, 0o777);
-  chmodSync(join(dataDir, 'millrace.db'), 0o666);
-  chmodSync(join(dataDir, 'millrace.lock'), 0o444);
-  await asNobody(() => assert.rejects(openIn(dataDir), opensWith('read_only')));
-});
-
 it('no query reads a whole table', async () => {
   await using open = await spoilt();
   const { engine, user, dataDir } = open;
@@ -410,7 +277,7 @@ it('no query reads a whole table', async () => {
     db
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all()
-      .map(({ detail }) => `${detail}: ${sql}`),
+      .map(({ detail }) => `${String(detail)}: ${sql}`),
   );
   const scans = plans.filter((plan) => /^(SCAN|USE TEMP B-TREE)/.test(plan));
   const allowed = [
@@ -444,42 +311,6 @@ it('refuses values that SQLite would keep as something else', async () => {
   }
   await assert.rejects(store.streams.create(someStream(user.id, { name: '\ud83c' })), TypeError);
 });
-
-/** Whether an error says that the store cannot be opened for this reason. */
-function opensWith(code: StoreOpenErrorCode) {
-  return (error: unknown) => error instanceof StoreOpenError && error.code === code;
-}
-
-/** Runs a script in another process, with `store` open in the folder and the suite's records at hand. */
-function run(script: string, dataDir: string, exclusive: boolean): ChildProcess {
-  const open = `
-    import { openStore } from '#store/open-store.ts';
-    import { someStream, someUser } from '#store/sample-records.ts';
-    import { silentLogger } from '#telemetry/logger.ts';
-    const store = await openStore({ dataDir: ${JSON.stringify(dataDir)}, exclusive: ${exclusive}, logger: silentLogger });
-  `;
-  return spawn(process.execPath, ['--input-type=module', '--eval', open + script], {
-    cwd: REPOSITORY,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-}
-
-/** Runs something with the rights of nobody where the test is run by root, whom no mode stops. */
-async function asNobody(act: () => Promise<void>): Promise<void> {
-  if (process.geteuid?.() !== 0) return act();
-  chmodSync(root, 0o755);
-  process.seteuid?.(65_534);
-  try {
-    await act();
-  } finally {
-    process.seteuid?.(0);
-  }
-}
-
-function inDatabase(dataDir: string, sql: string): void {
-  using db = new DatabaseSync(join(dataDir, 'millrace.db'));
-  db.exec(sql);
-}
 
 /** Tries a call until the store takes it. */
 async function retried<Result>(call: () => Promise<Result>): Promise<Result> {

@@ -2,6 +2,8 @@
  * The main thread's side of one database worker: calls of one turn of the event loop travel in one message, everything that
  * arrives meanwhile in the next, so that threads wake rarely and writes share commits.
  */
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { MillraceError } from '#domain/errors.ts';
@@ -93,16 +95,22 @@ export class WorkerLane {
     if (this.#waiting.length === 0) return;
     this.#running = this.#waiting;
     this.#waiting = [];
-    this.#worker ??= this.#start();
+    try {
+      this.#worker ??= this.#start();
+    } catch (error) {
+      // The system has no thread left.
+      this.#lost(undefined, String(error));
+      return;
+    }
     this.#worker.postMessage(this.#running.map(({ call }) => call) satisfies ToWorker);
   }
 
   #start(): Worker {
-    // No environment: it may hold secrets, and a database needs none of it. Nor options that were meant for the main thread.
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       name: `store-${this.#options.job.role}`,
       workerData: this.#options.job,
-      env: {},
+      env: workerEnvironment(),
+      // Options were meant for the main thread.
       execArgv: [],
     });
     worker.on('message', (answers: readonly Answer[]) => this.#answered(answers));
@@ -125,7 +133,7 @@ export class WorkerLane {
     this.#idleMaybe();
   }
 
-  #lost(worker: Worker, reason: string): void {
+  #lost(worker: Worker | undefined, reason: string): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
     const calls = this.#running ?? [];
@@ -197,6 +205,16 @@ export class WorkerLane {
     this.#outages.failed(reason);
     return storeUnavailable(reason);
   }
+}
+
+/**
+ * Nothing of our own environment, which may hold secrets, but where compiled code is kept, if the process keeps any: a worker
+ * that finds its files there does not load the type stripper, which is half of its memory (10 of 20 MB, Node 26.10).
+ */
+function workerEnvironment(): NodeJS.ProcessEnv {
+  const folder = getCompileCacheDir();
+  // It names the folder of this very Node, below the one to be asked for.
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
 /** The error a caller sees; the reason is only its cause. */
