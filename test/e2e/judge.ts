@@ -37,9 +37,30 @@ interface SeenSegment extends PlaylistSegment {
   readonly uri: string;
 }
 
-/** No playlist in all of it breaks a rule. */
-export function assertRules(watched: Watched): void {
-  const violations: Violation[] = watched.moments.flatMap((texts) => checkPresentation(texts));
+/** Everything a playlist listed could be loaded; only a part that was no more than hinted at may not have come. */
+export function assertLoaded({ renditions, failures }: Watched): void {
+  const listed = [...renditions].flatMap(([uri, { reloads }]) =>
+    reloads.flatMap(({ text }) => readMediaPlaylist(text).segments.flatMap((each) => mediaUris(uri, each))),
+  );
+  const wasListed = (failure: string) => listed.some((uri) => failure.includes(`/${uri}:`));
+  assert.deepEqual(
+    failures.filter((failure) => !failure.startsWith('404 ') || /\.m3u8/.test(failure) || wasListed(failure)),
+    [],
+  );
+}
+
+/** Relative to the multivariant playlist, without those of gaps. */
+function mediaUris(playlistUri: string, { map, uri, gap, parts }: PlaylistSegment): readonly string[] {
+  const uris = [map, gap ? undefined : uri, ...parts.map((part) => (part.gap ? undefined : part.uri))];
+  return uris.flatMap((each) => (each === undefined ? [] : playlistUri.replace(/[^/]*$/, each)));
+}
+
+/**
+ * No playlist in all of it breaks a rule.
+ * @param options.stepS how far the ends of renditions may lie apart: by default one part target
+ */
+export function assertRules(watched: Watched, options: { stepS?: number } = {}): void {
+  const violations: Violation[] = watched.moments.flatMap((texts) => checkPresentation(texts, options));
   const uris = [...watched.renditions.keys()];
   for (const [uri, viewing] of watched.renditions) {
     const others = uris.filter((each) => each !== uri).map((each) => each.slice(each.lastIndexOf('/') + 1));

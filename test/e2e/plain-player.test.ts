@@ -13,7 +13,7 @@ import { startPublisher } from '../support/publisher.ts';
 import { startServerProcess } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { get, mediaPlaylistUris } from './viewer.ts';
+import { everyRenditionHasSegment } from './viewer.ts';
 
 /** ffmpeg 5.1 reads the init segment again after each reload of a live fMP4 playlist, whoever serves it. */
 const OF_NO_CONSEQUENCE = /Found duplicated MOOV Atom/;
@@ -44,15 +44,6 @@ test(
     assert.ok(sound!.beepsS.length >= 13);
   },
 );
-
-async function everyRenditionHasSegment(url: string): Promise<boolean> {
-  const index = await get(url);
-  if (index.status !== 200) return false;
-  const playlists = await Promise.all(
-    mediaPlaylistUris(index.body.toString()).map((uri) => get(new URL(uri, url).href)),
-  );
-  return playlists.every(({ body }) => body.includes('#EXTINF'));
-}
 
 /** Plays until the stream ends. */
 async function play(url: string): Promise<{ readonly output: Buffer; readonly messages: readonly string[] }> {

@@ -56,6 +56,16 @@ export function mediaPlaylistUris(multivariant: string): readonly string[] {
   });
 }
 
+/** Players that know no parts can start: there is a whole segment in every media playlist. */
+export async function everyRenditionHasSegment(url: string): Promise<boolean> {
+  const index = await get(url);
+  if (index.status !== 200) return false;
+  const playlists = await Promise.all(
+    mediaPlaylistUris(index.body.toString()).map((uri) => get(new URL(uri, url).href)),
+  );
+  return playlists.every(({ body }) => body.includes('#EXTINF'));
+}
+
 /** What a player asks for next: the part after the last one listed. */
 export function nextDirectives({ segments }: MediaPlaylist): string {
   const last = segments.at(-1)!;

@@ -1,0 +1,220 @@
+/**
+ * Publishers whose clocks and tracks misbehave: the session goes on, playlists keep every rule, and what can be seen is seen.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CreatedStream } from '../support/api-client.ts';
+import { type FlvFileTag, readFlvTags } from '../support/flv-file.ts';
+import { startPublisher } from '../support/publisher.ts';
+import { RtmpClient } from '../support/rtmp-client.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { assertEveryFrame, assertLoaded, assertMedia, assertRules, decodeRuns, seenSegments } from './judge.ts';
+import { type Viewing, type Watched, watch } from './viewer.ts';
+
+const AUDIO = 8;
+const VIDEO = 9;
+const SCRIPT = 18;
+const FPS = 30;
+const RECORDED_S = 8;
+const HOUR_MS = 3_600_000;
+
+/** A recorded tag, and when it is sent: milliseconds from the start. */
+interface Sending extends FlvFileTag {
+  readonly atMs: number;
+}
+
+let server: ServerProcess;
+/** Eight seconds with a keyframe each second, B-frames, and sound. */
+let small: readonly FlvFileTag[];
+/** The same in another size. */
+let large: readonly FlvFileTag[];
+
+before(async () => {
+  [server, small, large] = await Promise.all([startServerProcess(), record(320, 180), record(426, 240)]);
+});
+after(() => server[Symbol.asyncDispose]());
+
+describe('a session goes on', { concurrency: true }, () => {
+  test('when timestamps wrap around 32 bits: nothing is to be noticed', async () => {
+    const { video, watched } = await show(sendings(small, (ms) => ms + 2 ** 32 - 3000));
+    judge(watched);
+    assert.equal(discontinuities(video), 0);
+    const [run, ...others] = await decodeRuns(video);
+    assert.equal(others.length, 0);
+    assertEveryFrame(run!, 0);
+    assert.equal(run!.frames.length, RECORDED_S * FPS);
+  });
+
+  for (const [what, jumpMs] of [
+    ['an hour ahead', HOUR_MS],
+    ['back to where they began', -4000],
+  ] as const) {
+    test(`when timestamps jump ${what}: behind a discontinuity, without a picture lost`, async () => {
+      const { video, watched } = await show(sendings(small, (ms) => (ms < 4000 ? ms : ms + jumpMs)));
+      judge(watched);
+      assert.equal(discontinuities(video), 1);
+      const runs = await decodeRuns(video);
+      assert.equal(runs.length, 2);
+      assertEveryFrame(runs[0]!, 0);
+      assertEveryFrame(runs[1]!, 4 * FPS);
+      assert.equal(runs[1]!.frames.length, (RECORDED_S - 4) * FPS);
+    });
+  }
+
+  test('when the first sequence headers are missing: it begins at the first keyframe that can be decoded', async () => {
+    const tags = sendings(small).filter(({ body, type }) => !isSequenceHeader(type, body));
+    const headers = small.filter(({ body, type }) => isSequenceHeader(type, body));
+    const late = tags.findIndex(({ atMs, type }) => type === VIDEO && atMs >= 1500);
+    const { atMs, timestamp } = tags[late]!;
+    const { video, watched } = await show(
+      tags.toSpliced(late, 0, ...headers.map((tag) => ({ ...tag, atMs, timestamp }))),
+    );
+    judge(watched);
+    assert.equal(discontinuities(video), 0);
+    const [run] = await decodeRuns(video);
+    assertEveryFrame(run!, 2 * FPS);
+  });
+
+  test('when the sound that was announced comes three seconds late: the picture does not wait, the sound joins', async () => {
+    const tags = sendings(small).filter(({ type, atMs }) => type !== AUDIO || atMs >= 3000);
+    const headers = small.filter(({ type, body }) => type === AUDIO && isSequenceHeader(type, body));
+    const join = tags.findIndex(({ type }) => type === AUDIO);
+    const first = tags[join]!;
+    const { video, joined } = await show(
+      tags.toSpliced(join, 0, ...headers.map((tag) => ({ ...tag, atMs: first.atMs, timestamp: first.timestamp }))),
+      { joinAtMs: 5000 },
+    );
+    const [run] = await decodeRuns(video);
+    assertEveryFrame(run!, 0);
+    judge(joined!);
+    assert.equal(joined!.renditions.size, 2);
+    assert.match(joined!.multivariant[0]!.body.toString(), /CODECS="avc1[^"]*,mp4a/);
+  });
+
+  test('when the sound stops for three seconds: gaps take its place, the picture goes on', async () => {
+    const { video, audio, watched } = await show(
+      sendings(small).filter(({ type, atMs }) => type !== AUDIO || atMs < 3000 || atMs >= 6000),
+    );
+    // A track is waited for a second and its part before gaps take its place, and then given them that far behind.
+    judge(watched, { stepS: 1.35 });
+    const [run, ...others] = await decodeRuns(video);
+    assert.equal(others.length, 0);
+    assertEveryFrame(run!, 0);
+    assert.ok(seenSegments(audio!).some(({ gap }) => gap));
+    for (const { complaints } of await decodeRuns(audio!)) assert.deepEqual(complaints, []);
+  });
+
+  test('when the picture changes its size: behind a discontinuity with a new init segment', async () => {
+    const until = sendings(small).filter(({ atMs }) => atMs < 4000);
+    const from = sendings(large).filter(({ type, atMs, body }) => atMs >= 4000 || isSequenceHeader(type, body));
+    const { video, watched } = await show([...until, ...from.map((tag) => ({ ...tag, ...notBefore(tag, 4000) }))]);
+    judge(watched);
+    assert.equal(discontinuities(video), 1);
+    assert.equal(new Set(seenSegments(video).map(({ map }) => map)).size, 2);
+    const runs = await decodeRuns(video);
+    assert.deepEqual(
+      runs.map(({ frames }) => [...new Set(frames.map(({ width, height }) => `${width}x${height}`))]),
+      [['320x180'], ['426x240']],
+    );
+    assertEveryFrame(runs[0]!, 0);
+    assertEveryFrame(runs[1]!, 4 * FPS);
+  });
+
+  test('with a picture alone, announced by nobody', async () => {
+    const { video, audio, watched } = await show(sendings(small).filter(({ type }) => type === VIDEO));
+    judge(watched);
+    assert.equal(audio, undefined);
+    assertEveryFrame((await decodeRuns(video))[0]!, 0);
+  });
+
+  test('with sound alone', async () => {
+    const { audio, watched } = await show(sendings(small).filter(({ type }) => type === AUDIO));
+    judge(watched);
+    assert.equal(watched.renditions.size, 1);
+    const [run, ...others] = await decodeRuns(audio!);
+    assert.equal(others.length, 0);
+    assert.deepEqual(run!.complaints, []);
+    assert.ok(run!.sound!.endS - run!.sound!.startS > RECORDED_S - 0.1);
+  });
+});
+
+function judge(watched: Watched, options?: { stepS: number }): void {
+  assertLoaded(watched);
+  assertRules(watched, options);
+  for (const viewing of watched.renditions.values()) assertMedia(viewing);
+}
+
+interface Shown {
+  readonly video: Viewing;
+  readonly audio: Viewing | undefined;
+  readonly watched: Watched;
+  readonly joined: Watched | undefined;
+}
+
+/**
+ * Publishes what is given, at its pace, and watches all of it. One session comes of it.
+ * @param options.joinAtMs when a second viewer comes
+ */
+async function show(tags: readonly Sending[], { joinAtMs }: { joinAtMs?: number } = {}): Promise<Shown> {
+  const stream = await server.api.createStream();
+  await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
+  const view = () => watch(server.playlistUrl(stream.playbackId), { signal: AbortSignal.timeout(30_000) });
+  const [watched, joined] = await Promise.all([
+    view(),
+    joinAtMs === undefined ? undefined : sleep(joinAtMs).then(view),
+    send(client, stream, tags),
+  ]);
+  assert.equal(sessions(stream), 1);
+  const rendition = (name: string) => [...watched.renditions].find(([uri]) => uri.endsWith(`/${name}.m3u8`))?.[1];
+  return { video: rendition('source')!, audio: rendition('audio'), watched, joined };
+}
+
+async function send(client: RtmpClient, { streamKey }: CreatedStream, tags: readonly Sending[]): Promise<void> {
+  const startedAt = performance.now();
+  for (const tag of tags) {
+    await sleep(Math.max(0, startedAt + tag.atMs - performance.now()));
+    client.tag(tag);
+  }
+  client.unpublish(streamKey);
+}
+
+/** @param stamp the timestamp to send instead of the recorded one */
+function sendings(tags: readonly FlvFileTag[], stamp = (timestampMs: number) => timestampMs): Sending[] {
+  return tags.map((tag) => ({ ...tag, atMs: tag.timestamp, timestamp: stamp(tag.timestamp) }));
+}
+
+function notBefore({ atMs, timestamp }: Sending, earliestMs: number): Pick<Sending, 'atMs' | 'timestamp'> {
+  return { atMs: Math.max(atMs, earliestMs), timestamp: Math.max(timestamp, earliestMs) };
+}
+
+/** AVC and AAC sequence headers: packet type 0 in the second byte. */
+function isSequenceHeader(type: number, body: Buffer): boolean {
+  return type !== SCRIPT && body[1] === 0;
+}
+
+function discontinuities(viewing: Viewing): number {
+  return seenSegments(viewing).filter(({ discontinuity }) => discontinuity).length;
+}
+
+function sessions({ id }: CreatedStream): number {
+  const lines = server.logLines.map((line) => JSON.parse(line) as Record<string, string>);
+  return new Set(lines.flatMap(({ streamId, sessionId }) => (streamId === id && sessionId ? sessionId : []))).size;
+}
+
+/** Encodes for as long as it lasts, into a file. */
+async function record(width: number, height: number): Promise<readonly FlvFileTag[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+  try {
+    const file = join(folder, 'recorded.flv');
+    const video = { width, height, bFrames: 2, tune: undefined, preset: 'veryfast', bitrateBps: 400_000 };
+    await using publisher = await startPublisher({ url: file, durationS: RECORDED_S, video });
+    assert.equal((await publisher.ended).reason, 'finished');
+    return readFlvTags(await readFile(file)).filter(({ type }) => type === AUDIO || type === VIDEO || type === SCRIPT);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
