@@ -21,12 +21,12 @@ export interface FfmpegOptions {
 /** Publishes its test picture and a tone until stopped. */
 export function startFfmpeg(url: string, options: FfmpegOptions = {}): ExternalEncoder {
   const { fps = '30', gop = 30, bFrames = 0, bitrate = '1M', video = true, audio = true, file } = options;
+  const x264 = `-c:v libx264 -preset ultrafast -pix_fmt yuv420p -b:v ${bitrate}`;
+  const gops = `-x264-params keyint=${gop}:min-keyint=1:scenecut=0:bframes=${bFrames}`;
   const generated = [
     ...(video ? ['-re', '-f', 'lavfi', '-i', `testsrc2=size=640x360:rate=${fps}`] : []),
     ...(audio ? ['-re', '-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000'] : []),
-    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-b:v', bitrate],
-    ...['-x264-params', `keyint=${gop}:min-keyint=1:scenecut=0:bframes=${bFrames}`],
-    ...['-c:a', 'aac', '-b:a', '96k', '-ac', '2'],
+    ...`${x264} ${gops} -c:a aac -b:a 96k -ac 2`.split(' '),
   ];
   const source = file === undefined ? generated : ['-re', '-stream_loop', '-1', '-i', file, '-c', 'copy'];
   return startEncoder('ffmpeg', [
