@@ -1,45 +1,62 @@
 // @ts-check
 /**
  * Plays one session with hls.js, from `index.m3u8` until it is over or has to be begun anew.
+ *
+ * What hls.js 1.7.4 leaves to us, each seen in Chromium: it takes a playlist without a whole segment for an empty one; after
+ * EXT-X-GAP it goes on only once a whole segment follows; it never ends when a track's last part is a gap.
  */
 import { watchForStuck } from './stuck.js';
 
 /** @typedef {import('hls.js').default} Hls */
 /** @typedef {typeof import('hls.js').default} HlsClass */
+/** @typedef {import('hls.js').LevelDetails} LevelDetails */
 /** @typedef {import('./engine.js').Engine} Engine */
 /** @typedef {import('./engine.js').Outcome} Outcome */
 
-/** Three tries in three seconds; then the page asks for `index.m3u8` again, which also finds a new session. */
-const QUICK_RETRY = {
-  maxNumRetry: 3,
+/**
+ * Two more tries within a second; then the page asks for `index.m3u8` again, which also finds a new session.
+ * @type {import('hls.js').RetryConfig}
+ */
+const RETRY = {
+  maxNumRetry: 2,
   retryDelayMs: 500,
-  maxRetryDelayMs: 1500,
-  backoff: /** @type {const} */ ('linear'),
+  maxRetryDelayMs: 500,
+  backoff: 'linear',
+  // Also when there was no answer at all, which hls.js calls final: a phone's network comes and goes.
+  shouldRetry: (config, count, _isTimeout, response, retry) =>
+    retry || (response?.code === 0 && count < (config?.maxNumRetry ?? 0)),
 };
-/** The server holds a request for at most 3 target durations; slower than this is a dead connection. */
+/** The server holds a request for at most 3 target durations; what takes longer is a dead connection. */
 const LOAD_POLICY = {
-  default: { maxTimeToFirstByteMs: 15_000, maxLoadTimeMs: 20_000, timeoutRetry: QUICK_RETRY, errorRetry: QUICK_RETRY },
+  default: { maxTimeToFirstByteMs: 15_000, maxLoadTimeMs: 20_000, timeoutRetry: RETRY, errorRetry: RETRY },
 };
 
-/** What differs from hls.js 1.7's defaults. Its live target is the playlist's own PART-HOLD-BACK. */
+/** What differs from hls.js's defaults. The latency aimed at is the playlist's own PART-HOLD-BACK. */
 const CONFIG = {
   lowLatencyMode: true,
   maxLiveSyncPlaybackRate: 1.05,
-  /** Each stall moves the target this much back; the default of 1 s would double our latency at the first one. */
-  liveSyncOnStallIncrease: 0.25,
+  liveSyncOnStallIncrease: 0.25, // seconds; the default of 1 would double the latency at the first stall
   liveDurationInfinity: true,
   backBufferLength: 15,
   maxBufferLength: 15,
-  enableWorker: false, // our fMP4 is passed through, not remuxed: nothing worth a thread
+  enableWorker: false, // fMP4 is passed through, not remuxed: nothing worth a thread
   enableInterstitialPlayback: false,
   manifestLoadPolicy: LOAD_POLICY,
   playlistLoadPolicy: LOAD_POLICY,
   fragLoadPolicy: LOAD_POLICY,
 };
 
-/** So far behind, playback jumps to the live edge instead of catching up by rate: seconds. */
-const MAX_LATENCY_S = 10;
-/** A second media error within this time is not one that resetting the decoder heals. */
+/** So far behind the latency aimed at, playback jumps instead of catching up by rate, which would take a minute: seconds. */
+const JUMP_BEHIND_S = 3;
+/** A picture that stands so long although there is media to play will not move again by itself. */
+const STUCK_MS = 6000;
+/** A picture that stands so long in an ended playlist has reached its end. */
+const END_MS = 1000;
+/** So little left to play is nothing: decoders stop a frame or two before the end of the buffer. Seconds. */
+const NOTHING_LEFT_S = 0.15;
+/** A jump lands this far inside the part: sound may begin a few frames after the picture. Seconds. */
+const INSIDE_S = 0.1;
+/** A second media error within this time is not one that a new decoder heals. */
 const MEDIA_ERROR_SPACING_MS = 5000;
 
 /**
@@ -49,33 +66,40 @@ const MEDIA_ERROR_SPACING_MS = 5000;
  * @returns {Engine}
  */
 export function playWithHls(Hls, video, url) {
-  const hls = new Hls(CONFIG);
-  // Only settable here: the constructor wants it beside liveSyncDuration, which would override PART-HOLD-BACK.
-  hls.config.liveMaxLatencyDuration = MAX_LATENCY_S;
   const { promise: outcome, resolve } = /** @type {PromiseWithResolvers<Outcome>} */ (Promise.withResolvers());
+  const hls = new Hls(CONFIG);
 
   let lastMediaErrorAt = Number.NEGATIVE_INFINITY;
-  hls.on(Hls.Events.ERROR, (_event, data) => {
-    if (!data.fatal) return;
-    if (data.details === Hls.ErrorDetails.MANIFEST_INCOMPATIBLE_CODECS_ERROR) return resolve('unsupported');
+  hls.on(Hls.Events.ERROR, (_event, { fatal, type, details }) => {
+    if (!fatal) return;
+    if (details === Hls.ErrorDetails.MANIFEST_INCOMPATIBLE_CODECS_ERROR) return resolve('unsupported');
     const now = performance.now();
-    if (data.type !== Hls.ErrorTypes.MEDIA_ERROR || now - lastMediaErrorAt < MEDIA_ERROR_SPACING_MS) {
-      return resolve('lost');
-    }
+    if (type !== Hls.ErrorTypes.MEDIA_ERROR || now - lastMediaErrorAt < MEDIA_ERROR_SPACING_MS) return resolve('lost');
     lastMediaErrorAt = now;
     hls.recoverMediaError();
   });
+  hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
+    // Not for the constructor: it wants this only beside a liveSyncDuration, which would override PART-HOLD-BACK.
+    hls.config.liveMaxLatencyDuration = (hls.targetLatency ?? 0) + JUMP_BEHIND_S;
+    const jumpTo = positionAfterGap(details, video);
+    if (jumpTo !== undefined) video.currentTime = jumpTo;
+  });
+
+  const hasEnded = () => hls.latestLevelDetails?.live === false;
   const onEnded = () => resolve('ended');
   video.addEventListener('ended', onEnded);
-
   const stopWatching = watchForStuck(
     video,
-    () => edgeHasMedia(hls),
-    () => resolve('lost'),
+    () => (hasEnded() ? END_MS : edgeIsMedia(hls.latestLevelDetails) ? STUCK_MS : Infinity),
+    () => resolve(hasEnded() ? 'ended' : 'lost'),
   );
 
   hls.attachMedia(video);
-  hls.loadSource(url);
+  const stopped = new AbortController();
+  wholeSegments(url, stopped.signal).then(
+    () => hls.loadSource(url),
+    () => resolve('lost'),
+  );
 
   return {
     outcome,
@@ -84,11 +108,61 @@ export function playWithHls(Hls, video, url) {
       if (hls.liveSyncPosition !== null) video.currentTime = hls.liveSyncPosition;
     },
     stop: () => {
+      stopped.abort();
       stopWatching();
       video.removeEventListener('ended', onEnded);
       hls.destroy();
     },
   };
+}
+
+/**
+ * Waits until every media playlist lists a whole segment: at the start of a stream that takes a few seconds, and hls.js
+ * would ask again and again meanwhile, also out of the browser's cache. Leaves the playlists in that cache for it.
+ * @param {string} url of `index.m3u8`
+ * @param {AbortSignal} signal
+ */
+async function wholeSegments(url, signal) {
+  const multivariant = await (await fetch(url, { signal })).text();
+  const uris = [...multivariant.matchAll(/^(?:#EXT-X-MEDIA:.*URI="([^"]+)".*|([^#\s].*))$/gm)];
+  const waits = uris.map(async ([, media, variant]) => {
+    const playlist = new URL(media ?? variant ?? '', url);
+    const text = await (await fetch(playlist, { signal })).text();
+    if (text.includes('#EXTINF')) return;
+    const blocking = new URL(playlist);
+    blocking.searchParams.set('_HLS_msn', /^#EXT-X-MEDIA-SEQUENCE:(\d+)/m.exec(text)?.[1] ?? '0');
+    await fetch(blocking, { signal });
+    await fetch(playlist, { signal, cache: 'reload' });
+  });
+  await Promise.all(waits);
+}
+
+/**
+ * Where to go on when the publisher has come back: the first media after the gap, once there is as much of it as a viewer
+ * keeps in hand. Undefined while there is nothing to jump over, or still something to play before it.
+ * @param {LevelDetails} details
+ * @param {HTMLVideoElement} video
+ */
+function positionAfterGap(details, video) {
+  const parts = details.partList ?? [];
+  const lastGap = parts.findLastIndex((part) => part.gap);
+  const first = lastGap === -1 ? undefined : parts[lastGap + 1];
+  if (!first || video.currentTime >= first.start || details.partEnd - first.start < details.partHoldBack)
+    return undefined;
+  const { buffered, currentTime } = video;
+  for (let i = 0; i < buffered.length; i += 1) {
+    if (buffered.start(i) <= currentTime && currentTime < buffered.end(i) - NOTHING_LEFT_S) return undefined;
+  }
+  return first.start + INSIDE_S;
+}
+
+/**
+ * Whether the newest thing in the playlist is media: while a publisher is being waited for, it is a gap.
+ * @param {LevelDetails | null} details
+ */
+function edgeIsMedia(details) {
+  const newest = details?.partList?.at(-1) ?? details?.fragments.at(-1);
+  return newest !== undefined && !newest.gap;
 }
 
 /**
@@ -101,14 +175,4 @@ function latencyS(hls) {
   const ageS = playingDate ? (Date.now() - playingDate.getTime()) / 1000 : Number.NaN;
   if (ageS >= latency - 0.5 && ageS <= latency + 10) return ageS;
   return latency > 0 ? latency : undefined;
-}
-
-/**
- * Whether the newest thing in the playlist is media: while a publisher is being waited for, it is a gap.
- * @param {Hls} hls
- */
-function edgeHasMedia(hls) {
-  const details = hls.latestLevelDetails;
-  const newest = details?.partList?.at(-1) ?? details?.fragments.at(-1);
-  return newest !== undefined && !newest.gap;
 }

@@ -9,6 +9,8 @@ import { watchForStuck } from './stuck.js';
 
 /** The browser keeps its own distance from the live edge; so far from its end of the seekable range a jump lands, in seconds. */
 const EDGE_MARGIN_S = 1;
+/** It knows of gaps what we do not: longer than any of our reconnect windows is asked of no viewer. */
+const STUCK_MS = 10_000;
 
 /**
  * @param {HTMLVideoElement} video
@@ -22,7 +24,7 @@ export function playNatively(video, url) {
   video.addEventListener('error', () => resolve('lost'), { signal: listening.signal });
   const stopWatching = watchForStuck(
     video,
-    () => true,
+    () => STUCK_MS,
     () => resolve('lost'),
   );
   video.src = url;

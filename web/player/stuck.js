@@ -3,24 +3,23 @@
  * Notices a picture that stands still although it should move.
  */
 
-const LOOK_EVERY_MS = 500;
-/** Players jump holes and refill within two or three seconds; what stands longer is beyond them. */
-const STUCK_MS = 6000;
+const LOOK_EVERY_MS = 250;
 
 /**
  * @param {HTMLVideoElement} video
- * @param {() => boolean} hasMedia whether there is newer media to play; standing is right when there is none
+ * @param {() => number} patienceMs how long the picture may stand as things are; Infinity when standing is right
  * @param {() => void} onStuck called once
  * @returns {() => void} stops watching
  */
-export function watchForStuck(video, hasMedia, onStuck) {
+export function watchForStuck(video, patienceMs, onStuck) {
   let lastTime = video.currentTime;
   let standingMs = 0;
   const timer = setInterval(() => {
-    const moves = video.currentTime !== lastTime;
+    const limitMs = patienceMs();
+    const excused = video.currentTime !== lastTime || video.paused || document.hidden || limitMs === Infinity;
     lastTime = video.currentTime;
-    standingMs = moves || video.paused || document.hidden || !hasMedia() ? 0 : standingMs + LOOK_EVERY_MS;
-    if (standingMs < STUCK_MS) return;
+    standingMs = excused ? 0 : standingMs + LOOK_EVERY_MS;
+    if (standingMs < limitMs) return;
     clearInterval(timer);
     onStuck();
   }, LOOK_EVERY_MS);

@@ -1,0 +1,149 @@
+/**
+ * The player page in a real browser: what it says, its buttons, and how it stands in a frame. (That it plays is `browser.test.ts`.)
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, suite, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { CreatedStream } from '../support/api-client.ts';
+import { launchChromium, NEEDS_CHROMIUM, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
+import { startPublisher } from '../support/publisher.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Waits until the page shows a state. */
+const showing = (page: Page, state: string) =>
+  page.locator(`html[data-state="${state}"]`).waitFor({ state: 'attached', timeout: 20_000 });
+
+/** Waits until the page says something. */
+const noticing = (page: Page, title: string) => page.locator('#notice-title').getByText(title).waitFor();
+
+/** Seconds the picture has got to. */
+const position = async (page: Page) => Number(await page.evaluate('document.getElementById("video").currentTime'));
+
+/** Waits until the picture has moved on by half a second. */
+async function moving(page: Page): Promise<void> {
+  const from = await position(page);
+  await waitFor(async () => Math.abs((await position(page)) - from) > 0.5, { what: 'a picture that moves' });
+}
+
+suite('the player page', NEEDS_CHROMIUM, () => {
+  const parts = new AsyncDisposableStack();
+  let server: ServerProcess;
+  let chromium: TestBrowser;
+
+  before(async () => {
+    server = parts.use(await startServerProcess());
+    chromium = parts.use(await launchChromium());
+  });
+  after(() => parts.disposeAsync());
+
+  const pageUrl = (stream: CreatedStream) => `${server.url}/play/${stream.playbackId}`;
+  const publish = (stream: CreatedStream) => startPublisher({ url: server.rtmpUrl(stream.streamKey) });
+
+  async function openPage(url: string, options = {}): Promise<WatchedPage> {
+    const watched = await chromium.newPage(options);
+    await watched.page.goto(url);
+    return watched;
+  }
+
+  test('while the stream is offline it says so, breaks no policy and asks nobody else', async () => {
+    const stream = await server.api.createStream();
+    await using watched = await openPage(pageUrl(stream));
+    const { page, errors, failedRequests, hosts } = watched;
+    await showing(page, 'offline');
+    await noticing(page, 'The stream is offline');
+    // It asks again.
+    await waitFor(() => failedRequests.length >= 2, { what: 'a second question' });
+    assert.deepEqual(new Set(failedRequests), new Set([`404 ${server.playlistUrl(stream.playbackId)}`]));
+    assert.deepEqual(errors, []);
+    assert.deepEqual([...hosts], [new URL(server.url).host]);
+  });
+
+  test('sound is off until somebody turns it on, and stays on from session to session', async () => {
+    const stream = await server.api.createStream();
+    await using strict = await launchChromium({ autoplay: 'muted' });
+    await using watched = await strict.newPage();
+    const { page, errors } = watched;
+    const publisher = await publish(stream);
+    await page.goto(pageUrl(stream));
+    await showing(page, 'playing');
+    const muted = () => page.evaluate('document.getElementById("video").muted');
+    assert.equal(await muted(), true);
+    await page.getByRole('button', { name: 'Turn on sound' }).first().click();
+    assert.equal(await muted(), false);
+    await page.keyboard.press('m');
+    assert.equal(await muted(), true);
+    await page.keyboard.press('m');
+
+    await publisher.stop();
+    await noticing(page, 'The stream has ended');
+    await showing(page, 'offline');
+    await using _second = await publish(stream);
+    await showing(page, 'playing');
+    assert.equal(await muted(), false);
+    assert.deepEqual(errors, []);
+  });
+
+  test('a viewer can pause, and comes back at the live edge', async () => {
+    const stream = await server.api.createStream();
+    await using _publisher = await publish(stream);
+    await using watched = await openPage(pageUrl(stream));
+    const { page } = watched;
+    await showing(page, 'playing');
+    await page.keyboard.press('k');
+    await showing(page, 'paused');
+    const pausedAt = await position(page);
+    const edge = async () =>
+      Number(
+        await page.evaluate('(({ seekable }) => seekable.end(seekable.length - 1))(document.getElementById("video"))'),
+      );
+    await waitFor(async () => (await edge()) > pausedAt + 4, { what: 'the live edge to move on' });
+    await page.getByRole('button', { name: 'Play' }).first().click();
+    await showing(page, 'playing');
+    assert.ok((await position(page)) > pausedAt + 2);
+    await moving(page);
+  });
+
+  test('a browser without media source extensions plays it with its own HLS', async () => {
+    const stream = await server.api.createStream();
+    await using _publisher = await publish(stream);
+    await using watched = await chromium.newPage();
+    const { page, errors } = watched;
+    await page.addInitScript('delete globalThis.MediaSource; delete globalThis.ManagedMediaSource;');
+    await page.goto(pageUrl(stream));
+    await showing(page, 'playing');
+    await moving(page);
+    assert.equal(await page.evaluate('document.getElementById("video").src'), server.playlistUrl(stream.playbackId));
+    assert.deepEqual(errors, []);
+  });
+
+  test('in a frame of another site the picture is all there is; the page itself cannot be framed there', async () => {
+    const stream = await server.api.createStream();
+    await using _publisher = await publish(stream);
+    await using watched = await chromium.newPage();
+    const { page } = watched;
+    // Another port is another site, and loopback may frame loopback.
+    const elsewhere = createServer((_request, response) => {
+      const frame = (id: string, url: string) => `<iframe id="${id}" width="640" height="360" src="${url}"></iframe>`;
+      response.setHeader('content-type', 'text/html');
+      response.end(`${frame('embed', `${pageUrl(stream)}?embed`)}${frame('page', pageUrl(stream))}`);
+    });
+    await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
+    using _elsewhere = { [Symbol.dispose]: () => elsewhere.close() };
+    await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
+    const frame = page.frameLocator('#embed');
+    await frame.locator('html[data-state="playing"]').waitFor({ state: 'attached', timeout: 20_000 });
+    const box = await frame.locator('#video').evaluate((video) => {
+      const { width, height } = (
+        video as unknown as { getBoundingClientRect(): { width: number; height: number } }
+      ).getBoundingClientRect();
+      return { width, height };
+    });
+    assert.deepEqual(box, { width: 640, height: 360 });
+    assert.equal(await frame.getByText('Millrace').isVisible(), false);
+    assert.equal(await page.frameLocator('#page').locator('#video').count(), 0);
+  });
+});

@@ -1,0 +1,80 @@
+/**
+ * A real browser for tests: Debian's Chromium, driven by playwright-core. It plays H.264 and AAC.
+ */
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { needs } from './tools.ts';
+
+const EXECUTABLE = '/usr/bin/chromium';
+const ARGUMENTS = [
+  '--no-sandbox', // CI runs as root
+  '--headless=new',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** Test options that skip, with the reason, where there is no Chromium; under `CI` the test runs and fails instead. */
+export const NEEDS_CHROMIUM = needs(EXECUTABLE);
+
+/** A page in a context of its own, and what went wrong on it. */
+export interface WatchedPage extends AsyncDisposable {
+  readonly page: Page;
+  /**
+   * Errors thrown, logged or raised against the content security policy. Chromium logs a network error for every answer
+   * of 400 and above; those are not in here but in {@link failedRequests}.
+   */
+  readonly errors: readonly string[];
+  /** Status and URL of every answer of 400 and above. */
+  readonly failedRequests: readonly string[];
+  /** Hosts asked for anything. */
+  readonly hosts: ReadonlySet<string>;
+}
+
+/** One browser for a test file. */
+export interface TestBrowser extends AsyncDisposable {
+  /** A page nothing was opened in yet; options as playwright's, for example a viewport. */
+  newPage(options?: BrowserContextOptions): Promise<WatchedPage>;
+}
+
+/**
+ * Starts the browser.
+ * @param options.autoplay `allowed`: sound may start by itself, which makes Chromium behave as on a site one visits often;
+ *   `muted`: as on a site one has never been to
+ */
+export async function launchChromium({
+  autoplay = 'allowed',
+}: {
+  autoplay?: 'allowed' | 'muted';
+} = {}): Promise<TestBrowser> {
+  const policy = autoplay === 'allowed' ? 'no-user-gesture-required' : 'document-user-activation-required';
+  const browser = await chromium.launch({
+    executablePath: EXECUTABLE,
+    args: [...ARGUMENTS, `--autoplay-policy=${policy}`],
+  });
+  return {
+    newPage: (options) => openPage(browser, options),
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+async function openPage(browser: Browser, options?: BrowserContextOptions): Promise<WatchedPage> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const errors: string[] = [];
+  const failedRequests: string[] = [];
+  const hosts = new Set<string>();
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.on('console', (message) => {
+    // A violated policy is logged as an error too.
+    const isNetwork = message.text().startsWith('Failed to load resource:');
+    if (message.type() === 'error' && !isNetwork) errors.push(message.text());
+  });
+  page.on('request', (request) => hosts.add(new URL(request.url()).host));
+  page.on('response', (response) => {
+    if (response.status() >= 400) failedRequests.push(`${response.status()} ${response.url()}`);
+  });
+  return { page, errors, failedRequests, hosts, [Symbol.asyncDispose]: () => context.close() };
+}
