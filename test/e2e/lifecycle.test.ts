@@ -171,6 +171,33 @@ describe('a stream', { concurrency: true }, () => {
     assert.equal(sessionIds(stream).length, 1);
   });
 
+  for (const [how, signal] of [
+    ['kill', 'SIGKILL'],
+    ['stop', 'SIGTERM'],
+  ] as const) {
+    test(`goes on in the same session when the server ended by ${signal} and was started again, its numbers ahead`, async () => {
+      const first = await startServerProcess();
+      await using _first = first;
+      const stream = await first.api.createStream();
+      await using before = await RtmpClient.publish(first.rtmpPort, stream.streamKey);
+      before.tags(fixtureTags());
+      const old = await videoPlaylist(first, stream);
+      await first[how]();
+      const settings = { MILLRACE_HTTP_PORT: String(first.httpPort), MILLRACE_RTMP_PORT: String(first.rtmpPort) };
+      const { dataDir, apiKey } = first;
+      await using second = await startServerProcess({ settings, dataDir, apiKey });
+      assert.equal((await second.api.getStream(stream.id)).isActive, false);
+      await using again = await RtmpClient.publish(second.rtmpPort, stream.streamKey);
+      again.tags(fixtureTags());
+      const now = await videoPlaylist(second, stream);
+      assert.equal(now.url, old.url);
+      assert.ok(now.playlist.mediaSequence > old.playlist.segments.at(-1)!.msn);
+      const [segment] = now.playlist.segments;
+      assert.ok(segment!.discontinuityNumber > old.playlist.segments.at(-1)!.discontinuityNumber);
+      assert.ok(Date.parse(segment!.programDateTime!) > Date.parse(old.playlist.segments.at(-1)!.programDateTime!));
+    });
+  }
+
   test('is out of reach at the next request after its key was revoked by the command line beside the server', async () => {
     const env = { PATH: process.env.PATH, MILLRACE_DATA_DIR: server.dataDir };
     const millrace = async (...args: readonly string[]) =>
@@ -225,6 +252,21 @@ function sessionIds({ id }: StreamObject): readonly string[] {
     return streamId === id && sessionId !== undefined ? sessionId : [];
   });
   return [...new Set(ids)];
+}
+
+/** The picture's playlist as soon as it lists something. */
+async function videoPlaylist(at: ServerProcess, { playbackId }: CreatedStream) {
+  const indexUrl = at.playlistUrl(playbackId);
+  const index = await waitFor(
+    async () => {
+      const answer = await get(indexUrl);
+      return answer.status === 200 && answer;
+    },
+    { what: 'the playlist' },
+  );
+  const url = new URL(mediaPlaylistUris(index.body.toString()).find((uri) => uri.endsWith('source.m3u8'))!, indexUrl)
+    .href;
+  return { url, playlist: readMediaPlaylist((await get(url)).body.toString()) };
 }
 
 /** All that a stream's playlists name now. */
