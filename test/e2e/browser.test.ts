@@ -1,0 +1,184 @@
+/**
+ * What people see: the player page, and a bare hls.js, in a real Chromium; through lost encoders, stops, and a killed server.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
+import type { CreatedStream } from '../support/api-client.ts';
+import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { type Publisher, startPublisher } from '../support/publisher.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type BarePlayer, serveBarePlayer } from './bare-player.ts';
+import { firstFrameSince, readFrames, type SeenFrame, seen } from './seen-frames.ts';
+import { everyRenditionHasSegment, get, mediaPlaylistUris } from './viewer.ts';
+
+const FPS = 30;
+/** Small, so that two cores can encode and decode several at once. */
+const VIDEO = { width: 320, height: 180, bitrateBps: 400_000 };
+const STARTS_WITHIN_MS = 10_000;
+const SMOOTH_S = 8;
+/** What the issue allows from the encoder's return to new pictures. */
+const RETURNS_WITHIN_MS = 3000;
+const AWAY_MS = 4000;
+
+const parts = new AsyncDisposableStack();
+let browser: TestBrowser;
+let bare: BarePlayer;
+let server: ServerProcess;
+
+describe('in Chromium', { ...NEEDS_CHROMIUM, concurrency: true }, () => {
+  before(async () => {
+    browser = parts.use(await launchChromium());
+    bare = parts.use(await serveBarePlayer());
+    server = parts.use(await startServerProcess());
+  });
+  after(() => parts.disposeAsync());
+
+  test('the player page plays smoothly and close to live, survives a lost encoder, sees the end and the next start', async () => {
+    const stream = await server.api.createStream();
+    await using watched = await browser.newPage();
+    const { page, errors } = watched;
+    await page.goto(`${server.url}/play/${stream.playbackId}`);
+    await showsState(page, 'offline');
+
+    await using first = await publish(server, stream);
+    await readFrames(page);
+    const start = await firstFrameSince(page, first.startedAtMs, STARTS_WITHIN_MS);
+    await assertSmooth(page, start);
+    const shownS = Number(await page.evaluate('document.documentElement.dataset.latency'));
+    assert.ok(shownS > 0 && shownS < 3, `the page says that it is ${shownS} s behind`);
+
+    await first.kill();
+    await sleep(AWAY_MS);
+    await using second = await publish(server, stream);
+    await assertReturns(page, second);
+    await second.stop();
+
+    await showsState(page, 'offline');
+    await using third = await publish(server, stream);
+    await firstFrameSince(page, third.startedAtMs, STARTS_WITHIN_MS);
+    await showsState(page, 'playing');
+    assert.deepEqual(errors, []);
+    assert.deepEqual([...watched.hosts], [new URL(server.url).host]);
+  });
+
+  test('hls.js as it comes plays new pictures within three seconds of an encoder’s return', async () => {
+    const stream = await server.api.createStream();
+    await using first = await publish(server, stream);
+    await using watched = await browser.newPage();
+    await openBare(watched.page, server, stream);
+    const start = await firstFrameSince(watched.page, first.startedAtMs, STARTS_WITHIN_MS);
+    await assertSmooth(watched.page, start);
+    await first.kill();
+    await sleep(AWAY_MS);
+    await using second = await publish(server, stream);
+    await assertReturns(watched.page, second);
+    assert.deepEqual(await watched.page.evaluate('fatal'), []);
+    assert.deepEqual(watched.errors, []);
+  });
+
+  test('hls.js without low latency plays the same playlists smoothly', async () => {
+    const stream = await server.api.createStream();
+    await using first = await publish(server, stream);
+    await using watched = await browser.newPage();
+    await openBare(watched.page, server, stream, { lowLatencyMode: false });
+    const start = await firstFrameSince(watched.page, first.startedAtMs, 30_000);
+    await assertSmooth(watched.page, start, { mostBehindMs: 20_000 });
+    assert.deepEqual(await watched.page.evaluate('fatal'), []);
+  });
+
+  test('after the server was killed and started again, the encoder’s return continues the session and the page plays by itself', async () => {
+    const killed = await startServerProcess();
+    const { dataDir, apiKey } = killed;
+    parts.use(killed);
+    const stream = await killed.api.createStream();
+    await using first = await publish(killed, stream);
+    await using watched = await browser.newPage();
+    const { page } = watched;
+    await page.goto(`${killed.url}/play/${stream.playbackId}`);
+    await readFrames(page);
+    await firstFrameSince(page, first.startedAtMs, STARTS_WITHIN_MS);
+    const before = await sessionOf(killed, stream);
+    await killed.kill();
+    assert.equal((await first.ended).reason, 'connection_lost');
+
+    const settings = { MILLRACE_HTTP_PORT: String(killed.httpPort), MILLRACE_RTMP_PORT: String(killed.rtmpPort) };
+    await using again = await startServerProcess({ settings, dataDir, apiKey });
+    await using second = await publish(again, stream);
+    const frame = await firstFrameSince(page, second.startedAtMs, STARTS_WITHIN_MS);
+    await assertMoves(page, frame);
+    const now = await sessionOf(again, stream);
+    assert.equal(now.mediaPath, before.mediaPath);
+    assert.ok(now.mediaSequence > before.mediaSequence + before.segments.length);
+    assert.ok(now.discontinuitySequence > before.discontinuitySequence);
+    assert.deepEqual(watched.errors, []);
+  });
+});
+
+function publish(at: ServerProcess, { streamKey }: CreatedStream): Promise<Publisher> {
+  return startPublisher({ url: at.rtmpUrl(streamKey), video: VIDEO });
+}
+
+async function openBare(page: Page, at: ServerProcess, stream: CreatedStream, config?: object): Promise<void> {
+  const url = at.playlistUrl(stream.playbackId);
+  // hls.js 1.7 gives up on a playlist that has parts but no segment yet.
+  await waitFor(() => everyRenditionHasSegment(url), { what: 'a complete segment' });
+  await page.goto(bare.pageUrl(url, config));
+  await readFrames(page);
+}
+
+async function showsState(page: Page, state: string): Promise<void> {
+  await page.waitForSelector(`html[data-state="${state}"]`, { state: 'attached', timeout: STARTS_WITHIN_MS });
+}
+
+/** For eight seconds: no seek, no stall, no frame of the stream left out or repeated, sound and picture decoded, close to live. */
+async function assertSmooth(page: Page, from: SeenFrame, { mostBehindMs = 3000 } = {}): Promise<void> {
+  const decoded = (): Promise<{ audio: number; video: number; seeks: number; waits: number }> =>
+    page.evaluate(`(({ webkitAudioDecodedByteCount: audio, webkitVideoDecodedByteCount: video }) =>
+      ({ audio, video, seeks: seen.seeks, waits: seen.waits }))(document.querySelector('video'))`);
+  const before = await decoded();
+  const frames = await waitFor(
+    async () => {
+      const since = (await seen(page)).frames.filter(({ atMs }) => atMs >= from.atMs);
+      return since.at(-1)!.mediaS - since[0]!.mediaS >= SMOOTH_S && since;
+    },
+    { what: `${SMOOTH_S} s of pictures`, timeoutMs: SMOOTH_S * 1000 + 4000 },
+  );
+  const now = await decoded();
+  assert.deepEqual({ seeks: now.seeks, waits: now.waits }, { seeks: before.seeks, waits: before.waits });
+  assert.ok(now.audio > before.audio && now.video > before.video, 'sound and picture are decoded');
+  // A busy machine may leave frames out of the window; the stream may not: number and media time must go together.
+  const offsets = frames.map(({ counter, mediaS }) => counter - mediaS * FPS);
+  const drift = Math.max(...offsets) - Math.min(...offsets);
+  assert.ok(drift < 0.5, `frames and media time part by ${drift} frames`);
+  const behind = frames.map(({ atMs, drawnAtMs }) => atMs - drawnAtMs).sort((a, b) => a - b);
+  const p95 = behind[Math.floor(behind.length * 0.95)]!;
+  assert.ok(p95 < mostBehindMs, `${p95} ms behind`);
+}
+
+/** New frames come, soon enough, and go on coming. */
+async function assertReturns(page: Page, { startedAtMs }: Publisher): Promise<void> {
+  const frame = await firstFrameSince(page, startedAtMs, STARTS_WITHIN_MS);
+  const afterMs = frame.atMs - startedAtMs;
+  assert.ok(afterMs <= RETURNS_WITHIN_MS, `the first new picture came ${afterMs} ms after the encoder’s return`);
+  await assertMoves(page, frame);
+}
+
+async function assertMoves(page: Page, { counter, drawnAtMs }: SeenFrame): Promise<void> {
+  const moved = async () => (await seen(page)).frames.at(-1)!.counter >= counter + 2 * FPS;
+  await waitFor(moved, { what: 'two more seconds of pictures', timeoutMs: 6000 });
+  const { frames } = await seen(page);
+  const later = frames.filter((frame) => frame.drawnAtMs >= drawnAtMs);
+  assert.ok(later.length > FPS, 'it moves');
+}
+
+async function sessionOf(at: ServerProcess, { playbackId }: CreatedStream) {
+  const indexUrl = at.playlistUrl(playbackId);
+  const uris = mediaPlaylistUris((await get(indexUrl)).body.toString());
+  const uri = uris.find((each) => each.endsWith('source.m3u8'))!;
+  const playlist = readMediaPlaylist((await get(new URL(uri, indexUrl).href)).body.toString());
+  return { ...playlist, mediaPath: uri.split('/')[0] };
+}

@@ -1,0 +1,61 @@
+/**
+ * Reads, in a browser, which frames of the test publisher a page really shows, and when.
+ */
+import type { Page } from 'playwright-core';
+import { readFrameCode } from '../support/frame-code.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** A frame as it was shown. */
+export interface SeenFrame {
+  /** Wall clock when it was shown, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** Of the video element, in seconds. */
+  readonly mediaS: number;
+  /** Number of the frame since its publisher started. */
+  readonly counter: number;
+  /** Wall clock when the publisher drew it. */
+  readonly drawnAtMs: number;
+}
+
+/** Frames remembered: a minute and a half. */
+const MOST_FRAMES = 3000;
+
+/** Begins to read the frames of the page's only video. A page that is loaded anew forgets them all. */
+export async function readFrames(page: Page): Promise<void> {
+  // As an expression, which the page's content security policy does not forbid.
+  await page.evaluate(`(() => {
+    const readFrameCode = ${String(readFrameCode)};
+    const video = document.querySelector('video');
+    const seen = { frames: [], seeks: 0, waits: 0 };
+    globalThis.seen = seen;
+    video.addEventListener('seeking', () => { seen.seeks += 1; });
+    video.addEventListener('waiting', () => { seen.waits += 1; });
+    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const read = (_now, { mediaTime, width }) => {
+      const height = Math.ceil(width / 20);
+      if (canvas.canvas.width !== width) Object.assign(canvas.canvas, { width, height });
+      canvas.drawImage(video, 0, 0);
+      const { data } = canvas.getImageData(0, 0, width, height);
+      const code = readFrameCode({ data, width, lineStride: width * 4, pixelStride: 4 });
+      if (code !== undefined) seen.frames.push({ atMs: Date.now(), mediaS: mediaTime, ...code });
+      if (seen.frames.length > ${MOST_FRAMES}) seen.frames.shift();
+      video.requestVideoFrameCallback(read);
+    };
+    video.requestVideoFrameCallback(read);
+  })()`);
+}
+
+/** What was seen so far. */
+export async function seen(
+  page: Page,
+): Promise<{ readonly frames: readonly SeenFrame[]; readonly seeks: number; readonly waits: number }> {
+  return await page.evaluate('({ ...seen })');
+}
+
+/** The first frame drawn at or after a moment that the page shows; waits for it. */
+export async function firstFrameSince(page: Page, drawnAtMs: number, timeoutMs: number): Promise<SeenFrame> {
+  return await waitFor(async () => (await seen(page)).frames.find((frame) => frame.drawnAtMs >= drawnAtMs), {
+    what: 'a new frame on the page',
+    timeoutMs,
+  });
+}
