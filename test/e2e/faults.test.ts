@@ -1,0 +1,259 @@
+/**
+ * The disk fills up, the database is gone or slow, the server is told to stop, all while a stream is live: viewers and
+ * publishers notice nothing of the store's troubles, the interface says that it cannot now, and everything recovers.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startApp } from '#app.ts';
+import { ensureFirstKey } from '#cli/first-key.ts';
+import { readConfig } from '#config.ts';
+import { Secret } from '#domain/secret.ts';
+import { systemClock } from '#lib/clock.ts';
+import { createFaults, setFault } from '#store/engines/sqlite/faults.ts';
+import { openSqlite } from '#store/engines/sqlite.ts';
+import { storeOn } from '#store/sql-store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { ApiClient, type CreatedStream } from '../support/api-client.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { startPublisher } from '../support/publisher.ts';
+import { startServerProcess, type TestServer } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { assertLoaded, assertMedia, assertRules } from './judge.ts';
+import { get, mediaPlaylistUris, type Watched, watch } from './viewer.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
+const VIDEO = { width: 320, height: 180, bitrateBps: 400_000 };
+/** A part may come this much later than the one before: its target duration and what a busy machine adds. */
+const LATEST_PART_MS = 1000;
+const DRAINS_WITHIN_MS = 5000;
+
+/** What a test does to a live server, and takes back. */
+type Trouble = (live: {
+  readonly server: Pick<TestServer, 'api' | 'url'>;
+  readonly stream: CreatedStream;
+}) => Promise<void>;
+
+describe('while a stream is live', { concurrency: true }, () => {
+  test('a full disk is the interface’s trouble alone, and over when there is space again', mountable(), async () => {
+    await using disk = await smallDisk(6);
+    await using server = await startServerProcess({ dataDir: disk.path });
+    await assertUnnoticed(server, async ({ server: { api }, stream }) => {
+      const filler = join(disk.path, 'filler');
+      fill(filler);
+      await waitFor(
+        async () => {
+          const response = await api.request('POST', '/stream', { name: 'x'.repeat(500), profiles: [] });
+          if (response.status === 201) return undefined;
+          await assertUnavailable(response);
+          return true;
+        },
+        { what: 'the disk to be full' },
+      );
+      assert.equal((await api.request('GET', `/stream/${stream.id}`)).status, 200, 'reading needs no space');
+      await rm(filler);
+      await waitFor(
+        async () => (await api.request('POST', '/stream', { name: 'again', profiles: [] })).status === 201,
+        {
+          what: 'creating to work again',
+        },
+      );
+    });
+    assert.ok(!server.logLines.some((line) => JSON.parse(line).level >= 60));
+  });
+
+  test('a database whose files are gone is the interface’s trouble alone', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+    const away = `${dataDir}-away`;
+    try {
+      await using server = await startServerProcess({ dataDir });
+      await assertUnnoticed(server, async ({ server: { api } }) => {
+        await rename(dataDir, away);
+        const create = () => api.request('POST', '/stream', { name: 'nowhere', profiles: [] });
+        const refused = await waitFor(
+          async () => {
+            const response = await create();
+            return response.status !== 201 && response;
+          },
+          { what: 'creating to be refused' },
+        );
+        await assertUnavailable(refused);
+        await rename(away, dataDir);
+        await waitFor(async () => (await create()).status === 201, { what: 'creating to work again' });
+      });
+    } finally {
+      for (const folder of [dataDir, away]) await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  test('a disk that takes seconds for each commit holds up no part', async () => {
+    await using parts = new AsyncDisposableStack();
+    const dataDir = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+    parts.defer(() => rm(dataDir, { recursive: true }));
+    const faults = createFaults();
+    const server = await startWithFaults(dataDir, faults, parts);
+    await assertUnnoticed(server, async ({ server: { api } }) => {
+      setFault(faults, 'commitDelayMs', 3000);
+      const startedAt = performance.now();
+      const response = await api.request('POST', '/stream', { name: 'slow', profiles: [] });
+      assert.equal(response.status, 201);
+      assert.ok(performance.now() - startedAt >= 2900, 'it is not acknowledged before it is on the disk');
+      setFault(faults, 'commitDelayMs', 0);
+    });
+  });
+
+  test('SIGTERM answers who is held, tells the encoder, and ends the server within five seconds', async () => {
+    await using server = await startServerProcess();
+    const stream = await server.api.createStream();
+    await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
+    const url = await firstMediaPlaylist(server.playlistUrl(stream.playbackId));
+    const { segments } = readMediaPlaylist((await get(url)).body.toString());
+    const held = get(`${url}?_HLS_msn=${segments.at(-1)!.msn + 1}`);
+    await waitFor(async () => /^millrace_held_requests_count 1$/m.test(await metricsOf(server)), {
+      what: 'the request to be held',
+    });
+    const startedAt = performance.now();
+    const code = await server.stop();
+    assert.equal(code, 0);
+    assert.ok(performance.now() - startedAt < DRAINS_WITHIN_MS);
+    const answer = await held;
+    // Media ended first, so that who waited gets the end of the playlist; or the server was quicker and says to try again.
+    if (answer.status === 200) assert.ok(readMediaPlaylist(answer.body.toString()).ended);
+    else await assertUnavailable(new Response(answer.body, { status: answer.status, headers: answer.headers }));
+    assert.equal((await publisher.ended).reason, 'connection_lost');
+  });
+});
+
+test('a data folder on a read-only disk is one clear sentence and an exit code of its own', mountable(), async () => {
+  await using disk = await smallDisk(6);
+  execFileSync('mount', ['-o', 'remount,ro', disk.path]);
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    env: { PATH: process.env.PATH, MILLRACE_DATA_DIR: disk.path, MILLRACE_HTTP_PORT: '0', MILLRACE_RTMP_PORT: '0' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: 10_000,
+  });
+  let output = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const [code] = await once(child, 'close');
+  assert.equal(code, 4);
+  assert.match(output, /^[^\n]+ cannot be written to \([^\n]+\); [^\n]+\.\n$/);
+});
+
+/**
+ * Watches a live stream while the trouble is made and taken back: every part comes, in time, and all of it is sound.
+ */
+async function assertUnnoticed(server: FaultyServer, make: Trouble): Promise<void> {
+  const stream = await server.api.createStream();
+  await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
+  const watching = watch(server.playlistUrl(stream.playbackId), { signal: AbortSignal.timeout(40_000) });
+  await firstMediaPlaylist(server.playlistUrl(stream.playbackId));
+  await sleep(1000);
+  await make({ server, stream });
+  await sleep(1000);
+  assert.equal((await publisher.stop()).reason, 'stopped');
+  const watched = await watching;
+  assertLoaded(watched);
+  assertRules(watched);
+  for (const viewing of watched.renditions.values()) assertMedia(viewing);
+  assertInTime(watched);
+}
+
+function assertInTime({ renditions }: Watched): void {
+  for (const [uri, { reloads }] of renditions) {
+    // The last reload waited for the end.
+    const times = reloads.slice(1, -1).map(({ atMs }) => atMs);
+    const pauses = times.slice(1).map((atMs, index) => atMs - times[index]!);
+    assert.ok(Math.max(...pauses) < LATEST_PART_MS, `${uri}: nothing new for ${Math.max(...pauses)} ms`);
+  }
+}
+
+async function assertUnavailable(response: Response): Promise<void> {
+  assert.equal(response.status, 503);
+  assert.ok(Number(response.headers.get('retry-after')) > 0);
+  const { errors, code } = (await response.json()) as { errors: string[]; code: string };
+  assert.match(code, /^(store_unavailable|shutting_down)$/);
+  assert.doesNotMatch(errors.join(), /SQLITE|sqlite|\/tmp\//, 'no inner details');
+}
+
+async function firstMediaPlaylist(indexUrl: string): Promise<string> {
+  const index = await waitFor(
+    async () => {
+      const answer = await get(indexUrl);
+      return answer.status === 200 && answer;
+    },
+    { what: 'the first playlist' },
+  );
+  return new URL(mediaPlaylistUris(index.body.toString())[0]!, indexUrl).href;
+}
+
+const metricsOf = async ({ metricsUrl }: TestServer): Promise<string> => (await get(metricsUrl)).body.toString();
+
+type FaultyServer = Pick<TestServer, 'api' | 'url' | 'rtmpUrl' | 'playlistUrl'>;
+
+/** A server in this process whose disk can be made slow. */
+async function startWithFaults(
+  dataDir: string,
+  faults: ReturnType<typeof createFaults>,
+  parts: AsyncDisposableStack,
+): Promise<FaultyServer> {
+  const config = readConfig({
+    MILLRACE_HTTP_HOST: '127.0.0.1',
+    MILLRACE_HTTP_PORT: '0',
+    MILLRACE_RTMP_HOST: '127.0.0.1',
+    MILLRACE_RTMP_PORT: '0',
+    MILLRACE_METRICS_PORT: '0',
+    MILLRACE_DATA_DIR: dataDir,
+  });
+  const limits = { readTimeoutMs: 5000, writeTimeoutMs: 10_000, maxPending: 4096, closeTimeoutMs: 2000 };
+  const engine = { ...limits, dataDir, exclusive: true, clock: systemClock, logger: silentLogger };
+  const store = parts.use(storeOn(await openSqlite(engine, faults)));
+  const key = 'a key for one test, of forty characters.';
+  const bootstrapKey = new Secret(key);
+  const common = { store, clock: systemClock, logger: silentLogger };
+  await ensureFirstKey({ ...common, dataDir, terminal: undefined, bootstrapKey });
+  const { addresses } = parts.use(await startApp(config, { ...common, metrics: createMetrics() }));
+  const url = `http://127.0.0.1:${addresses.http.port}`;
+  return {
+    url,
+    api: new ApiClient(`${url}/api`, key),
+    rtmpUrl: (streamKey) => `rtmp://127.0.0.1:${addresses.rtmp.port}/live/${streamKey}`,
+    playlistUrl: (playbackId) => `${url}/hls/${playbackId}/index.m3u8`,
+  };
+}
+
+/** Test options that skip, with the reason, where this process may not mount a file system. */
+function mountable(): { readonly skip: string | false } {
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot && process.env.CI === undefined) return { skip: 'only root can mount a small disk' };
+  return { skip: false };
+}
+
+/** A file system of its own. */
+async function smallDisk(sizeMb: number): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'millrace-disk-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m,mode=700`, 'tmpfs', path]);
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => {
+      execFileSync('umount', ['-l', path]);
+      await rm(path, { recursive: true });
+    },
+  };
+}
+
+/** Takes all the space there is. */
+function fill(file: string): void {
+  try {
+    execFileSync('dd', ['if=/dev/zero', `of=${file}`, 'bs=4096'], { stdio: 'ignore' });
+  } catch {
+    // That it ends for want of space is the point.
+  }
+}
