@@ -45,6 +45,7 @@ export async function addDocumentation(api: ApiInstance, { prefix }: { readonly 
     routePrefix: '/docs',
     indexPrefix: prefix,
     staticCSP: PAGE_CSP,
+    theme: { title: 'Millrace API' },
     uiConfig: { docExpansion: 'list', persistAuthorization: false },
   });
   let document: string | undefined;
