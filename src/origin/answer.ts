@@ -1,8 +1,9 @@
 /**
  * Writes answers to viewers: straight to the connection, from shared bytes, with every header in one place.
  *
- * Fastify's own sending is left out on this path. A thousand viewers wake at the same moment, once a part: what is spent
- * on each of them then is what the last of them waits. (`docs/decisions/0005-raw-answers.md` has the measurement.)
+ * Fastify's own sending is left out on this path: server CPU per 1 MB segment in 12 pieces is 0.2 ms this way, 0.25 to 0.4 ms
+ * through a Readable of the pieces and 0.5 to 0.7 ms joined; per playlist 10 against 13 us. A thousand viewers wake at the same
+ * moment, once a part, and what each of them costs then is what the last one waits.
  */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -30,8 +31,9 @@ export function sendAnswer(
 ): FastifyReply {
   const response = reply.hijack().raw;
   response.writeHead(status, { ...OPEN_HEADERS, ...headers });
-  if (reply.request.method !== 'HEAD') for (const piece of pieces) response.write(piece);
-  response.end();
+  const body = reply.request.method === 'HEAD' ? [] : pieces;
+  for (const piece of body.slice(0, -1)) response.write(piece);
+  response.end(body.at(-1)); // one write less: that is a tenth of a playlist's cost
   // Once the answer is finished, Node sets its keep-alive time-out instead.
   if (response.writableLength > 0) response.socket?.setTimeout(STUCK_AFTER_MS);
   return reply;

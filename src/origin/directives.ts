@@ -13,7 +13,7 @@ export function parseDirectives(query: Readonly<Record<string, unknown>>): Playl
   const msn = parseNumber(query, '_HLS_msn');
   const part = parseNumber(query, '_HLS_part');
   if (part !== undefined && msn === undefined) {
-    throw new MillraceError('invalid_request', '_HLS_part names a part of a segment: give _HLS_msn too');
+    throw new MillraceError('invalid_request', '_HLS_part names a part of a segment; give _HLS_msn too.');
   }
   const skip = query._HLS_skip === 'YES' || query._HLS_skip === 'v2';
   return { ...(msn === undefined ? {} : { msn }), ...(part === undefined ? {} : { part }), ...(skip ? { skip } : {}) };
@@ -24,7 +24,7 @@ function parseNumber(query: Readonly<Record<string, unknown>>, name: string): nu
   if (text === undefined) return undefined;
   const value = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(value)) {
-    throw new MillraceError('invalid_request', `${name} must be one decimal integer, 0 or more`);
+    throw new MillraceError('invalid_request', `${name} must be one decimal integer, 0 or more.`);
   }
   return value;
 }

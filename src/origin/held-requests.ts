@@ -32,7 +32,7 @@ export class HeldRequests {
   ): Promise<Answer | undefined> {
     if (response.destroyed) return undefined;
     if (this.#waiting.size >= this.#limit) {
-      throw new MillraceError('too_many_viewers', 'too many requests wait for media at this server; try again soon', {
+      throw new MillraceError('too_many_viewers', 'Too many requests wait for media at this server; try again soon.', {
         retryAfterS: 1,
       });
     }
@@ -53,7 +53,7 @@ export class HeldRequests {
 
   /** Lets go of everyone waiting, with a 503: the server is about to close. */
   release(): void {
-    const reason = new MillraceError('shutting_down', 'this server is stopping; try again soon', { retryAfterS: 1 });
+    const reason = new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 1 });
     for (const controller of this.#waiting) controller.abort(reason);
   }
 }

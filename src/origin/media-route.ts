@@ -31,7 +31,7 @@ export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
     if (answer === undefined) return reply.hijack();
     if (answer.type === 'not_found') throw gone();
     if (answer.type === 'timeout') {
-      throw new MillraceError('playlist_timeout', 'the publisher has not finished this part for too long; try again', {
+      throw new MillraceError('playlist_timeout', 'The publisher has not finished this part for too long; try again.', {
         retryAfterS: 1,
       });
     }
@@ -59,7 +59,10 @@ function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, c
   if (wanted.type === 'whole') return sendAnswer(reply, 200, headers, pieces);
   if (wanted.type === 'unsatisfiable') {
     void reply.header('content-range', `bytes */${sizeBytes}`);
-    throw new MillraceError('range_not_satisfiable', `the range lies beyond the ${sizeBytes} bytes there are`);
+    throw new MillraceError(
+      'range_not_satisfiable',
+      `The range lies beyond the ${sizeBytes} bytes there are; ask for less.`,
+    );
   }
   const { first, last } = wanted;
   const partHeaders = {
@@ -71,5 +74,8 @@ function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, c
 }
 
 function gone(): MillraceError {
-  return new MillraceError('not_found', 'no such media, or no playlist names it any more: load the playlist again');
+  return new MillraceError(
+    'not_found',
+    'There is no such media, or no playlist names it any more; load the playlist again.',
+  );
 }

@@ -23,7 +23,7 @@ export function multivariantRoute(app: FastifyInstance, context: OriginContext):
     const watchable = isPlaybackId(playbackId) ? context.live.watch(playbackId) : undefined;
     if (watchable === undefined) throw offline();
     if (!context.viewers.note(request.ip, request.headers['user-agent'])) {
-      throw new MillraceError('too_many_viewers', 'this server has all the viewers it may have; try again soon', {
+      throw new MillraceError('too_many_viewers', 'This server has all the viewers it may have; try again soon.', {
         retryAfterS: 5,
       });
     }
@@ -84,7 +84,7 @@ async function sendPlaylist(
     case 'bad_request':
       throw new MillraceError('invalid_request', answer.reason);
     case 'timeout':
-      throw new MillraceError('playlist_timeout', 'the publisher has sent nothing new for too long; try again', {
+      throw new MillraceError('playlist_timeout', 'The publisher has sent nothing new for too long; try again.', {
         retryAfterS: 1,
       });
     case 'not_found':
@@ -95,9 +95,15 @@ async function sendPlaylist(
 }
 
 function offline(): MillraceError {
-  return new MillraceError('stream_offline', 'stream is offline: nobody publishes to it now, or its id is wrong');
+  return new MillraceError(
+    'stream_offline',
+    'stream is offline: nobody publishes to it now, or the playback id is wrong; try again later.',
+  );
 }
 
 function gone(): MillraceError {
-  return new MillraceError('not_found', 'no such playlist, or its session is over: start again at index.m3u8');
+  return new MillraceError(
+    'not_found',
+    'There is no such playlist, or its session is over; start again at index.m3u8.',
+  );
 }

@@ -39,6 +39,7 @@ async function playForEver() {
   /** @type {string | undefined} */
   let endedSession;
   let losses = 0;
+  let wantsPause = false;
   for (;;) {
     const session = await waitForStream(indexUrl, {
       after: endedSession,
@@ -47,11 +48,12 @@ async function playForEver() {
         showState('offline', OFFLINE_WORDINGS[reason]);
       },
     });
-    showState('waiting');
+    showState(wantsPause ? 'paused' : 'waiting');
     const startedAt = performance.now();
     engine = play(video, indexUrl);
-    void startPicture();
+    if (!wantsPause) void startPicture();
     const outcome = await engine.outcome;
+    wantsPause = document.documentElement.dataset.state === 'paused';
     engine.stop();
     engine = undefined;
     showLatency(undefined);
@@ -87,6 +89,7 @@ function followPicture() {
   };
   video.addEventListener('emptied', () => {
     moved = false;
+    lastTime = 0;
   });
   video.addEventListener('timeupdate', () => {
     if (video.paused || video.seeking || video.currentTime === lastTime) return;
