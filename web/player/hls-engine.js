@@ -80,7 +80,7 @@ export function playWithHls(Hls, video, url) {
   });
   hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
     // Not for the constructor: it wants this only beside a liveSyncDuration, which would override PART-HOLD-BACK.
-    hls.config.liveMaxLatencyDuration = (hls.targetLatency ?? 0) + JUMP_BEHIND_S;
+    hls.config.liveMaxLatencyDuration = edgeIsMedia(details) ? (hls.targetLatency ?? 0) + JUMP_BEHIND_S : Infinity;
     const jumpTo = positionAfterGap(details, video);
     if (jumpTo !== undefined) video.currentTime = jumpTo;
   });
