@@ -62,7 +62,6 @@ export class Rendition {
         reserve: (sizeBytes) => this.#reserve(sizeBytes),
         store: (name, resource) => this.#resources.set(name, resource),
         discard: (name) => this.#resources.delete(name),
-        has: (name) => this.#resources.has(name),
         segmentDone: (sizeBytes, durationS) => this.#bitrates.add(sizeBytes, durationS),
       },
     });

@@ -75,18 +75,43 @@ describe('a presentation', () => {
 
   test('gives a new init segment a new name, and hints it before it is used', async () => {
     const feed = new Feed(both);
+    const hinted = async () =>
+      (await playlistOf(feed, 'source')).hints.find((hint) => hint.get('TYPE') === 'MAP')?.get('URI');
+    const atLevel = (level: number) => {
+      const config = Buffer.from(both.video.config);
+      config[3] = level;
+      return videoTrack({ config });
+    };
     await feed.watch(5);
-    feed.reconfigure(
-      videoTrack({
-        config: Buffer.concat([videoTrack().config.subarray(0, 3), Buffer.from([30]), videoTrack().config.subarray(4)]),
-      }),
-    );
-    await feed.look();
-    const hinted = (await playlistOf(feed, 'source')).hints.find((hint) => hint.get('TYPE') === 'MAP')?.get('URI');
-    assert.equal(hinted, 'source/init-3.mp4');
+    feed.presentation.setTrack('source', atLevel(40), undefined);
+    assert.equal(await hinted(), 'source/init-3.mp4');
+    assert.equal((await feed.media('source', 'init-3.mp4'))?.type, 'media');
+    feed.presentation.setTrack('source', both.video, undefined);
+    assert.equal(await hinted(), undefined);
+    feed.reconfigure(atLevel(30));
+    assert.equal(await hinted(), 'source/init-4.mp4');
+    assert.equal((await feed.media('source', 'init-3.mp4'))?.type, 'not_found');
     await feed.watch(5);
     assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
-    assert.equal((await playlistOf(feed, 'source')).segments.at(-1)?.map, hinted);
+    assert.equal((await playlistOf(feed, 'source')).segments.at(-1)?.map, 'source/init-4.mp4');
+  });
+
+  test('takes audio of another sample rate, keeping its PART-TARGET', async () => {
+    const feed = new Feed(both);
+    await feed.watch(5);
+    feed.reconfigure(audioTrack(44_100));
+    await feed.watch(7);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+    const { segments, partTargetS } = await playlistOf(feed, 'audio');
+    assert.deepEqual([segments.at(-1)?.map, partTargetS], ['audio/init-3.mp4', 0.342]);
+  });
+
+  test('has the PART-TARGET of the configuration that the first part has', async () => {
+    const feed = new Feed({ audio: audioTrack(48_000) });
+    feed.reconfigure(audioTrack(44_100));
+    await feed.watch(5);
+    assert.deepEqual(await feed.violations(), []);
+    assert.equal((await playlistOf(feed, 'audio')).partTargetS, 0.349);
   });
 
   test('drops packets that come after their time', async () => {
@@ -171,6 +196,6 @@ test('every rule is kept whatever a publisher does', async () => {
         assert.deepEqual(await feed.violations({ stepS: 3, lossy: true, variableFrameRate }), []);
       },
     ),
-    { numRuns: Number(process.env.RUNS ?? 30) },
+    { numRuns: 30 },
   );
 });

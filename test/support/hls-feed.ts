@@ -81,7 +81,7 @@ export class Feed {
   exhausted = 0;
   #feed: Required<Pick<FeedOptions, 'fps' | 'gop' | 'rounded' | 'delayMs' | 'frameBytes'>>;
   readonly #video: VideoTrack | undefined;
-  readonly #audio: AudioTrack | undefined;
+  #audio: AudioTrack | undefined;
   /** Session time, in seconds. */
   #nowS: number;
   /** Where the running stretch of media began, and what was written of it. */
@@ -175,9 +175,10 @@ export class Feed {
     this.#restart(this.#nowS + 0.5);
   }
 
-  /** Sends another configuration of the picture. */
-  reconfigure(track: VideoTrack): void {
-    this.presentation.setTrack('source', track, undefined);
+  /** Sends another configuration of a track. */
+  reconfigure(track: VideoTrack | AudioTrack): void {
+    this.presentation.setTrack(track.kind === 'video' ? 'source' : 'audio', track, undefined);
+    if (track.kind === 'audio') this.#audio = track;
     this.#restart(this.#nowS + 0.05);
   }
 

@@ -133,7 +133,7 @@ export function checkMultivariant(text: string): readonly Violation[] {
 }
 
 /** Applies a delta update to the copy a player has: the segments of the full playlist (§6.3.7). */
-export function applyDelta(copy: MediaPlaylist, delta: MediaPlaylist): readonly PlaylistSegment[] | undefined {
+function applyDelta(copy: MediaPlaylist, delta: MediaPlaylist): readonly PlaylistSegment[] | undefined {
   const skipped = copy.segments.filter(
     ({ msn }) => msn >= delta.mediaSequence && msn < delta.mediaSequence + delta.skipped,
   );

@@ -1,0 +1,132 @@
+/**
+ * The part builder: gathers the samples of one track and decides where a part ends (rfc8216bis §4.4.4.9).
+ */
+import type { FragmentSample } from '#media/mp4/fragment.ts';
+import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
+import { type FrameRate, framesPerPart, PART_LENGTH_S, partTargetMs, recogniseFrameRate } from './frame-rate.ts';
+
+/** Takes the samples of a part that is whole; in decoding order, without holes between them. */
+export type PartSink = (samples: readonly FragmentSample[], durationTicks: number) => void;
+
+/** Shortest part, as a share of the part target, unless an exception applies. */
+const LEAST_PART = 0.85;
+/** Timestamps that were rounded to milliseconds make a frame look up to this much longer or shorter. */
+const JITTER_S = 0.001;
+/** Duration of a frame before any was measured or declared. */
+const FIRST_GUESS_S = 1 / 30;
+
+/**
+ * Makes parts as long as the part target allows. For audio that target is known at once; for video it is measured over
+ * the first part, and fixed from then on.
+ */
+export class PartBuilder {
+  readonly #sink: PartSink;
+  #track: Track;
+  #samples: FragmentSample[] = [];
+  #durationTicks = 0;
+  #frameTicks: number;
+  #partTargetMs: number | undefined;
+  #framesPerSecond: number | undefined;
+
+  constructor(track: Track, sink: PartSink) {
+    this.#track = track;
+    this.#sink = sink;
+    this.#frameTicks = frameTicksOf(track);
+    if (track.kind === 'audio') {
+      const rate = { framesPerSecond: track.timescale / track.samplesPerPacket, exact: true };
+      this.#partTargetMs = partTargetMs(framesPerPart(rate.framesPerSecond), rate);
+    }
+  }
+
+  /** How long the next frame will probably last. */
+  get frameTicks(): number {
+    return this.#frameTicks;
+  }
+
+  /** Undefined until the first part. */
+  get partTargetS(): number | undefined {
+    return this.#partTargetMs === undefined ? undefined : this.#partTargetMs / 1000;
+  }
+
+  /** The part target in ticks, rounded down; what is asked for while it is not known. */
+  get targetTicks(): number {
+    return Math.floor((this.#partTargetMs ?? PART_LENGTH_S * 1000) * (this.#track.timescale / 1000));
+  }
+
+  /** Measured over the first part; undefined before it and for audio. */
+  get framesPerSecond(): number | undefined {
+    return this.#framesPerSecond;
+  }
+
+  /** What follows is of another configuration. The growing part must have been finished. */
+  setTrack(track: Track): void {
+    this.#track = track;
+    this.#frameTicks = frameTicksOf(track);
+  }
+
+  /** Adds a sample, finishing the part before it or with it as needed. */
+  push(sample: FragmentSample): void {
+    const { durationTicks } = sample;
+    // A frame longer than the part target becomes a part of its own with its true duration: a variable frame rate that
+    // breaks PART-TARGET cannot be told before, and a false duration would put sound and picture apart.
+    if (this.#durationTicks + durationTicks > this.targetTicks) this.finish();
+    this.#samples.push(sample);
+    this.#durationTicks += durationTicks;
+    if (this.#track.kind === 'video') this.#frameTicks = durationTicks;
+    if (this.#isFull()) this.finish();
+  }
+
+  /**
+   * Lets the last sample last into a hole behind it, as far as the part may go: a part that is too short breaks a rule.
+   * @returns how far that was, in ticks
+   */
+  stretch(holeTicks: number): number {
+    const last = this.#samples.at(-1);
+    if (last === undefined || holeTicks <= 0) return 0;
+    const extra = Math.min(holeTicks, Math.max(0, this.targetTicks - this.#durationTicks));
+    this.#samples[this.#samples.length - 1] = { ...last, durationTicks: last.durationTicks + extra };
+    this.#durationTicks += extra;
+    if (extra < holeTicks) this.finish();
+    return extra;
+  }
+
+  /** Ends the growing part as it is, if there is one. */
+  finish(): void {
+    const [samples, durationTicks] = [this.#samples, this.#durationTicks];
+    if (samples.length === 0) return;
+    if (this.#partTargetMs === undefined) {
+      const rate = this.#measure();
+      const durationMs = (durationTicks * 1000) / this.#track.timescale;
+      this.#framesPerSecond = rate.framesPerSecond;
+      this.#partTargetMs = Math.max(
+        partTargetMs(framesPerPart(rate.framesPerSecond), rate),
+        Math.ceil(durationMs - 1e-6),
+      );
+    }
+    this.#samples = [];
+    this.#durationTicks = 0;
+    this.#sink(samples, durationTicks);
+  }
+
+  #isFull(): boolean {
+    if (this.#partTargetMs === undefined) {
+      return this.#samples.length >= framesPerPart(this.#measure().framesPerSecond);
+    }
+    const { targetTicks } = this;
+    if (this.#durationTicks < LEAST_PART * targetTicks) return false;
+    return targetTicks - this.#durationTicks < this.#frameTicks - JITTER_S * this.#track.timescale;
+  }
+
+  #measure(): FrameRate {
+    const { timescale } = this.#track;
+    const declared = this.#track.kind === 'video' ? this.#track.declaredFrameRate : undefined;
+    const inMilliseconds = this.#samples.every(({ dts }) => dts % (timescale / 1000) === 0);
+    const resolutionS = inMilliseconds ? JITTER_S : 1 / timescale;
+    return recogniseFrameRate(this.#samples.length, this.#durationTicks / timescale, resolutionS, declared);
+  }
+}
+
+function frameTicksOf(track: Track): number {
+  if (track.kind === 'audio') return track.samplesPerPacket;
+  return Math.round(VIDEO_TIMESCALE * (track.declaredFrameRate ? 1 / track.declaredFrameRate : FIRST_GUESS_S));
+}
