@@ -1,0 +1,38 @@
+/**
+ * Settings of `transcode`.
+ */
+import { choice, integer, type SettingValues } from '#lib/setting.ts';
+
+/** x264's presets, fastest first. */
+export const PRESETS = ['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow'] as const;
+
+/** What an operator may set. */
+export const transcodeSettings = {
+  preset: choice(
+    'TRANSCODE_PRESET',
+    'veryfast',
+    'Speed of the encoders: slower looks better at the same bitrate and costs CPU',
+    PRESETS,
+  ),
+  threads: integer(
+    'TRANSCODE_THREADS',
+    '1',
+    'Threads of each encoder; one costs the least CPU, each one more adds a frame of delay and lets one stream use more cores',
+    { min: 1, max: 16 },
+  ),
+  maxTranscodes: integer(
+    'TRANSCODE_MAX',
+    '32',
+    'Streams transcoded at the same time; those beyond it play their source rendition only',
+    { min: 0, max: 10_000 },
+  ),
+  memoryMib: integer(
+    'TRANSCODE_MEMORY',
+    '768',
+    'Memory one transcoder process may take before it is ended and started again, in MiB',
+    { min: 128, max: 65_536 },
+  ),
+} as const;
+
+/** Their values. */
+export type TranscodeSettings = SettingValues<typeof transcodeSettings>;

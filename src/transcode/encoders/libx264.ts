@@ -1,0 +1,54 @@
+/**
+ * x264, tuned for live: a short look ahead, no frame threads, keyframes only where asked.
+ */
+import type { EncoderDescription } from '#transcode/encoders.ts';
+import type { RenditionPlan } from '#transcode/rendition-plan.ts';
+
+/** x264's names. Its Baseline is the constrained one; a High without B-frames is what Constrained High asks. */
+const PROFILES: Record<RenditionPlan['h264Profile'], { readonly name: string; readonly bFrames: 0 | 1 }> = {
+  H264Baseline: { name: 'baseline', bFrames: 0 },
+  H264ConstrainedHigh: { name: 'high', bFrames: 0 },
+  H264Main: { name: 'main', bFrames: 1 },
+  H264High: { name: 'high', bFrames: 1 },
+};
+
+/** Frames x264 may look ahead where it has B-frames; it pays with their delay. */
+const MAX_LOOKAHEAD = 5;
+/** As time. Together with the frame x264 waits for to know a duration, 30 frames a second are delayed by 133 ms. */
+const LOOKAHEAD_S = 0.1;
+/** x264 takes CRF 0 as lossless, which no profile of ours can hold. */
+const MIN_CRF = 1;
+
+/**
+ * The low-delay settings, measured on moving pictures at 500 kbit/s, 640x360, `veryfast` (PSNR of luma, CPU, both against stock):
+ * one B-frame with a tenth of a second of lookahead -0.3 dB, 0.73x; no B-frames, no lookahead -1.1 dB, 0.68x, nearly all of it owed
+ * to the missing B-frames (stock without them: -0.95 dB). Lookahead without B-frames gains nothing, so it is left out there.
+ */
+export const libx264: EncoderDescription = {
+  name: 'libx264',
+  options(plan, { preset, threads, framesPerSecond }) {
+    const { name, bFrames } = PROFILES[plan.h264Profile];
+    const lookahead =
+      bFrames === 0 ? 0 : Math.min(MAX_LOOKAHEAD, Math.max(1, Math.round(framesPerSecond * LOOKAHEAD_S)));
+    return {
+      preset,
+      profile: name,
+      threads: `${threads}`,
+      ...(plan.quality === undefined ? { b: `${plan.bitrateBps}` } : { crf: `${Math.max(MIN_CRF, plan.quality)}` }),
+      maxrate: `${plan.bitrateBps}`,
+      bufsize: `${plan.bufferBits}`,
+      'forced-idr': '1',
+      'x264-params': [
+        'annexb=0', // lengths before NAL units and an avcC record: what MP4 stores
+        'keyint=infinite',
+        'scenecut=0',
+        'open-gop=0',
+        'sliced-threads=0', // slices cost quality; a thread more costs a frame of delay
+        `bframes=${bFrames}`,
+        'b-adapt=0',
+        `rc-lookahead=${lookahead}`,
+        ...(lookahead === 0 ? ['mbtree=0'] : []),
+      ].join(':'),
+    };
+  },
+};

@@ -1,0 +1,130 @@
+/**
+ * What waits for a worker and what a worker has in hand: a queue with a bound, which drops to a keyframe. Pure: it is told the time.
+ *
+ * A worker is given only a few packets ahead, so that what it is told else reaches it soon and what waits can still be dropped.
+ */
+import type { Packet } from '#media/packet.ts';
+
+/** Packets a worker may have in hand: enough to hide the way there and back. */
+const MAX_IN_HAND = 8;
+/** Bytes waiting: ten seconds at 25 Mbit/s, or one enormous picture. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** Packets waiting, for sources of many tiny ones: ten seconds at 120 frames a second. */
+const MAX_WAITING_PACKETS = 1200;
+
+/** A packet on its way. */
+export interface FedPacket {
+  readonly packet: Packet;
+  /** Packets between the one before and this keyframe were dropped. */
+  readonly afterGap: boolean;
+}
+
+interface Waiting {
+  readonly packet: Packet;
+  readonly sinceMs: number;
+}
+
+/** The queue of one session. */
+export class Feed {
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  /** Since when the worker has had each packet to deal with, oldest first; flushes count as packets. */
+  #inHand: number[] = [];
+  #needsKeyframe = true;
+  #gap = false;
+  #dropped = 0;
+  #open = false;
+
+  /** Packets dropped so far. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** A worker is there and has nothing in hand. */
+  open(): void {
+    this.#open = true;
+    this.#inHand = [];
+  }
+
+  /** The worker is gone with what it had in hand; the next one begins at a keyframe. */
+  close(): void {
+    this.#open = false;
+    this.#dropped += this.#inHand.length;
+    this.#inHand = [];
+    this.#dropUntil(this.#waiting.findLastIndex(({ packet }) => packet.keyframe));
+    this.#gap = false; // the next worker has no past
+  }
+
+  /** Another track begins, with a keyframe: what waits of the one before is dropped, what is in hand is not. */
+  reset(): void {
+    this.#dropUntil(-1);
+    this.#gap = false;
+  }
+
+  /** Takes a packet; drops it, or others, when it cannot be of use. */
+  offer(packet: Packet, nowMs: number): void {
+    if (this.#needsKeyframe && !packet.keyframe) {
+      this.#dropped += 1;
+      return;
+    }
+    // Nobody is there to read: only the newest group of pictures is worth keeping.
+    if (!this.#open && packet.keyframe) this.#dropUntil(-1);
+    this.#needsKeyframe = false;
+    this.#waiting.push({ packet, sinceMs: nowMs });
+    this.#waitingBytes += packet.data.length;
+    if (this.#waitingBytes > MAX_WAITING_BYTES || this.#waiting.length > MAX_WAITING_PACKETS) this.skip();
+  }
+
+  /**
+   * The next packet for the worker; undefined when it has enough in hand or nothing waits.
+   * @param all however much it has in hand: something must be said behind all that waits
+   */
+  next({ all = false } = {}): FedPacket | undefined {
+    if (!this.#open || (!all && this.#inHand.length >= MAX_IN_HAND)) return undefined;
+    const first = this.#waiting.shift();
+    if (first === undefined) return undefined;
+    this.#waitingBytes -= first.packet.data.length;
+    this.#inHand.push(first.sinceMs);
+    const afterGap = this.#gap;
+    this.#gap = false;
+    return { packet: first.packet, afterGap };
+  }
+
+  /** Something else was sent that the worker will report as done. */
+  sent(nowMs: number): void {
+    this.#inHand.push(nowMs);
+  }
+
+  /** The worker dealt with that many; false when it never had them. */
+  done(count: number): boolean {
+    if (count > this.#inHand.length) return false;
+    this.#inHand.splice(0, count);
+    return true;
+  }
+
+  /** Age of the oldest packet not dealt with. */
+  lagMs(nowMs: number): number {
+    const since = this.#inHand[0] ?? this.#waiting[0]?.sinceMs ?? nowMs;
+    return Math.max(0, nowMs - since);
+  }
+
+  /** Drops what waits before the newest keyframe; without one behind the first packet, everything up to the next that comes. */
+  skip(): void {
+    const newest = this.#waiting.findLastIndex(({ packet }) => packet.keyframe);
+    this.#dropUntil(newest > 0 ? newest : -1);
+  }
+
+  /** Drops the packets before an index; with -1 all, and those to come until a keyframe. */
+  #dropUntil(index: number): void {
+    const count = index === -1 ? this.#waiting.length : index;
+    if (index === -1) this.#needsKeyframe = true;
+    if (count === 0) return;
+    for (const { packet } of this.#waiting.splice(0, count)) this.#waitingBytes -= packet.data.length;
+    this.#dropped += count;
+    this.#gap = true;
+  }
+}

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { it } from 'node:test';
+import type { Profile } from '#domain/profile.ts';
+import { systemClock } from '#lib/clock.ts';
+import type { Packet } from '#media/packet.ts';
+import type { VideoTrack } from '#media/track.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { later, makeClip, marked, show } from '#test/support/clip.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
+import type { TranscoderRestart, TranscoderWarning } from './transcoder.ts';
+
+const PROFILES: readonly Profile[] = [
+  { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 },
+  { name: 'large', bitrate: 600_000, fps: 0, width: 480, height: 270 },
+];
+
+const clip = makeClip({ frames: 60, gop: 30 });
+const TWO_SECONDS = 180_000;
+
+/** Everything a transcoder said. */
+class Recording {
+  readonly tracks = new Map<string, VideoTrack[]>();
+  readonly packets = new Map<string, Packet[]>();
+  readonly thumbnails: Uint8Array[] = [];
+  readonly warnings: TranscoderWarning[] = [];
+  readonly restarts: TranscoderRestart[] = [];
+  readonly #ended = { value: false };
+
+  readonly onTrack = (id: string, track: VideoTrack) =>
+    void this.tracks.set(id, [...(this.tracks.get(id) ?? []), track]);
+  readonly onPacket = (id: string, packet: Packet) => {
+    assert.equal(this.#ended.value, false, 'called after its end');
+    this.packets.set(id, [...(this.packets.get(id) ?? []), packet]);
+  };
+  readonly onThumbnail = (jpeg: Uint8Array) => void this.thumbnails.push(jpeg);
+  readonly onWarning = (warning: TranscoderWarning) => void this.warnings.push(warning);
+  readonly onRestart = (restart: TranscoderRestart) => void this.restarts.push(restart);
+
+  end(): void {
+    this.#ended.value = true;
+  }
+
+  of(id: string): readonly Packet[] {
+    return this.packets.get(id) ?? [];
+  }
+
+  show(id: string) {
+    return show(this.tracks.get(id)!.at(-1)!.config, this.of(id));
+  }
+}
+
+function begin(recording: Recording, options: { patience?: Partial<Patience>; memoryMib?: number } = {}) {
+  const { patience = {}, memoryMib = 768 } = options;
+  return new ProcessTranscoder({
+    profiles: PROFILES,
+    settings: { preset: 'ultrafast', threads: 1, memoryMib },
+    callbacks: recording,
+    clock: systemClock,
+    logger: silentLogger,
+    patience,
+  });
+}
+
+/** Waits for something that must happen, however busy the machine is. */
+const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 30_000 });
+
+const workedOff = (transcoder: ProcessTranscoder) =>
+  until('the worker to deal with all', () => transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0);
+const running = (transcoder: ProcessTranscoder) => until('the worker', () => transcoder.stats.state === 'running');
+
+/** Sends a keyframe-led group again and again, each later than the one before, until something has happened. */
+async function keepSending(transcoder: ProcessTranscoder, at: { pts: number }, enough: () => boolean): Promise<void> {
+  const group = marked(clip.packets.slice(0, 3), (packet) => packet.keyframe);
+  await until('renditions', () => {
+    for (const packet of later(group, at.pts)) transcoder.write(packet);
+    at.pts += 9000;
+    return enough();
+  });
+}
+
+it('makes every rendition with the times, frames and cuts of its source', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording);
+  const source = marked(clip.packets, (packet) => packet.keyframe);
+  transcoder.setTrack(clip.track);
+  await running(transcoder);
+  for (const packet of source) transcoder.write(packet);
+  await workedOff(transcoder);
+  await transcoder[Symbol.asyncDispose]();
+  recording.end();
+  for (const [id, width, height] of [
+    ['small', 320, 180],
+    ['large', 480, 270],
+  ] as const) {
+    const shown = recording.show(id);
+    assert.deepEqual(
+      shown.map(({ pts, code }) => [pts, code?.counter]),
+      source.map(({ pts }, index) => [pts, index]),
+    );
+    assert.ok(shown.every((picture) => picture.width === width && picture.height === height));
+    assert.deepEqual(
+      recording.of(id).flatMap(({ pts, keyframe, mark }) => (keyframe ? [[pts, mark?.ordinal]] : [])),
+      [
+        [0, 0],
+        [90_000, 1],
+      ],
+    );
+    assert.deepEqual(
+      recording.tracks.get(id)?.map((track) => [track.width, track.height]),
+      [[width, height]],
+    );
+  }
+  assert.equal(recording.thumbnails.length, 1);
+  assert.deepEqual(Buffer.from(recording.thumbnails[0]!.subarray(0, 2)), Buffer.of(0xff, 0xd8));
+  assert.deepEqual([recording.warnings, recording.restarts, transcoder.stats.droppedPackets], [[], [], 0]);
+});
+
+it('survives ten kills of its worker: each is reaped, and renditions resume at a marked keyframe', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording, { patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  transcoder.setTrack(clip.track);
+  const at = { pts: 0 };
+  const pids: number[] = [];
+  for (let kill = 1; kill <= 10; kill += 1) {
+    const before = recording.of('small').length;
+    await keepSending(transcoder, at, () => recording.of('small').length > before);
+    const pid = transcoder.stats.pid!;
+    pids.push(pid);
+    const resumesAt = at.pts;
+    process.kill(pid, 'SIGKILL');
+    await until('the kill to be seen', () => recording.restarts.length === kill);
+    await keepSending(transcoder, at, () => recording.of('small').some(({ pts }) => pts >= resumesAt));
+    const first = recording.of('small').find(({ pts }) => pts >= resumesAt)!;
+    assert.ok(first.keyframe && first.mark !== undefined);
+  }
+  await transcoder[Symbol.asyncDispose]();
+  assert.ok(recording.restarts.every(({ reason, exit }) => reason === 'exited' && exit === 'SIGKILL'));
+  assert.deepEqual(pids.filter(isThere), []);
+  assert.equal(recording.tracks.get('small')?.length, 1, 'the same track is not announced again');
+  const times = recording.of('small').map(({ dts }) => dts);
+  assert.deepEqual(
+    times,
+    [...new Set(times)].sort((a, b) => a - b),
+    'times never go back',
+  );
+});
+
+it('replaces a worker that hangs', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording, { patience: { hungAfterMs: 1000, firstPauseMs: 1 } });
+  transcoder.setTrack(clip.track);
+  const at = { pts: 0 };
+  await keepSending(transcoder, at, () => recording.of('large').length > 0);
+  const pid = transcoder.stats.pid!;
+  process.kill(pid, 'SIGSTOP');
+  await until('a restart', () => recording.restarts.length === 1);
+  assert.equal(recording.restarts[0]?.reason, 'hung');
+  assert.equal(isThere(pid), false);
+  const before = recording.of('large').length;
+  await keepSending(transcoder, at, () => recording.of('large').length > before);
+  await transcoder[Symbol.asyncDispose]();
+});
+
+it('replaces a worker that takes too much memory', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording, { memoryMib: 10, patience: { firstPauseMs: 1 } });
+  transcoder.setTrack(clip.track);
+  await until('a restart', () => recording.restarts.length > 0);
+  await transcoder[Symbol.asyncDispose]();
+  assert.equal(recording.restarts[0]?.reason, 'too_much_memory');
+});
+
+it('goes on behind packets that cannot be decoded', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording);
+  transcoder.setTrack(clip.track);
+  await running(transcoder);
+  const source = marked(clip.packets, (packet) => packet.keyframe).map((packet, index) =>
+    index % 30 === 10 ? { ...packet, data: Buffer.from('this is no access unit at all') } : packet,
+  );
+  for (const packet of source) transcoder.write(packet);
+  await workedOff(transcoder);
+  await until('a warning', () => recording.warnings.length > 0);
+  await transcoder[Symbol.asyncDispose]();
+  assert.equal(recording.warnings[0]?.code, 'transcode_source_damaged');
+  const counters = recording.show('small').map(({ code }) => code?.counter);
+  const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+  assert.deepEqual(counters, [...range(0, 10), ...range(30, 40)]);
+});
+
+it('takes up another resolution in the middle: what was sent before comes out before', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording);
+  const tall = makeClip({ width: 360, height: 640, frames: 6 });
+  transcoder.setTrack(clip.track);
+  await running(transcoder);
+  for (const packet of marked(clip.packets.slice(0, 5), ({ keyframe }) => keyframe)) transcoder.write(packet);
+  transcoder.setTrack(tall.track);
+  for (const packet of marked(later(tall.packets, TWO_SECONDS), ({ keyframe }) => keyframe)) transcoder.write(packet);
+  await workedOff(transcoder);
+  await transcoder[Symbol.asyncDispose]();
+  assert.deepEqual(
+    recording.tracks.get('small')?.map(({ width, height }) => [width, height]),
+    [
+      [320, 180],
+      [180, 320],
+    ],
+  );
+  assert.equal(recording.of('small').length, 11);
+  assert.deepEqual(recording.restarts, []);
+});
+
+it('hands out what the encoders hold when the publisher is gone', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording);
+  transcoder.setTrack(clip.track);
+  await running(transcoder);
+  for (const packet of marked(clip.packets, ({ keyframe }) => keyframe)) transcoder.write(packet);
+  transcoder.flush();
+  await until('the rest', () => recording.of('small').length === 60 && recording.of('large').length === 60);
+  await transcoder[Symbol.asyncDispose]();
+});
+
+it('says nothing in its arguments and environment', { skip: process.platform !== 'linux' }, async () => {
+  await using transcoder = begin(new Recording());
+  transcoder.setTrack(clip.track);
+  await running(transcoder);
+  const { pid } = transcoder.stats;
+  assert.equal(readFileSync(`/proc/${pid}/environ`, 'utf8'), '');
+  assert.match(
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8'),
+    /^[^\0]+\0--max-old-space-size=64\0[^\0]+\/worker\/main\.ts\0$/,
+  );
+  await transcoder[Symbol.asyncDispose]();
+});
+
+it('leaves nothing behind: no process, no handle', async () => {
+  const handles = () => process.getActiveResourcesInfo().filter((name) => /Pipe|Process|Timeout/.test(name)).length;
+  const before = handles();
+  for (let round = 0; round < 3; round += 1) {
+    await using transcoder = begin(new Recording());
+    transcoder.setTrack(clip.track);
+    await running(transcoder);
+    await Promise.all([transcoder[Symbol.asyncDispose](), transcoder[Symbol.asyncDispose]()]);
+    assert.equal(isThere(transcoder.stats.pid ?? -1), false);
+  }
+  await until('handles to be gone', () => handles() <= before);
+});
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return pid > 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * What each profile becomes for a given source: a pure function of the two.
+ */
+import type { H264_PROFILES, Profile } from '#domain/profile.ts';
+import type { VideoTrack } from '#media/track.ts';
+
+/** Seconds of its bitrate a rendition may send ahead: the size of the encoder's VBV buffer. */
+const VBV_SECONDS = 1;
+/** No segment that is cut for length is shorter; one cut by a discontinuity may be, and counts for no peak. */
+const SHORTEST_SEGMENT_S = 2;
+/** Below this an encoder gets nothing to work with: one macroblock. */
+const MIN_SIDE = 16;
+/** A rate this close to the source's is the source's: publishers declare 29.97 and 30 for the same camera. */
+const SAME_RATE = 0.999;
+
+/** How often a rendition has keyframes besides those at segment cuts, which are always there. */
+export type KeyframeInterval = { readonly type: 'cuts' } | { readonly type: 'every_frame' } | SecondsInterval;
+interface SecondsInterval {
+  readonly type: 'seconds';
+  readonly seconds: number;
+}
+
+/** One rendition to make. Plain data: it is sent to the worker as it is. */
+export interface RenditionPlan {
+  /** The profile's name. */
+  readonly id: string;
+  /** Pixels, even, samples square. */
+  readonly width: number;
+  readonly height: number;
+  /** Frames per second at most, as a fraction; undefined keeps the source's frames, every one. */
+  readonly frameRate: { readonly num: number; readonly den: number } | undefined;
+  /** Average over time, and what the VBV buffer fills at. */
+  readonly bitrateBps: number;
+  /** No segment that was cut for its length exceeds it: to be announced as `BANDWIDTH`. */
+  readonly peakBitrateBps: number;
+  /** Bits the VBV buffer holds. */
+  readonly bufferBits: number;
+  /** Constant quality, lower is better; then `bitrateBps` is only the cap. */
+  readonly quality: number | undefined;
+  readonly keyframes: KeyframeInterval;
+  readonly h264Profile: (typeof H264_PROFILES)[number];
+}
+
+/** A profile no rendition is made of. */
+export interface LeftOutProfile {
+  readonly id: string;
+  readonly reason: 'larger_than_source';
+}
+
+/** All that is made of a source, in the order of the profiles. */
+export interface LadderPlan {
+  readonly renditions: readonly RenditionPlan[];
+  readonly leftOut: readonly LeftOutProfile[];
+}
+
+/**
+ * Plans the renditions of a source.
+ *
+ * `width` x `height` of a profile is a box: the picture as displayed is fitted into it with its aspect ratio, and the box turns
+ * with a portrait source. Nothing is ever enlarged. A profile that names no H.264 profile gets High, the best for its bits.
+ */
+export function planRenditions(profiles: readonly Profile[], source: VideoTrack): LadderPlan {
+  const renditions: RenditionPlan[] = [];
+  const leftOut: LeftOutProfile[] = [];
+  for (const profile of profiles) {
+    const size = fit(profile, source);
+    if (size === undefined) leftOut.push({ id: profile.name, reason: 'larger_than_source' });
+    else renditions.push(plan(profile, source, size));
+  }
+  return { renditions, leftOut };
+}
+
+function plan(profile: Profile, source: VideoTrack, size: Size): RenditionPlan {
+  const bufferBits = Math.round(profile.bitrate * VBV_SECONDS);
+  return {
+    id: profile.name,
+    ...size,
+    frameRate: limitedFrameRate(profile, source),
+    bitrateBps: profile.bitrate,
+    peakBitrateBps: Math.ceil(profile.bitrate + bufferBits / SHORTEST_SEGMENT_S),
+    bufferBits,
+    quality: profile.quality,
+    keyframes: keyframeInterval(profile.gop),
+    h264Profile: profile.profile ?? 'H264High',
+  };
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Undefined when the picture would have to be enlarged to reach the box. */
+function fit(profile: Profile, source: VideoTrack): Size | undefined {
+  const turned = source.height > source.width && profile.width > profile.height;
+  const [boxWidth, boxHeight] = turned ? [profile.height, profile.width] : [profile.width, profile.height];
+  const scale = Math.min(boxWidth / source.width, boxHeight / source.height);
+  if (scale > 1) return undefined;
+  return { width: evenSide(source.width * scale, boxWidth), height: evenSide(source.height * scale, boxHeight) };
+}
+
+/** The nearest even number that stays in the box: 4:2:0 halves both sides. */
+function evenSide(side: number, box: number): number {
+  return Math.max(MIN_SIDE, Math.min(2 * Math.round(side / 2), 2 * Math.floor(box / 2)));
+}
+
+function limitedFrameRate(profile: Profile, source: VideoTrack): RenditionPlan['frameRate'] {
+  if (profile.fps === 0) return undefined;
+  const num = profile.fps;
+  const den = profile.fpsDen ?? 1;
+  const declared = source.declaredFrameRate ?? Number.POSITIVE_INFINITY;
+  return num / den >= declared * SAME_RATE ? undefined : { num, den };
+}
+
+function keyframeInterval(gop: string | undefined): KeyframeInterval {
+  if (gop === 'intra') return { type: 'every_frame' };
+  const seconds = Number(gop ?? 0);
+  return seconds > 0 ? { type: 'seconds', seconds } : { type: 'cuts' };
+}

@@ -1,0 +1,99 @@
+/**
+ * The contract of a transcoder: a session's video packets in, packets of its renditions out.
+ */
+import type { Packet } from '#media/packet.ts';
+import type { VideoTrack } from '#media/track.ts';
+import type { LadderPlan } from './rendition-plan.ts';
+
+/** What a transcoder may have to say about itself. Codes are stable: they are shown to customers. */
+export const TRANSCODER_WARNINGS = [
+  'transcode_rendition_shed', // the machine is too slow for all: this rendition is not made for now
+  'transcode_rendition_restored', // it is made again, from the next segment on
+  'transcode_frames_dropped', // too slow even so: skipped to a keyframe
+  'transcode_source_damaged', // packets could not be decoded
+] as const;
+/** One of {@link TRANSCODER_WARNINGS}. */
+export type TranscoderWarningCode = (typeof TRANSCODER_WARNINGS)[number];
+
+/** Something the session should show. Each is said at its beginning, and not more than once a second. */
+export interface TranscoderWarning {
+  readonly code: TranscoderWarningCode;
+  /** Set where it concerns one rendition. */
+  readonly renditionId?: string;
+}
+
+/** Why a worker had to be replaced. */
+export const RESTART_REASONS = [
+  'exited', // it crashed, or something killed it
+  'hung', // no sign of life
+  'too_much_memory',
+  'protocol_broken', // it sent what it must not
+  'not_started', // the system would not start it
+] as const;
+/** One of {@link RESTART_REASONS}. */
+export type RestartReason = (typeof RESTART_REASONS)[number];
+
+/** A worker was lost; its renditions pause and go on at the next segment that begins behind a keyframe of the source. */
+export interface TranscoderRestart {
+  readonly reason: RestartReason;
+  /** How it ended: an exit code or a signal's name; undefined when it never began. */
+  readonly exit: number | string | undefined;
+  /** Until the next one is started. */
+  readonly pauseMs: number;
+}
+
+/** Where results go. Called from the event loop, never from inside a method of {@link Transcoder}. None may throw. */
+export interface TranscoderCallbacks {
+  /** A rendition's track is known, or it changed; before the packets it describes. */
+  onTrack(renditionId: string, track: VideoTrack): void;
+  /**
+   * The next packet of a rendition, in decoding order, in the same session time as the source: its `pts` is to the tick that of the
+   * source frame it shows. A rendition's packets begin at a mark, also after an interruption; every packet with a mark is a keyframe and
+   * carries the source packet's mark, `independent` always true. Marks can be missing where there was an interruption; none is ever moved.
+   */
+  onPacket(renditionId: string, packet: Packet): void;
+  /** A JPEG of the picture, at most 640 pixels wide; the first at once, then every few seconds. */
+  onThumbnail(jpeg: Uint8Array): void;
+  onWarning(warning: TranscoderWarning): void;
+  onRestart(restart: TranscoderRestart): void;
+}
+
+/** How a transcoder is now. */
+export interface TranscoderStats {
+  readonly state: 'starting' | 'running' | 'pausing' | 'ended';
+  readonly pid: number | undefined;
+  readonly restarts: number;
+  /** Age of the oldest packet not dealt with yet, in ms. */
+  readonly lagMs: number;
+  /** Renditions not made for now, in the order they were given up. */
+  readonly shed: readonly string[];
+  /** Source packets never transcoded: the worker was away or too far behind. */
+  readonly droppedPackets: number;
+  /** Source packets that could not be decoded. */
+  readonly decodeErrors: number;
+  /** Bytes queued towards the worker. */
+  readonly queuedBytes: number;
+  /** Memory of the worker. */
+  readonly rssBytes: number;
+  /** CPU time of this session's workers so far, in ms. */
+  readonly cpuMs: number;
+}
+
+/**
+ * A session's transcoder. Calls never wait and never throw for a worker's faults: what cannot be transcoded in time is dropped.
+ *
+ * Disposing it encodes what is left, hands it out, and ends the worker: within two seconds, by force if need be. The callbacks are
+ * called until it settles and never after.
+ */
+export interface Transcoder extends AsyncDisposable {
+  /**
+   * The video track begins, or changes: what was sent before is finished first. The next packet is a keyframe.
+   * @returns what is made of it, and what is not and why
+   */
+  setTrack(track: VideoTrack): LadderPlan;
+  /** The next video packet of the track, marked, in session time. Its bytes must stay as they are. */
+  write(packet: Packet): void;
+  /** No packet follows for now, the publisher is gone: what the encoders hold is handed out. Goes on at the next marked keyframe. */
+  flush(): void;
+  readonly stats: TranscoderStats;
+}

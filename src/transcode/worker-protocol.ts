@@ -1,0 +1,292 @@
+/**
+ * What the server and a transcoder's worker say to each other.
+ *
+ * One connection, frames as in `framing.ts`. The server begins with the job, which carries the version; the worker answers `ready`.
+ * Both sides are started from the same files, so a version can differ only where files were replaced under a running server: then
+ * the worker is refused and ended. What cannot be understood ends the connection on either side. The server trusts a worker with nothing:
+ * its bytes come from a program that decodes what strangers send.
+ *
+ * Packets are binary, what is rare is JSON. Times are signed 64-bit ticks of 90 kHz.
+ */
+import { ticks } from '#lib/units.ts';
+import type { Packet } from '#media/packet.ts';
+import { FramingError, frameHeader, type StreamFrame } from './framing.ts';
+import type { RenditionPlan } from './rendition-plan.ts';
+
+/** Raised by every change of this file that an older side would misread. */
+export const PROTOCOL_VERSION = 1;
+
+/** The first message: what stays the same as long as the worker lives. */
+export interface Job {
+  readonly version: number;
+  readonly preset: string;
+  /** Of each encoder. */
+  readonly threads: number;
+  readonly thumbnails: boolean;
+}
+
+/** A source and what is to be made of it. */
+export interface SourceDescription {
+  /** `avcC` record. */
+  readonly config: Uint8Array;
+  /** Pixels, as displayed. */
+  readonly width: number;
+  readonly height: number;
+  /** As declared, or a guess. */
+  readonly framesPerSecond: number;
+  /** Later messages name renditions by their place here. */
+  readonly renditions: readonly RenditionPlan[];
+}
+
+/** From the server. */
+export type ToWorker =
+  | { readonly type: 'job'; readonly job: Job }
+  | { readonly type: 'source'; readonly source: SourceDescription }
+  /** A video packet; of its mark only the fact and the discontinuity arrive. `afterGap`: packets before it were dropped, it is a keyframe. */
+  | { readonly type: 'packet'; readonly packet: Packet; readonly afterGap: boolean }
+  /** The renditions to make from now on; all of them until told otherwise. */
+  | { readonly type: 'active'; readonly renditions: readonly number[] }
+  /** Nothing follows for now: give out everything that is held. */
+  | { readonly type: 'flush' };
+
+/** A packet of a rendition. `cut`: the first of the segment that begins at its `pts`. */
+export interface RenditionPacket {
+  readonly rendition: number;
+  readonly pts: number;
+  readonly dts: number;
+  readonly keyframe: boolean;
+  readonly cut: boolean;
+  readonly data: Uint8Array;
+}
+
+/** How a worker is, said twice a second and so a sign of life. */
+export interface WorkerHealth {
+  readonly rssBytes: number;
+  /** User and system, since it began. */
+  readonly cpuMs: number;
+  readonly decodeErrors: number;
+}
+
+/** From the worker. */
+export type FromWorker =
+  | { readonly type: 'ready'; readonly version: number }
+  /** The earlier source is finished; from now on renditions are those of the next source that was sent. */
+  | { readonly type: 'begun' }
+  | { readonly type: 'config'; readonly rendition: number; readonly config: Uint8Array }
+  | { readonly type: 'packet'; readonly packet: RenditionPacket }
+  | { readonly type: 'thumbnail'; readonly jpeg: Uint8Array }
+  /** Packets and flushes dealt with since the last time; what came of them was sent before. */
+  | { readonly type: 'done'; readonly count: number }
+  | { readonly type: 'health'; readonly health: WorkerHealth };
+
+const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5 } as const;
+const FROM_WORKER = {
+  ready: 129,
+  config: 130,
+  packet: 131,
+  thumbnail: 132,
+  done: 133,
+  health: 134,
+  begun: 135,
+} as const;
+
+const KEYFRAME = 1;
+const CUT = 2;
+const DISCONTINUITY = 4;
+const AFTER_GAP = 8;
+
+/** flags, pts, dts */
+const PACKET_HEADER_BYTES = 17;
+/** rendition, then as a packet */
+const RENDITION_HEADER_BYTES = 1 + PACKET_HEADER_BYTES;
+
+const KNOWN_FLAGS = KEYFRAME | CUT | DISCONTINUITY | AFTER_GAP;
+
+/** A message as bytes to write one after the other; media is not copied. */
+export function encodeToWorker(message: ToWorker): readonly Uint8Array[] {
+  switch (message.type) {
+    case 'job':
+      return frame(TO_WORKER.job, json(message.job));
+    case 'source': {
+      const { config, ...description } = message.source;
+      return frame(TO_WORKER.source, ...jsonAndBytes(description, config));
+    }
+    case 'packet': {
+      const { packet, afterGap } = message;
+      const flags =
+        (packet.keyframe ? KEYFRAME : 0) |
+        (packet.mark === undefined ? 0 : CUT) |
+        (packet.mark?.discontinuity ? DISCONTINUITY : 0) |
+        (afterGap ? AFTER_GAP : 0);
+      return frame(TO_WORKER.packet, packetHeader(flags, packet), packet.data);
+    }
+    case 'active':
+      return frame(TO_WORKER.active, Buffer.from(message.renditions));
+    case 'flush':
+      return frame(TO_WORKER.flush);
+  }
+}
+
+/** A message as bytes to write one after the other; media is not copied. */
+export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
+  switch (message.type) {
+    case 'ready':
+      return frame(FROM_WORKER.ready, json({ version: message.version }));
+    case 'begun':
+      return frame(FROM_WORKER.begun);
+    case 'config':
+      return frame(FROM_WORKER.config, Buffer.of(message.rendition), message.config);
+    case 'packet': {
+      const { packet } = message;
+      const flags = (packet.keyframe ? KEYFRAME : 0) | (packet.cut ? CUT : 0);
+      return frame(FROM_WORKER.packet, Buffer.of(packet.rendition), packetHeader(flags, packet), packet.data);
+    }
+    case 'thumbnail':
+      return frame(FROM_WORKER.thumbnail, message.jpeg);
+    case 'done': {
+      const count = Buffer.allocUnsafe(4);
+      count.writeUInt32BE(message.count);
+      return frame(FROM_WORKER.done, count);
+    }
+    case 'health':
+      return frame(FROM_WORKER.health, json(message.health));
+  }
+}
+
+/**
+ * Reads a message of the server.
+ * @throws {FramingError} when it is unknown or malformed
+ */
+export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
+  switch (type) {
+    case TO_WORKER.job:
+      return { type: 'job', job: parseJson(payload) as unknown as Job };
+    case TO_WORKER.source: {
+      const { value, bytes } = splitJson(payload);
+      return { type: 'source', source: { ...value, config: bytes } as unknown as SourceDescription };
+    }
+    case TO_WORKER.packet: {
+      const { flags, pts, dts, data } = readPacket(payload);
+      const mark = { ordinal: 0, independent: true, discontinuity: (flags & DISCONTINUITY) !== 0 };
+      const packet = {
+        kind: 'video',
+        pts: ticks(pts),
+        dts: ticks(dts),
+        keyframe: (flags & KEYFRAME) !== 0,
+        data,
+      } as const;
+      return {
+        type: 'packet',
+        packet: flags & CUT ? { ...packet, mark } : packet,
+        afterGap: (flags & AFTER_GAP) !== 0,
+      };
+    }
+    case TO_WORKER.active:
+      return { type: 'active', renditions: [...payload] };
+    case TO_WORKER.flush:
+      return { type: 'flush' };
+    default:
+      throw new FramingError(`A message from the server has the unknown type ${type}.`);
+  }
+}
+
+/**
+ * Reads a message of a worker; every number in it is checked to be one.
+ * @throws {FramingError} when it is unknown or malformed
+ */
+export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
+  switch (type) {
+    case FROM_WORKER.ready:
+      return { type: 'ready', version: number(parseJson(payload), 'version') };
+    case FROM_WORKER.begun:
+      return { type: 'begun' };
+    case FROM_WORKER.config:
+      need(payload, 1);
+      return { type: 'config', rendition: payload[0]!, config: payload.subarray(1) };
+    case FROM_WORKER.packet: {
+      need(payload, RENDITION_HEADER_BYTES);
+      const { flags, pts, dts, data } = readPacket(payload.subarray(1));
+      const packet = { pts, dts, keyframe: (flags & KEYFRAME) !== 0, cut: (flags & CUT) !== 0, data };
+      return { type: 'packet', packet: { rendition: payload[0]!, ...packet } };
+    }
+    case FROM_WORKER.thumbnail:
+      return { type: 'thumbnail', jpeg: payload };
+    case FROM_WORKER.done:
+      need(payload, 4);
+      return { type: 'done', count: payload.readUInt32BE(0) };
+    case FROM_WORKER.health: {
+      const value = parseJson(payload);
+      const [rssBytes, cpuMs] = [number(value, 'rssBytes'), number(value, 'cpuMs')];
+      return { type: 'health', health: { rssBytes, cpuMs, decodeErrors: number(value, 'decodeErrors') } };
+    }
+    default:
+      throw new FramingError(`A message from a worker has the unknown type ${type}.`);
+  }
+}
+
+function frame(type: number, ...payload: readonly Uint8Array[]): readonly Uint8Array[] {
+  const bytes = payload.reduce((sum, piece) => sum + piece.length, 0);
+  const [first, ...rest] = payload;
+  // The small first piece rides with the header; media pieces stay as they are.
+  const header = frameHeader(type, bytes);
+  return first === undefined ? [header] : [Buffer.concat([header, first]), ...rest];
+}
+
+function packetHeader(flags: number, { pts, dts }: { readonly pts: number; readonly dts: number }): Buffer {
+  const header = Buffer.allocUnsafe(PACKET_HEADER_BYTES);
+  header[0] = flags;
+  header.writeBigInt64BE(BigInt(pts), 1);
+  header.writeBigInt64BE(BigInt(dts), 9);
+  return header;
+}
+
+function readPacket(payload: Buffer): { flags: number; pts: number; dts: number; data: Uint8Array } {
+  need(payload, PACKET_HEADER_BYTES);
+  const flags = payload[0]!;
+  const [pts, dts] = [Number(payload.readBigInt64BE(1)), Number(payload.readBigInt64BE(9))];
+  if ((flags & ~KNOWN_FLAGS) !== 0) throw new FramingError(`A packet has unknown flags: ${flags}.`);
+  if (!Number.isSafeInteger(pts) || !Number.isSafeInteger(dts))
+    throw new FramingError('A packet has an impossible time.');
+  return { flags, pts, dts, data: payload.subarray(PACKET_HEADER_BYTES) };
+}
+
+const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
+
+function parseJson(payload: Buffer): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(payload.toString());
+  } catch (cause) {
+    throw new FramingError(`A message is not JSON: ${(cause as Error).message}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new FramingError('A message is not a JSON object.');
+  }
+  return value as Record<string, unknown>;
+}
+
+/** JSON behind its length in 32 bits, then bytes. */
+function jsonAndBytes(value: object, bytes: Uint8Array): readonly Uint8Array[] {
+  const text = json(value);
+  const length = Buffer.allocUnsafe(4);
+  length.writeUInt32BE(text.length);
+  return [Buffer.concat([length, text]), bytes];
+}
+
+function splitJson(payload: Buffer): { value: Readonly<Record<string, unknown>>; bytes: Uint8Array } {
+  need(payload, 4);
+  const end = 4 + payload.readUInt32BE(0);
+  need(payload, end);
+  return { value: parseJson(payload.subarray(4, end)), bytes: payload.subarray(end) };
+}
+
+function need(payload: Buffer, bytes: number): void {
+  if (payload.length < bytes)
+    throw new FramingError(`A message of ${payload.length} bytes should have ${bytes} at least.`);
+}
+
+function number(value: Readonly<Record<string, unknown>>, name: string): number {
+  const found = value[name];
+  if (typeof found !== 'number' || !Number.isFinite(found)) throw new FramingError(`A message has no number ${name}.`);
+  return found;
+}

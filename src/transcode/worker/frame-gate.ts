@@ -1,0 +1,68 @@
+/**
+ * Decides which decoded frames a rendition takes, and which of them are keyframes. Pure.
+ *
+ * Frames keep their own times, also where the rate is reduced: of a source at 50 frames a second a rendition at 30 takes three of five.
+ */
+import { unreachable } from '#lib/unreachable.ts';
+import { VIDEO_TIMESCALE } from '#media/track.ts';
+import type { KeyframeInterval, RenditionPlan } from '#transcode/rendition-plan.ts';
+
+/** What becomes of a frame in a rendition. */
+export type FrameVerdict = 'skip' | 'take' | 'keyframe';
+
+/** The rule for one rendition. Frames come in presentation order. */
+export class FrameGate {
+  /** Ticks between frames at the reduced rate; 0 takes them all. */
+  readonly #step: number;
+  /** Ticks between keyframes besides those at cuts. */
+  readonly #keyframeStep: number;
+  #begun = false;
+  #previousPts = 0;
+  #lastPts = Number.NEGATIVE_INFINITY;
+  #due = Number.NEGATIVE_INFINITY;
+  #keyframeDue = 0;
+
+  constructor({ frameRate, keyframes }: Pick<RenditionPlan, 'frameRate' | 'keyframes'>) {
+    this.#step = frameRate === undefined ? 0 : (VIDEO_TIMESCALE * frameRate.den) / frameRate.num;
+    this.#keyframeStep = keyframeStep(keyframes);
+  }
+
+  /** Something was lost: nothing passes until the next cut, so that segments stay the same in every rendition. */
+  interrupt(): void {
+    this.#begun = false;
+  }
+
+  /**
+   * Asked once for every frame, in order.
+   * @param pts in ticks; a frame not later than the last one taken is skipped
+   * @param cut whether a segment begins with this frame; such a one is always taken
+   */
+  judge(pts: number, cut: boolean): FrameVerdict {
+    // Half a source frame of tolerance: publishers' times are whole milliseconds.
+    const tolerance = Math.max(0, pts - this.#previousPts) / 2;
+    this.#previousPts = pts;
+    if (pts <= this.#lastPts || (!cut && !this.#begun)) return 'skip';
+    if (!cut && pts + tolerance < this.#due) return 'skip';
+    // The grid of a reduced rate starts anew at every cut, and where frames are missing.
+    this.#due = cut || pts > this.#due + this.#step ? pts + this.#step : this.#due + this.#step;
+    this.#begun = true;
+    this.#lastPts = pts;
+    if (!cut && pts + tolerance < this.#keyframeDue) return 'take';
+    this.#keyframeDue = pts + this.#keyframeStep;
+    return 'keyframe';
+  }
+}
+
+/** In ticks. */
+function keyframeStep(interval: KeyframeInterval): number {
+  switch (interval.type) {
+    case 'cuts':
+      return Number.POSITIVE_INFINITY;
+    case 'every_frame':
+      return 0;
+    case 'seconds':
+      return interval.seconds * VIDEO_TIMESCALE;
+    default:
+      return unreachable(interval);
+  }
+}

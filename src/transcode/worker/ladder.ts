@@ -1,0 +1,140 @@
+/**
+ * The whole of a transcoder's work, packets in and pictures out: one decoder, its rungs and the thumbnails.
+ */
+import type { Frame } from 'node-av/lib';
+import type { Packet } from '#media/packet.ts';
+import { ENCODERS } from '#transcode/encoders.ts';
+import type { Job, SourceDescription } from '#transcode/worker-protocol.ts';
+import { Rung, type RungPicture } from './rung.ts';
+import { Thumbnailer } from './thumbnailer.ts';
+import { VideoDecoder } from './video-decoder.ts';
+
+/** Cuts the decoder may hold for reordering; H.264 reorders 16 frames at most. */
+const MAX_CUTS = 32;
+
+/** Where a ladder's results go. Renditions are named by their place in the source's list. */
+export interface LadderOutput {
+  onConfig(rendition: number, config: Uint8Array): void;
+  onPicture(rendition: number, picture: RungPicture): void;
+  onThumbnail(jpeg: Uint8Array): void;
+}
+
+/** A packet as it comes to a ladder. */
+export interface LadderInput {
+  readonly packet: Packet;
+  /** Packets before this one, which is a keyframe, were dropped. */
+  readonly afterGap: boolean;
+}
+
+/** The ladder of one source at a time. Everything happens inside the calls. */
+export class Ladder implements Disposable {
+  readonly #job: Job;
+  readonly #output: LadderOutput;
+  #decoder: VideoDecoder | undefined;
+  #thumbnailer: Thumbnailer | undefined;
+  /** By the place in the source's list. */
+  #rungs: readonly Rung[] = [];
+  /** Largest first, those switched off left out. */
+  #active: readonly Rung[] = [];
+  /** Of packets that start a segment and have not come out of the decoder yet. */
+  #cuts: number[] = [];
+  #earlierErrors = 0;
+
+  constructor(job: Job, output: LadderOutput) {
+    this.#job = job;
+    this.#output = output;
+  }
+
+  /** Packets that could not be decoded. */
+  get decodeErrors(): number {
+    return this.#earlierErrors + (this.#decoder?.errors ?? 0);
+  }
+
+  /**
+   * The source begins, or goes on in another way; what is still held of the one before is lost.
+   * @throws {FFmpegError} when it cannot be decoded at all
+   */
+  setSource(source: SourceDescription): void {
+    this.#close();
+    this.#decoder = new VideoDecoder(source.config, (frame) => this.#onFrame(frame));
+    if (this.#job.thumbnails) this.#thumbnailer = new Thumbnailer(source, (jpeg) => this.#output.onThumbnail(jpeg));
+    this.#rungs = source.renditions.map((plan, index) => {
+      const limit = plan.frameRate === undefined ? Number.POSITIVE_INFINITY : plan.frameRate.num / plan.frameRate.den;
+      return new Rung({
+        plan,
+        encoder: ENCODERS[0],
+        settings: { ...this.#job, framesPerSecond: Math.min(limit, source.framesPerSecond) },
+        onConfig: (config) => this.#output.onConfig(index, config),
+        onPicture: (picture) => this.#output.onPicture(index, picture),
+      });
+    });
+    this.setActive(this.#rungs.map((_, index) => index));
+  }
+
+  /** Makes only these renditions; one that comes back begins at the next cut. */
+  setActive(renditions: readonly number[]): void {
+    const active = this.#rungs.filter((_, index) => renditions.includes(index));
+    for (const rung of this.#rungs) if (!active.includes(rung)) rung.stop();
+    this.#active = active.toSorted((a, b) => b.plan.width * b.plan.height - a.plan.width * a.plan.height);
+  }
+
+  /** The next packet in decoding order. */
+  write({ packet, afterGap }: LadderInput): void {
+    if (this.#decoder === undefined) return;
+    if (afterGap) {
+      this.#decoder.skip();
+      this.#interrupt();
+    }
+    // What went before a discontinuity must not wait for what comes behind it.
+    if (packet.mark?.discontinuity) this.finish();
+    if (this.#active.length === 0) {
+      // Only thumbnails are made: keyframes do, each drawn out of the decoder at once.
+      if (packet.keyframe && this.#decoder.decode(packet)) this.#decoder.skip();
+      return;
+    }
+    if (packet.mark !== undefined) this.#cuts = [...this.#cuts, packet.pts].slice(-MAX_CUTS);
+    if (!this.#decoder.decode(packet)) this.#interrupt();
+  }
+
+  /** Nothing follows for now: everything held is encoded. Goes on at the next keyframe and cut. */
+  finish(): void {
+    this.#decoder?.skip();
+    for (const rung of this.#rungs) rung.finish();
+    this.#cuts = [];
+  }
+
+  [Symbol.dispose](): void {
+    this.#close();
+  }
+
+  #onFrame(frame: Frame): void {
+    const pts = Number(frame.pts);
+    while (this.#cuts.length > 0 && this.#cuts[0]! < pts) {
+      // The picture a segment should begin with did not come out: wait for the next one.
+      this.#cuts.shift();
+      for (const rung of this.#rungs) rung.interrupt();
+    }
+    const cut = this.#cuts[0] === pts;
+    if (cut) this.#cuts.shift();
+    this.#thumbnailer?.offer(frame, pts);
+    // Each rung from the next larger picture there is: scaling costs by the pixels read.
+    let picture = frame;
+    for (const rung of this.#active) picture = rung.offer(picture, pts, cut) ?? picture;
+  }
+
+  #interrupt(): void {
+    this.#cuts = [];
+    for (const rung of this.#rungs) rung.interrupt();
+  }
+
+  #close(): void {
+    this.#earlierErrors = this.decodeErrors;
+    this.#decoder?.[Symbol.dispose]();
+    this.#decoder = undefined;
+    this.#thumbnailer?.[Symbol.dispose]();
+    this.#thumbnailer = undefined;
+    for (const rung of this.#rungs) rung[Symbol.dispose]();
+    this.#rungs = [];
+    this.#active = [];
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The worker process: reads its job and packets from file descriptor 3 and answers there. Started by `process-transcoder.ts`, never by hand.
+ *
+ * Ends when the connection ends, whoever ended it, so a worker never outlives its server. A fault it cannot deal with is thrown:
+ * the process dies of it with the reason on standard error, and the server starts another.
+ */
+import { Socket } from 'node:net';
+import { AV_LOG_QUIET } from 'node-av/constants';
+import { Log } from 'node-av/lib';
+import { FrameReader } from '#transcode/framing.ts';
+import {
+  decodeToWorker,
+  encodeFromWorker,
+  type FromWorker,
+  type Job,
+  PROTOCOL_VERSION,
+  type ToWorker,
+} from '#transcode/worker-protocol.ts';
+import { Ladder } from './ladder.ts';
+
+/** The connection to the server: its end of a socket pair. */
+const CONNECTION_FD = 3;
+const HEALTH_EVERY_MS = 500;
+
+// A stranger's bitstream can make FFmpeg complain without end.
+Log.setLevel(AV_LOG_QUIET);
+
+const connection = new Socket({ fd: CONNECTION_FD, readable: true, writable: true, allowHalfOpen: true });
+const reader = new FrameReader();
+let ladder: Ladder | undefined;
+
+connection.on('data', (chunk: Buffer) => {
+  // Everything that comes of a chunk goes out in one write.
+  connection.cork();
+  for (const frame of reader.push(chunk)) handle(decodeToWorker(frame));
+  connection.uncork();
+});
+connection.on('end', () => {
+  connection.cork();
+  ladder?.finish();
+  connection.uncork();
+  stop();
+  connection.end();
+});
+connection.on('error', () => connection.destroy()); // the server is gone; `close` follows
+connection.on('close', stop);
+const health = setInterval(sendHealth, HEALTH_EVERY_MS);
+
+function handle(message: ToWorker): void {
+  switch (message.type) {
+    case 'job':
+      start(message.job);
+      break;
+    case 'source':
+      ladder?.finish();
+      send({ type: 'begun' });
+      ladder?.setSource(message.source);
+      break;
+    case 'active':
+      ladder?.setActive(message.renditions);
+      break;
+    case 'packet':
+      ladder?.write(message);
+      send({ type: 'done', count: 1 });
+      break;
+    case 'flush':
+      ladder?.finish();
+      send({ type: 'done', count: 1 });
+      break;
+  }
+}
+
+function start(job: Job): void {
+  send({ type: 'ready', version: PROTOCOL_VERSION });
+  if (job.version !== PROTOCOL_VERSION) return; // the server sees it in the answer and ends this process
+  ladder = new Ladder(job, {
+    onConfig: (rendition, config) => send({ type: 'config', rendition, config }),
+    onPicture: (rendition, { pts, dts, keyframe, cut, data }) =>
+      send({ type: 'packet', packet: { rendition, pts, dts, keyframe, cut, data } }),
+    onThumbnail: (jpeg) => send({ type: 'thumbnail', jpeg }),
+  });
+}
+
+function sendHealth(): void {
+  const { user, system } = process.cpuUsage();
+  const decodeErrors = ladder?.decodeErrors ?? 0;
+  send({
+    type: 'health',
+    health: { rssBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1000, decodeErrors },
+  });
+}
+
+function send(message: FromWorker): void {
+  for (const piece of encodeFromWorker(message)) connection.write(piece);
+}
+
+function stop(): void {
+  clearInterval(health);
+  ladder?.[Symbol.dispose]();
+  ladder = undefined;
+}

@@ -1,0 +1,93 @@
+/**
+ * One rung of the ladder: scales, chooses frames and encodes one rendition.
+ */
+import type { Frame } from 'node-av/lib';
+import type { EncoderDescription, EncoderSettings } from '#transcode/encoders.ts';
+import type { RenditionPlan } from '#transcode/rendition-plan.ts';
+import { FrameGate } from './frame-gate.ts';
+import { Scaler } from './scaler.ts';
+import { type EncodedPicture, VideoEncoder } from './video-encoder.ts';
+
+/** A picture a rung made. */
+export interface RungPicture extends EncodedPicture {
+  /** The first of a segment. */
+  readonly cut: boolean;
+}
+
+/** What a rung is given. */
+export interface RungOptions {
+  readonly plan: RenditionPlan;
+  readonly encoder: EncoderDescription;
+  readonly settings: EncoderSettings;
+  /** An encoder was opened; called before its first picture. */
+  readonly onConfig: (config: Uint8Array) => void;
+  readonly onPicture: (picture: RungPicture) => void;
+}
+
+/** A rendition being made. Its output begins at a cut, also after every interruption. */
+export class Rung implements Disposable {
+  readonly plan: RenditionPlan;
+  readonly #options: RungOptions;
+  readonly #gate: FrameGate;
+  readonly #scaler: Scaler;
+  #encoder: VideoEncoder | undefined;
+  /** Of cuts inside the encoder. */
+  #cuts: number[] = [];
+
+  constructor(options: RungOptions) {
+    this.plan = options.plan;
+    this.#options = options;
+    this.#gate = new FrameGate(options.plan);
+    this.#scaler = new Scaler(options.plan);
+  }
+
+  /**
+   * Takes a frame or leaves it.
+   * @param source the decoded frame, or a larger rung's picture of the same moment
+   * @returns the scaled picture for smaller rungs; undefined when the frame was left
+   */
+  offer(source: Frame, pts: number, cut: boolean): Frame | undefined {
+    const verdict = this.#gate.judge(pts, cut);
+    if (verdict === 'skip') return undefined;
+    const picture = this.#scaler.scale(source);
+    this.#encoder ??= this.#open(picture);
+    if (cut) this.#cuts.push(pts);
+    this.#encoder.encode(picture, pts, verdict === 'keyframe');
+    return picture;
+  }
+
+  /** Frames are missing: goes on at the next cut. */
+  interrupt(): void {
+    this.#gate.interrupt();
+  }
+
+  /** Encodes what is held and goes on at the next cut with a new encoder. */
+  finish(): void {
+    this.#encoder?.finish();
+    this.stop();
+  }
+
+  /** Gives up what is held, and the encoder; goes on at the next cut. */
+  stop(): void {
+    this.#gate.interrupt();
+    this.#encoder?.[Symbol.dispose]();
+    this.#encoder = undefined;
+    this.#cuts = [];
+  }
+
+  [Symbol.dispose](): void {
+    this.stop();
+    this.#scaler[Symbol.dispose]();
+  }
+
+  #open(first: Frame): VideoEncoder {
+    const { plan, encoder, settings, onConfig, onPicture } = this.#options;
+    const opened = new VideoEncoder(encoder, { plan, settings, first }, (picture) => {
+      const cut = picture.pts === this.#cuts[0];
+      if (cut) this.#cuts.shift();
+      onPicture({ ...picture, cut });
+    });
+    onConfig(opened.config);
+    return opened;
+  }
+}

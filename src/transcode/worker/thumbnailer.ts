@@ -1,0 +1,64 @@
+/**
+ * Makes a JPEG of the picture now and then.
+ */
+import { AV_CODEC_ID_MJPEG, AV_PIX_FMT_YUV420P, AVCOL_RANGE_JPEG } from 'node-av/constants';
+import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from 'node-av/lib';
+import { VIDEO_TIMESCALE } from '#media/track.ts';
+import { setOptions } from './av.ts';
+import { Scaler } from './scaler.ts';
+
+/** Pixels, as displayed. */
+const MAX_WIDTH = 640;
+/** Of media time. */
+const EVERY_S = 5;
+/** 2 (best) to 31. */
+const QUANTISER = '5';
+
+/** Thumbnails of one source. */
+export class Thumbnailer implements Disposable {
+  readonly #context = new CodecContext();
+  readonly #packet = new Packet();
+  readonly #scaler: Scaler;
+  readonly #onThumbnail: (jpeg: Uint8Array) => void;
+  #duePts = Number.NEGATIVE_INFINITY;
+
+  /** @param source size of the picture as displayed */
+  constructor(source: { width: number; height: number }, onThumbnail: (jpeg: Uint8Array) => void) {
+    this.#onThumbnail = onThumbnail;
+    const scale = Math.min(1, MAX_WIDTH / source.width);
+    const [width, height] = [source.width, source.height].map((side) =>
+      Math.max(2, 2 * Math.round((side * scale) / 2)),
+    );
+    this.#scaler = new Scaler({ width: width!, height: height!, fullRange: true });
+    this.#packet.alloc();
+    const codec = Codec.findEncoder(AV_CODEC_ID_MJPEG);
+    if (codec === null) throw new Error('this FFmpeg cannot write JPEG');
+    this.#context.allocContext3(codec);
+    this.#context.width = width!;
+    this.#context.height = height!;
+    this.#context.pixelFormat = AV_PIX_FMT_YUV420P;
+    this.#context.colorRange = AVCOL_RANGE_JPEG;
+    this.#context.timeBase = new Rational(1, VIDEO_TIMESCALE);
+    setOptions(this.#context, { threads: '1', qmin: QUANTISER, qmax: QUANTISER });
+    FFmpegError.throwIfError(this.#context.open2Sync(codec), 'open the JPEG encoder');
+  }
+
+  /** Looks at a frame, and makes a thumbnail of it when one is due. */
+  offer(frame: Frame, pts: number): void {
+    if (pts < this.#duePts) return;
+    this.#duePts = pts + EVERY_S * VIDEO_TIMESCALE;
+    const picture = this.#scaler.scale(frame);
+    picture.pts = BigInt(pts);
+    if (this.#context.sendFrameSync(picture) < 0) return;
+    if (this.#context.receivePacketSync(this.#packet) < 0) return;
+    const jpeg = this.#packet.data;
+    this.#packet.unref();
+    if (jpeg !== null) this.#onThumbnail(jpeg);
+  }
+
+  [Symbol.dispose](): void {
+    this.#packet.free();
+    this.#scaler[Symbol.dispose]();
+    this.#context.freeContext();
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Encodes one rendition.
+ */
+import {
+  AV_CODEC_FLAG_GLOBAL_HEADER,
+  AV_PICTURE_TYPE_I,
+  AV_PICTURE_TYPE_NONE,
+  AV_PIX_FMT_YUV420P,
+  type FFEncoderCodec,
+} from 'node-av/constants';
+import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from 'node-av/lib';
+import { VIDEO_TIMESCALE } from '#media/track.ts';
+import type { EncoderDescription, EncoderSettings } from '#transcode/encoders.ts';
+import type { RenditionPlan } from '#transcode/rendition-plan.ts';
+import { setOptions } from './av.ts';
+
+/** An encoded picture. Times in ticks. */
+export interface EncodedPicture {
+  readonly pts: number;
+  readonly dts: number;
+  readonly keyframe: boolean;
+  readonly data: Uint8Array;
+}
+
+/** An encoder from its first picture to {@link VideoEncoder.finish}. */
+export class VideoEncoder implements Disposable {
+  /** The `avcC` record. */
+  readonly config: Uint8Array;
+  readonly #context = new CodecContext();
+  readonly #packet = new Packet();
+  readonly #onPicture: (picture: EncodedPicture) => void;
+
+  /**
+   * @param first a picture like those that will come: its size and colours are the rendition's
+   * @param onPicture called in decoding order
+   * @throws {FFmpegError} when the encoder refuses
+   */
+  constructor(
+    description: EncoderDescription,
+    { plan, settings, first }: { plan: RenditionPlan; settings: EncoderSettings; first: Frame },
+    onPicture: (picture: EncodedPicture) => void,
+  ) {
+    this.#onPicture = onPicture;
+    this.#packet.alloc();
+    const codec = Codec.findEncoderByName(description.name as FFEncoderCodec);
+    if (codec === null) throw new Error(`this FFmpeg has no ${description.name}`);
+    const context = this.#context;
+    context.allocContext3(codec);
+    context.width = plan.width;
+    context.height = plan.height;
+    context.pixelFormat = AV_PIX_FMT_YUV420P;
+    context.sampleAspectRatio = new Rational(1, 1);
+    context.timeBase = new Rational(1, VIDEO_TIMESCALE);
+    context.framerate = new Rational(Math.round(settings.framesPerSecond * 1000), 1000);
+    context.colorRange = first.colorRange;
+    context.colorSpace = first.colorSpace;
+    context.colorPrimaries = first.colorPrimaries;
+    context.colorTrc = first.colorTrc;
+    context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
+    setOptions(context, description.options(plan, settings));
+    FFmpegError.throwIfError(context.open2Sync(codec), `open ${description.name}`);
+    this.config = Uint8Array.from(context.extraData ?? []);
+  }
+
+  /**
+   * Encodes a picture; finished ones are handed on, some frames behind.
+   * @param frame is only lent
+   * @param pts more than the last one's
+   */
+  encode(frame: Frame, pts: number, keyframe: boolean): void {
+    frame.pts = BigInt(pts);
+    frame.pictType = keyframe ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
+    FFmpegError.throwIfError(this.#context.sendFrameSync(frame), 'encode');
+    this.#receive();
+  }
+
+  /** Hands on what is left. Only disposal may follow. */
+  finish(): void {
+    this.#context.sendFrameSync(null);
+    this.#receive();
+  }
+
+  [Symbol.dispose](): void {
+    this.#packet.free();
+    this.#context.freeContext();
+  }
+
+  #receive(): void {
+    while (this.#context.receivePacketSync(this.#packet) >= 0) {
+      const { pts, dts, isKeyframe, data } = this.#packet;
+      this.#onPicture({ pts: Number(pts), dts: Number(dts), keyframe: isKeyframe, data: data ?? new Uint8Array() });
+      this.#packet.unref();
+    }
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * A few seconds of video made and looked at in memory: packets as ingest gives them, each frame saying which it is.
+ * Loads FFmpeg into its process: for tests that do so anyway.
+ */
+import { AV_LOG_QUIET, AV_PIX_FMT_YUV420P } from 'node-av/constants';
+import { FFmpegError, Frame, Log } from 'node-av/lib';
+import { type Ticks, ticks } from '#lib/units.ts';
+import { parseAvcConfig } from '#media/codecs/h264.ts';
+import type { Packet } from '#media/packet.ts';
+import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
+import type { RenditionPlan } from '#transcode/rendition-plan.ts';
+import { VideoDecoder } from '#transcode/worker/video-decoder.ts';
+import { VideoEncoder } from '#transcode/worker/video-encoder.ts';
+import { type FrameCode, readFrameCode } from './frame-code.ts';
+import { drawPicture, type PicturePlanes } from './test-pattern.ts';
+
+Log.setLevel(AV_LOG_QUIET);
+
+/** What to make; 2 s of 640x360 at 30 frames a second with a keyframe every second by default. */
+export interface ClipOptions {
+  /** At least 320. */
+  readonly width?: number;
+  readonly height?: number;
+  readonly frames?: number;
+  readonly framesPerSecond?: number;
+  /** Frames between keyframes. */
+  readonly gop?: number;
+  readonly bFrames?: number;
+  /** Presentation time of each frame, in ticks; those of the frame rate by default. */
+  readonly ptsOf?: (frame: number) => number;
+}
+
+/** A track and its packets in decoding order, none marked. */
+export interface Clip {
+  readonly track: VideoTrack;
+  readonly packets: readonly Packet[];
+}
+
+/** Draws and encodes a clip. */
+export function makeClip(options: ClipOptions = {}): Clip {
+  const { width = 640, height = 360, frames = 60, framesPerSecond = 30, gop = 30, bFrames = 0 } = options;
+  const ptsOf = options.ptsOf ?? ((index) => Math.round((index * VIDEO_TIMESCALE) / framesPerSecond));
+  const frame = new Frame();
+  frame.alloc();
+  frame.width = width;
+  frame.height = height;
+  frame.format = AV_PIX_FMT_YUV420P;
+  FFmpegError.throwIfError(frame.getBuffer(), 'picture memory');
+  const packets: Packet[] = [];
+  const description = {
+    name: 'libx264',
+    options: () => ({
+      preset: 'ultrafast',
+      threads: '1',
+      crf: '20',
+      'forced-idr': '1',
+      'x264-params': `annexb=0:keyint=infinite:scenecut=0:bframes=${bFrames}:b-adapt=0:open-gop=0`,
+    }),
+  };
+  const plan = { width, height } as RenditionPlan;
+  const settings = { preset: 'ultrafast', threads: 1, framesPerSecond };
+  // FLV has no times below 0, so an encoder with B-frames shows everything a little later.
+  const delay = bFrames * 2 * Math.round(VIDEO_TIMESCALE / framesPerSecond);
+  using encoder = new VideoEncoder(description, { plan, settings, first: frame }, ({ pts, dts, keyframe, data }) => {
+    packets.push({ kind: 'video', pts: ticks(pts + delay), dts: ticks(dts + delay), keyframe, data });
+  });
+  for (let index = 0; index < frames; index += 1) {
+    FFmpegError.throwIfError(frame.makeWritable(), 'picture memory');
+    const planes = frame.data as unknown as PicturePlanes['planes'];
+    const lineStrides = frame.linesize as unknown as PicturePlanes['lineStrides'];
+    drawPicture({ width, height, planes, lineStrides }, index / framesPerSecond, { counter: index, drawnAtMs: 0 });
+    encoder.encode(frame, ptsOf(index), index % gop === 0);
+  }
+  encoder.finish();
+  frame.free();
+  return { track: parseAvcConfig(encoder.config), packets };
+}
+
+/** The packets with a mark on each that `cutAt` names by its place among them. */
+export function marked(packets: readonly Packet[], cutAt: (packet: Packet, index: number) => boolean): Packet[] {
+  let ordinal = 0;
+  return packets.map((packet, index) => {
+    if (!cutAt(packet, index)) return packet;
+    return { ...packet, mark: { ordinal: ordinal++, independent: packet.keyframe, discontinuity: false } };
+  });
+}
+
+/** The packets again, later by so many ticks. */
+export function later(packets: readonly Packet[], by: number): Packet[] {
+  const move = (time: Ticks) => ticks(time + by);
+  return packets.map((packet) => ({ ...packet, pts: move(packet.pts), dts: move(packet.dts) }));
+}
+
+/** A picture as a player would show it. */
+export interface Shown {
+  readonly pts: number;
+  readonly width: number;
+  readonly height: number;
+  /** Undefined when it cannot be read. */
+  readonly code: FrameCode | undefined;
+}
+
+/** Decodes packets, in the order they are shown. */
+export function show(config: Uint8Array, packets: readonly Packet[]): readonly Shown[] {
+  const shown: Shown[] = [];
+  using decoder = new VideoDecoder(config, ({ pts, width, height, data, linesize }) => {
+    const pixels = { data: data![0]!, width, lineStride: linesize[0]!, pixelStride: 1 };
+    shown.push({ pts: Number(pts), width, height, code: readFrameCode(pixels) });
+  });
+  for (const packet of packets) decoder.decode(packet);
+  decoder.finish();
+  return shown;
+}
