@@ -10,6 +10,8 @@ import type { Track, TrackKind } from '#media/track.ts';
 
 /** A segment is cut at the first keyframe after this. */
 const ASKED_DURATION_S = 2;
+/** The other track may be this far ahead of a leader that is about to cut; further, and the leader has stopped. */
+const LEADER_LATE_S = 0.4;
 /** Cuts a following track has not reached yet; more means the track is gone, and older cuts no longer matter to it. */
 const MAX_PENDING_CUTS = 16;
 
@@ -92,7 +94,7 @@ export class SegmentMarker {
   /** Follows the leader's cuts; makes one itself when the leader has stopped. */
   #markFollower(packet: Packet, track: Track): Packet | undefined {
     const seconds = packet.pts / track.timescale;
-    if (!this.#waitsForKeyframe() && seconds - this.#segmentStart > this.#targetDurationS + ASKED_DURATION_S) {
+    if (!this.#waitsForKeyframe() && seconds - this.#segmentStart > this.#targetDurationS + LEADER_LATE_S) {
       this.#cut(seconds, seconds);
       this.#cutDue = true; // a leader that comes back begins a segment as soon as it can
     }
