@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
+import fc from 'fast-check';
 import type { Profile } from '#domain/profile.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
@@ -163,6 +164,28 @@ it('replaces a worker that hangs', async () => {
   await transcoder[Symbol.asyncDispose]();
 });
 
+it('gives up the largest rendition when its worker is too slow, and drops frames rather than wait', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording, { patience: { hungAfterMs: 60_000, graceMs: 0 } });
+  transcoder.setTrack(clip.track);
+  const at = { pts: 0 };
+  await keepSending(transcoder, at, () => recording.of('large').length > 0);
+  const pid = transcoder.stats.pid!;
+  process.kill(pid, 'SIGSTOP');
+  await keepSending(transcoder, at, () => recording.warnings.some(({ code }) => code === 'transcode_frames_dropped'));
+  assert.deepEqual(recording.warnings[0], { code: 'transcode_rendition_shed', renditionId: 'large' });
+  assert.deepEqual(transcoder.stats.shed, ['large']);
+  assert.ok(transcoder.stats.droppedPackets > 0);
+  process.kill(pid, 'SIGCONT');
+  const resumesAt = at.pts;
+  await keepSending(transcoder, at, () => recording.of('small').some(({ pts }) => pts >= resumesAt));
+  assert.deepEqual(
+    recording.of('large').filter(({ pts }) => pts >= resumesAt),
+    [],
+  );
+  assert.deepEqual(recording.restarts, []);
+});
+
 it('replaces a worker that takes too much memory', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { memoryMib: 10, patience: { firstPauseMs: 1 } });
@@ -188,6 +211,40 @@ it('goes on behind packets that cannot be decoded', async () => {
   const counters = recording.show('small').map(({ code }) => code?.counter);
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
   assert.deepEqual(counters, [...range(0, 10), ...range(30, 40)]);
+});
+
+it('outlives bitstreams with random damage, and makes good pictures behind them', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording, { patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  transcoder.setTrack(clip.track);
+  await running(transcoder);
+  const source = marked(clip.packets, ({ keyframe }) => keyframe);
+  const damage = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 20 });
+  let at = 0;
+  for (const places of fc.sample(damage, { numRuns: 15, seed: 20_261_120 })) {
+    for (const packet of later(source.slice(0, 20), at)) {
+      const data = Buffer.from(packet.data);
+      // The lengths of NAL units are checked before a packet gets here; what is inside them is not.
+      for (const [place, value] of places) data[4 + (place % (data.length - 4))] = value;
+      transcoder.write({ ...packet, data });
+    }
+    at += TWO_SECONDS;
+    await until(
+      'the damage to be dealt with',
+      () => transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0,
+    );
+  }
+  const soundAt = at;
+  for (const packet of later(source, soundAt)) transcoder.write(packet);
+  await workedOff(transcoder);
+  transcoder.flush();
+  const sound = () => recording.of('large').filter(({ pts }) => pts >= soundAt);
+  await until('the last group', () => sound().length === 60);
+  const shown = show(recording.tracks.get('large')!.at(-1)!.config, sound());
+  assert.deepEqual(
+    shown.map(({ code }) => code?.counter),
+    source.map((_, index) => index),
+  );
 });
 
 it('takes up another resolution in the middle: what was sent before comes out before', async () => {

@@ -26,8 +26,6 @@ import {
 
 /** How often the worker is looked at. */
 const TICK_MS = 100;
-/** A worker that has just begun works off what waited for it; its lag means nothing before it had this long. */
-const GRACE_MS = 3000;
 /** A worker that ran this long did not fail for what its predecessor failed for. */
 const STABLE_MS = 30_000;
 /** Time for the last packets at disposal. */
@@ -43,12 +41,20 @@ export interface Patience {
   readonly hungAfterMs: number;
   /** The same for one that has not said `ready` yet: it loads a large library, perhaps from a cold disk. */
   readonly startWithinMs: number;
+  /** A worker that has just begun works off what waited for it; its lag means nothing before it had this long. */
+  readonly graceMs: number;
   /** Pause before a worker is replaced, doubled at every failure in a row. */
   readonly firstPauseMs: number;
   readonly maxPauseMs: number;
 }
 
-const PATIENCE: Patience = { hungAfterMs: 5000, startWithinMs: 20_000, firstPauseMs: 100, maxPauseMs: 10_000 };
+const PATIENCE: Patience = {
+  hungAfterMs: 5000,
+  startWithinMs: 20_000,
+  graceMs: 3000,
+  firstPauseMs: 100,
+  maxPauseMs: 10_000,
+};
 
 /** What a session's transcoder needs. */
 export interface ProcessTranscoderOptions {
@@ -288,7 +294,7 @@ export class ProcessTranscoder implements Transcoder {
   #relieve(): void {
     const nowMs = this.#options.clock.monotonic();
     const lagMs = this.#feed.lagMs(nowMs);
-    if (nowMs - this.#readyAt < GRACE_MS) return;
+    if (nowMs - this.#readyAt < this.#patience.graceMs) return;
     const action = this.#policy.judge(lagMs, nowMs);
     if (action === undefined) return;
     const { callbacks, logger } = this.#options;

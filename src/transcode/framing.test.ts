@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { FrameReader, FramingError, frameHeader, MAX_PAYLOAD_BYTES, type StreamFrame } from './framing.ts';
+
+const frames = fc.array(fc.record({ type: fc.nat(255), payload: fc.uint8Array({ maxLength: 100 }) }), {
+  maxLength: 20,
+});
+
+/** The bytes cut at the places given. */
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const sorted = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [...sorted, bytes.length].map((end, index) => bytes.subarray(sorted[index - 1] ?? 0, end));
+}
+
+function readAll(chunks: readonly Buffer[]): StreamFrame[] {
+  const reader = new FrameReader();
+  return chunks.flatMap((chunk) => [...reader.push(chunk)]);
+}
+
+it('gives back what was framed, however the bytes are cut', () => {
+  fc.assert(
+    fc.property(frames, fc.array(fc.nat()), (sent, places) => {
+      const bytes = Buffer.concat(sent.flatMap(({ type, payload }) => [frameHeader(type, payload.length), payload]));
+      const read = readAll(cut(bytes, places));
+      assert.deepEqual(
+        read.map(({ type, payload }) => ({ type, payload: [...payload] })),
+        sent.map(({ type, payload }) => ({ type, payload: [...payload] })),
+      );
+    }),
+  );
+});
+
+it('never does anything but frames or refusal with random bytes', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), fc.array(fc.nat()), (bytes, places) => {
+      try {
+        const read = readAll(cut(Buffer.from(bytes), places));
+        assert.ok(read.reduce((sum, { payload }) => sum + payload.length + 5, 0) <= bytes.length);
+      } catch (error) {
+        assert.ok(error instanceof FramingError);
+      }
+    }),
+  );
+});
+
+it('refuses a frame beyond the limit by its length alone, before its bytes come', () => {
+  const reader = new FrameReader();
+  assert.throws(() => [...reader.push(frameHeader(1, MAX_PAYLOAD_BYTES + 1))], FramingError);
+  assert.deepEqual([...new FrameReader().push(frameHeader(1, MAX_PAYLOAD_BYTES))], []);
+});

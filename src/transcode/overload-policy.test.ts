@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { OverloadPolicy } from './overload-policy.ts';
+
+/** Asks every 100 ms from `fromMs` to `toMs` and lists what was decided. */
+function run(policy: OverloadPolicy, lagMs: number, fromMs: number, toMs: number): string[] {
+  const decided: string[] = [];
+  for (let now = fromMs; now < toMs; now += 100) {
+    const action = policy.judge(lagMs, now);
+    if (action !== undefined)
+      decided.push(`${now} ${action.type}${'renditionId' in action ? ` ${action.renditionId}` : ''}`);
+  }
+  return decided;
+}
+
+it('leaves a worker alone that is not a second behind', () => {
+  assert.deepEqual(run(new OverloadPolicy(['large', 'small']), 1000, 0, 60_000), []);
+});
+
+it('gives up the largest first, with time in between to see what it brought, and never the smallest', () => {
+  const policy = new OverloadPolicy(['large', 'middle', 'small']);
+  assert.deepEqual(run(policy, 1500, 0, 2000), ['0 shed large', '500 shed middle', '1000 skip', '1500 skip']);
+  assert.deepEqual(policy.shed, ['large', 'middle']);
+});
+
+it('skips at once when two seconds behind', () => {
+  assert.deepEqual(run(new OverloadPolicy(['large', 'small']), 2500, 0, 500), ['0 skip']);
+});
+
+it('takes them up again in the opposite order, each after ten steady seconds', () => {
+  const policy = new OverloadPolicy(['large', 'middle', 'small']);
+  run(policy, 1500, 0, 1000);
+  assert.deepEqual(run(policy, 100, 1000, 40_000), ['11000 restore middle', '21000 restore large']);
+});
+
+it('waits twice as long after a relapse, and as short as before once it held for a minute', () => {
+  const policy = new OverloadPolicy(['large', 'small']);
+  run(policy, 1500, 0, 500);
+  assert.deepEqual(run(policy, 0, 500, 11_000), ['10500 restore large']);
+  assert.deepEqual(run(policy, 1500, 11_000, 11_500), ['11000 shed large']);
+  assert.deepEqual(run(policy, 0, 11_500, 60_000), ['31500 restore large']);
+  run(policy, 0, 60_000, 120_000);
+  assert.deepEqual(run(policy, 1500, 120_000, 120_500), ['120000 shed large']);
+  assert.deepEqual(run(policy, 0, 120_500, 140_000), ['130500 restore large']);
+});
+
+it('counts anew when the worker falls back a little in between', () => {
+  const policy = new OverloadPolicy(['large', 'small']);
+  run(policy, 1500, 0, 500);
+  run(policy, 0, 500, 9000);
+  run(policy, 300, 9000, 9100);
+  assert.deepEqual(run(policy, 0, 9100, 25_000), ['19100 restore large']);
+});
+
+it('keeps what is given up among the renditions there are', () => {
+  const policy = new OverloadPolicy(['a', 'b', 'c']);
+  run(policy, 1500, 0, 1000);
+  policy.replaceOrder(['x', 'y']);
+  assert.deepEqual(policy.shed, ['x']);
+  policy.replaceOrder([]);
+  assert.deepEqual(policy.shed, []);
+  assert.deepEqual(run(policy, 1500, 1000, 1500), ['1000 skip']);
+});
+
+it('whatever the lag, what is given up is a beginning of the order without its last', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 500 }),
+      fc.integer({ min: 1, max: 5 }),
+      (lags, count) => {
+        const order = Array.from({ length: count }, (_, index) => `r${index}`);
+        const policy = new OverloadPolicy(order);
+        for (const [index, lag] of lags.entries()) {
+          policy.judge(lag, index * 1000);
+          assert.deepEqual(policy.shed, order.slice(0, policy.shed.length));
+          assert.ok(policy.shed.length < count);
+        }
+      },
+    ),
+  );
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { ticks } from '#lib/units.ts';
+import { VIDEO_TRACK } from '#test/support/tracks.ts';
+import { FrameReader, FramingError, type StreamFrame } from './framing.ts';
+import { planRenditions } from './rendition-plan.ts';
+import {
+  decodeFromWorker,
+  decodeToWorker,
+  encodeFromWorker,
+  encodeToWorker,
+  type FromWorker,
+  type ToWorker,
+} from './worker-protocol.ts';
+
+const time = fc.maxSafeInteger();
+const bytes = fc.uint8Array({ maxLength: 50 }).map((array) => Buffer.from(array));
+const index = fc.nat(255);
+
+/** Objects as code writes them, not without a prototype. */
+const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(model, { noNullPrototype: true });
+
+const toWorker: fc.Arbitrary<ToWorker> = fc.oneof(
+  record({
+    type: fc.constant('job' as const),
+    job: record({ version: fc.nat(), preset: fc.string(), threads: fc.nat(), thumbnails: fc.boolean() }),
+  }),
+  record({
+    type: fc.constant('packet' as const),
+    packet: fc
+      .tuple(time, time, fc.boolean(), bytes, fc.option(fc.boolean(), { nil: undefined }))
+      .map(([pts, dts, keyframe, data, discontinuity]) => ({
+        kind: 'video' as const,
+        pts: ticks(pts),
+        dts: ticks(dts),
+        keyframe,
+        data,
+        ...(discontinuity === undefined ? {} : { mark: { ordinal: 0, independent: true, discontinuity } }),
+      })),
+    afterGap: fc.boolean(),
+  }),
+  record({ type: fc.constant('active' as const), renditions: fc.array(index, { maxLength: 20 }) }),
+  fc.constant({ type: 'flush' as const }),
+);
+
+const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
+  record({ type: fc.constant('ready' as const), version: fc.nat() }),
+  fc.constant({ type: 'begun' as const }),
+  record({ type: fc.constant('config' as const), rendition: index, config: bytes }),
+  record({
+    type: fc.constant('packet' as const),
+    packet: record({ rendition: index, pts: time, dts: time, keyframe: fc.boolean(), cut: fc.boolean(), data: bytes }),
+  }),
+  record({ type: fc.constant('thumbnail' as const), jpeg: bytes }),
+  record({ type: fc.constant('done' as const), count: fc.nat() }),
+  record({
+    type: fc.constant('health' as const),
+    health: record({ rssBytes: fc.nat(), cpuMs: fc.nat(), decodeErrors: fc.nat() }),
+  }),
+);
+
+const read = (pieces: readonly Uint8Array[]): StreamFrame => [...new FrameReader().push(Buffer.concat(pieces))][0]!;
+
+it('carries every message of the server', () => {
+  fc.assert(
+    fc.property(toWorker, (message) => assert.deepEqual(decodeToWorker(read(encodeToWorker(message))), message)),
+  );
+});
+
+it('carries every message of a worker', () => {
+  fc.assert(
+    fc.property(fromWorker, (message) => assert.deepEqual(decodeFromWorker(read(encodeFromWorker(message))), message)),
+  );
+});
+
+it('carries a source with its configuration and renditions', () => {
+  const profile = { name: 'p', bitrate: 1_000_000, fps: 15, width: 640, height: 360, quality: 20, gop: '1.0' };
+  const { renditions } = planRenditions([profile], VIDEO_TRACK);
+  const source = { config: Buffer.of(1, 2, 3), width: 1280, height: 720, framesPerSecond: 29.97, renditions };
+  const message = { type: 'source', source } as const;
+  assert.deepEqual(decodeToWorker(read(encodeToWorker(message))), message);
+});
+
+it('refuses whatever else a worker sends, and does nothing but refuse', () => {
+  const anything = fc.record({
+    type: index,
+    payload: fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array)),
+  });
+  fc.assert(
+    fc.property(anything, (frame) => {
+      for (const decode of [decodeFromWorker, decodeToWorker]) {
+        try {
+          decode(frame);
+        } catch (error) {
+          assert.ok(error instanceof FramingError, String(error));
+        }
+      }
+    }),
+  );
+});
+
+for (const [name, type, payload] of [
+  ['an unknown type', 99, ''],
+  ['a packet that ends in its header', 131, '\x00\x01'],
+  ['unknown flags', 131, `\x00\xf0${'\x00'.repeat(16)}`],
+  ['a time no number can hold', 131, `\x00\x00${'\x7f'.repeat(16)}`],
+  ['health that is no JSON', 134, '{'],
+  ['health that is null', 134, 'null'],
+  ['health without its numbers', 134, '{"rssBytes":1,"cpuMs":"2","decodeErrors":3}'],
+  ['a count that is cut short', 133, '\x00\x00'],
+  ['a configuration of no rendition', 130, ''],
+] as const) {
+  it(`refuses ${name} from a worker`, () => {
+    assert.throws(() => decodeFromWorker({ type, payload: Buffer.from(payload, 'latin1') }), FramingError);
+  });
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { FrameGate, type FrameVerdict } from './frame-gate.ts';
+
+const EVERY_CUT = { type: 'cuts' } as const;
+
+/** Times in ms as RTMP gives them, `count` frames at a rate. */
+const times = (rate: number, count: number) =>
+  Array.from({ length: count }, (_, index) => Math.round((index * 1000) / rate));
+
+function judge(gate: FrameGate, frames: readonly number[], cuts: readonly number[] = [0]): Map<number, FrameVerdict> {
+  return new Map(frames.map((ms) => [ms, gate.judge(ms * 90, cuts.includes(ms))]));
+}
+const taken = (verdicts: Map<number, FrameVerdict>) =>
+  [...verdicts].filter(([, verdict]) => verdict !== 'skip').map(([ms]) => ms);
+const keyframes = (verdicts: Map<number, FrameVerdict>) =>
+  [...verdicts].filter(([, verdict]) => verdict === 'keyframe').map(([ms]) => ms);
+
+for (const [source, wanted, expected] of [
+  [60, 30, 30],
+  [50, 25, 25],
+  [59.94, 29.97, 30],
+  [50, 30, 30],
+  [30, 25, 25],
+  [60, 1, 1],
+  [30, 60, 30],
+] as const) {
+  it(`takes about ${expected} of a second's frames when ${source} a second are limited to ${wanted}`, () => {
+    const gate = new FrameGate({ frameRate: { num: wanted * 100, den: 100 }, keyframes: EVERY_CUT });
+    const inTenSeconds = taken(judge(gate, times(source, Math.round(source * 10)))).length;
+    assert.ok(Math.abs(inTenSeconds - expected * 10) <= 2, `${inTenSeconds} in ten seconds`);
+  });
+}
+
+it('takes every frame when the rate is not limited, however uneven their times', () => {
+  const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT });
+  const frames = [0, 16, 50, 51, 300, 5000, 5001];
+  assert.deepEqual(taken(judge(gate, frames)), frames);
+});
+
+it('always takes the frame of a cut, as a keyframe', () => {
+  const gate = new FrameGate({ frameRate: { num: 10, den: 1 }, keyframes: EVERY_CUT });
+  const verdicts = judge(gate, times(50, 20), [0, 140]);
+  assert.deepEqual(keyframes(verdicts), [0, 140]);
+  assert.deepEqual(taken(verdicts), [0, 100, 140, 240, 340]);
+});
+
+it('adds keyframes after the asked seconds, counted anew from each cut', () => {
+  const gate = new FrameGate({ frameRate: undefined, keyframes: { type: 'seconds', seconds: 1 } });
+  assert.deepEqual(keyframes(judge(gate, times(29.97, 120), [0, 2503])), [0, 1001, 2002, 2503, 3504]);
+});
+
+it('makes every frame a keyframe when asked to', () => {
+  const gate = new FrameGate({ frameRate: undefined, keyframes: { type: 'every_frame' } });
+  const frames = times(30, 10);
+  assert.deepEqual(keyframes(judge(gate, frames)), frames);
+});
+
+it('begins at a cut, and again behind an interruption', () => {
+  const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT });
+  assert.deepEqual(taken(judge(gate, [0, 10, 20, 30], [20])), [20, 30]);
+  gate.interrupt();
+  assert.deepEqual(taken(judge(gate, [40, 50, 60], [50])), [50, 60]);
+});
+
+it('never takes a frame that is not later than the last, and never more than the limit between two cuts', () => {
+  const steps = fc.array(fc.integer({ min: -5, max: 100 }), { minLength: 1, maxLength: 200 });
+  fc.assert(
+    fc.property(steps, fc.integer({ min: 1, max: 60 }), (deltas, rate) => {
+      const gate = new FrameGate({ frameRate: { num: rate, den: 1 }, keyframes: EVERY_CUT });
+      let at = 0;
+      let last = -1;
+      let count = 0;
+      for (const [index, delta] of deltas.entries()) {
+        at += delta;
+        if (gate.judge(at * 90, index === 0) === 'skip') continue;
+        assert.ok(at > last || index === 0);
+        last = at;
+        count += 1;
+      }
+      const span = Math.max(0, ...deltas.map((_, index) => deltas.slice(1, index + 1).reduce((a, b) => a + b, 0)));
+      assert.ok(count <= (span * rate) / 1000 + 3);
+    }),
+  );
+});

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Profile } from '#domain/profile.ts';
+import { ticks } from '#lib/units.ts';
+import { parseAvcConfig } from '#media/codecs/h264.ts';
+import type { Packet } from '#media/packet.ts';
+import { type Clip, later, makeClip, marked, show } from '#test/support/clip.ts';
+import { planRenditions } from '#transcode/rendition-plan.ts';
+import { PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
+import { Ladder } from './ladder.ts';
+import type { RungPicture } from './rung.ts';
+
+const FRAME = 3000;
+
+const profile = (rest: Partial<Profile> = {}): Profile => ({
+  name: 'half',
+  bitrate: 500_000,
+  fps: 0,
+  width: 320,
+  height: 180,
+  ...rest,
+});
+
+/** What a ladder made of a clip, by rendition. */
+class Made implements Disposable {
+  readonly ladder: Ladder;
+  readonly configs: Uint8Array[][] = [];
+  readonly pictures: RungPicture[][] = [];
+  readonly thumbnails: Uint8Array[] = [];
+
+  constructor(clip: Clip, profiles: readonly Profile[], preset = 'ultrafast') {
+    const job = { version: PROTOCOL_VERSION, preset, threads: 1, thumbnails: true };
+    this.ladder = new Ladder(job, {
+      onConfig: (index, config) => {
+        this.configs[index] = [...(this.configs[index] ?? []), config];
+      },
+      onPicture: (index, picture) => {
+        this.pictures[index] = [...(this.pictures[index] ?? []), picture];
+      },
+      onThumbnail: (jpeg) => void this.thumbnails.push(jpeg),
+    });
+    const { renditions } = planRenditions(profiles, clip.track);
+    const { config, width, height, declaredFrameRate } = clip.track;
+    this.ladder.setSource({ config, width, height, framesPerSecond: declaredFrameRate ?? 30, renditions });
+  }
+
+  write(packets: readonly Packet[], afterGap = false): this {
+    for (const [index, packet] of packets.entries()) this.ladder.write({ packet, afterGap: afterGap && index === 0 });
+    return this;
+  }
+
+  finish(): this {
+    this.ladder.finish();
+    return this;
+  }
+
+  /** Presentation times of what came out, in frames of the clip, as shown. */
+  frames(index = 0, only: (picture: RungPicture) => boolean = () => true): number[] {
+    const chosen = (this.pictures[index] ?? []).filter(only);
+    return chosen.map(({ pts }) => pts / FRAME).toSorted((a, b) => a - b);
+  }
+
+  /** The burned-in numbers of the decoded rendition, with their times. */
+  show(index = 0) {
+    const packets = (this.pictures[index] ?? []).map(
+      ({ pts, dts, keyframe, data }): Packet => ({ kind: 'video', pts: ticks(pts), dts: ticks(dts), keyframe, data }),
+    );
+    return show(this.configs[index]!.at(-1)!, packets);
+  }
+
+  [Symbol.dispose](): void {
+    this.ladder[Symbol.dispose]();
+  }
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+const isCut = ({ cut }: RungPicture) => cut;
+const isKeyframe = ({ keyframe }: RungPicture) => keyframe;
+
+const plain = makeClip({ frames: 30, gop: 10 });
+
+it('makes keyframes exactly at the cuts, also where the source has none', () => {
+  using made = new Made(plain, [profile(), profile({ name: 'best', profile: 'H264High', width: 480, height: 270 })]);
+  made.write(marked(plain.packets, (_, index) => [0, 7, 23].includes(index))).finish();
+  for (const index of [0, 1]) {
+    assert.deepEqual(made.frames(index, isKeyframe), [0, 7, 23]);
+    assert.deepEqual(made.frames(index, isCut), [0, 7, 23]);
+    assert.deepEqual(
+      made.show(index).map(({ code }) => code?.counter),
+      range(0, 30),
+    );
+  }
+});
+
+it('keeps times to the tick with B-frames in the source and in the rendition, decoding times in order', () => {
+  const clip = makeClip({ frames: 40, gop: 20, bFrames: 2 });
+  assert.ok(
+    clip.packets.some(({ pts, dts }) => pts > dts),
+    'the source has B-frames',
+  );
+  using made = new Made(clip, [profile({ profile: 'H264High' }), profile({ name: 'none', profile: 'H264Baseline' })]);
+  // A cut on a frame that is no keyframe, and behind which frames follow that are shown before it.
+  const cutAt = clip.packets.findIndex(({ pts }, index) => index > 25 && clip.packets[index + 1]!.pts < pts);
+  made.write(marked(clip.packets, (packet, index) => packet.keyframe || index === cutAt)).finish();
+  const sourceTimes = clip.packets.map(({ pts }) => pts).toSorted((a, b) => a - b);
+  const cuts = [
+    clip.packets[0]!,
+    clip.packets.find((packet, index) => index > 0 && packet.keyframe)!,
+    clip.packets[cutAt]!,
+  ];
+  for (const index of [0, 1]) {
+    assert.deepEqual(
+      made.show(index).map(({ pts, code }) => [pts, code?.counter]),
+      sourceTimes.map((pts, frame) => [pts, frame]),
+    );
+    const pictures = made.pictures[index]!;
+    assert.deepEqual(
+      pictures.filter(isCut).map(({ pts }) => pts),
+      cuts.map(({ pts }) => pts),
+    );
+    assert.ok(pictures.every(({ dts }, at) => at === 0 || dts > pictures[at - 1]!.dts));
+    assert.ok(pictures.every(({ pts, dts }) => pts >= dts));
+  }
+  assert.ok(
+    made.pictures[0]!.some(
+      ({ pts, dts }, at) => pts - dts !== made.pictures[0]![0]!.pts - made.pictures[0]![0]!.dts && at > 0,
+    ),
+  );
+  assert.ok(
+    made.pictures[1]!.every(({ pts, dts }) => pts === dts),
+    'Baseline has none',
+  );
+});
+
+it('keeps uneven times as they are', () => {
+  const uneven = [0, 3000, 4500, 9000, 10_530, 40_000, 43_000, 44_170, 200_000, 203_003];
+  const clip = makeClip({ frames: uneven.length, gop: 100, ptsOf: (index) => uneven[index]! });
+  using made = new Made(clip, [profile(), profile({ name: 'best', profile: 'H264High' })]);
+  made.write(marked(clip.packets, (_, index) => index === 0)).finish();
+  for (const index of [0, 1]) {
+    assert.deepEqual(
+      made.show(index).map(({ pts, code }) => [pts, code?.counter]),
+      uneven.map((pts, frame) => [pts, frame]),
+    );
+  }
+});
+
+it('reduces the frame rate to the source frames next to the wanted times, cuts included', () => {
+  const clip = makeClip({
+    frames: 60,
+    framesPerSecond: 60,
+    gop: 60,
+    ptsOf: (index) => Math.round((index * 1000) / 60) * 90,
+  });
+  using made = new Made(clip, [profile({ fps: 30 }), profile({ name: 'all', width: 640, height: 360 })]);
+  made.write(marked(clip.packets, (_, index) => index === 0 || index === 31)).finish();
+  const counters = made.show(0).map(({ code }) => code?.counter);
+  assert.deepEqual(counters, [
+    ...range(0, 16).map((index) => index * 2),
+    ...range(0, 15).map((index) => 31 + index * 2),
+  ]);
+  assert.deepEqual(
+    made.show(1).map(({ code }) => code?.counter),
+    range(0, 60),
+  );
+});
+
+it('adds the keyframes a profile asks for', () => {
+  using made = new Made(plain, [profile({ gop: '0.5' }), profile({ name: 'intra', gop: 'intra' })]);
+  made.write(marked(plain.packets, (_, index) => index === 0 || index === 10)).finish();
+  assert.deepEqual(made.frames(0, isKeyframe), [0, 10, 25]);
+  assert.deepEqual(made.frames(1, isKeyframe), range(0, 30));
+  assert.deepEqual(made.frames(1, isCut), [0, 10]);
+});
+
+it('makes the H.264 profile asked for', () => {
+  // Faster presets leave out what High adds, and x264 then says so.
+  const asked = ['H264Baseline', 'H264Main', 'H264High', 'H264ConstrainedHigh'] as const;
+  using made = new Made(
+    plain,
+    asked.map((name) => profile({ name, profile: name })),
+    'veryfast',
+  );
+  made.write(marked(plain.packets, (_, index) => index === 0)).finish();
+  const codecs = made.configs.map(([config]) => parseAvcConfig(config!).codecString.slice(0, 7));
+  assert.deepEqual(codecs, ['avc1.42', 'avc1.4d', 'avc1.64', 'avc1.64']);
+});
+
+it('begins again at a cut when packets are missing, and loses nothing that came before', () => {
+  using made = new Made(plain, [profile()]);
+  const packets = marked(plain.packets, (_, index) => index === 0 || index === 22);
+  made.write(packets.slice(0, 5)).write(packets.slice(20), true).finish();
+  assert.deepEqual(made.frames(), [...range(0, 5), ...range(22, 30)]);
+  assert.deepEqual(made.frames(0, isCut), [0, 22]);
+});
+
+it('hands out everything before a discontinuity, and goes on with the same configuration', () => {
+  using made = new Made(plain, [profile({ profile: 'H264High' })]);
+  const first = marked(plain.packets.slice(0, 10), (_, index) => index === 0);
+  made.write(first);
+  assert.ok(made.frames().length < 10, 'the encoder holds some');
+  const [head, ...rest] = later(plain.packets, 1_000_000);
+  made.write([{ ...head!, mark: { ordinal: 1, independent: true, discontinuity: true } }]);
+  assert.deepEqual(made.frames(), range(0, 10));
+  made.write(rest).finish();
+  assert.equal(made.frames().length, 40);
+  const [before, after] = made.configs[0]!;
+  assert.deepEqual(before, after);
+});
+
+it('makes only the renditions it is told to; one that comes back begins at a cut', () => {
+  using made = new Made(plain, [profile(), profile({ name: 'large', width: 480, height: 270 })]);
+  const packets = marked(plain.packets, (_, index) => index % 10 === 0);
+  made.write(packets.slice(0, 5));
+  made.ladder.setActive([0]);
+  made.write(packets.slice(5, 15));
+  made.ladder.setActive([0, 1]);
+  made.write(packets.slice(15)).finish();
+  assert.deepEqual(made.frames(0), range(0, 30));
+  assert.deepEqual(
+    made.frames(1).filter((frame) => frame >= 5),
+    range(20, 30),
+  );
+  assert.deepEqual(
+    made.show(0).map(({ code }) => code?.counter),
+    range(0, 30),
+  );
+});
+
+it('still makes thumbnails when no rendition is made: a JPEG every five seconds, 640 pixels wide at most', () => {
+  const clip = makeClip({ width: 1280, height: 720, frames: 14, gop: 2, ptsOf: (index) => index * 90_000 });
+  using made = new Made(clip, []);
+  made.write(marked(clip.packets, ({ keyframe }) => keyframe)).finish();
+  assert.equal(made.thumbnails.length, 3);
+  for (const jpeg of made.thumbnails) {
+    assert.deepEqual(jpegSize(jpeg), { width: 640, height: 360 });
+  }
+});
+
+it('keeps the bitrate: 10 % on average, and no segment above the announced peak', () => {
+  const clip = makeClip({ frames: 300, gop: 60 });
+  for (const h264Profile of ['H264High', 'H264ConstrainedHigh'] as const) {
+    const asked = profile({ bitrate: 60_000, width: 640, height: 360, profile: h264Profile });
+    using made = new Made(clip, [asked]);
+    made.write(marked(clip.packets, (_, index) => index % 60 === 0)).finish();
+    const pictures = made.pictures[0]!;
+    const bits = (list: readonly RungPicture[]) => 8 * list.reduce((sum, { data }) => sum + data.length, 0);
+    const average = bits(pictures) / 10;
+    assert.ok(Math.abs(average / asked.bitrate - 1) <= 0.1, `${average} bit/s on average`);
+    const { peakBitrateBps } = planRenditions([asked], clip.track).renditions[0]!;
+    for (const segment of range(0, 5)) {
+      const peak = bits(pictures.filter(({ pts }) => Math.floor(pts / FRAME / 60) === segment)) / 2;
+      assert.ok(peak <= peakBitrateBps, `${peak} bit/s in segment ${segment}`);
+    }
+  }
+});
+
+it('takes less than the bitrate when a quality asks for no more', () => {
+  const bytesOf = (rest: Partial<Profile>) => {
+    using made = new Made(plain, [profile({ bitrate: 5_000_000, ...rest })]);
+    made.write(marked(plain.packets, (_, index) => index === 0)).finish();
+    return made.pictures[0]!.reduce((sum, { data }) => sum + data.length, 0);
+  };
+  const [good, poor] = [bytesOf({ quality: 15 }), bytesOf({ quality: 40 })];
+  assert.ok(poor * 3 < good, `${poor} bytes at 40, ${good} at 15`);
+  assert.ok(bytesOf({ quality: 0 }) > 0, 'not even 0 is refused by the encoder');
+});
+
+/** Of its frame header (ITU-T T.81 §B.2.2). */
+function jpegSize(jpeg: Uint8Array): { width: number; height: number } {
+  const view = Buffer.from(jpeg);
+  for (let at = 2; at < view.length; at += 2 + view.readUInt16BE(at + 2)) {
+    if (view[at + 1] === 0xc0) return { height: view.readUInt16BE(at + 5), width: view.readUInt16BE(at + 7) };
+  }
+  throw new Error('no frame header');
+}
