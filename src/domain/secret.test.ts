@@ -7,7 +7,6 @@ import { newApiKeySecret, newStreamKey, Secret } from './secret.ts';
 test('a secret never prints itself', () => {
   const secret = new Secret('hunter2');
   const texts = [
-    `${secret}`,
     String(secret),
     JSON.stringify({ secret }),
     inspect({ deep: [secret] }),

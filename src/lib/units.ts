@@ -14,9 +14,3 @@ export const ms = (value: number): Milliseconds => value as Milliseconds;
 
 /** Marks an integer as ticks. */
 export const ticks = (value: number): Ticks => value as Ticks;
-
-/** Media time in seconds, for text and for comparing tracks of different timescales. */
-export const ticksToSeconds = (value: Ticks, timescale: number): number => value / timescale;
-
-/** The nearest tick to a time in seconds. */
-export const secondsToTicks = (seconds: number, timescale: number): Ticks => Math.round(seconds * timescale) as Ticks;
