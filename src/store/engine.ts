@@ -30,6 +30,11 @@ export interface WriteResult {
 export interface Engine extends AsyncDisposable {
   /** Builds and compiles queries in the engine's dialect; it cannot run them. */
   readonly compiler: Kysely<Database>;
+  /**
+   * A number that differs from the one before when anything was committed in between, by whatever process; undefined when
+   * the engine cannot tell. Cheap and never waits: what was read while it stayed the same need not be read again.
+   */
+  version(): number | undefined;
   /** Sees everything committed before the call, by whatever process. */
   read<Row>(query: Query<Row>): Promise<readonly Row[]>;
   /**

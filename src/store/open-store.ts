@@ -66,6 +66,7 @@ function observed(engine: Engine, { storeSeconds }: Pick<Metrics, 'storeSeconds'
   }
   return {
     compiler: engine.compiler,
+    version: () => engine.version(),
     read: timed('read', (query: Query) => engine.read(query)) as Engine['read'],
     write: timed('write', (queries: readonly Query[]) => engine.write(queries)),
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),

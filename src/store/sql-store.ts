@@ -9,6 +9,7 @@ import { apiKeyOfRow, apiKeyQueries, rowOfApiKey } from './queries/api-keys.ts';
 import { rowOfSession, rowOfSessionChange, sessionOfRow, sessionQueries } from './queries/sessions.ts';
 import { rowOfStream, streamOfRow, streamQueries } from './queries/streams.ts';
 import { rowOfUser, userOfRow, userQueries } from './queries/users.ts';
+import { ReadCache } from './read-cache.ts';
 import type { Page, PageKey, Store } from './store.ts';
 
 /** The store on `engine`, which it owns from now on. */
@@ -17,11 +18,17 @@ export function storeOn(engine: Engine): Store {
   const apiKeys = apiKeyQueries(engine.compiler);
   const streams = streamQueries(engine.compiler);
   const sessions = sessionQueries(engine.compiler);
+  const cache = new ReadCache(() => engine.version());
 
   /** The first row as a record, if there is a row. */
   async function one<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
     const [row] = await engine.read(query);
     return row && itemOf(row);
+  }
+
+  /** As `one`, for what is asked at every request. */
+  function cachedOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
+    return cache.get(query, () => one(query, itemOf));
   }
 
   /** Runs the queries all or nothing and says how many rows the last one changed. */
@@ -64,7 +71,7 @@ export function storeOn(engine: Engine): Store {
         const first = apiKeys.createFirst({ ...row, user_name: user.name });
         return (await change(users.addFirst(rowOfUser(user)), first)) === 1;
       },
-      byHash: (secretHash) => one(apiKeys.byHash({ secret_hash: secretHash }), apiKeyOfRow),
+      byHash: (secretHash) => cachedOne(apiKeys.byHash({ secret_hash: secretHash }), apiKeyOfRow),
       async list() {
         const rows = await engine.read(apiKeys.list({}));
         return rows.map((row) => ({ ...apiKeyOfRow(row), userName: row.user_name }));
@@ -75,12 +82,12 @@ export function storeOn(engine: Engine): Store {
     streams: {
       create: (stream) =>
         add(streams.create(rowOfStream(stream)), 'A stream with that id, key or playback id exists already.'),
-      get: (id, owner) => one(streams.get({ id, user_id: owner }), streamOfRow),
+      get: (id, owner) => cachedOne(streams.get({ id, user_id: owner }), streamOfRow),
       async byStreamKey(key) {
         const stream = await one(streams.byStreamKeyHash({ stream_key_hash: key.hash() }), streamOfRow);
         return stream?.streamKey.equals(key) ? stream : undefined;
       },
-      byPlaybackId: (id) => one(streams.byPlaybackId({ playback_id: id }), streamOfRow),
+      byPlaybackId: (id) => cachedOne(streams.byPlaybackId({ playback_id: id }), streamOfRow),
       list: (owner, options) => listStreams(owner, options),
       async setActivity(id, { isActive, lastSeen }) {
         await change(streams.setActivity({ id, is_active: isActive ? 1 : 0, last_seen: lastSeen }));
@@ -91,7 +98,7 @@ export function storeOn(engine: Engine): Store {
       async create(session) {
         await change(sessions.create(rowOfSession(session)));
       },
-      get: (id, owner) => one(sessions.get({ id, user_id: owner }), sessionOfRow),
+      get: (id, owner) => cachedOne(sessions.get({ id, user_id: owner }), sessionOfRow),
       async change(id, changed) {
         const row = rowOfSessionChange(changed);
         if (Object.keys(row).length > 0) await change(sessions.change({ id, ...row }));

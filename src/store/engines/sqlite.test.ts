@@ -107,14 +107,12 @@ describe('a slow disk', () => {
   it('holds up neither the event loop nor reads', async () => {
     await using open = await spoilt();
     const { store, user, faults } = open;
-    const known = someStream(user.id);
-    await store.streams.create(known);
     setFault(faults, 'commitDelayMs', FOREVER_MS);
     let written = false;
     const create = store.streams.create(someStream(user.id)).then(() => (written = true));
     for (let turn = 0; turn < 100; turn += 1) {
       await new Promise(setImmediate);
-      assert.ok(await store.streams.get(known.id, user.id));
+      assert.ok(await store.users.byName(user.name));
     }
     assert.equal(written, false);
     setFault(faults, 'commitDelayMs', 0);
@@ -222,6 +220,30 @@ describe('a fault while open', () => {
     using file = new DatabaseSync(join(dataDir, 'millrace.db'));
     assert.equal(file.prepare('select * from streams').all().length, 1);
   });
+});
+
+it('asks the database again for a key or a stream only once something was committed, by whatever process', async () => {
+  await using open = await spoilt();
+  const { store, user, faults, dataDir } = open;
+  const [key, stream] = [someKey(user), someStream(user.id)];
+  await store.apiKeys.create(key);
+  await store.streams.create(stream);
+  await store.apiKeys.byHash(key.secretHash);
+  await store.streams.get(stream.id, user.id);
+  await store.streams.byPlaybackId(stream.playbackId);
+  // A worker that is asked would die.
+  setFault(faults, 'crashes', 1);
+  assert.equal((await store.apiKeys.byHash(key.secretHash))?.id, key.id);
+  assert.equal((await store.streams.get(stream.id, user.id))?.id, stream.id);
+  assert.equal((await store.streams.byPlaybackId(stream.playbackId))?.id, stream.id);
+  setFault(faults, 'crashes', 0);
+
+  using beside = new DatabaseSync(join(dataDir, 'millrace.db'));
+  beside.exec("update streams set name = 'renamed'");
+  assert.equal((await store.streams.get(stream.id, user.id))?.name, 'renamed');
+  assert.equal((await store.streams.byPlaybackId(stream.playbackId))?.name, 'renamed');
+  beside.exec('update api_keys set revoked_at = 1');
+  assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
 });
 
 it('no query reads a whole table', async () => {

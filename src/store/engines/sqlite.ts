@@ -11,6 +11,7 @@ import { bindable, kyselyOn, sqliteCompiler } from './sqlite/dialect.ts';
 import type { Faults } from './sqlite/faults.ts';
 import { holdFolder, prepareFolder, proveWritable, sqliteOpenError } from './sqlite/folder.ts';
 import type { Role, Rows } from './sqlite/protocol.ts';
+import { WalIndex } from './sqlite/wal-index.ts';
 import { WorkerLane } from './sqlite/worker-lane.ts';
 
 /** How long opening waits for another process's write, in milliseconds. */
@@ -35,16 +36,19 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
     new WorkerLane({ ...options, job: { role, path, faults }, timeoutMs });
   const reads = lane('read', options.readTimeoutMs);
   const writes = lane('write', options.writeTimeoutMs);
+  const index = new WalIndex(path);
   let closed: Promise<void> | undefined;
   const close = async () => {
     // The last connection copies the log into the database and removes it; the reading one may not.
     await reads.close();
     await writes.close();
+    index[Symbol.dispose]();
     hold?.[Symbol.dispose]();
   };
 
   return {
     compiler: sqliteCompiler(),
+    version: () => index.version(),
 
     async read<Row>(query: Query<Row>) {
       query.parameters.forEach(bindable);

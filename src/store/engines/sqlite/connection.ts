@@ -1,13 +1,13 @@
 /**
  * A worker's connection to the database file: opened when first needed, opened again after it failed.
  */
-import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { DatabaseAway } from './failure.ts';
+import { identityOf } from './file-identity.ts';
 import type { Role } from './protocol.ts';
 
 /** How long SQLite waits for another process's write, in milliseconds: below the callers' own limits. */
@@ -116,10 +116,4 @@ export class Connection {
       throw error;
     }
   }
-}
-
-/** What tells the file at a path from another; undefined when there is none that can be seen. */
-function identityOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats && `${stats.dev}:${stats.ino}`;
 }
