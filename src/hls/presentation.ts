@@ -92,6 +92,10 @@ class LivePresentation implements Presentation {
     directives: PlaylistDirectives,
     options: { signal: AbortSignal },
   ): Promise<PlaylistAnswer> {
+    if (!this.#renditions.has(renditionId) && this.#awaitsOldPublisher()) {
+      const answer = await this.multivariant(options);
+      if (answer.type !== 'playlist') return answer;
+    }
     return this.#renditions.get(renditionId)?.playlist(directives, options) ?? { type: 'not_found' };
   }
 
@@ -104,6 +108,11 @@ class LivePresentation implements Presentation {
     this.#phase = 'closed';
     for (const rendition of this.#renditions.values()) rendition.close();
     this.#waiting.wake();
+  }
+
+  /** After a restart of the server viewers come back before their publisher does, with names they know from before. */
+  #awaitsOldPublisher(): boolean {
+    return this.#options.continued && this.#serverControl === undefined && this.#phase === 'live';
   }
 
   #createRendition(id: string, track: Track): Rendition {

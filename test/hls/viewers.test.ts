@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import HLS from 'hls-parser';
 import { Parser } from 'm3u8-parser';
-import type { RenderedPlaylist } from '#hls/hls.ts';
+import type { PlaylistAnswer, RenderedPlaylist } from '#hls/hls.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { atOnce, audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
@@ -51,6 +51,22 @@ describe('a playlist', () => {
     feed.play(0.5, { audio: true });
     assert.doesNotMatch((await feed.multivariant()) ?? '', /AUDIO/);
     assert.equal(await feed.text('audio'), undefined);
+  });
+
+  test('of a session taken up after a restart is held until the publisher is back, also by its old name', async () => {
+    const held: Promise<PlaylistAnswer>[] = [];
+    const feed = new Feed({
+      ...both,
+      presentation: { continued: true, firstMediaSequence: 1_000_000 },
+      beforeTracks: (presentation) => {
+        held.push(presentation.playlist('source', { msn: 12, part: 3 }, { signal }));
+        held.push(presentation.playlist('other', {}, { signal }));
+      },
+    });
+    feed.play(0.5);
+    const [answer, unknown] = await Promise.all(held);
+    assert.match(answer?.type === 'playlist' ? answer.playlist.text : '', /EXT-X-MEDIA-SEQUENCE:1000000/);
+    assert.equal(unknown?.type, 'not_found');
   });
 
   test('asked for by segment and part is answered as soon as that is in it, and not before', async () => {

@@ -70,6 +70,8 @@ export interface FeedOptions {
   /** Session time of the first packet, in seconds. */
   readonly startS?: number;
   readonly presentation?: Partial<PresentationOptions>;
+  /** Called while the presentation has no tracks yet. */
+  readonly beforeTracks?: (presentation: Presentation) => void;
 }
 
 /** Publishes into a presentation of its own. Cuts segments as `live` does: at keyframes, or else before they get too long. */
@@ -97,7 +99,7 @@ export class Feed {
   #audioOrdinal = -1;
   #audioDiscontinuity = false;
 
-  constructor({ video, audio, presentation, startS = 0, ...rest }: FeedOptions) {
+  constructor({ video, audio, presentation, beforeTracks, startS = 0, ...rest }: FeedOptions) {
     this.#feed = { fps: 30, gop: 60, rounded: true, delayMs: 0, frameBytes: 40, ...rest };
     this.#video = video;
     this.#audio = audio;
@@ -118,6 +120,7 @@ export class Feed {
       ...presentation,
     };
     this.presentation = createPresentation(this.options);
+    beforeTracks?.(this.presentation);
     if (video !== undefined) this.presentation.setTrack('source', video, 3_000_000);
     if (audio !== undefined) this.presentation.setTrack('audio', audio, 128_000);
   }
