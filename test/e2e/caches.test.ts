@@ -8,17 +8,16 @@ import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
-import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
-import { type CachingProxy, startNginx } from './nginx.ts';
+import { type CachingProxy, NEEDS_NGINX, startNginx } from './nginx.ts';
 import { firstFrameSince, readFrames, seen } from './seen-frames.ts';
 import { everyRenditionHasSegment, get, mediaPlaylistUris, nextDirectives, watch } from './viewer.ts';
 
 const TARGET_DURATION_S = 4;
 const PUBLISHED_S = 16;
 
-describe('behind nginx as a cache', { ...needs('nginx'), concurrency: true }, () => {
+describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () => {
   const parts = new AsyncDisposableStack();
   let server: ServerProcess;
   let proxy: CachingProxy;

@@ -8,7 +8,13 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
+
+const EXECUTABLE = '/usr/sbin/nginx';
+
+/** Test options that skip, with the reason, where there is no nginx; under `CI` the test runs and fails instead. */
+export const NEEDS_NGINX = needs(EXECUTABLE);
 
 /** A running nginx; disposing it ends it. */
 export interface CachingProxy extends AsyncDisposable {
@@ -24,7 +30,7 @@ export async function startNginx(upstream: string): Promise<CachingProxy> {
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
   await writeFile(file, configuration({ folder, port, upstream }));
-  const child = spawn('nginx', ['-p', folder, '-c', file, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(EXECUTABLE, ['-p', folder, '-c', file, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors += text;
