@@ -7,10 +7,11 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import type { CreatedStream } from '../support/api-client.ts';
 import { decode } from '../support/decode.ts';
-import { startPublisher } from '../support/publisher.ts';
-import { startServerProcess } from '../support/server.ts';
+import { type Publisher, startPublisher } from '../support/publisher.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { everyRenditionHasSegment } from './viewer.ts';
@@ -18,32 +19,68 @@ import { everyRenditionHasSegment } from './viewer.ts';
 /** ffmpeg 5.1 reads the init segment again after each reload of a live fMP4 playlist, whoever serves it. */
 const OF_NO_CONSEQUENCE = /Found duplicated MOOV Atom/;
 
-test(
-  'ffmpeg plays a live stream, without a warning and without a frame missing, to its end',
-  needs('ffmpeg'),
-  async () => {
+const FPS = 30;
+
+describe('ffmpeg as a player', { ...needs('ffmpeg'), concurrency: true }, () => {
+  let server: ServerProcess;
+
+  before(async () => {
     const settings = { MILLRACE_SEGMENT_TARGET_DURATION_S: '2', MILLRACE_PLAYLIST_WINDOW_S: '12' };
-    await using server = await startServerProcess({ settings });
+    server = await startServerProcess({ settings });
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  test('plays a live stream, without a warning and without a frame missing, to its end', async () => {
     const stream = await server.api.createStream();
-    await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), durationS: 18 });
-    const url = server.playlistUrl(stream.playbackId);
-    // Before that there are only parts, which such a player does not see; ffmpeg gives up on a playlist without segments.
-    await waitFor(() => everyRenditionHasSegment(url), { what: 'a complete segment' });
-    const { output, messages } = await play(url);
+    await using publisher = await publish(server, stream, 18);
+    const { output, messages } = await play(server.playlistUrl(stream.playbackId));
     assert.equal((await publisher.ended).reason, 'finished');
     assert.deepEqual(messages, []);
     const { frames, sound } = await decode([output]);
     const counters = frames.map(({ code }) => code?.counter ?? Number.NaN);
     const [first = Number.NaN] = counters;
-    assert.deepEqual(
-      counters,
-      counters.map((_, index) => first + index),
-    );
-    assert.equal(counters.at(-1), 18 * 30 - 1, 'the last frame that was drawn');
-    assert.ok(first < 4 * 30, 'it started no further back than three segments');
+    assert.deepEqual(counters, countersFrom(first, 18 * FPS));
+    assert.ok(first < 4 * FPS, 'it started no further back than three segments');
     assert.ok(sound!.beepsS.length >= 13);
-  },
-);
+  });
+
+  test('goes on by itself when the encoder was lost and has come back, and misses only what was not sent', async () => {
+    const stream = await server.api.createStream();
+    await using lost = await publish(server, stream);
+    const playing = play(server.playlistUrl(stream.playbackId));
+    const drawn = () => (Date.now() - lost.startedAtMs) / 1000;
+    await waitFor(() => drawn() > 5, { what: 'five seconds of media' });
+    await lost.kill();
+    await waitFor(() => drawn() > 9, { what: 'four seconds of nothing' });
+    await using back = await publish(server, stream, 6);
+    const { output, messages } = await playing;
+    assert.equal((await back.ended).reason, 'finished');
+    // It asks for gap segments in spite of EXT-X-GAP, is told that there are none, and goes on.
+    assert.deepEqual(
+      messages.filter((line) => !/HTTP error 404|Failed to open segment/.test(line)),
+      [],
+    );
+    const counters = (await decode([output])).frames.map(({ code }) => code?.counter ?? Number.NaN);
+    const restart = counters.lastIndexOf(0);
+    assert.deepEqual(counters.slice(restart), countersFrom(0, 6 * FPS));
+    const before = counters.slice(0, restart);
+    assert.deepEqual(before, countersFrom(before[0]!, before[0]! + before.length));
+    assert.ok(before.length > 3 * FPS);
+  });
+});
+
+/** Publishes, and waits until a player that knows no parts can start: ffmpeg gives up on a playlist without segments. */
+async function publish(at: ServerProcess, stream: CreatedStream, durationS?: number): Promise<Publisher> {
+  const publisher = await startPublisher({
+    url: at.rtmpUrl(stream.streamKey),
+    ...(durationS !== undefined && { durationS }),
+  });
+  const url = at.playlistUrl(stream.playbackId);
+  await waitFor(() => everyRenditionHasSegment(url), { what: 'a complete segment' });
+  return publisher;
+}
+
+const countersFrom = (first: number, end: number): number[] => Array.from({ length: end - first }, (_, n) => first + n);
 
 /** Plays until the stream ends. */
 async function play(url: string): Promise<{ readonly output: Buffer; readonly messages: readonly string[] }> {
