@@ -19,6 +19,7 @@ import { originPlugin } from '#origin/origin.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { TranscoderPool } from '#transcode/transcoder-pool.ts';
 
 /** Where something listens, with its real port. */
 export interface ListenAddress {
@@ -47,10 +48,12 @@ export async function startApp(config: Config, { store, logger, clock, metrics }
   await using parts = new AsyncDisposableStack();
   const journal = parts.use(new SessionJournal(store, logger));
   const memory = createMediaMemory(config.hls.mediaMemoryMib * 1024 * 1024);
+  const transcoders = new TranscoderPool({ settings: config.transcode, clock });
   const registry = parts.use(
     new SessionRegistry({
       settings: { ...config.hls, ...config.live },
       createPresentation,
+      openTranscoder: (request) => transcoders.open(request),
       memory,
       journal,
       clock,

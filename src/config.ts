@@ -11,6 +11,7 @@ import { choice, type Setting, type SettingValues } from '#lib/setting.ts';
 import { liveSettings } from '#live/config.ts';
 import { originSettings } from '#origin/config.ts';
 import { storeSettings } from '#store/config.ts';
+import { transcodeSettings } from '#transcode/config.ts';
 
 /** Every setting's name starts with it in the environment. */
 export const PREFIX = 'MILLRACE_';
@@ -35,6 +36,7 @@ export const SETTINGS = {
   api: apiSettings,
   ingest: ingestSettings,
   live: liveSettings,
+  transcode: transcodeSettings,
   hls: hlsSettings,
   origin: originSettings,
   store: storeSettings,

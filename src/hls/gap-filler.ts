@@ -58,8 +58,10 @@ export class GapFiller {
     let leadS = 0;
     for (const packager of packagers) leadS = Math.max(leadS, packager.endS);
     for (const packager of packagers) {
-      // Before its first part nobody knows how long a rendition's frames are: one a second is not late.
-      const allowedS = packager.partTargetS === undefined ? this.#targetDurationS : IN_STEP_S;
+      // One that has just begun may catch up: its first part shows how long its frames are, and an encoder has to start.
+      const startS = packager.window.segments[0]?.startS ?? packager.endS;
+      const hasJustBegun = packager.endS - startS < this.#targetDurationS;
+      const allowedS = hasJustBegun ? this.#targetDurationS : IN_STEP_S;
       if (leadS - packager.endS <= allowedS) continue;
       // The last part may reach beyond that: so one part is added each time a part's time has passed.
       packager.gapThrough(leadS - IN_STEP_S + (packager.partTargetS ?? 0), { whole: true });

@@ -87,6 +87,11 @@ export interface Presentation extends Disposable {
    * @param declaredBitrateBps what the publisher or the encoder's settings say; used for BANDWIDTH until it was measured
    */
   setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined): void;
+  /**
+   * Renditions that are on their way: before the presentation is shown, their first parts are waited for as well, for at
+   * most 1.5 s of media.
+   */
+  expect(renditionIds: readonly string[]): void;
   /** A packet of a rendition, in session time; the first one of each segment is marked. */
   write(renditionId: string, packet: Packet): void;
   /**

@@ -14,6 +14,9 @@ import { SegmentGrid } from './segment-grid.ts';
 import type { ServerControl } from './tags.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
+/** A rendition on its way is not waited for when others have this much media. */
+const EXPECTED_WITHIN_S = 1.5;
+
 /** An empty presentation; viewers who ask already wait for its first part. */
 export function createPresentation(options: PresentationOptions): Presentation {
   return new LivePresentation(options);
@@ -22,6 +25,8 @@ export function createPresentation(options: PresentationOptions): Presentation {
 class LivePresentation implements Presentation {
   readonly #options: PresentationOptions;
   readonly #renditions = new Map<string, Rendition>();
+  /** On their way; looked at only until the presentation is shown. */
+  readonly #expected = new Set<string>();
   /** Packagers that have had their first mark. */
   readonly #begun: Packager[] = [];
   readonly #grid: SegmentGrid;
@@ -55,6 +60,10 @@ class LivePresentation implements Presentation {
     }
     rendition.setTrack(track, declaredBitrateBps);
     rendition.changed();
+  }
+
+  expect(renditionIds: readonly string[]): void {
+    for (const id of renditionIds) this.#expected.add(id);
   }
 
   write(renditionId: string, packet: Packet): void {
@@ -165,6 +174,9 @@ class LivePresentation implements Presentation {
     const listed = renditions.filter((each) => each.hasParts);
     if (listed.length === 0) return false;
     if (this.#phase === 'live' && renditions.some((each) => !each.hasParts && awaited(each))) return false;
+    const isExpected =
+      leadS - startS <= EXPECTED_WITHIN_S && [...this.#expected].some((id) => !this.#renditions.has(id));
+    if (this.#phase === 'live' && isExpected) return false;
     const partTargets = listed.map(({ packager }) => packager.partTargetS ?? 0);
     const { targetDurationS } = this.#options;
     this.#serverControl = {

@@ -42,6 +42,7 @@ function setUp({ state = { phase: 'starting' } as SessionState, codecs = '', cre
         callbacks = given;
         return presentation;
       },
+      openTranscoder: () => undefined,
       targetDurationS: 4,
       reconnectWindowS: 30,
       clock: { now: () => ms(now), monotonic: () => ms(now - 500_000) },

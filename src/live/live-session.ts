@@ -20,6 +20,7 @@ import type { Track, TrackKind } from '#media/track.ts';
 import { sameTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { Ladder, type OpenTranscoder } from './ladder.ts';
 import { SegmentMarker } from './segment-marker.ts';
 import { Timeline } from './timeline.ts';
 
@@ -38,6 +39,7 @@ export interface LiveSessionOptions {
   readonly record: Session;
   /** Makes the presentation; called once. Its callbacks are the session's. */
   readonly createPresentation: (callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void }) => Presentation;
+  readonly openTranscoder: OpenTranscoder;
   readonly targetDurationS: number;
   readonly reconnectWindowS: number;
   readonly clock: Clock;
@@ -52,11 +54,12 @@ export interface LiveSessionOptions {
 }
 
 /** A session in memory. Its owner calls {@link LiveSession.publisherLost} or {@link LiveSession.end}; then it is final. */
-export class LiveSession implements Disposable {
+export class LiveSession implements AsyncDisposable {
   readonly record: Session;
   readonly presentation: Presentation;
   readonly #options: LiveSessionOptions;
   readonly #logger: Logger;
+  readonly #ladder: Ladder;
   #state: SessionState;
   #tracks = new Map<TrackKind, Track>();
   #timeline: Timeline | undefined;
@@ -92,6 +95,15 @@ export class LiveSession implements Disposable {
       },
       onMemoryExhausted: () => this.#endByService('media_memory_exhausted'),
     });
+    const { presentation } = this;
+    const { openTranscoder, metrics } = options;
+    this.#ladder = new Ladder({
+      profiles: record.profiles,
+      presentation,
+      openTranscoder,
+      logger: this.#logger,
+      metrics,
+    });
     if (state.phase === 'reconnecting') {
       this.#giveUpAt = clock.monotonic() + Math.max(0, state.until - clock.now());
       this.#pace();
@@ -110,6 +122,11 @@ export class LiveSession implements Disposable {
   /** Something of it could be watched. */
   get hasPlayed(): boolean {
     return this.#hasPlayed;
+  }
+
+  /** The newest picture as a JPEG; undefined where nothing is transcoded. */
+  get thumbnail(): Uint8Array | undefined {
+    return this.#ladder.thumbnail;
   }
 
   /** RFC 6381 names of its tracks, as {@link Session.codecs}. */
@@ -156,6 +173,7 @@ export class LiveSession implements Disposable {
     if (marked === undefined) return;
     if (marked.mark?.independent === false) this.#warnOfKeyframes();
     this.presentation.write(RENDITION_OF[track.kind], marked);
+    if (track.kind === 'video') this.#ladder.write(marked);
   }
 
   /** The publisher's connection is lost: wait for it, or end when there is nothing to come back to. */
@@ -176,14 +194,22 @@ export class LiveSession implements Disposable {
   end(reason: EndReason): void {
     if (this.#state.phase === 'ended') return;
     this.#stopPacing();
-    this.presentation.end();
     this.#apply({ type: 'end', at: this.#options.clock.now(), reason });
+    if (this.#tracks.has('video') && this.record.profiles.length > 0) void this.#endBehindLadder();
+    else this.presentation.end();
   }
 
-  /** Gives the media's memory back. */
-  [Symbol.dispose](): void {
+  /** Ends the transcoder and gives the media's memory back. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#stopPacing();
     this.presentation[Symbol.dispose]();
+    await this.#ladder[Symbol.asyncDispose]();
+  }
+
+  /** Renditions are a little behind the source: their last packets come before EXT-X-ENDLIST. */
+  async #endBehindLadder(): Promise<void> {
+    await this.#ladder[Symbol.asyncDispose]();
+    this.presentation.end();
   }
 
   #leader(): TrackKind {
@@ -193,6 +219,7 @@ export class LiveSession implements Disposable {
   #present(track: Track, announcement: Announcement | undefined): void {
     const declared = track.kind === 'video' ? announcement?.videoBitrateBps : announcement?.audioBitrateBps;
     this.presentation.setTrack(RENDITION_OF[track.kind], track, declared);
+    if (track.kind === 'video') this.#ladder.setTrack(track);
   }
 
   /** Session time now, in seconds. */
@@ -234,8 +261,10 @@ export class LiveSession implements Disposable {
   }
 
   #stopTimeline(): void {
-    if (this.#timeline !== undefined) this.#mediaEndSeconds = this.#timeline.endSeconds;
+    if (this.#timeline === undefined) return;
+    this.#mediaEndSeconds = this.#timeline.endSeconds;
     this.#timeline = undefined;
+    this.#ladder.flush();
   }
 
   #stopPacing(): void {

@@ -34,6 +34,7 @@ function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
       presentations.push(presentation);
       return presentation;
     },
+    openTranscoder: () => undefined,
     memory: { limitBytes: 1000, usedBytes, take: () => true, give: () => {} },
     journal,
     clock: { now: () => ms(now), monotonic: () => ms(now) },

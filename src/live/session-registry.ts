@@ -18,6 +18,7 @@ import type { Track } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { Intake } from './intake.ts';
+import type { OpenTranscoder } from './ladder.ts';
 import type { LiveDirectory, LiveStatus, Watchable } from './live.ts';
 import { codecsOf, LiveSession } from './live-session.ts';
 import type { SessionJournal } from './session-journal.ts';
@@ -38,6 +39,7 @@ export interface SessionRegistryOptions {
     readonly windowS: number;
   };
   readonly createPresentation: (options: PresentationOptions) => Presentation;
+  readonly openTranscoder: OpenTranscoder;
   readonly memory: MediaMemory;
   readonly journal: SessionJournal;
   readonly clock: Clock;
@@ -53,7 +55,7 @@ interface Slot {
 }
 
 /** The sessions of one process. */
-export class SessionRegistry implements LiveDirectory, Disposable {
+export class SessionRegistry implements LiveDirectory, AsyncDisposable {
   readonly #options: SessionRegistryOptions;
   readonly #slots = new Map<StreamId, Slot>();
   readonly #newest = new Map<PlaybackId, LiveSession>();
@@ -125,10 +127,10 @@ export class SessionRegistry implements LiveDirectory, Disposable {
   }
 
   /** Refuses new publishers and lets all media go. Publishers must have been disconnected. */
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#closing = true;
     for (const timer of this.#retirements.values()) clearTimeout(timer);
-    for (const session of this.#sessions.values()) session[Symbol.dispose]();
+    await Promise.all(Array.from(this.#sessions.values(), (session) => session[Symbol.asyncDispose]()));
   }
 
   #count(phase: SessionState['phase']): number {
@@ -207,7 +209,7 @@ export class SessionRegistry implements LiveDirectory, Disposable {
   }
 
   #addSession(record: Session, state: SessionState): LiveSession {
-    const { settings, clock, logger, metrics, memory, createPresentation } = this.#options;
+    const { settings, clock, logger, metrics, memory, createPresentation, openTranscoder } = this.#options;
     const session = new LiveSession(
       {
         record,
@@ -223,6 +225,7 @@ export class SessionRegistry implements LiveDirectory, Disposable {
             uriPrefix: record.mediaPath,
             memory,
           }),
+        openTranscoder,
         targetDurationS: settings.targetDurationS,
         reconnectWindowS: settings.reconnectWindowS,
         clock,
@@ -274,7 +277,7 @@ export class SessionRegistry implements LiveDirectory, Disposable {
     if (this.#newest.get(record.playbackId) === session) this.#newest.delete(record.playbackId);
     const slot = this.#slots.get(record.streamId);
     if (slot?.session === session && slot.publisher === undefined) this.#slots.delete(record.streamId);
-    session[Symbol.dispose]();
+    void session[Symbol.asyncDispose]();
   }
 }
 

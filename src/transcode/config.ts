@@ -27,7 +27,7 @@ export const transcodeSettings = {
     { min: 0, max: 10_000 },
   ),
   memoryMib: integer(
-    'TRANSCODE_MEMORY',
+    'TRANSCODE_MEMORY_MIB',
     '768',
     'Memory one transcoder process may take before it is ended and started again, in MiB',
     { min: 128, max: 65_536 },
