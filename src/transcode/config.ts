@@ -29,8 +29,8 @@ export const transcodeSettings = {
   memoryMib: integer(
     'TRANSCODE_MEMORY_MIB',
     '768',
-    'Memory one transcoder process may take before it is ended and started again, in MiB',
-    { min: 128, max: 65_536 },
+    'Memory one transcoder process may take before it is replaced, in MiB',
+    { min: 256, max: 65_536 },
   ),
 } as const;
 
