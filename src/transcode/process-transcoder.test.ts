@@ -13,8 +13,8 @@ import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
 import type { TranscoderRestart, TranscoderWarning } from './transcoder.ts';
 
 const PROFILES: readonly Profile[] = [
-  { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 },
   { name: 'large', bitrate: 600_000, fps: 0, width: 480, height: 270 },
+  { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 },
 ];
 
 const clip = makeClip({ frames: 60, gop: 30 });
@@ -247,25 +247,34 @@ it('outlives bitstreams with random damage, and makes good pictures behind them'
   );
 });
 
-it('takes up another resolution in the middle: what was sent before comes out before', async () => {
+it('takes up another resolution in the middle: what was sent before comes out before, each as what it is', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording);
-  const tall = makeClip({ width: 360, height: 640, frames: 6 });
+  // Too small for the first profile, so that the second takes the first place.
+  const other = makeClip({ width: 320, height: 240, frames: 6 });
   transcoder.setTrack(clip.track);
   await running(transcoder);
   for (const packet of marked(clip.packets.slice(0, 5), ({ keyframe }) => keyframe)) transcoder.write(packet);
-  transcoder.setTrack(tall.track);
-  for (const packet of marked(later(tall.packets, TWO_SECONDS), ({ keyframe }) => keyframe)) transcoder.write(packet);
+  const { leftOut } = transcoder.setTrack(other.track);
+  assert.deepEqual(leftOut, [{ id: 'large', reason: 'larger_than_source' }]);
+  for (const packet of marked(later(other.packets, TWO_SECONDS), ({ keyframe }) => keyframe)) transcoder.write(packet);
   await workedOff(transcoder);
-  await transcoder[Symbol.asyncDispose]();
+  transcoder.flush();
+  await until('the rest', () => recording.of('small').length === 11);
   assert.deepEqual(
-    recording.tracks.get('small')?.map(({ width, height }) => [width, height]),
+    ['large', 'small'].map((id) => recording.tracks.get(id)?.map(({ width, height }) => [width, height])),
     [
-      [320, 180],
-      [180, 320],
+      [[480, 270]],
+      [
+        [320, 180],
+        [240, 180],
+      ],
     ],
   );
-  assert.equal(recording.of('small').length, 11);
+  assert.deepEqual(
+    recording.show('large').map(({ width, code }) => [width, code?.counter]),
+    [0, 1, 2, 3, 4].map((counter) => [480, counter]),
+  );
   assert.deepEqual(recording.restarts, []);
 });
 
