@@ -8,7 +8,6 @@ import { readFileSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 
 /** The oldest Node that runs TypeScript as it is and has all that is built on. */
 const OLDEST_MAJOR = 24;
@@ -22,15 +21,8 @@ const NODE_PACKAGES = {
 const MAIN = new URL('../src/cli/main.ts', import.meta.url);
 /** Compiled code, so that only the first start strips types: it halves the time to start and saves a third of the memory. */
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/millrace', import.meta.url));
-/**
- * Lets memory grow to three times what was left before garbage is collected again. Media is kept outside the
- * heap, so V8 sees a small heap beside much fresh memory and collects every second: measured with ten streams, that was
- * 40 % of all CPU.
- */
-const GC_FLAG = '--heap-growing-percent=200';
 
 if (Number.parseInt(process.versions.node, 10) >= OLDEST_MAJOR) {
-  setFlagsFromString(GC_FLAG);
   module.enableCompileCache(COMPILE_CACHE);
   await import(MAIN.href);
 } else {
@@ -53,7 +45,7 @@ function pinnedNode() {
 function runWith(node) {
   if (node === undefined) return refuse();
   // The channel carries nothing: the server stops when it closes, so it never outlives a launcher that was killed.
-  const child = spawn(node, [GC_FLAG, fileURLToPath(MAIN), ...process.argv.slice(2)], {
+  const child = spawn(node, [fileURLToPath(MAIN), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
   });

@@ -2,12 +2,14 @@
  * Settings of the API.
  */
 
+import { createRequire } from 'node:module';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { DEFAULT_PROFILES, type Profile } from '#domain/profile.ts';
 import { integer, type SettingValues } from '#lib/setting.ts';
 import { profilesProblem } from './profile-rules.ts';
 import { MAX_PROFILES, ProfileSchema } from './schemas.ts';
+
+const DEFAULT_LADDER = JSON.stringify(DEFAULT_PROFILES);
 
 /** What an operator may set. */
 export const apiSettings = {
@@ -19,7 +21,7 @@ export const apiSettings = {
   },
   defaultProfiles: {
     name: 'DEFAULT_PROFILES',
-    fallback: JSON.stringify(DEFAULT_PROFILES),
+    fallback: DEFAULT_LADDER,
     help: 'Profiles of a stream created without any, as a JSON list',
     parse: parseProfiles,
   },
@@ -43,6 +45,7 @@ function parsePrefix(value: string): string {
 }
 
 function parseProfiles(value: string): readonly Profile[] {
+  if (value === DEFAULT_LADDER) return DEFAULT_PROFILES;
   let profiles: unknown;
   try {
     profiles = JSON.parse(value);
@@ -51,6 +54,8 @@ function parseProfiles(value: string): readonly Profile[] {
       'must be a JSON list of profiles, such as [{"name":"720p","bitrate":2000000,"fps":30,"width":1280,"height":720}]',
     );
   }
+  // Loaded only for a ladder of the operator's own: it takes 9 MB and a twentieth of the time to start.
+  const { Compile } = createRequire(import.meta.url)('typebox/compile') as typeof import('typebox/compile');
   const schema = Type.Array(ProfileSchema, { maxItems: MAX_PROFILES });
   const check = Compile(schema);
   if (!check.Check(profiles)) {

@@ -2,6 +2,7 @@
  * `millrace serve`: runs the server until it is told to stop.
  */
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import { configFromEnvironment } from '#config.ts';
 import { systemClock } from '#lib/clock.ts';
 import { openStore } from '#store/open-store.ts';
@@ -16,6 +17,12 @@ import { stopSignal } from './stop-signal.ts';
 
 /** A drain that takes longer than this is given up. */
 const DRAIN_LIMIT_MS = 4500;
+
+/**
+ * Lets memory grow to three times what was left before garbage is collected again. Media is kept outside the heap, so V8
+ * sees a small heap beside much fresh memory and collects every second: measured with ten streams, that was 40 % of all CPU.
+ */
+const GC_FLAG = '--heap-growing-percent=200';
 
 /** The subcommand. */
 export const serve: Command = {
@@ -63,6 +70,8 @@ ${settingsHelp()}`,
       },
       'ready',
     );
+    // Not before: it would also let pile up what starting leaves behind, 20 MB for as long as the server is idle.
+    setFlagsFromString(GC_FLAG);
 
     const reason = await stopped;
     logger.info({ reason }, 'shutting down');
