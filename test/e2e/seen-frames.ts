@@ -1,6 +1,7 @@
 /**
  * Reads, in a browser, which frames of the test publisher a page really shows, and when.
  */
+import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { readFrameCode } from '../support/frame-code.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -56,3 +57,21 @@ export async function firstFrameSince(page: Page, drawnAtMs: number, timeoutMs: 
     timeoutMs,
   });
 }
+
+/**
+ * No frame of the stream is left out or repeated: a frame's number goes with its media time, from the first to the last.
+ *
+ * A busy browser leaves frames out of its window, and may hand a canvas the frame after the one it has just announced; neither
+ * is lasting, while a frame that is missing in the stream shifts all that follow.
+ */
+export function assertContinuous(frames: readonly SeenFrame[], framesPerSecond: number): void {
+  const offsets = frames.map(({ counter, mediaS }) => counter - mediaS * framesPerSecond);
+  const third = Math.floor(frames.length / 3);
+  const shift = Math.abs(median(offsets.slice(0, third)) - median(offsets.slice(-third)));
+  assert.ok(shift < 0.5, `frames and media time part by ${shift} frames`);
+  const usual = median(offsets);
+  const unusual = offsets.filter((offset) => Math.abs(offset - usual) > 2.5);
+  assert.equal(unusual.length, 0, `${unusual.length} of ${frames.length} frames at other times than their own`);
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
