@@ -88,9 +88,9 @@ test('a session begins at the first keyframe, placed where the wall clock says, 
   assert.deepEqual(
     packets().map(({ kind, dts, mark }) => [kind, dts, mark?.ordinal]),
     [
-      ['video', 0.4 * 90_000, 0],
-      ['audio', 0.41 * 48_000, 0],
-      ['video', 0.44 * 90_000, undefined],
+      ['video', 1.4 * 90_000, 0],
+      ['audio', 1.41 * 48_000, 0],
+      ['video', 1.44 * 90_000, undefined],
     ],
   );
 });
@@ -105,13 +105,13 @@ test('a lost connection writes gaps until the publisher is back, then goes on be
   session.publisherLost();
   advance(5000);
   const gaps = told.flatMap((each) => (each.type === 'gap' ? [each.untilS] : []));
-  assert.deepEqual([gaps[0], gaps.at(-1), gaps.length], [1.25, 6, 20]);
+  assert.deepEqual([gaps[0], gaps.at(-1), gaps.length], [2.25, 7, 20]);
 
   session.publish([VIDEO_TRACK], undefined);
   session.write(key(0));
   assert.deepEqual(phases, ['live', 'reconnecting', 'live']);
   assert.deepEqual(packets().at(-1)?.mark, { ordinal: ORDINAL_AFTER_GAP, independent: true, discontinuity: true });
-  assert.equal(packets().at(-1)?.dts, 6 * 90_000);
+  assert.equal(packets().at(-1)?.dts, 7 * 90_000);
   const gapsBefore = told.length;
   advance(5000);
   assert.equal(told.length, gapsBefore);
@@ -165,9 +165,9 @@ test('timestamps that jump go on at the next keyframe, behind a discontinuity, w
   assert.deepEqual(
     packets().map(({ dts, mark }) => [dts / 90_000, mark?.discontinuity]),
     [
-      [0, false],
-      [1.5, true],
-      [1.54, undefined],
+      [1, false],
+      [2.5, true],
+      [2.54, undefined],
     ],
   );
   assert.equal(session.state.phase, 'live');
@@ -210,7 +210,7 @@ test('a session taken up after a restart goes on where the wall clock is, and wr
   assert.deepEqual(told, []);
   session.publish([VIDEO_TRACK], undefined);
   session.write(key(0));
-  assert.deepEqual([packets()[0]?.dts, packets()[0]?.mark?.ordinal], [102 * 90_000, 0]);
+  assert.deepEqual([packets()[0]?.dts, packets()[0]?.mark?.ordinal], [103 * 90_000, 0]);
   assert.equal(session.state.phase, 'live');
 });
 

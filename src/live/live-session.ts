@@ -24,6 +24,10 @@ import { Ladder, type OpenTranscoder } from './ladder.ts';
 import { SegmentMarker } from './segment-marker.ts';
 import { Timeline } from './timeline.ts';
 
+/**
+ * Session time when a session begins: encoders decode some frames earlier than they present them, and no time may be below 0.
+ */
+export const LEAD_IN_MS = 1000;
 /** How often gaps are written and the reconnect window is looked at; below a part target, so playlists keep moving in time. */
 const GAP_PACE_MS = 250;
 /** Room left behind the last frame, whose duration is only guessed, when media starts again without a pause. */
@@ -85,7 +89,7 @@ export class LiveSession implements AsyncDisposable {
     this.#options = options;
     this.#state = state;
     this.#logger = options.logger.child({ sessionId: record.id, streamId: record.streamId });
-    this.#startedAt = clock.monotonic() - Math.max(0, clock.now() - record.createdAt);
+    this.#startedAt = clock.monotonic() - Math.max(0, clock.now() - record.createdAt) - LEAD_IN_MS;
     this.#seenAt = record.lastSeen;
     this.#seenWrittenAt = record.lastSeen;
     this.presentation = options.createPresentation({

@@ -14,13 +14,14 @@ import type { Stream } from '#domain/stream.ts';
 import type { MediaMemory, Presentation, PresentationOptions } from '#hls/hls.ts';
 import type { Announcement, PublicationEnd, PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import type { Track } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { Intake } from './intake.ts';
 import type { OpenTranscoder } from './ladder.ts';
 import type { LiveDirectory, LiveStatus, Watchable } from './live.ts';
-import { codecsOf, LiveSession } from './live-session.ts';
+import { codecsOf, LEAD_IN_MS, LiveSession } from './live-session.ts';
 import type { SessionJournal } from './session-journal.ts';
 
 /** A publisher that sent nothing for this long may be replaced: its socket is probably half open. */
@@ -220,7 +221,7 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
             windowS: settings.windowS,
             firstMediaSequence: record.restarts * MEDIA_SEQUENCES_PER_RESTART,
             firstDiscontinuitySequence: record.restarts * MEDIA_SEQUENCES_PER_RESTART,
-            epoch: record.createdAt,
+            epoch: ms(record.createdAt - LEAD_IN_MS),
             continued: record.restarts > 0,
             uriPrefix: record.mediaPath,
             memory,
