@@ -58,14 +58,20 @@ export class GapFiller {
     let leadS = 0;
     for (const packager of packagers) leadS = Math.max(leadS, packager.endS);
     for (const packager of packagers) {
-      // One that has just begun may catch up: its first part shows how long its frames are, and an encoder has to start.
-      const startS = packager.window.segments[0]?.startS ?? packager.endS;
-      const hasJustBegun = packager.endS - startS < this.#targetDurationS;
-      const allowedS = hasJustBegun ? this.#targetDurationS : IN_STEP_S;
+      const allowedS = this.#mayCatchUp(packager) ? this.#targetDurationS : IN_STEP_S;
       if (leadS - packager.endS <= allowedS) continue;
       // The last part may reach beyond that: so one part is added each time a part's time has passed.
       packager.gapThrough(leadS - IN_STEP_S + (packager.partTargetS ?? 0), { whole: true });
     }
+  }
+
+  /**
+   * Before its first part nobody knows how long a rendition's frames are, and one a second is not late. Video that has just
+   * begun may come from an encoder that had to start.
+   */
+  #mayCatchUp({ partTargetS, track, window, endS }: Packager): boolean {
+    const startS = window.segments[0]?.startS ?? endS;
+    return partTargetS === undefined || (track.kind === 'video' && endS - startS < this.#targetDurationS);
   }
 
   #fillOne(packager: Packager, { ordinal, startS }: GapSegment, untilS: number, whole: boolean): void {
