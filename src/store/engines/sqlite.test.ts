@@ -70,13 +70,21 @@ describe('writes that meet', () => {
     const there = someStream(user.id);
     await store.streams.create(there);
     const before = commits(faults);
-    const streams = Array.from({ length: 16 }, (_, n) => someStream(user.id, n === 7 ? { id: there.id } : {}));
+    const streams = Array.from({ length: 10 }, (_, n) => someStream(user.id, n === 7 ? { id: there.id } : {}));
     const results = await settled(streams.map((stream) => store.streams.create(stream)));
     assert.equal(commits(faults) - before, 1);
     for (const [n, result] of results.entries()) {
       assert.equal(result.status, n === 7 ? 'rejected' : 'fulfilled');
       if (n !== 7) assert.ok(await store.streams.get(streams[n]!.id, user.id));
     }
+  });
+
+  it('share few commits however many they are', async () => {
+    await using open = await spoilt();
+    const { store, user, faults } = open;
+    const before = commits(faults);
+    await Promise.all(Array.from({ length: 500 }, () => store.streams.create(someStream(user.id))));
+    assert.ok(commits(faults) - before <= 8, `${commits(faults) - before} commits`);
   });
 
   it('are each all or nothing when they have several queries', async () => {
