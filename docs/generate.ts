@@ -1,5 +1,5 @@
 /**
- * Writes `docs/reference/` from the code itself: every setting, error code and metric. `node docs/generate.ts` writes the
+ * Writes `docs/reference/` from the code itself: every setting, error code, warning and metric. `node docs/generate.ts` writes the
  * files; the tests refuse a tree whose files are not what it would write.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { PREFIX, SETTINGS } from '#config.ts';
 import { ERRORS, type ErrorCode } from '#domain/errors.ts';
 import { END_REASONS, type EndReason } from '#domain/session.ts';
+import { WARNINGS } from '#domain/warnings.ts';
 import { REFUSAL_CODES, type Refusal } from '#ingest/ingest.ts';
 import type { Setting } from '#lib/setting.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
@@ -64,7 +65,7 @@ const END_MEANINGS: Record<EndReason, string> = {
 
 /** Text of every reference file, by name. */
 export function referenceFiles(): Readonly<Record<string, string>> {
-  return { 'settings.md': settings(), 'errors.md': errors(), 'metrics.md': metrics() };
+  return { 'settings.md': settings(), 'errors.md': errors(), 'warnings.md': warnings(), 'metrics.md': metrics() };
 }
 
 function settings(): string {
@@ -89,6 +90,17 @@ function errors(): string {
     `## Publishers refused or cut\n\n${table(['code', 'meaning'], refusals)}`,
     `## Why sessions end\n\n${table(['reason', 'meaning'], ends)}`,
   ]);
+}
+
+function warnings(): string {
+  const sections = Object.entries(WARNINGS).map(([name, { severity, lastsS, meaning, remedy }]) => {
+    const stands = lastsS === undefined ? 'as long as it is so' : `for ${lastsS} s after it happened`;
+    const kind = severity === 'issue' ? 'An issue' : 'A notice';
+    return `## ${code(name)}\n\n${kind}; it stands ${stands}.\n\n**Means:** ${meaning}\n\n**What to do:** ${remedy}`;
+  });
+  const text =
+    'What a stream or session says of itself in `health.warnings` while media comes in. An issue makes it unhealthy (`isHealthy`, `issues`); a notice does not. Codes never change their meaning; new ones may come.';
+  return page('Warnings', text, sections);
 }
 
 function metrics(): string {

@@ -5,6 +5,7 @@ import type { Static } from 'typebox';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { LiveDirectory } from '#live/live.ts';
+import { presentHealth } from './present-health.ts';
 import type { PlaybackSchema, StreamSchema } from './schemas.ts';
 
 const NO_TARGETS = { targets: [] };
@@ -27,6 +28,7 @@ export function presentStream(stream: Stream, live: LiveDirectory): Static<typeo
     suspended: stream.suspended,
     record: false,
     multistream: NO_TARGETS,
+    ...presentHealth(status),
   };
 }
 
@@ -48,12 +50,15 @@ export function presentSession(session: Session, live: LiveDirectory): Static<ty
     suspended: false,
     record: false,
     multistream: NO_TARGETS,
+    ...presentHealth(status),
   };
 }
 
 /** How to play a stream, to anybody who knows its playback id. */
 export function presentPlayback(stream: Stream, live: LiveDirectory, publicUrl: string): Static<typeof PlaybackSchema> {
   const isActive = live.status(stream.id)?.isActive ?? stream.isActive;
+  const base = `${publicUrl}/hls/${stream.playbackId}`;
+  const hasThumbnail = live.watch(stream.playbackId)?.thumbnail !== undefined;
   return {
     type: 'live',
     meta: {
@@ -63,8 +68,9 @@ export function presentPlayback(stream: Stream, live: LiveDirectory, publicUrl: 
         {
           hrn: 'HLS (TS)',
           type: 'html5/application/vnd.apple.mpegurl',
-          url: `${publicUrl}/hls/${stream.playbackId}/index.m3u8`,
+          url: `${base}/index.m3u8`,
         },
+        ...(hasThumbnail ? [{ hrn: 'Thumbnail (JPEG)', type: 'image/jpeg', url: `${base}/thumbnail.jpg` }] : []),
       ],
     },
   };

@@ -4,6 +4,8 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { H264_PROFILES } from '#domain/profile.ts';
+import { WARNINGS, type WarningCode, type WarningSeverity } from '#domain/warnings.ts';
+import { RENDITION_STATES, type RenditionState } from '#live/health.ts';
 
 /** At most this many profiles a stream. */
 export const MAX_PROFILES = 16;
@@ -100,6 +102,115 @@ export const NewStreamSchema = Type.Object(
 
 const milliseconds = 'Milliseconds since the Unix epoch';
 
+/** For examples. */
+const HEALTH = {
+  encoder: 'obs-output module (libobs version 31.0.2)',
+  source: {
+    video: { codec: 'avc1.640028', width: 1920, height: 1080, fps: 30, bitrate: 5_000_000, keyframeInterval: 9.6 },
+    audio: { codec: 'mp4a.40.2', sampleRate: 48_000, channels: 2, bitrate: 130_000 },
+  },
+  renditions: [
+    {
+      name: '720p',
+      state: 'running',
+      video: { codec: 'avc1.64001f', width: 1280, height: 720, fps: 30, bitrate: 1_982_000 },
+    },
+  ],
+  leftOut: [],
+  transcoder: { restarts: 0, lag: 42 },
+  warnings: [
+    {
+      code: 'keyframe_interval_too_long',
+      severity: 'issue',
+      message: 'keyframe every 9.6 s; set the encoder to 2 s',
+      since: 1_795_175_117_402,
+    },
+  ],
+};
+
+const fps = Type.Optional(Type.Number({ description: 'Measured, frames per second. Absent while nothing comes.' }));
+const bitrate = Type.Optional(
+  Type.Integer({ description: 'Measured over the last 10 s, bits per second. Absent while nothing comes.' }),
+);
+const videoFields = {
+  codec: Type.String({ description: 'As in RFC 6381.' }),
+  width: Type.Integer({ description: 'Pixels, as displayed.' }),
+  height: Type.Integer({ description: 'Pixels, as displayed.' }),
+  fps,
+  bitrate,
+};
+
+/** How a session is doing. */
+export const HealthSchema = Type.Object(
+  {
+    encoder: Type.Optional(Type.String({ description: 'What the publisher calls itself.' })),
+    source: Type.Object(
+      {
+        video: Type.Optional(
+          Type.Object({
+            ...videoFields,
+            keyframeInterval: Type.Optional(
+              Type.Number({ description: 'Measured, seconds: the longest of the last five.' }),
+            ),
+          }),
+        ),
+        audio: Type.Optional(
+          Type.Object({
+            codec: Type.String({ description: 'As in RFC 6381.' }),
+            sampleRate: Type.Integer({ description: 'Hz.' }),
+            channels: Type.Integer(),
+            bitrate,
+          }),
+        ),
+      },
+      { description: 'What comes in. The source rendition is this, untouched.' },
+    ),
+    renditions: Type.Array(
+      Type.Object({
+        name: Type.String({ description: "The profile's." }),
+        state: Type.Unsafe<RenditionState>({
+          type: 'string',
+          enum: RENDITION_STATES,
+          description:
+            '`waiting` for its first picture or for the transcoder to come back, `running`, or `shed`: not made for now, since the server is too busy.',
+        }),
+        video: Type.Optional(Type.Object(videoFields)),
+      }),
+      { description: 'What goes out besides the source, one for each profile that is not left out.' },
+    ),
+    leftOut: Type.Array(Type.Object({ name: Type.String({ description: "The profile's." }), reason: Type.String() }), {
+      description: 'Profiles no rendition is made of, and why: `larger_than_source`.',
+    }),
+    transcoder: Type.Optional(
+      Type.Object(
+        {
+          restarts: Type.Integer({ description: 'How often it had to be restarted in this session.' }),
+          lag: Type.Integer({ description: 'Milliseconds it is behind.' }),
+        },
+        { description: 'Absent where nothing is transcoded.' },
+      ),
+    ),
+    warnings: Type.Array(
+      Type.Object({
+        code: Type.Unsafe<WarningCode>({ type: 'string', enum: Object.keys(WARNINGS), description: 'Never renamed.' }),
+        severity: Type.Unsafe<WarningSeverity>({
+          type: 'string',
+          enum: ['issue', 'notice'],
+          description: 'An `issue` makes the stream unhealthy, a `notice` does not.',
+        }),
+        message: Type.String({ description: 'A sentence for people.' }),
+        since: Type.Integer({ description: `${milliseconds}.` }),
+      }),
+      { description: 'What is amiss or worth knowing now.' },
+    ),
+  },
+  {
+    $id: 'Health',
+    description: 'How a session is doing, measured.',
+    examples: [HEALTH],
+  },
+);
+
 /** A stream, or one of its sessions: those have `parentId` and no `streamKey`. */
 export const StreamSchema = Type.Object(
   {
@@ -122,6 +233,19 @@ export const StreamSchema = Type.Object(
     suspended: Type.Boolean(),
     record: Type.Boolean({ description: 'Always false: recording is not there yet.' }),
     multistream: Type.Object({ targets: Type.Array(Type.Object({})) }, { description: 'Always empty for now.' }),
+    isHealthy: Type.Unsafe<boolean | null>({
+      type: ['boolean', 'null'],
+      description: 'Whether all is well while media is coming in; null while none is.',
+    }),
+    issues: Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'string' },
+      description: 'What makes it unhealthy, in sentences for people; null while no media is coming in.',
+    }),
+    ingestRate: Type.Optional(
+      Type.Integer({ description: 'Bytes per second coming in, measured. Absent while no media is.' }),
+    ),
+    health: Type.Optional(ref(HealthSchema)),
   },
   {
     $id: 'Stream',
@@ -141,6 +265,28 @@ export const StreamSchema = Type.Object(
         suspended: false,
         record: false,
         multistream: { targets: [] },
+        isHealthy: null,
+        issues: null,
+      },
+      {
+        id: '66e2161c-7670-4d05-b71d-da2d6979556f',
+        kind: 'stream',
+        name: 'my first stream',
+        userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+        createdAt: 1_795_175_107_399,
+        streamKey: '7f3q-x0m2-9kdp-4rtz',
+        playbackId: '5v8c2hq0jn6t1wkz',
+        createdByTokenName: 'default',
+        profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
+        isActive: true,
+        lastSeen: 1_795_175_210_004,
+        suspended: false,
+        record: false,
+        multistream: { targets: [] },
+        isHealthy: false,
+        issues: ['keyframe every 9.6 s; set the encoder to 2 s'],
+        ingestRate: 641_250,
+        health: HEALTH,
       },
     ],
   },
@@ -173,6 +319,11 @@ export const PlaybackSchema = Type.Object(
               hrn: 'HLS (TS)',
               type: 'html5/application/vnd.apple.mpegurl',
               url: 'https://live.example.com/hls/5v8c2hq0jn6t1wkz/index.m3u8',
+            },
+            {
+              hrn: 'Thumbnail (JPEG)',
+              type: 'image/jpeg',
+              url: 'https://live.example.com/hls/5v8c2hq0jn6t1wkz/thumbnail.jpg',
             },
           ],
         },
@@ -222,7 +373,15 @@ export const ErrorSchema = Type.Object(
 );
 
 /** All of them, for the document's list of components. */
-export const SCHEMAS = [ProfileSchema, NewStreamSchema, StreamSchema, PlaybackSchema, IngestSchema, ErrorSchema];
+export const SCHEMAS = [
+  ProfileSchema,
+  NewStreamSchema,
+  HealthSchema,
+  StreamSchema,
+  PlaybackSchema,
+  IngestSchema,
+  ErrorSchema,
+];
 
 /** The same schema by its name, so that the document says it once. */
 export function ref<Schema extends TSchema>(schema: Schema) {

@@ -65,6 +65,8 @@ export interface Announcement {
   /** As claimed; undefined when it is not, or not believable. */
   readonly videoBitrateBps: number | undefined;
   readonly audioBitrateBps: number | undefined;
+  /** What made the media, often more telling than {@link PublishRequest.encoder}; at most 256 printable characters. */
+  readonly encoder: string | undefined;
 }
 
 /**

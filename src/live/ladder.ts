@@ -3,11 +3,15 @@
  */
 import type { Profile } from '#domain/profile.ts';
 import type { Presentation } from '#hls/hls.ts';
+import type { Clock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
 import { sameTrack, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import type { Metrics } from '#telemetry/metrics.ts';
-import type { Transcoder, TranscoderCallbacks } from '#transcode/transcoder.ts';
+import type { LadderPlan } from '#transcode/rendition-plan.ts';
+import type { Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
+import { type LadderHealth, type RenditionHealth, videoHealth } from './health.ts';
+import { RateMeter } from './rate-meter.ts';
+import type { SessionWarnings } from './session-warnings.ts';
 
 /** Gives a session its transcoder; undefined when this process runs as many as it may. */
 export type OpenTranscoder = (request: {
@@ -21,8 +25,15 @@ export interface LadderOptions {
   readonly profiles: readonly Profile[];
   readonly presentation: Presentation;
   readonly openTranscoder: OpenTranscoder;
+  readonly warnings: SessionWarnings;
+  readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Metrics;
+}
+
+/** A rendition as it comes. */
+interface Output {
+  readonly meter: RateMeter;
+  track: VideoTrack;
 }
 
 /** A session's ladder; without profiles, or beyond the limit of transcodes, it makes nothing. */
@@ -31,7 +42,8 @@ export class Ladder implements AsyncDisposable {
   #transcoder: Transcoder | undefined;
   #refused = false;
   #track: VideoTrack | undefined;
-  #bitrates = new Map<string, number>();
+  #plan: LadderPlan = { renditions: [], leftOut: [] };
+  readonly #outputs = new Map<string, Output>();
   #thumbnail: Uint8Array | undefined;
   #closed = false;
 
@@ -44,17 +56,28 @@ export class Ladder implements AsyncDisposable {
     return this.#thumbnail;
   }
 
+  /** What it makes, and how. */
+  get health(): LadderHealth {
+    const stats = this.#transcoder?.stats;
+    return {
+      renditions: this.#plan.renditions.map(({ id }) => this.#renditionHealth(id, stats?.shed ?? [])),
+      leftOut: this.#plan.leftOut,
+      transcoder: stats && { restarts: stats.restarts, lagMs: stats.lagMs },
+    };
+  }
+
   /** The video's configuration: at its beginning, and when it changed. */
   setTrack(track: VideoTrack): void {
-    const { profiles, presentation, logger } = this.#options;
+    const { profiles, presentation } = this.#options;
     if (profiles.length === 0 || (this.#track !== undefined && sameTrack(this.#track, track))) return;
     this.#track = track;
     this.#transcoder ??= this.#open();
     if (this.#transcoder === undefined) return;
-    const { renditions, leftOut } = this.#transcoder.setTrack(track);
-    this.#bitrates = new Map(renditions.map(({ id, bitrateBps }) => [id, bitrateBps]));
-    presentation.expect(renditions.map(({ id }) => id));
-    if (leftOut.length > 0) logger.info({ leftOut }, 'profiles larger than the source are left out');
+    this.#plan = this.#transcoder.setTrack(track);
+    presentation.expect(this.#plan.renditions.map(({ id }) => id));
+    const tooLarge = this.#plan.leftOut.map(({ id }) => id);
+    this.#warnOf('profile_larger_than_source', tooLarge);
+    this.#warnOfShed();
   }
 
   /** The next video packet, marked, in session time. */
@@ -75,31 +98,75 @@ export class Ladder implements AsyncDisposable {
 
   #open(): Transcoder | undefined {
     if (this.#refused) return undefined;
-    const { profiles, presentation, openTranscoder, logger, metrics } = this.#options;
+    const { profiles, openTranscoder, warnings, logger } = this.#options;
     const transcoder = openTranscoder({
       profiles,
       logger,
       callbacks: {
-        onTrack: (id, track) => presentation.setTrack(id, track, this.#bitrates.get(id)),
-        onPacket: (id, packet) => {
-          if (!this.#closed) presentation.write(id, packet);
-        },
+        onTrack: (id, track) => this.#onTrack(id, track),
+        onPacket: (id, packet) => this.#onPacket(id, packet),
         onThumbnail: (jpeg) => {
           this.#thumbnail = jpeg;
         },
-        // The transcoder logs what it warns of itself.
-        onWarning: ({ code }) => metrics.warnings.inc({ code }),
-        onRestart: () => metrics.warnings.inc({ code: 'transcode_restarted' }),
+        // The transcoder logs these itself.
+        onWarning: (warning) => this.#onWarning(warning),
+        onRestart: () => warnings.raise({ code: 'transcode_restarted' }),
       },
     });
     if (transcoder === undefined) {
       this.#refused = true;
-      metrics.warnings.inc({ code: 'transcode_limit_reached' });
-      logger.warn(
-        { code: 'transcode_limit_reached' },
-        'source rendition only: this server transcodes as much as it may',
-      );
+      const code = 'transcode_limit_reached';
+      warnings.raise({ code });
+      logger.warn({ code }, 'source rendition only: this server transcodes as much as it may');
     }
     return transcoder;
+  }
+
+  #onTrack(id: string, track: VideoTrack): void {
+    const output = this.#outputs.get(id);
+    if (output === undefined) this.#outputs.set(id, { meter: new RateMeter(), track });
+    else output.track = track;
+    const bitrateBps = this.#plan.renditions.find((rendition) => rendition.id === id)?.bitrateBps;
+    this.#options.presentation.setTrack(id, track, bitrateBps);
+  }
+
+  #onPacket(id: string, packet: Packet): void {
+    if (this.#closed) return;
+    this.#options.presentation.write(id, packet);
+    const output = this.#outputs.get(id);
+    if (output === undefined) return;
+    output.meter.add(packet.data.byteLength, packet.dts / output.track.timescale, this.#options.clock.monotonic());
+  }
+
+  #onWarning({ code, renditionId }: TranscoderWarning): void {
+    const { warnings } = this.#options;
+    switch (code) {
+      case 'transcode_rendition_shed':
+        this.#warnOfShed();
+        break;
+      case 'transcode_rendition_restored':
+        this.#warnOfShed();
+        if (renditionId !== undefined) warnings.raise({ code, renditions: [renditionId] });
+        break;
+      default:
+        warnings.raise({ code });
+    }
+  }
+
+  #warnOfShed(): void {
+    this.#warnOf('transcode_rendition_shed', this.#transcoder?.stats.shed ?? []);
+  }
+
+  /** It is so for these renditions, and for no others. */
+  #warnOf(code: 'profile_larger_than_source' | 'transcode_rendition_shed', renditions: readonly string[]): void {
+    if (renditions.length > 0) this.#options.warnings.raise({ code, renditions });
+    else this.#options.warnings.clear(code);
+  }
+
+  #renditionHealth(id: string, shed: readonly string[]): RenditionHealth {
+    const output = this.#outputs.get(id);
+    const rates = output?.meter.rates(this.#options.clock.monotonic());
+    const state = shed.includes(id) ? 'shed' : rates === undefined ? 'waiting' : 'running';
+    return { id, state, video: output && videoHealth(output.track, rates) };
   }
 }

@@ -88,9 +88,9 @@ test('a session begins at the first keyframe, placed where the wall clock says, 
   assert.deepEqual(
     packets().map(({ kind, dts, mark }) => [kind, dts, mark?.ordinal]),
     [
-      ['video', 1.4 * 90_000, 0],
-      ['audio', 1.41 * 48_000, 0],
-      ['video', 1.44 * 90_000, undefined],
+      ['video', 126_000, 0],
+      ['audio', 67_680, 0],
+      ['video', 129_600, undefined],
     ],
   );
 });
@@ -160,6 +160,10 @@ test('timestamps that jump go on at the next keyframe, behind a discontinuity, w
   advance(500);
   session.write(frame(3_600_500));
   assert.ok(told.some((each) => each.type === 'gap'));
+  assert.deepEqual(
+    session.warnings.map(({ code }) => code),
+    ['timestamps_jumped'],
+  );
   session.write(key(3_600_540));
   session.write(frame(3_600_580));
   assert.deepEqual(
@@ -237,4 +241,52 @@ test('nothing is written to a session that ended', () => {
   session.write(key(2000));
   assert.equal(packets().length, 1);
   assert.equal(session.state.phase === 'ended' && session.state.reason, 'unpublished');
+});
+
+test('what comes in is measured, and keyframes too far apart are warned of until they no longer are', () => {
+  const { session, advance } = setUp();
+  const send = (fromMs: number, toMs: number, keyframeEveryMs: number) => {
+    for (let at = fromMs; at < toMs; at += 50) {
+      session.write(packetAt(VIDEO_TRACK, at, { keyframe: at % keyframeEveryMs === 0 }));
+      session.write(packetAt(AUDIO_TRACK, at));
+      advance(50);
+    }
+  };
+  const warned = () => session.warnings.map(({ message }) => message);
+  session.publish([VIDEO_TRACK, AUDIO_TRACK], undefined, 'Lavf61');
+  send(0, 4000, 9600);
+  assert.deepEqual(warned(), []);
+  send(4000, 4100, 9600);
+  assert.deepEqual(warned(), ['no keyframe for 4.0 s; set the encoder to 2 s']);
+  send(4100, 20_000, 9600);
+  assert.deepEqual(warned(), ['keyframe every 9.6 s; set the encoder to 2 s']);
+  const { encoder, source, ladder, warnings } = session.health;
+  assert.deepEqual([encoder, warnings.length], ['Lavf61', 1]);
+  const rates = { framesPerSecond: 20, bitrateBps: 16_000 };
+  assert.deepEqual(source.video, {
+    codec: VIDEO_TRACK.codecString,
+    width: 1280,
+    height: 720,
+    rates,
+    keyframeIntervalS: 9.6,
+  });
+  assert.equal(source.audio?.codec, AUDIO_TRACK.codecString);
+  assert.deepEqual(ladder, { renditions: [], leftOut: [], transcoder: undefined });
+
+  send(20_000, 60_000, 2000);
+  assert.deepEqual(warned(), []);
+  assert.equal(session.health.source.video?.keyframeIntervalS, 2);
+});
+
+test('another publisher may have set its keyframes right', () => {
+  const { session, firstPart, advance } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  firstPart();
+  for (let at = 50; at < 5000; at += 50) session.write(frame(at));
+  assert.equal(session.warnings.length, 1);
+  session.publisherLost();
+  advance(1000);
+  session.publish([VIDEO_TRACK], undefined);
+  assert.deepEqual(session.warnings, []);
 });

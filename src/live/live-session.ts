@@ -20,8 +20,11 @@ import type { Track, TrackKind } from '#media/track.ts';
 import { sameTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import type { ActiveWarning, SessionHealth } from './health.ts';
 import { Ladder, type OpenTranscoder } from './ladder.ts';
 import { SegmentMarker } from './segment-marker.ts';
+import { SessionWarnings } from './session-warnings.ts';
+import { SourceMeter } from './source-meter.ts';
 import { Timeline } from './timeline.ts';
 
 /**
@@ -64,6 +67,8 @@ export class LiveSession implements AsyncDisposable {
   readonly #options: LiveSessionOptions;
   readonly #logger: Logger;
   readonly #ladder: Ladder;
+  readonly #source: SourceMeter;
+  readonly #warnings: SessionWarnings;
   #state: SessionState;
   #tracks = new Map<TrackKind, Track>();
   #timeline: Timeline | undefined;
@@ -74,7 +79,8 @@ export class LiveSession implements AsyncDisposable {
   /** Monotonic time at which a lost publisher is given up. */
   #giveUpAt = Number.POSITIVE_INFINITY;
   #hasPlayed = false;
-  #warnedOfKeyframes = false;
+  /** What the publisher calls itself. */
+  #encoder: string | undefined;
   #seenAt: Milliseconds;
   #seenWrittenAt: Milliseconds;
   /** Monotonic time at which session time was 0; may lie before this process. */
@@ -99,14 +105,15 @@ export class LiveSession implements AsyncDisposable {
       },
       onMemoryExhausted: () => this.#endByService('media_memory_exhausted'),
     });
-    const { presentation } = this;
-    const { openTranscoder, metrics } = options;
+    this.#source = new SourceMeter(clock);
+    this.#warnings = new SessionWarnings(options);
     this.#ladder = new Ladder({
       profiles: record.profiles,
-      presentation,
-      openTranscoder,
+      presentation: this.presentation,
+      openTranscoder: options.openTranscoder,
+      warnings: this.#warnings,
+      clock,
       logger: this.#logger,
-      metrics,
     });
     if (state.phase === 'reconnecting') {
       this.#giveUpAt = clock.monotonic() + Math.max(0, state.until - clock.now());
@@ -133,13 +140,33 @@ export class LiveSession implements AsyncDisposable {
     return this.#ladder.thumbnail;
   }
 
+  /** What is amiss now. */
+  get warnings(): readonly ActiveWarning[] {
+    return this.#warnings.active;
+  }
+
+  /** How it is doing; worked out at each call. */
+  get health(): SessionHealth {
+    return {
+      encoder: this.#encoder,
+      source: this.#source.health(this.#tracks.values()),
+      ladder: this.#ladder.health,
+      warnings: this.#warnings.active,
+    };
+  }
+
   /** RFC 6381 names of its tracks, as {@link Session.codecs}. */
   get codecs(): string {
     return this.#tracks.size > 0 ? codecsOf([...this.#tracks.values()]) : this.record.codecs;
   }
 
-  /** A publisher begins, or comes back with the same codecs. Its first keyframe starts or goes on with the presentation. */
-  publish(tracks: readonly Track[], announcement: Announcement | undefined): void {
+  /**
+   * A publisher begins, or comes back with the same codecs. Its first keyframe starts or goes on with the presentation.
+   * @param encoder what it calls itself
+   */
+  publish(tracks: readonly Track[], announcement: Announcement | undefined, encoder?: string): void {
+    this.#encoder = encoder;
+    this.#warnings.clear('keyframe_interval_too_long'); // its settings may be others
     this.#tracks = new Map(tracks.map((track) => [track.kind, track]));
     for (const track of tracks) this.#present(track, announcement);
     this.#stopTimeline();
@@ -173,6 +200,7 @@ export class LiveSession implements AsyncDisposable {
     const placement = this.#timeline!.place(packet, track);
     if (placement.type === 'jumped') this.#jump(packet);
     if (placement.type !== 'placed') return;
+    this.#source.add(placement.packet, track);
     const marked = this.#marker.mark(placement.packet, track);
     if (marked === undefined) return;
     if (marked.mark?.independent === false) this.#warnOfKeyframes();
@@ -240,14 +268,16 @@ export class LiveSession implements AsyncDisposable {
       this.#marker?.resume(this.presentation.fillGap(startSeconds));
     }
     this.#timeline = new Timeline(this.#leader(), packet, track.timescale, startSeconds);
+    this.#source.restart();
     if (this.#state.phase === 'reconnecting')
       this.#apply({ type: 'publisher_returned', at: this.#options.clock.now() });
   }
 
   /** The leader's clock jumped: go on at the next keyframe, behind a discontinuity; gaps until then. */
   #jump(packet: Packet): void {
-    this.#logger.warn({ kind: packet.kind, dts: packet.dts }, 'timestamps jumped');
-    this.#options.metrics.warnings.inc({ code: 'timestamps_jumped' });
+    const code = 'timestamps_jumped';
+    this.#warnings.raise({ code });
+    this.#logger.warn({ code, kind: packet.kind, dts: packet.dts }, 'timestamps jumped');
     this.#stopTimeline();
     this.#pace();
     if (packet.keyframe) this.write(packet);
@@ -284,13 +314,10 @@ export class LiveSession implements AsyncDisposable {
   }
 
   #warnOfKeyframes(): void {
-    if (this.#warnedOfKeyframes) return;
-    this.#warnedOfKeyframes = true;
-    this.#options.metrics.warnings.inc({ code: 'keyframe_interval_too_long' });
-    this.#logger.warn(
-      { code: 'keyframe_interval_too_long' },
-      `no keyframe within ${this.#options.targetDurationS} s: set the encoder's keyframe interval to 2 s`,
-    );
+    const code = 'keyframe_interval_too_long';
+    const { targetDurationS } = this.#options;
+    if (!this.#warnings.raise({ code, ...this.#source.keyframeInterval })) return;
+    this.#logger.warn({ code }, `no keyframe within ${targetDurationS} s: set the encoder's keyframe interval to 2 s`);
   }
 
   #endByService(reason: EndReason): void {

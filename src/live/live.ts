@@ -6,6 +6,7 @@ import type { MediaPath, PlaybackId, SessionId, StreamId } from '#domain/ids.ts'
 import type { SessionPhase } from '#domain/session.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
+import type { SessionHealth } from './health.ts';
 
 /** How a session stands right now; fresher than the store, which may be slow. */
 export interface LiveStatus {
@@ -14,6 +15,8 @@ export interface LiveStatus {
   /** Media is coming in: true from the first media packet until the publisher stops or is lost. */
   readonly isActive: boolean;
   readonly lastSeen: Milliseconds;
+  /** How the session is doing, worked out when it is asked for; undefined while no media is coming in. */
+  readonly health: (() => SessionHealth) | undefined;
 }
 
 /** A session that can be watched. */
@@ -21,6 +24,8 @@ export interface Watchable {
   readonly mediaPath: MediaPath;
   readonly phase: SessionPhase;
   readonly presentation: Presentation;
+  /** The newest picture as a JPEG, whose bytes never change; undefined where nothing is transcoded, and before the first. */
+  readonly thumbnail: Uint8Array | undefined;
 }
 
 /** Finds what runs here. */

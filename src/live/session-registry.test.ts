@@ -89,6 +89,7 @@ function goLive(
     kinds: new Set(withAudio ? ['video', 'audio'] : ['video']),
     videoBitrateBps: undefined,
     audioBitrateBps: undefined,
+    encoder: undefined,
   });
   publication.track(VIDEO_TRACK);
   if (withAudio) publication.track(AUDIO_TRACK);
@@ -165,7 +166,12 @@ test('a track that was announced is waited for, but not longer than half a secon
   const world = setUp();
   const stream = newStream();
   const publication = accepted(world.publish(stream));
-  publication.announce({ kinds: new Set(['video', 'audio']), videoBitrateBps: 1_000_000, audioBitrateBps: undefined });
+  publication.announce({
+    kinds: new Set(['video', 'audio']),
+    videoBitrateBps: 1_000_000,
+    audioBitrateBps: undefined,
+    encoder: 'Lavf61',
+  });
   publication.track(VIDEO_TRACK);
   publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
   world.advance(499);

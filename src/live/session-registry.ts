@@ -18,6 +18,7 @@ import { ms } from '#lib/units.ts';
 import type { Track } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { isHealthy } from './health.ts';
 import { Intake } from './intake.ts';
 import type { OpenTranscoder } from './ladder.ts';
 import type { LiveDirectory, LiveStatus, Watchable } from './live.ts';
@@ -71,6 +72,7 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
     const { metrics, memory } = options;
     metrics.publishers.observe({}, () => this.#publishers);
     metrics.mediaMemory.observe({}, () => memory.usedBytes);
+    metrics.unhealthySessions.observe({}, () => this.#countUnhealthy());
     for (const phase of SESSION_PHASES) metrics.sessions.observe({ phase }, () => this.#count(phase));
   }
 
@@ -93,7 +95,7 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
     const intake = new Intake(
       {
         onMedia: () => this.#mediaBegan(slot, stream),
-        open: (tracks, announcement) => this.#open(slot, stream, tracks, announcement),
+        open: (tracks, announcement) => this.#open(slot, stream, tracks, announcement, request.encoder),
         onEnd: (reason) => this.#publisherGone(slot, stream.id, intake, reason),
       },
       clock,
@@ -140,6 +142,14 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
     return count;
   }
 
+  #countUnhealthy(): number {
+    let count = 0;
+    for (const { session, publisher } of this.#slots.values()) {
+      if (publisher?.intake.isActive && session !== undefined && !isHealthy(session.warnings)) count++;
+    }
+    return count;
+  }
+
   #slot(streamId: StreamId): Slot {
     let slot = this.#slots.get(streamId);
     if (slot === undefined) {
@@ -163,12 +173,18 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
   }
 
   /** The publisher's tracks are known: it continues the session that waits for it only with the same codecs. */
-  #open(slot: Slot, stream: Stream, tracks: readonly Track[], announcement: Announcement | undefined): LiveSession {
+  #open(
+    slot: Slot,
+    stream: Stream,
+    tracks: readonly Track[],
+    announcement: Announcement | undefined,
+    encoder: string | undefined,
+  ): LiveSession {
     let session = slot.session;
     if (session?.state.phase === 'reconnecting' && session.codecs !== codecsOf(tracks)) session.end('replaced');
     if (session === undefined || session.state.phase === 'ended') session = this.#newSession(stream);
     slot.session = session;
-    session.publish(tracks, announcement);
+    session.publish(tracks, announcement, announcement?.encoder ?? encoder);
     return session;
   }
 
@@ -284,13 +300,16 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
 
 function statusOf(slot: Slot | undefined, session: LiveSession): LiveStatus {
   const isActive = slot?.session === session && (slot.publisher?.intake.isActive ?? false);
-  return { sessionId: session.record.id, phase: session.state.phase, isActive, lastSeen: session.lastSeen };
+  const { record, state, lastSeen } = session;
+  const health = isActive ? () => session.health : undefined;
+  return { sessionId: record.id, phase: state.phase, isActive, lastSeen, health };
 }
 
 /** A session that ended before its first part has nothing to show. */
 function watchable(session: LiveSession | undefined): Watchable | undefined {
   if (session === undefined || (session.state.phase === 'ended' && !session.hasPlayed)) return undefined;
-  return { mediaPath: session.record.mediaPath, phase: session.state.phase, presentation: session.presentation };
+  const { record, state, presentation, thumbnail } = session;
+  return { mediaPath: record.mediaPath, phase: state.phase, presentation, thumbnail };
 }
 
 /** A refusal as the gate's answer. */

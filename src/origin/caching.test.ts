@@ -8,6 +8,7 @@ test('every kind of answer is kept as long as Appendix B.1 says, in target durat
     blocking_playlist_error: 'max-age=16',
     playlist: 'max-age=2',
     playlist_error: 'max-age=4',
+    thumbnail: 'max-age=5',
     media: 'max-age=24, immutable',
     media_error: 'max-age=4',
     offline: 'max-age=1',

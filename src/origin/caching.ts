@@ -9,6 +9,7 @@ export type AnswerKind =
   | 'blocking_playlist_error'
   | 'playlist' // the state of this moment
   | 'playlist_error'
+  | 'thumbnail' // replaced every few seconds
   | 'media' // never changes; its name is never used again
   | 'media_error'
   | 'offline' // asked again and again by players that wait for the stream
@@ -31,6 +32,7 @@ export function cacheControlFor(targetDurationS: number): CacheControl {
     blocking_playlist_error: maxAge(4),
     playlist: maxAge(0.5),
     playlist_error: maxAge(1),
+    thumbnail: 'max-age=5',
     media: `${maxAge(6)}, immutable`,
     media_error: maxAge(1),
     offline: 'max-age=1',

@@ -28,6 +28,7 @@ async function originOf(
     targetDurationS = 4,
     ...settings
   }: { maxViewers?: number; maxHeldRequests?: number; targetDurationS?: number } = {},
+  thumbnail: () => Uint8Array | undefined = () => undefined,
 ) {
   const asked: Asked[] = [];
   const ask = async (question: Asked) => {
@@ -41,12 +42,12 @@ async function originOf(
     media: (rendition: string, name: string, { signal }: { signal: AbortSignal }) =>
       ask({ what: `${rendition}/${name}`, signal }),
   } as unknown as Presentation;
-  const watchable = { mediaPath, phase: 'live', presentation } as const;
+  const watchable = () => ({ mediaPath, phase: 'live', presentation, thumbnail: thumbnail() }) as const;
   const live: LiveDirectory = {
     status: () => undefined,
     sessionStatus: () => undefined,
-    watch: (id: PlaybackId) => (id === playbackId ? watchable : undefined),
-    watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable : undefined),
+    watch: (id: PlaybackId) => (id === playbackId ? watchable() : undefined),
+    watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable() : undefined),
   };
   const app = fastify();
   // Stands for the server's own handler, which belongs to another folder.
@@ -319,4 +320,44 @@ test('a connection that takes none of the bytes it asked for is given half a min
   await until(() => (serverSide?.writableLength ?? 0) > 0);
   assert.equal(serverSide?.timeout, 30_000);
   socket.destroy();
+});
+
+test('the thumbnail is the newest picture, cacheable for a moment, and makes nobody a viewer', async (t) => {
+  let thumbnail: Uint8Array | undefined = Buffer.from('first');
+  const { app, metrics } = await originOf(
+    t,
+    () => playlist(''),
+    {},
+    () => thumbnail,
+  );
+  const url = `/hls/${playbackId}/thumbnail.jpg`;
+  const first = await app.inject(url);
+  assert.equal(first.statusCode, 200);
+  assert.equal(first.body, 'first');
+  assert.equal(first.headers['content-type'], 'image/jpeg');
+  assert.equal(first.headers['cache-control'], 'max-age=5');
+  assert.equal(first.headers['access-control-allow-origin'], '*');
+  const head = await app.inject({ method: 'HEAD', url });
+  assert.deepEqual([head.statusCode, head.body, head.headers['content-length']], [200, '', '5']);
+  const etag = String(first.headers.etag);
+  const again = await app.inject({ url, headers: { 'if-none-match': etag } });
+  assert.deepEqual([again.statusCode, again.body, again.headers.etag], [304, '', etag]);
+
+  thumbnail = Buffer.from('second');
+  const second = await app.inject({ url, headers: { 'if-none-match': etag } });
+  assert.deepEqual([second.statusCode, second.body], [200, 'second']);
+  assert.notEqual(second.headers.etag, etag);
+  assert.match(await metrics.registry.metrics(), /^millrace_viewers_count 0$/m);
+});
+
+test('without a picture, and while the stream is offline, the thumbnail is not found for a moment', async (t) => {
+  const { app } = await originOf(t, () => playlist(''));
+  const none = await app.inject(`/hls/${playbackId}/thumbnail.jpg`);
+  assert.deepEqual([none.statusCode, none.json().code], [404, 'not_found']);
+  assert.equal(none.headers['access-control-allow-origin'], '*');
+  for (const id of [newPlaybackId(), 'x']) {
+    const offline = await app.inject(`/hls/${id}/thumbnail.jpg`);
+    assert.deepEqual([offline.statusCode, offline.json().code], [404, 'stream_offline']);
+    assert.equal(offline.headers['cache-control'], 'max-age=1');
+  }
 });

@@ -14,6 +14,7 @@ import { mediaRoute } from './media-route.ts';
 import type { OriginContext } from './origin-context.ts';
 import { playerPageRoutes } from './player-page.ts';
 import { mediaPlaylistRoute, multivariantRoute } from './playlist-routes.ts';
+import { thumbnailRoute } from './thumbnail-route.ts';
 import { Viewers } from './viewers.ts';
 
 /** What the origin is made with. */
@@ -55,6 +56,7 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
     multivariantRoute(hls, context);
     mediaPlaylistRoute(hls, context);
     mediaRoute(hls, context);
+    thumbnailRoute(hls, context);
   });
   await app.register(playerPageRoutes);
 }

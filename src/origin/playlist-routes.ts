@@ -94,7 +94,8 @@ async function sendPlaylist(
   }
 }
 
-function offline(): MillraceError {
+/** Nothing is shown under this playback id now. */
+export function offline(): MillraceError {
   return new MillraceError(
     'stream_offline',
     'stream is offline: nobody publishes to it now, or the playback id is wrong; try again later.',

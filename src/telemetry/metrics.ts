@@ -25,6 +25,11 @@ export function createMetrics() {
       labelNames: ['phase'],
       registers,
     }),
+    unhealthySessions: new ObservedGauge({
+      name: 'millrace_unhealthy_sessions_count',
+      help: 'Sessions that take media in and have an issue now',
+      registers,
+    }),
     viewers: new ObservedGauge({
       name: 'millrace_viewers_count',
       help: 'Viewers with a playlist request in the last 10 s',

@@ -53,7 +53,7 @@ test('every reference in the document leads somewhere, by name', async (t) => {
   const api = await startApi(t);
   const document = (await api.call('GET', '/openapi.json')).json<Document>();
   const names = Object.keys(document.components.schemas);
-  assert.deepEqual(names.toSorted(), ['Error', 'Ingest', 'NewStream', 'Playback', 'Profile', 'Stream']);
+  assert.deepEqual(names.toSorted(), ['Error', 'Health', 'Ingest', 'NewStream', 'Playback', 'Profile', 'Stream']);
   const found = new Set(references(document));
   assert.ok(found.size > 0);
   for (const reference of found) {

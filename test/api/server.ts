@@ -8,7 +8,15 @@ import type { TestContext } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { apiPlugin } from '#api/plugin.ts';
 import { type Config, readConfig } from '#config.ts';
-import { newApiKeyId, newUserId, type SessionId, type StreamId, type UserId } from '#domain/ids.ts';
+import {
+  newApiKeyId,
+  newMediaPath,
+  newUserId,
+  type PlaybackId,
+  type SessionId,
+  type StreamId,
+  type UserId,
+} from '#domain/ids.ts';
 import { newApiKeySecret, type Secret } from '#domain/secret.ts';
 import { createHttp } from '#http/http.ts';
 import { publicUrlOf } from '#http/public-url.ts';
@@ -20,6 +28,7 @@ import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { recordingPresentation } from '#test/support/recording-presentation.ts';
 
 /** An API key with its secret. */
 export interface TestKey {
@@ -48,10 +57,15 @@ export async function startApi(
   const realStore = await openStore({ dataDir, exclusive: true, logger });
   const store = wrapStore(realStore);
   const statuses = new Map<StreamId | SessionId, LiveStatus>();
+  const thumbnails = new Map<PlaybackId, Uint8Array>();
   const live: LiveDirectory = {
     status: (id) => statuses.get(id),
     sessionStatus: (id) => statuses.get(id),
-    watch: () => undefined,
+    watch: (playbackId) => {
+      const thumbnail = thumbnails.get(playbackId);
+      if (thumbnail === undefined) return undefined;
+      return { mediaPath: newMediaPath(), phase: 'live', presentation: recordingPresentation(), thumbnail };
+    },
     watchPath: () => undefined,
   };
   const metrics = createMetrics();
@@ -102,5 +116,5 @@ export async function startApi(
     return response;
   }
 
-  return { http, store: realStore, config, time, statuses, lines, metrics, makeKey, call };
+  return { http, store: realStore, config, time, statuses, thumbnails, lines, metrics, makeKey, call };
 }

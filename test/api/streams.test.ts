@@ -5,6 +5,7 @@ import { newMediaPath, newSessionId, type StreamId } from '#domain/ids.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
+import type { SessionHealth } from '#live/health.ts';
 import { startApi } from './server.ts';
 
 const profile = { name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 };
@@ -28,6 +29,8 @@ test('creating a stream answers 201 with every field of the specification', asyn
     suspended: false,
     record: false,
     multistream: { targets: [] },
+    isHealthy: null,
+    issues: null,
   });
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.match(streamKey, /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);
@@ -133,7 +136,7 @@ test('isActive and lastSeen are as the running session says, else as stored', as
     return { isActive, lastSeen, live: meta.live };
   };
   assert.deepEqual(await stateOf(), { isActive: false, lastSeen: 0, live: 0 });
-  const status = { sessionId: newSessionId(), phase: 'live' as const };
+  const status = { sessionId: newSessionId(), phase: 'live' as const, health: undefined };
   api.statuses.set(id, { ...status, isActive: true, lastSeen: ms(5000) });
   assert.deepEqual(await stateOf(), { isActive: true, lastSeen: 5000, live: 1 });
   await api.store.streams.setActivity(id, { isActive: true, lastSeen: ms(6000) });
@@ -141,6 +144,66 @@ test('isActive and lastSeen are as the running session says, else as stored', as
   assert.deepEqual(await stateOf(), { isActive: false, lastSeen: 6000, live: 0 });
   api.statuses.delete(id);
   assert.deepEqual(await stateOf(), { isActive: true, lastSeen: 6000, live: 1 });
+});
+
+test('while media comes in, a stream and its session tell how they are doing', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  const rates = { framesPerSecond: 29.970_03, bitrateBps: 2_000_000.4 };
+  const audioRates = { framesPerSecond: 46.875, bitrateBps: 128_000 };
+  let health: SessionHealth = {
+    encoder: 'Lavf61',
+    source: {
+      video: { codec: 'avc1.64001f', width: 1280, height: 720, rates, keyframeIntervalS: 2.000_01 },
+      audio: { codec: 'mp4a.40.2', sampleRate: 48_000, channels: 2, rates: audioRates },
+    },
+    ladder: {
+      renditions: [
+        { id: '480p', state: 'running', video: { codec: 'avc1.64001e', width: 854, height: 480, rates } },
+        { id: '360p', state: 'waiting', video: undefined },
+      ],
+      leftOut: [{ id: '1080p', reason: 'larger_than_source' }],
+      transcoder: { restarts: 1, lagMs: 41.7 },
+    },
+    warnings: [],
+  };
+  api.statuses.set(id, {
+    sessionId: newSessionId(),
+    phase: 'live',
+    isActive: true,
+    lastSeen: ms(5000),
+    health: () => health,
+  });
+  const read = async () => (await api.call('GET', `/stream/${id}`, { key })).json();
+  const well = await read();
+  assert.equal(well.isHealthy, true);
+  assert.deepEqual(well.issues, []);
+  assert.equal(well.ingestRate, 266_000);
+  const measured = { fps: 29.97, bitrate: 2_000_000 };
+  assert.deepEqual(well.health, {
+    encoder: 'Lavf61',
+    source: {
+      video: { codec: 'avc1.64001f', width: 1280, height: 720, ...measured, keyframeInterval: 2 },
+      audio: { codec: 'mp4a.40.2', sampleRate: 48_000, channels: 2, bitrate: 128_000 },
+    },
+    renditions: [
+      { name: '480p', state: 'running', video: { codec: 'avc1.64001e', width: 854, height: 480, ...measured } },
+      { name: '360p', state: 'waiting' },
+    ],
+    leftOut: [{ name: '1080p', reason: 'larger_than_source' }],
+    transcoder: { restarts: 1, lag: 42 },
+    warnings: [],
+  });
+
+  const notice = { code: 'profile_larger_than_source', severity: 'notice', message: 'so', since: ms(1) } as const;
+  health = { ...health, warnings: [notice] };
+  assert.deepEqual([(await read()).isHealthy, (await read()).issues], [true, []]);
+  const issue = { code: 'transcode_restarted', severity: 'issue', message: 'it was', since: ms(2) } as const;
+  health = { ...health, warnings: [notice, issue] };
+  const ill = await read();
+  assert.deepEqual([ill.isHealthy, ill.issues], [false, ['it was']]);
+  assert.deepEqual(ill.health.warnings, [notice, issue]);
 });
 
 test('a session reads as a stream with a parent and without a stream key', async (t) => {
@@ -170,7 +233,8 @@ test('a session reads as a stream with a parent and without a stream key', async
   const { streamKey: _, ...inherited } = stream;
   const expected = { ...inherited, id: session.id, parentId: stream.id, createdAt: 7000, lastSeen: 8000 };
   assert.deepEqual((await api.call('GET', `/stream/${session.id}`, { key })).json(), expected);
-  api.statuses.set(session.id, { sessionId: session.id, phase: 'live', isActive: true, lastSeen: ms(8500) });
+  const status = { sessionId: session.id, phase: 'live' as const, health: undefined };
+  api.statuses.set(session.id, { ...status, isActive: true, lastSeen: ms(8500) });
   assert.deepEqual((await api.call('GET', `/stream/${session.id}`, { key })).json(), {
     ...expected,
     isActive: true,
@@ -232,9 +296,11 @@ test('playback is told to anybody, with absolute URLs, whatever runs', async (t)
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id, playbackId } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
-  const response = await api.call('GET', `/playback/${playbackId}`, {
-    headers: { host: 'live.example.com:8080', origin: 'https://elsewhere.example' },
-  });
+  const read = () =>
+    api.call('GET', `/playback/${playbackId}`, {
+      headers: { host: 'live.example.com:8080', origin: 'https://elsewhere.example' },
+    });
+  const response = await read();
   assert.equal(response.statusCode, 200);
   assert.equal(response.headers['access-control-allow-origin'], '*');
   assert.deepEqual(response.json(), {
@@ -249,6 +315,12 @@ test('playback is told to anybody, with absolute URLs, whatever runs', async (t)
         },
       ],
     },
+  });
+  api.thumbnails.set(playbackId, Buffer.from('jpeg'));
+  assert.deepEqual((await read()).json().meta.source[1], {
+    hrn: 'Thumbnail (JPEG)',
+    type: 'image/jpeg',
+    url: `http://live.example.com:8080/hls/${playbackId}/thumbnail.jpg`,
   });
   assert.equal((await api.call('GET', `/playback/${id}`)).statusCode, 404, 'a stream id is not a playback id');
 });

@@ -110,7 +110,12 @@ describe('a publish comes through whole from', { concurrency: 2 }, () => {
         assert.deepEqual(publication.ends, ['unpublished']);
         assert.equal(publication.request.encoder, 'FMLE/3.0 (compatible; FMSc/1.0)');
         assert.deepEqual(publication.announcements, [
-          { kinds: new Set(['video', 'audio']), videoBitrateBps: 2_500_000, audioBitrateBps: 160_000 },
+          {
+            kinds: new Set(['video', 'audio']),
+            videoBitrateBps: 2_500_000,
+            audioBitrateBps: 160_000,
+            encoder: 'obs-output module (libobs version 31.0.0)',
+          },
         ]);
         assert.deepEqual(
           publication.tracks.map(({ kind }) => kind),

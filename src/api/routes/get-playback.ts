@@ -10,7 +10,8 @@ import type { PlaybackId } from '#domain/ids.ts';
 
 const schema = {
   summary: 'Find out how to play a stream',
-  description: 'Needs no API key. The URLs are the same while the stream is offline, so that a player can wait.',
+  description:
+    'Needs no API key. The HLS URL is the same while the stream is offline, so that a player can wait. A thumbnail is listed only while there is one.',
   tags: ['playback'],
   params: Type.Object({ playbackId: Type.String({ description: 'The playbackId of the stream.' }) }),
   response: answers(200, ref(PlaybackSchema), 404, 503),

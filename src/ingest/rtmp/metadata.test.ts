@@ -12,7 +12,17 @@ describe('onMetaData', () => {
       kinds: new Set(['video', 'audio']),
       videoBitrateBps: 2_500_000,
       audioBitrateBps: 160_500,
+      encoder: undefined,
     });
+  });
+
+  it('names the encoder, without what nobody could read', () => {
+    const encoderOf = (encoder: AmfValue) => announced({ videocodecid: 7, encoder })?.encoder;
+    const obs = 'obs-output module (libobs version 31.0.2)';
+    assert.equal(encoderOf(obs), obs);
+    assert.equal(encoderOf('\u0000 Lavf\n61\ud800 '), 'Lavf61');
+    assert.equal(encoderOf('x'.repeat(1000))?.length, 256);
+    for (const none of [7, '', '\n']) assert.equal(encoderOf(none), undefined);
   });
 
   it('may name codecs by name or FourCC, and may come without the wrapper', () => {

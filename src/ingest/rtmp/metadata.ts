@@ -8,6 +8,8 @@ import type { AmfValue } from './amf0.ts';
 
 /** Faster than any encoder: a rate beyond it is a mistake. */
 const MAX_RATE_KBPS = 1_000_000;
+/** Of an encoder's name, in characters. */
+const MAX_NAME = 256;
 
 /**
  * Reads the values of a data message.
@@ -25,12 +27,19 @@ export function readAnnouncement(values: readonly AmfValue[]): Announcement | un
     kinds,
     videoBitrateBps: bitrateBps(properties.get('videodatarate')),
     audioBitrateBps: bitrateBps(properties.get('audiodatarate')),
+    encoder: encoderName(properties.get('encoder')),
   };
 }
 
 /** FLV's number, a FourCC as a number, or a name (`avc1`, old OBS). Encoders without a track leave it out or say 0. */
 function isCodec(value: AmfValue): boolean {
   return (typeof value === 'number' && value > 0) || (typeof value === 'string' && value !== '');
+}
+
+function encoderName(value: AmfValue): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const printable = value.replaceAll(/\p{C}/gu, '').trim();
+  return printable === '' ? undefined : [...printable].slice(0, MAX_NAME).join('');
 }
 
 function bitrateBps(kbps: AmfValue): number | undefined {

@@ -1,0 +1,64 @@
+/**
+ * The health of what runs, as clients see it.
+ */
+import type { Static } from 'typebox';
+import { type AudioHealth, isHealthy, type SessionHealth, type VideoHealth } from '#live/health.ts';
+import type { LiveStatus } from '#live/live.ts';
+import type { HealthSchema, StreamSchema } from './schemas.ts';
+
+type HealthFields = Pick<Static<typeof StreamSchema>, 'isHealthy' | 'issues' | 'ingestRate' | 'health'>;
+
+/** Shared by all that are idle, which most are. */
+const IDLE: HealthFields = { isHealthy: null, issues: null };
+
+/** The fields of a stream or session that tell how it is doing; null while no media comes in. */
+export function presentHealth(status: LiveStatus | undefined): HealthFields {
+  if (status?.health === undefined) return IDLE;
+  const session = status.health();
+  const { warnings, source } = session;
+  const ingestBps = (source.video?.rates?.bitrateBps ?? 0) + (source.audio?.rates?.bitrateBps ?? 0);
+  return {
+    isHealthy: isHealthy(warnings),
+    issues: warnings.flatMap(({ severity, message }) => (severity === 'issue' ? [message] : [])),
+    ingestRate: Math.round(ingestBps / 8),
+    health: details(session),
+  };
+}
+
+function details({ encoder, source, ladder, warnings }: SessionHealth): Static<typeof HealthSchema> {
+  const { transcoder } = ladder;
+  const keyframeInterval = source.video?.keyframeIntervalS;
+  return {
+    ...(encoder !== undefined && { encoder }),
+    source: {
+      ...(source.video && {
+        video: {
+          ...video(source.video),
+          ...(keyframeInterval !== undefined && { keyframeInterval: rounded(keyframeInterval, 3) }),
+        },
+      }),
+      ...(source.audio && { audio: audio(source.audio) }),
+    },
+    renditions: ladder.renditions.map(({ id, state, video: made }) => ({
+      name: id,
+      state,
+      ...(made && { video: video(made) }),
+    })),
+    leftOut: ladder.leftOut.map(({ id, reason }) => ({ name: id, reason })),
+    ...(transcoder && { transcoder: { restarts: transcoder.restarts, lag: Math.round(transcoder.lagMs) } }),
+    warnings: [...warnings],
+  };
+}
+
+function video({ codec, width, height, rates }: VideoHealth) {
+  if (rates === undefined) return { codec, width, height };
+  return { codec, width, height, fps: rounded(rates.framesPerSecond, 2), bitrate: Math.round(rates.bitrateBps) };
+}
+
+function audio({ codec, sampleRate, channels, rates }: AudioHealth) {
+  return { codec, sampleRate, channels, ...(rates && { bitrate: Math.round(rates.bitrateBps) }) };
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { WARNINGS, type Warning, warningSentence } from './warnings.ts';
+
+test('a sentence says what happens and the way out', () => {
+  const cases: readonly [Warning, string][] = [
+    [
+      { code: 'keyframe_interval_too_long', intervalS: 9.6, open: false },
+      'keyframe every 9.6 s; set the encoder to 2 s',
+    ],
+    [{ code: 'keyframe_interval_too_long', intervalS: 4, open: true }, 'no keyframe for 4.0 s; set the encoder to 2 s'],
+    [
+      { code: 'profile_larger_than_source', renditions: ['720p', '1080p'] },
+      'larger than the source and left out: 720p, 1080p',
+    ],
+  ];
+  for (const [warning, sentence] of cases) assert.equal(warningSentence(warning), sentence);
+});
+
+test('codes are of one shape, and each is explained in whole sentences', () => {
+  for (const [code, { meaning, remedy }] of Object.entries(WARNINGS)) {
+    assert.match(code, /^[a-z]+(_[a-z]+)+$/);
+    for (const text of [meaning, remedy]) assert.match(text, /^[A-Z].*\.$/, code);
+  }
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KeyframeMeter } from './keyframe-meter.ts';
+
+/** Frames ten a second up to a time, with keyframes at these. */
+function feed(meter: KeyframeMeter, keyframesAtS: readonly number[], endS: number) {
+  for (let tenth = Math.round((keyframesAtS[0] ?? 0) * 10); tenth <= endS * 10; tenth += 1) {
+    meter.add(keyframesAtS.includes(tenth / 10), tenth / 10);
+  }
+}
+
+test('the interval is known at the second keyframe; until then it only grows', () => {
+  const meter = new KeyframeMeter();
+  feed(meter, [0], 4);
+  assert.equal(meter.intervalS, undefined);
+  assert.deepEqual(meter.longest, { intervalS: 4, open: true });
+  feed(meter, [9.6], 11);
+  assert.equal(meter.intervalS, 9.6);
+  assert.deepEqual(meter.longest, { intervalS: 9.6, open: false });
+});
+
+test('keyframes at scene cuts do not hide the interval; an encoder that keeps a shorter one shows after five', () => {
+  const meter = new KeyframeMeter();
+  feed(meter, [0, 8, 8.5, 9, 10], 10);
+  assert.equal(meter.intervalS, 8);
+  feed(meter, [12, 14, 16], 16);
+  assert.equal(meter.intervalS, 2);
+});
+
+test('it begins anew with another publisher', () => {
+  const meter = new KeyframeMeter();
+  feed(meter, [0, 8], 9);
+  meter.restart();
+  assert.equal(meter.intervalS, undefined);
+  feed(meter, [100, 101], 101);
+  assert.equal(meter.intervalS, 1);
+});

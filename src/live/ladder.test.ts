@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Profile } from '#domain/profile.ts';
+import { ms } from '#lib/units.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { recordingPresentation } from '#test/support/recording-presentation.ts';
+import { packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { planRenditions } from '#transcode/rendition-plan.ts';
+import type { TranscoderCallbacks, TranscoderStats } from '#transcode/transcoder.ts';
+import { Ladder } from './ladder.ts';
+import { SessionWarnings } from './session-warnings.ts';
+
+const profile = (name: string, width: number, height: number): Profile => {
+  return { name, width, height, fps: 0, bitrate: 500_000 };
+};
+
+/** A ladder over a transcoder whose words are the test's; undefined: the server has none left. */
+function setUp({ hasTranscoder = true } = {}) {
+  let now = 0;
+  let callbacks: TranscoderCallbacks | undefined;
+  let stats = { shed: [], restarts: 0, lagMs: 12 } as unknown as TranscoderStats;
+  const profiles = [profile('small', 160, 120), profile('smaller', 128, 96), profile('huge', 4096, 2304)];
+  const clock = { now: () => ms(now), monotonic: () => ms(now) };
+  const warnings = new SessionWarnings({ clock, metrics: createMetrics() });
+  const presentation = recordingPresentation();
+  const ladder = new Ladder({
+    profiles,
+    presentation,
+    warnings,
+    clock,
+    logger: silentLogger,
+    openTranscoder: (request) => {
+      callbacks = request.callbacks;
+      if (!hasTranscoder) return undefined;
+      return {
+        setTrack: (track) => planRenditions(profiles, track),
+        write: () => {},
+        flush: () => {},
+        get stats() {
+          return stats;
+        },
+        [Symbol.asyncDispose]: async () => {},
+      };
+    },
+  });
+  return {
+    ladder,
+    presentation,
+    said: () => warnings.active.map(({ code, message }) => `${code}: ${message}`),
+    tell: () => callbacks!,
+    shed: (...ids: string[]) => {
+      stats = { ...stats, shed: ids };
+    },
+    packets: (id: string, fromS: number, toS: number) => {
+      for (let at = fromS * 1000; at < toS * 1000; at += 40) {
+        now = at;
+        callbacks!.onPacket(id, packetAt(VIDEO_TRACK, at, { keyframe: at % 2000 === 0 }));
+      }
+    },
+  };
+}
+
+test('a profile larger than the source is left out, and its session says so', () => {
+  const { ladder, said, presentation } = setUp();
+  ladder.setTrack(VIDEO_TRACK);
+  assert.deepEqual(presentation.told, [{ type: 'expect', renditionIds: ['small', 'smaller'] }]);
+  assert.deepEqual(ladder.health.leftOut, [{ id: 'huge', reason: 'larger_than_source' }]);
+  assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
+  const { codedWidth, codedHeight } = VIDEO_TRACK;
+  ladder.setTrack({
+    ...VIDEO_TRACK,
+    config: Buffer.from('larger'),
+    width: 4096,
+    height: 2304,
+    codedWidth,
+    codedHeight,
+  });
+  assert.deepEqual(ladder.health.leftOut, []);
+  assert.deepEqual(said(), []);
+});
+
+test('renditions wait for their first pictures, run, and are measured', () => {
+  const { ladder, tell, packets } = setUp();
+  const renditions = () => ladder.health.renditions;
+  ladder.setTrack(VIDEO_TRACK);
+  assert.deepEqual(renditions(), [
+    { id: 'small', state: 'waiting', video: undefined },
+    { id: 'smaller', state: 'waiting', video: undefined },
+  ]);
+  tell().onTrack('small', { ...VIDEO_TRACK, width: 160, height: 120 });
+  packets('small', 0, 3);
+  const [small, smaller] = renditions();
+  assert.equal(small?.state, 'running');
+  assert.deepEqual([small?.video?.width, small?.video?.height], [160, 120]);
+  assert.equal(small?.video?.rates?.framesPerSecond, 25);
+  assert.equal(smaller?.state, 'waiting');
+  assert.deepEqual(ladder.health.transcoder, { restarts: 0, lagMs: 12 });
+});
+
+test('a rendition given up is an issue until it is made again', () => {
+  const { ladder, said, tell, shed } = setUp();
+  ladder.setTrack({ ...VIDEO_TRACK, width: 4096, height: 2304 });
+  shed('huge', 'small');
+  tell().onWarning({ code: 'transcode_rendition_shed', renditionId: 'small' });
+  assert.deepEqual(
+    ladder.health.renditions.map(({ state }) => state),
+    ['shed', 'waiting', 'shed'],
+  );
+  assert.deepEqual(said(), [
+    'transcode_rendition_shed: the server is too busy for all renditions; not made for now: huge, small',
+  ]);
+  shed();
+  tell().onWarning({ code: 'transcode_rendition_restored', renditionId: 'huge' });
+  assert.deepEqual(said(), ['transcode_rendition_restored: made again: huge']);
+});
+
+test('faults of the transcoder are told; without one only the source plays, and that is told too', () => {
+  const { ladder, said, tell } = setUp();
+  ladder.setTrack(VIDEO_TRACK);
+  tell().onRestart({ reason: 'exited', exit: 'SIGKILL', pauseMs: 100 });
+  tell().onWarning({ code: 'transcode_source_damaged' });
+  assert.deepEqual(
+    said().map((text) => text.split(':')[0]),
+    ['profile_larger_than_source', 'transcode_restarted', 'transcode_source_damaged'],
+  );
+
+  const none = setUp({ hasTranscoder: false });
+  none.ladder.setTrack(VIDEO_TRACK);
+  none.ladder.setTrack({ ...VIDEO_TRACK, config: Buffer.from('other') });
+  assert.deepEqual(none.ladder.health, { renditions: [], leftOut: [], transcoder: undefined });
+  assert.equal(none.said().length, 1);
+  assert.match(none.said()[0]!, /^transcode_limit_reached: /);
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ms } from '#lib/units.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { isHealthy } from './health.ts';
+import { SessionWarnings } from './session-warnings.ts';
+
+/** Warnings whose two clocks the test moves; they are never the same. */
+function setUp() {
+  let now = 0;
+  const metrics = createMetrics();
+  const clock = { now: () => ms(1_000_000 + now), monotonic: () => ms(now) };
+  const warnings = new SessionWarnings({ clock, metrics });
+  const codes = () => warnings.active.map(({ code }) => code);
+  const advance = (seconds: number) => {
+    now += seconds * 1000;
+  };
+  return { warnings, metrics, codes, advance };
+}
+
+test('a moment counts for a minute after it happened last, since it happened first', () => {
+  const { warnings, codes, advance } = setUp();
+  assert.equal(warnings.raise({ code: 'timestamps_jumped' }), true);
+  advance(50);
+  assert.equal(warnings.raise({ code: 'timestamps_jumped' }), false);
+  advance(59);
+  assert.deepEqual(
+    warnings.active.map(({ code, since }) => [code, since]),
+    [['timestamps_jumped', 1_000_000]],
+  );
+  advance(1);
+  assert.deepEqual(codes(), []);
+  assert.equal(warnings.raise({ code: 'timestamps_jumped' }), true);
+  assert.equal(warnings.active[0]?.since, 1_110_000);
+});
+
+test('a state counts until it is over, and is told as it is now', () => {
+  const { warnings, codes, advance } = setUp();
+  warnings.raise({ code: 'transcode_rendition_shed', renditions: ['720p'] });
+  advance(3600);
+  warnings.raise({ code: 'transcode_rendition_shed', renditions: ['720p', '480p'] });
+  assert.match(warnings.active[0]?.message ?? '', /: 720p, 480p$/);
+  assert.equal(warnings.active[0]?.since, 1_000_000);
+  warnings.clear('transcode_rendition_shed');
+  assert.deepEqual(codes(), []);
+});
+
+test('segments without a keyframe are warned of until there were none for half a minute', () => {
+  const { warnings, codes, advance } = setUp();
+  for (let segment = 0; segment < 10; segment += 1) {
+    warnings.raise({ code: 'keyframe_interval_too_long', intervalS: 9.6, open: false });
+    advance(12);
+    assert.deepEqual(codes(), ['keyframe_interval_too_long']);
+  }
+  advance(18);
+  assert.deepEqual(codes(), []);
+});
+
+test('only issues make a session unhealthy, and each warning is counted', async () => {
+  const { warnings, metrics } = setUp();
+  assert.equal(isHealthy(warnings.active), true);
+  warnings.raise({ code: 'profile_larger_than_source', renditions: ['1080p'] });
+  assert.equal(isHealthy(warnings.active), true);
+  warnings.raise({ code: 'transcode_restarted' });
+  warnings.raise({ code: 'transcode_restarted' });
+  assert.equal(isHealthy(warnings.active), false);
+  const text = await metrics.registry.metrics();
+  assert.match(text, /millrace_session_warnings_total\{code="transcode_restarted"\} 2/);
+});

@@ -1,0 +1,38 @@
+/**
+ * The thumbnail of a stream, `thumbnail.jpg` beside `index.m3u8`: the newest picture under a name that stays.
+ */
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import { sendAnswer } from './answer.ts';
+import type { OriginContext } from './origin-context.ts';
+import { offline } from './playlist-routes.ts';
+import { isPlaybackId } from './resource-name.ts';
+
+/** Answers `thumbnail.jpg`. Looking at it makes nobody a viewer: a page may show a hundred of them. */
+export function thumbnailRoute(app: FastifyInstance, context: OriginContext): void {
+  const etags = new WeakMap<Uint8Array, string>();
+  const etagOf = (jpeg: Uint8Array) => {
+    const etag = etags.get(jpeg) ?? `"${createHash('sha256').update(jpeg).digest('base64url').slice(0, 22)}"`;
+    etags.set(jpeg, etag);
+    return etag;
+  };
+
+  app.get<{ Params: { playbackId: string } }>('/hls/:playbackId/thumbnail.jpg', async (request, reply) => {
+    const { playbackId } = request.params;
+    const watchable = isPlaybackId(playbackId) ? context.live.watch(playbackId) : undefined;
+    if (watchable === undefined) throw offline();
+    const { thumbnail } = watchable;
+    if (thumbnail === undefined) {
+      throw new MillraceError(
+        'not_found',
+        'There is no picture of this stream: it has only just begun, has no video, or is not transcoded.',
+      );
+    }
+    const etag = etagOf(thumbnail);
+    const validity = { 'cache-control': context.cacheControl('thumbnail'), etag };
+    if (request.headers['if-none-match'] === etag) return sendAnswer(reply, 304, validity, []);
+    const headers = { ...validity, 'content-type': 'image/jpeg', 'content-length': thumbnail.byteLength };
+    return sendAnswer(reply, 200, headers, [thumbnail]);
+  });
+}
