@@ -2,9 +2,20 @@
  * The codecs Millrace knows: a list, one entry a codec.
  */
 import { aacSampleEntry, parseAudioSpecificConfig } from './codecs/aac.ts';
-import { avcSampleEntry, parseAvcConfig } from './codecs/h264.ts';
+import { av1SampleEntry, parseAv1Config, readTemporalUnit } from './codecs/av1.ts';
+import { avcSampleEntry, isKeyframe, parseAvcConfig } from './codecs/h264.ts';
+import { hevcSampleEntry, isHevcKeyframe, parseHevcConfig } from './codecs/h265.ts';
+import { opusSampleEntry, opusSamples, parseOpusHead } from './codecs/opus.ts';
 import type { Piece } from './mp4/box.ts';
-import type { Track } from './track.ts';
+import type { AudioTrack, Track, VideoTrack } from './track.ts';
+
+/** What an access unit turned out to be. */
+export interface AccessUnit {
+  /** A decoder can start here. The bitstream was asked, not whoever sent it. */
+  readonly keyframe: boolean;
+  /** As packets hold it: mostly the same bytes. */
+  readonly data: Uint8Array;
+}
 
 /** What the rest of Millrace asks of a codec. */
 export interface Codec<T extends Track = Track> {
@@ -12,28 +23,67 @@ export interface Codec<T extends Track = Track> {
   readonly kind: T['kind'];
   /** @throws {InvalidCodecConfigError} when the configuration is broken or describes what is not played */
   parseConfig(config: Uint8Array): T;
+  /** @throws {MalformedAccessUnitError} when it is broken as far as can be told without decoding it */
+  readAccessUnit(data: Uint8Array, track: T): AccessUnit;
   /** The box that describes the track in an init segment's `stsd`. */
   sampleEntry(track: T): Piece;
 }
 
-const h264: Codec<Extract<Track, { codec: 'h264' }>> = {
+const h264: Codec<VideoTrack> = {
   name: 'h264',
   kind: 'video',
   parseConfig: parseAvcConfig,
+  readAccessUnit: (data, track) => ({ keyframe: isKeyframe(data, track), data }),
   sampleEntry: avcSampleEntry,
 };
 
-const aac: Codec<Extract<Track, { codec: 'aac' }>> = {
+const h265: Codec<VideoTrack> = {
+  name: 'h265',
+  kind: 'video',
+  parseConfig: parseHevcConfig,
+  readAccessUnit: (data, track) => ({ keyframe: isHevcKeyframe(data, track), data }),
+  sampleEntry: hevcSampleEntry,
+};
+
+const av1: Codec<VideoTrack> = {
+  name: 'av1',
+  kind: 'video',
+  parseConfig: parseAv1Config,
+  readAccessUnit: readTemporalUnit,
+  sampleEntry: av1SampleEntry,
+};
+
+const aac: Codec<AudioTrack> = {
   name: 'aac',
   kind: 'audio',
   parseConfig: parseAudioSpecificConfig,
+  readAccessUnit: (data) => ({ keyframe: true, data }),
   sampleEntry: aacSampleEntry,
 };
 
+const opus: Codec<AudioTrack> = {
+  name: 'opus',
+  kind: 'audio',
+  parseConfig: parseOpusHead,
+  readAccessUnit(data) {
+    opusSamples(data);
+    return { keyframe: true, data };
+  },
+  sampleEntry: opusSampleEntry,
+};
+
 /** Every codec, by no particular order. */
-export const CODECS: readonly Codec[] = [h264, aac];
+export const CODECS: readonly Codec[] = [h264, h265, av1, aac, opus];
 
 /** The codec of a name. */
 export function codecOf(name: Track['codec']): Codec {
   return CODECS.find((codec) => codec.name === name)!;
+}
+
+/**
+ * How long a packet of a track lasts, in samples.
+ * @param data an access unit that its codec has read
+ */
+export function packetSamples(track: AudioTrack, data: Uint8Array): number {
+  return track.codec === 'opus' ? opusSamples(data) : track.samplesPerPacket;
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { MalformedAccessUnitError, nalUnits, withoutEmulationPrevention } from './nal.ts';
+import { MalformedAccessUnitError } from './malformed-access-unit.ts';
+import { nalUnits, withoutEmulationPrevention } from './nal.ts';
 
 /** NAL units behind lengths of 4 bytes. */
 function accessUnit(nals: readonly Uint8Array[]): Uint8Array {

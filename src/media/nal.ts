@@ -1,16 +1,7 @@
 /**
  * NAL units as MP4 and FLV store them: each behind its length (ISO/IEC 14496-15 §5.3.4.2).
  */
-
-/** An access unit's NAL lengths do not add up to its bytes. The publisher's fault; the unit cannot be decoded. */
-export class MalformedAccessUnitError extends Error {
-  readonly code = 'malformed_access_unit';
-
-  constructor(message: string) {
-    super(message);
-    this.name = 'MalformedAccessUnitError';
-  }
-}
+import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 
 /**
  * The NAL units of one access unit, in order, as views of its bytes. Empty ones are passed over.

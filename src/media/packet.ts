@@ -24,7 +24,10 @@ export interface Packet {
   readonly pts: Ticks;
   /** A decoder can start here. Always true for audio. */
   readonly keyframe: boolean;
-  /** H.264: NAL units, each behind its length in as many bytes as the track's configuration says. AAC: one raw frame. */
+  /**
+   * H.264, H.265: NAL units, each behind its length in as many bytes as the track's configuration says. AV1: the OBUs of a
+   * temporal unit, without delimiters. AAC: one raw frame. Opus: one packet.
+   */
   readonly data: Uint8Array;
   /** Set when this packet is the first of a segment. */
   readonly mark?: SegmentMark;

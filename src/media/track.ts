@@ -6,9 +6,12 @@
 export type TrackKind = 'video' | 'audio';
 
 /** Video codecs Millrace takes in. */
-export type VideoCodec = 'h264';
+export type VideoCodec = 'h264' | 'h265' | 'av1';
 /** Audio codecs Millrace takes in. */
-export type AudioCodec = 'aac';
+export type AudioCodec = 'aac' | 'opus';
+
+/** What a video's light values mean, in the words of HLS (rfc8216bis §4.4.6.2). */
+export type VideoRange = 'SDR' | 'HLG' | 'PQ';
 
 /** Timescale of every video track: MPEG's 90 kHz. */
 export const VIDEO_TIMESCALE = 90_000;
@@ -18,7 +21,7 @@ export interface VideoTrack {
   readonly kind: 'video';
   readonly codec: VideoCodec;
   readonly timescale: typeof VIDEO_TIMESCALE;
-  /** Decoder configuration record as ISO BMFF stores it (`avcC` body, ISO/IEC 14496-15 §5.3.3). */
+  /** Decoder configuration record as ISO BMFF stores it: the body of `avcC`, `hvcC` (ISO/IEC 14496-15) or `av1C`. */
   readonly config: Uint8Array;
   /** RFC 6381, for example `avc1.64001f`. */
   readonly codecString: string;
@@ -30,6 +33,8 @@ export interface VideoTrack {
   readonly codedHeight: number;
   /** Frames per second as the bitstream declares them; undefined when it does not. */
   readonly declaredFrameRate: number | undefined;
+  /** As the bitstream says; undefined when it does not. */
+  readonly videoRange: VideoRange | undefined;
 }
 
 /** An audio track. */
@@ -38,13 +43,13 @@ export interface AudioTrack {
   readonly codec: AudioCodec;
   /** The sample rate: audio time is counted in samples. */
   readonly timescale: number;
-  /** AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1). */
+  /** AAC: the AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1). Opus: the identification header (RFC 7845 §5.1). */
   readonly config: Uint8Array;
   /** RFC 6381, for example `mp4a.40.2`. */
   readonly codecString: string;
   readonly sampleRate: number;
   readonly channels: number;
-  /** Samples every packet decodes to, at `timescale`: 1024, or 960. */
+  /** Samples every packet decodes to, at `timescale`: 1024, or 960. With Opus packets differ: `codecs.ts` says how. */
   readonly samplesPerPacket: number;
 }
 

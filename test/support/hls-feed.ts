@@ -37,6 +37,7 @@ export function videoTrack(changes: Partial<VideoTrack> = {}): VideoTrack {
     codedWidth: 1280,
     codedHeight: 720,
     declaredFrameRate: undefined,
+    videoRange: undefined,
     ...changes,
   };
 }

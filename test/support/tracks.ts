@@ -17,6 +17,7 @@ export const VIDEO_TRACK: VideoTrack = {
   codedWidth: 1280,
   codedHeight: 720,
   declaredFrameRate: undefined,
+  videoRange: undefined,
 };
 
 /** A 48 kHz stereo AAC track. */

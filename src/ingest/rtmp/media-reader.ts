@@ -7,7 +7,7 @@ import { ticks } from '#lib/units.ts';
 import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
 import { isKeyframe, parseAvcConfig } from '#media/codecs/h264.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
-import { MalformedAccessUnitError } from '#media/nal.ts';
+import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import { type AudioTrack, type TrackKind, VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import { readAmf } from './commands.ts';
 import type { FaultCounter } from './fault-counter.ts';

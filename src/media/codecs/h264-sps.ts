@@ -4,23 +4,10 @@
 import { BitReader } from '#media/bit-reader.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { withoutEmulationPrevention } from '#media/nal.ts';
-
-/** Width to height, of one sample or of anything else. */
-export interface Ratio {
-  readonly width: number;
-  readonly height: number;
-}
-
-/** Colours by their code points (ITU-T H.273). */
-export interface Colour {
-  readonly primaries: number;
-  readonly transfer: number;
-  readonly matrix: number;
-  readonly fullRange: boolean;
-}
+import { believableRate, readUsability, type Usability } from './video-usability.ts';
 
 /** What Millrace needs of a sequence parameter set. */
-export interface Sps {
+export interface Sps extends Usability {
   readonly profileIdc: number;
   /** The byte of constraint flags between profile and level. */
   readonly constraints: number;
@@ -28,10 +15,6 @@ export interface Sps {
   /** Pixels after cropping. */
   readonly codedWidth: number;
   readonly codedHeight: number;
-  /** Undefined where the bitstream does not say: take samples as square. */
-  readonly sampleAspectRatio: Ratio | undefined;
-  /** Undefined where the bitstream does not say. */
-  readonly colour: Colour | undefined;
   /** Frames per second; undefined where the bitstream does not say, or says nonsense. */
   readonly frameRate: number | undefined;
 }
@@ -43,30 +26,6 @@ const HIGH_PROFILES = new Set([44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 13
 const MAX_FRAME_MACROBLOCKS = 139_264;
 /** Either side of a frame of level 6.2 is at most sqrt(8 * MaxFS) macroblocks (§A.3.1). */
 const MAX_SIDE_MACROBLOCKS = 1055;
-
-/** Table E-1, from aspect_ratio_idc 1. */
-const SAMPLE_ASPECT_RATIOS: readonly (readonly [width: number, height: number])[] = [
-  [1, 1],
-  [12, 11],
-  [10, 11],
-  [16, 11],
-  [40, 33],
-  [24, 11],
-  [20, 11],
-  [32, 11],
-  [80, 33],
-  [18, 11],
-  [15, 11],
-  [64, 33],
-  [160, 99],
-  [4, 3],
-  [3, 2],
-  [2, 1],
-];
-const EXTENDED_SAR = 255;
-
-/** Above this, a declared rate is a clock's resolution (variable frame rate), not a rate. */
-const MAX_FRAME_RATE = 300;
 
 /**
  * Reads a sequence parameter set.
@@ -159,40 +118,19 @@ function readSize(reader: BitReader, chroma: Chroma): Pick<Sps, 'codedWidth' | '
   return { codedWidth, codedHeight };
 }
 
-type Vui = Pick<Sps, 'sampleAspectRatio' | 'colour' | 'frameRate'>;
+type Vui = Usability & Pick<Sps, 'frameRate'>;
 
 const NO_VUI: Vui = { sampleAspectRatio: undefined, colour: undefined, frameRate: undefined };
 
 /** Video usability information as far as its timing (§E.1.1); what follows concerns decoders only. */
 function readVui(reader: BitReader): Vui {
-  const sampleAspectRatio = reader.flag() ? readSampleAspectRatio(reader) : undefined;
-  if (reader.flag()) reader.skip(1); // overscan_appropriate_flag
-  const colour = reader.flag() ? readColour(reader) : undefined;
-  if (reader.flag()) {
-    reader.ue(); // chroma_sample_loc_type_top_field
-    reader.ue(); // chroma_sample_loc_type_bottom_field
-  }
+  const usability = readUsability(reader);
   const frameRate = reader.flag() ? readFrameRate(reader) : undefined;
-  return { sampleAspectRatio, colour, frameRate };
-}
-
-function readSampleAspectRatio(reader: BitReader): Ratio | undefined {
-  const idc = reader.bits(8);
-  const [width, height] =
-    idc === EXTENDED_SAR ? [reader.bits(16), reader.bits(16)] : (SAMPLE_ASPECT_RATIOS[idc - 1] ?? [0, 0]);
-  return width > 0 && height > 0 ? { width, height } : undefined;
-}
-
-function readColour(reader: BitReader): Colour | undefined {
-  reader.skip(3); // video_format
-  const fullRange = reader.flag();
-  if (!reader.flag()) return undefined;
-  return { primaries: reader.bits(8), transfer: reader.bits(8), matrix: reader.bits(8), fullRange };
+  return { ...usability, frameRate };
 }
 
 function readFrameRate(reader: BitReader): number | undefined {
   const unitsInTick = reader.bits(32);
   const timeScale = reader.bits(32);
-  const frameRate = timeScale / (2 * unitsInTick); // a tick is a field's (§E.2.1)
-  return frameRate > 0 && frameRate <= MAX_FRAME_RATE ? frameRate : undefined;
+  return believableRate(timeScale / (2 * unitsInTick)); // a tick is a field's (§E.2.1)
 }

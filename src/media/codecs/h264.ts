@@ -2,15 +2,14 @@
  * H.264 in ISO BMFF: the `avcC` configuration record, access units, and the `avc1` sample entry (ISO/IEC 14496-15 §5).
  */
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
-import { box, bytes, type Piece, text, u8, u16, u32, zeros } from '#media/mp4/box.ts';
+import type { Piece } from '#media/mp4/box.ts';
 import { nalUnits } from '#media/nal.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
-import { type Colour, parseSps, type Ratio } from './h264-sps.ts';
+import { parseSps } from './h264-sps.ts';
+import { displayWidth, videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
 
 /** Real ones take less than 100 bytes. */
 const MAX_CONFIG_BYTES = 16_384;
-/** `tkhd` has 16 bits for the pixels of a side. */
-const MAX_DISPLAY_SIDE = 0xffff;
 
 const NAL_IDR = 5;
 const NAL_PPS = 8;
@@ -24,13 +23,6 @@ const NAL_PPS = 8;
 export function parseAvcConfig(config: Uint8Array): VideoTrack {
   const sps = parseSps(firstSps(config));
   const { codedWidth, codedHeight } = sps;
-  const ratio = sps.sampleAspectRatio ?? { width: 1, height: 1 };
-  const width = Math.round((codedWidth * ratio.width) / ratio.height);
-  if (width < 1 || width > MAX_DISPLAY_SIDE) {
-    throw new InvalidCodecConfigError(
-      `The SPS states a sample aspect ratio of ${ratio.width}:${ratio.height}, which makes the picture ${width} pixels wide.`,
-    );
-  }
   const codecString = `avc1.${[sps.profileIdc, sps.constraints, sps.levelIdc].map(hexByte).join('')}`;
   return {
     kind: 'video',
@@ -38,11 +30,12 @@ export function parseAvcConfig(config: Uint8Array): VideoTrack {
     timescale: VIDEO_TIMESCALE,
     config: new Uint8Array(config),
     codecString,
-    width,
+    width: displayWidth(codedWidth, sps.sampleAspectRatio),
     height: codedHeight,
     codedWidth,
     codedHeight,
     declaredFrameRate: sps.frameRate,
+    videoRange: videoRangeOf(sps.colour),
   };
 }
 
@@ -62,36 +55,10 @@ export function isKeyframe(data: Uint8Array, track: VideoTrack): boolean {
   return found;
 }
 
-/** The `avc1` sample entry of a track, with `pasp` and `colr` where its bitstream says something worth repeating. */
+/** The `avc1` sample entry of a track. */
 export function avcSampleEntry(track: VideoTrack): Piece {
-  const { sampleAspectRatio, colour } = parseSps(firstSps(track.config));
-  return box(
-    'avc1',
-    zeros(6),
-    u16(1), // data_reference_index
-    zeros(16),
-    u16(track.codedWidth, track.codedHeight),
-    u32(0x00480000, 0x00480000), // 72 dpi
-    zeros(4),
-    u16(1), // frame_count
-    zeros(32), // compressorname
-    u16(0x0018, 0xffff), // depth, pre_defined
-    box('avcC', bytes(track.config)),
-    ...(colour === undefined ? [] : [colourBox(colour)]),
-    ...(sampleAspectRatio === undefined || sampleAspectRatio.width === sampleAspectRatio.height
-      ? []
-      : [pixelAspectRatio(sampleAspectRatio)]),
-  );
-}
-
-/** ISO/IEC 14496-12 §12.1.5. */
-function colourBox({ primaries, transfer, matrix, fullRange }: Colour): Piece {
-  return box('colr', text('nclx'), u16(primaries, transfer, matrix), u8(fullRange ? 0x80 : 0));
-}
-
-/** ISO/IEC 14496-12 §12.1.4. */
-function pixelAspectRatio({ width, height }: Ratio): Piece {
-  return box('pasp', u32(width, height));
+  const boxes = { entry: 'avc1', configuration: 'avcC' };
+  return videoSampleEntry(boxes, track, track.config, parseSps(firstSps(track.config)));
 }
 
 /**

@@ -1,0 +1,55 @@
+/**
+ * Open bitstream units, what AV1 is made of (AV1 Bitstream & Decoding Process Specification §5.3).
+ */
+import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
+
+/** Types of OBU that matter here (§6.2.2). */
+export const OBU = { sequenceHeader: 1, temporalDelimiter: 2, frameHeader: 3, frame: 6 } as const;
+
+/** One unit, as views of the bytes it was read from. */
+export interface Obu {
+  readonly type: number;
+  /** What follows header and size. */
+  readonly payload: Uint8Array;
+  /** All of it. */
+  readonly whole: Uint8Array;
+}
+
+/** §4.10.5 */
+const MAX_LEB128_BYTES = 8;
+
+/**
+ * The OBUs of a sample or configuration record, in order. The last may leave its size out, and then takes what is left.
+ * @throws {MalformedAccessUnitError} at the one that runs past the end, or is none
+ */
+export function* obus(data: Uint8Array): Generator<Obu, void, undefined> {
+  for (let start = 0; start < data.length; ) {
+    const header = data[start]!;
+    if ((header & 0x80) !== 0) throw new MalformedAccessUnitError('An OBU begins with the forbidden bit.');
+    const hasExtension = (header & 0x04) !== 0;
+    const hasSize = (header & 0x02) !== 0;
+    const sizeAt = start + (hasExtension ? 2 : 1);
+    if (sizeAt > data.length) throw new MalformedAccessUnitError('The access unit ends within an OBU header.');
+    const { value, end: payloadAt } = hasSize ? leb128(data, sizeAt) : { value: data.length - sizeAt, end: sizeAt };
+    const end = payloadAt + value;
+    if (end > data.length) {
+      throw new MalformedAccessUnitError(
+        `An OBU states ${value} bytes where ${data.length - payloadAt} bytes are left in the access unit.`,
+      );
+    }
+    yield { type: (header >> 3) & 0x0f, payload: data.subarray(payloadAt, end), whole: data.subarray(start, end) };
+    start = end;
+  }
+}
+
+/** A number in groups of seven bits, lowest first. */
+function leb128(data: Uint8Array, start: number): { value: number; end: number } {
+  let value = 0;
+  for (let index = 0; index < MAX_LEB128_BYTES; index++) {
+    const byte = data[start + index];
+    if (byte === undefined) throw new MalformedAccessUnitError('The access unit ends within the size of an OBU.');
+    value += (byte & 0x7f) * 2 ** (7 * index);
+    if ((byte & 0x80) === 0) return { value, end: start + index + 1 };
+  }
+  throw new MalformedAccessUnitError(`The size of an OBU takes more than ${MAX_LEB128_BYTES} bytes.`);
+}

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
+import { serialize } from '#media/mp4/box.ts';
+import type { VideoRange } from '#media/track.ts';
+import { av1SampleEntry, parseAv1Config, readTemporalUnit } from './av1.ts';
+import { obus } from './av1-obu.ts';
+
+const invalid = { code: 'invalid_codec_config' };
+const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
+
+/** Recorded `av1C` bodies: what encoder with what settings, and what ffprobe says of the stream it came from. */
+const RECORDED: readonly (readonly [
+  encoder: string,
+  av1C: string,
+  codecString: string,
+  size: string,
+  videoRange: VideoRange | undefined,
+])[] = [
+  ['libsvtav1, Main, 640x360 at 30', '81010c000a0b0000000cc4ff6700be0010', 'av01.0.01M.08', '640x360', undefined],
+  [
+    'libsvtav1, 10 bit, HLG',
+    '81004c000a0e000000043cfecc02f85091209040',
+    'av01.0.00M.10.0.110.09.18.09.0',
+    '320x180',
+    'HLG',
+  ],
+  ['libaom-av1, Main, 642x362 at 29.97', '81010c000a0b0000000cc5036936be4010', 'av01.0.01M.08', '642x362', undefined],
+  [
+    'libaom-av1, High, 4:4:4',
+    '812000000a0a200000043cfeccdaf902',
+    'av01.1.00M.08.0.000.02.02.02.0',
+    '320x180',
+    undefined,
+  ],
+  ['libaom-av1, gray', '81001c000a0a000000043cfeccdaf92a', 'av01.0.00M.08.1.110.02.02.02.1', '320x180', undefined],
+  [
+    'libaom-av1, Professional, 4:2:2 12 bit',
+    '814068000a0b400000043cfeccdaf96220',
+    'av01.2.00M.12.0.100.02.02.02.0',
+    '320x180',
+    undefined,
+  ],
+  ['librav1e, Main, BT.709', '811f0c000a0e000000fa1e7f66210a88080808a0', 'av01.0.31M.08', '320x180', 'SDR'],
+];
+const recorded = (place: number): string => RECORDED[place]![1];
+
+const byte = (value: number): string => value.toString(16).padStart(2, '0');
+const bits = (value: number, count: number): string => value.toString(2).padStart(count, '0');
+
+/** 320x180, every tool on, 8 bit 4:2:0 without colours. */
+const SIZE_AND_TOOLS = `${bits(8, 4)} ${bits(7, 4)} ${bits(319, 9)} ${bits(179, 8)} 0 111 1111 1 11 1 1 ${bits(6, 3)} 111 0 0 0 0 00 0 0`;
+/** One operating point of level 2.0 and the rest. */
+const TAIL = `0 ${bits(0, 5)} ${bits(0, 12)} ${bits(0, 5)} ${SIZE_AND_TOOLS}`;
+
+/** A sequence header, field by field. */
+const sequence = (...fields: string[]): string => fields.join('').replaceAll(' ', '');
+
+/** An av1C record with a sequence header of these bits. */
+function record(sequenceBits: string): Uint8Array {
+  const octets = `${sequenceBits}10000000`.match(/.{8}/g)!.map((octet) => Number.parseInt(octet, 2));
+  return Uint8Array.from([0x81, 0, 0x0c, 0, 0x0a, octets.length, ...octets]);
+}
+
+describe('an av1C record of', () => {
+  for (const [encoder, av1C, codecString, size, videoRange] of RECORDED) {
+    it(`${encoder} says what ffprobe says`, () => {
+      const track = parseAv1Config(bytes(av1C));
+      assert.equal(track.codecString, codecString);
+      assert.equal(`${track.width}x${track.height}`, size);
+      assert.equal(`${track.codedWidth}x${track.codedHeight}`, size);
+      assert.equal(track.videoRange, videoRange);
+      assert.deepEqual(track.config, bytes(av1C));
+    });
+  }
+
+  it('a sequence with timing declares its frame rate', () => {
+    // As recorded last; then a tick of 1001, a scale of 60000, each picture two ticks; no decoder model.
+    const timed = sequence('000 0 0 1', bits(1001, 32), bits(60_000, 32), '1 010 0', TAIL);
+    assert.equal(parseAv1Config(record(timed)).declaredFrameRate, 60_000 / 1001 / 2);
+    const uneven = sequence('000 0 0 1', bits(1001, 32), bits(60_000, 32), '0 0', TAIL);
+    assert.equal(parseAv1Config(record(uneven)).declaredFrameRate, undefined);
+  });
+
+  it('a sequence with decoder models and delays is read past them', () => {
+    const model = [bits(9, 5), bits(1, 32), bits(0, 5), bits(0, 5)];
+    const points = [
+      '1',
+      bits(1, 5),
+      bits(0, 12),
+      bits(13, 5),
+      '1',
+      '1',
+      bits(7, 10),
+      bits(7, 10),
+      '1',
+      '1',
+      bits(3, 4),
+    ];
+    const second = [bits(0, 12), bits(4, 5), '0', '0'];
+    const text = sequence(
+      '000 0 0 1',
+      bits(1, 32),
+      bits(30, 32),
+      '1 1 1',
+      ...model,
+      ...points,
+      ...second,
+      SIZE_AND_TOOLS,
+    );
+    const track = parseAv1Config(record(text));
+    assert.equal(track.codecString, 'av01.0.13H.08');
+    assert.deepEqual([track.width, track.height, track.declaredFrameRate], [320, 180, 30]);
+  });
+
+  it('another version, without a sequence header, or of a still picture is refused', () => {
+    for (const broken of [
+      '01010c000a0b0000000cc4ff6700be0010',
+      '82010c000a0b0000000cc4ff6700be0010',
+      '81010c00',
+      '81010c001200',
+    ]) {
+      assert.throws(() => parseAv1Config(bytes(broken)), invalid, broken);
+    }
+    assert.throws(() => parseAv1Config(record(sequence('000 1 1 00000', SIZE_AND_TOOLS))), invalid);
+    assert.throws(() => parseAv1Config(new Uint8Array(20_000)), invalid);
+  });
+
+  it('any length, cut anywhere, is refused and nothing else', () => {
+    for (const [, av1C] of RECORDED) {
+      const whole = bytes(av1C);
+      for (let length = 0; length < whole.length; length++) {
+        assert.throws(() => parseAv1Config(whole.subarray(0, length)), invalid, `${length} bytes`);
+      }
+    }
+  });
+
+  it('damaged bytes is a track or refused', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...RECORDED.map(([, av1C]) => av1C)),
+        fc.array(fc.tuple(fc.nat(24), fc.nat(255)), { minLength: 1, maxLength: 6 }),
+        (av1C, damages) => {
+          const damaged = bytes(av1C);
+          for (const [at, value] of damages) if (at < damaged.length) damaged[at] = value;
+          try {
+            const { width, height } = parseAv1Config(damaged);
+            assert.ok(width >= 1 && width <= 0xffff && height >= 1 && height <= 0xffff);
+          } catch (error) {
+            assert.ok(error instanceof InvalidCodecConfigError, `${error}`);
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('the av01 sample entry', () => {
+  it('holds the record as it came, and the colours where the bitstream says them', () => {
+    const [plain, coloured] = [0, 1].map((place) => {
+      const track = parseAv1Config(bytes(recorded(place)));
+      return Buffer.from(serialize(av1SampleEntry(track)));
+    });
+    assert.equal(plain!.subarray(4, 8).toString(), 'av01');
+    const at = plain!.indexOf('av1C') + 4;
+    assert.equal(plain!.subarray(at).toString('hex'), recorded(0));
+    const colour = coloured!.indexOf('colrnclx');
+    assert.deepEqual(
+      [9, 18, 9],
+      [0, 2, 4].map((offset) => coloured!.readUInt16BE(colour + 8 + offset)),
+    );
+  });
+});
+
+describe('a temporal unit', () => {
+  const obu = (type: number, payload: string) => `${byte((type << 3) | 2)}${byte(payload.length / 2)}${payload}`;
+  const [DELIMITER, SEQUENCE] = [obu(2, ''), obu(1, '0000')];
+  const read = (...units: string[]) => readTemporalUnit(bytes(units.join('')));
+
+  it('starts where a shown key frame and its sequence header are', () => {
+    const cases: readonly [units: string[], keyframe: boolean][] = [
+      [[SEQUENCE, obu(6, '10')], true],
+      [[SEQUENCE, obu(3, '1f'), obu(4, '00')], true],
+      [[obu(5, 'ff'), SEQUENCE, obu(6, '1000')], true],
+      [[obu(6, '10')], false], // without what it is decoded by
+      [[SEQUENCE, obu(6, '00')], false], // a key frame not shown yet
+      [[SEQUENCE, obu(6, '30')], false], // an inter frame
+      [[SEQUENCE, obu(3, '90')], false], // a frame shown again
+      [[SEQUENCE, obu(6, '30'), obu(6, '10')], false],
+      [[SEQUENCE], false],
+      [[], false],
+    ];
+    for (const [units, keyframe] of cases) assert.equal(read(...units).keyframe, keyframe, units.join(' '));
+  });
+
+  it('keeps everything but temporal delimiters', () => {
+    const frame = obu(6, '1012');
+    const whole = bytes(SEQUENCE + frame);
+    assert.equal(readTemporalUnit(whole).data, whole, 'the same bytes');
+    for (const units of [
+      [DELIMITER, SEQUENCE, frame],
+      [SEQUENCE, DELIMITER, frame],
+      [DELIMITER, SEQUENCE, frame, DELIMITER],
+    ]) {
+      assert.deepEqual(Uint8Array.from(read(...units).data), whole);
+    }
+  });
+
+  it('may leave out the size of its last OBU, and give any an extension', () => {
+    assert.equal(read(SEQUENCE, '30 10 ff'.replaceAll(' ', '')).keyframe, true);
+    assert.equal(read('0e 08 01 00'.replaceAll(' ', ''), '36 08 01 10'.replaceAll(' ', '')).keyframe, true);
+  });
+
+  it('whose sizes do not add up is refused: red5#471', () => {
+    for (const broken of [
+      '0a05 00',
+      '0a',
+      '0e',
+      '0aff',
+      '0affffffffffffffff7f',
+      '0a80808080808080808000',
+      '8a00',
+      '0a0f0000',
+      '32ffffffff0f',
+    ]) {
+      assert.throws(() => read(broken), MalformedAccessUnitError, broken);
+    }
+  });
+
+  it('of any bytes is cut into OBUs that cover them all, or refused', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (data) => {
+        try {
+          assert.deepEqual(Uint8Array.from([...obus(data)].flatMap(({ whole }) => [...whole])), data);
+        } catch (error) {
+          assert.ok(error instanceof MalformedAccessUnitError, `${error}`);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

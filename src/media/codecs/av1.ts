@@ -1,0 +1,123 @@
+/**
+ * AV1 in ISO BMFF: the `av1C` configuration record, temporal units, and the `av01` sample entry (AV1 Codec ISO Media File
+ * Format Binding §2).
+ */
+import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
+import type { Piece } from '#media/mp4/box.ts';
+import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
+import { OBU, obus } from './av1-obu.ts';
+import { parseSequenceHeader, type SequenceHeader, UNSPECIFIED } from './av1-sequence.ts';
+import { videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
+
+/** Real ones take less than 30 bytes. */
+const MAX_CONFIG_BYTES = 16_384;
+/** Bytes before the OBUs. */
+const HEADER_BYTES = 4;
+/** A marker bit and version 1. */
+const MARKER_AND_VERSION = 0x81;
+/** First bits of a frame header (§5.9.2): no existing frame is shown; of type KEY_FRAME; it is shown. */
+const SHOWN_KEY_FRAME = 0b0001;
+
+/**
+ * Reads an AV1CodecConfigurationRecord, the body of `av1C`, into a track. The bytes are copied.
+ * @throws {InvalidCodecConfigError} when it is broken, or lacks a sequence header
+ */
+export function parseAv1Config(config: Uint8Array): VideoTrack {
+  const sequence = sequenceHeader(config);
+  const { width, height } = sequence;
+  return {
+    kind: 'video',
+    codec: 'av1',
+    timescale: VIDEO_TIMESCALE,
+    config: new Uint8Array(config),
+    codecString: codecString(sequence),
+    width,
+    height,
+    codedWidth: width,
+    codedHeight: height,
+    declaredFrameRate: sequence.frameRate,
+    videoRange: videoRangeOf(sequence.colour),
+  };
+}
+
+/**
+ * Looks at a temporal unit, down to its OBUs.
+ * @returns whether a decoder can start at it: a shown key frame, with the sequence header it needs (§2.4); and the unit without
+ *   temporal delimiters, which no sample may hold: the same bytes where it held none
+ * @throws {MalformedAccessUnitError} when its OBUs do not add up
+ */
+export function readTemporalUnit(data: Uint8Array): { keyframe: boolean; data: Uint8Array } {
+  const kept: Uint8Array[] = [];
+  let delimited = false;
+  let hasSequence = false;
+  let firstFrame: Uint8Array | undefined;
+  for (const { type, payload, whole } of obus(data)) {
+    if (type === OBU.temporalDelimiter) {
+      delimited = true;
+      continue;
+    }
+    kept.push(whole);
+    if (type === OBU.sequenceHeader) hasSequence = true;
+    if (type === OBU.frame || type === OBU.frameHeader) firstFrame ??= payload;
+  }
+  const keyframe = hasSequence && firstFrame !== undefined && (firstFrame[0] ?? 0) >> 4 === SHOWN_KEY_FRAME;
+  return { keyframe, data: delimited ? Buffer.concat(kept) : data };
+}
+
+/** The `av01` sample entry of a track. */
+export function av1SampleEntry(track: VideoTrack): Piece {
+  const { colour } = sequenceHeader(track.config);
+  const boxes = { entry: 'av01', configuration: 'av1C' };
+  return videoSampleEntry(boxes, track, track.config, { colour, sampleAspectRatio: undefined });
+}
+
+/**
+ * The `codecs` parameter of §5: `av01.0.04M.08`, and the rest behind it only where it says something, for not every
+ * player reads it.
+ */
+function codecString(sequence: SequenceHeader): string {
+  const { profile, levelIndex, highTier, bitDepth, monochrome, colour } = sequence;
+  const level = `${twoDigits(levelIndex)}${highTier ? 'H' : 'M'}`;
+  const short = `av01.${profile}.${level}.${twoDigits(bitDepth)}`;
+  const { primaries, transfer, matrix, fullRange } = colour ?? { ...UNSPECIFIED, fullRange: false };
+  const chroma = [sequence.subsamplingX, sequence.subsamplingY].map(Number).join('') + sequence.chromaSamplePosition;
+  const rest = [Number(monochrome), chroma, ...[primaries, transfer, matrix].map(twoDigits), Number(fullRange)].join(
+    '.',
+  );
+  return SAYS_NOTHING.includes(rest) ? short : `${short}.${rest}`;
+}
+
+/** The defaults of §5, and the same for a bitstream that is silent on its colours. */
+const SAYS_NOTHING: readonly string[] = ['0.110.01.01.01.0', '0.110.02.02.02.0'];
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
+
+/** @throws {InvalidCodecConfigError} when the record is not one, or holds none */
+function sequenceHeader(config: Uint8Array): SequenceHeader {
+  if (config.length > MAX_CONFIG_BYTES) {
+    throw new InvalidCodecConfigError(
+      `The av1C record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
+    );
+  }
+  if (config.length < HEADER_BYTES) {
+    throw new InvalidCodecConfigError(`The av1C record has only ${config.length} bytes.`);
+  }
+  if (config[0] !== MARKER_AND_VERSION) {
+    throw new InvalidCodecConfigError('The av1C record does not begin with its marker and version 1.');
+  }
+  for (const { type, payload } of configObus(config)) {
+    if (type === OBU.sequenceHeader) return parseSequenceHeader(payload);
+  }
+  throw new InvalidCodecConfigError('The av1C record holds no sequence header.');
+}
+
+/** @throws {InvalidCodecConfigError} when the OBUs do not add up */
+function configObus(config: Uint8Array) {
+  try {
+    return [...obus(config.subarray(HEADER_BYTES))];
+  } catch (error) {
+    if (!(error instanceof MalformedAccessUnitError)) throw error;
+    throw new InvalidCodecConfigError(`The av1C record is broken. ${error.message}`);
+  }
+}

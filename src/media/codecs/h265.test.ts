@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
+import { serialize } from '#media/mp4/box.ts';
+import type { VideoRange } from '#media/track.ts';
+import { hevcSampleEntry, isHevcKeyframe, parseHevcConfig } from './h265.ts';
+
+const invalid = { code: 'invalid_codec_config' };
+const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
+
+/** Recorded `hvcC` bodies: what x265 with what settings, and what ffprobe says of the stream it came from. */
+const RECORDED: readonly (readonly [
+  settings: string,
+  hvcC: string,
+  codecString: string,
+  codedSize: string,
+  displayWidth: number,
+  frameRate: number,
+  videoRange: VideoRange | undefined,
+])[] = [
+  [
+    'Main, 640x360 at 30',
+    '0101600000009000000000003ff000fcfdf8f800000f03a00001001840010c01ffff01600000030090000003000003003f959809a10001002e42010101600000030090000003000003003fa00502016965959a4932bffc000c0011a020000003002000000303c1a2000100074401c172b46240',
+    'hvc1.1.6.L63.90',
+    '640x360',
+    480,
+    30,
+    undefined,
+  ],
+  [
+    'Main, 1080p59.94, cropped',
+    '0101600000009000000000007bf000fcfdf8f800000f03a00001001840010c01ffff01600000030090000003000003007b959809a10001002d42010101600000030090000003000003007ba003c08010e596566924cafff00030004680800001f48000753004a2000100074401c172b46240',
+    'hvc1.1.6.L123.90',
+    '1920x1080',
+    1440,
+    60_000 / 1001,
+    undefined,
+  ],
+  [
+    'Main 10, HDR10',
+    '0102200000009000000000003cf000fcfdfafa00000f03a00001001840010c01ffff02200000030090000003000003003c959809a10001003142010102200000030090000003000003003ca00a080b9f6d96566924cafff000300046a122012080000003008000000c84a2000100074401c172b46240',
+    'hvc1.2.4.L60.90',
+    '320x180',
+    240,
+    25,
+    'PQ',
+  ],
+  [
+    'Main, BT.709, SAR 64:45',
+    '0101600000009000000000005af000fcfdf8f800000f03a00001001840010c01ffff01600000030090000003000003005a959809a10001003242010101600000030090000003000003005aa005a20090596566924cafff040002a36a02020208000003000800000300c840a2000100074401c172b46240',
+    'hvc1.1.6.L90.90',
+    '720x576',
+    1092,
+    25,
+    'SDR',
+  ],
+  [
+    '4:4:4, odd size',
+    '0104080000009e08000000003cf000fcfff8f800000f03a00001001740010c01ffff0408000003009e0800000300003c959809a10001002f4201010408000003009e0800000300003c90015101a392232cacd24995ffe0218029ad010000030001000003001808a2000100084401c172860c4624',
+    'hvc1.4.10.L60.9E.8',
+    '333x201',
+    268,
+    24,
+    undefined,
+  ],
+  [
+    '4:2:2 10 bit',
+    '0104080000009d08000000003cf000fcfefafa00000f03a00001001740010c01ffff0408000003009d0800000300003c959809a10001002e4201010408000003009d0800000300003cb00a080b9f2b65959a4932bffc000c0011a02000000300200000030301a2000100074401c172b46240',
+    'hvc1.4.10.L60.9D.8',
+    '320x180',
+    240,
+    24,
+    undefined,
+  ],
+  [
+    'scaling lists, temporal layers',
+    '0101600000009000000000003cf000fcfdf8f800001303a00001001c40010c02ffff01600000030090000003000003003c00009598acc048a10001004142010201600000030090000003000003003c0000a00a080b9f7965662b349272bffc000c0011a02000000300200000064c24930dc0061a800c35700186a0030d44a2000100074401c172b46240',
+    'hvc1.1.6.L60.90',
+    '320x180',
+    240,
+    50,
+    undefined,
+  ],
+  [
+    'level 5.1, High tier',
+    '01216000000090000000000099f000fcfdf8f800000f03a00001001840010c01ffff216000000300900000030000030099959809a10001002f420101216000000300900000030000030099a00280802d165959a4932bffc000c0011a020000030002000003003c10a2000100074401c172b46240',
+    'hvc1.1.6.H153.90',
+    '1280x720',
+    960,
+    30,
+    undefined,
+  ],
+];
+const recorded = (place: number): string => RECORDED[place]![1];
+const PLAIN = recorded(0);
+const HDR = recorded(2);
+
+describe('an hvcC record of', () => {
+  for (const [settings, hvcC, codecString, codedSize, displayWidth, frameRate, videoRange] of RECORDED) {
+    it(`x265, ${settings}, says what ffprobe says`, () => {
+      const track = parseHevcConfig(bytes(hvcC));
+      assert.equal(track.codecString, codecString);
+      assert.equal(`${track.codedWidth}x${track.codedHeight}`, codedSize);
+      assert.deepEqual([track.width, track.height], [displayWidth, track.codedHeight]);
+      assert.ok(Math.abs((track.declaredFrameRate ?? 0) - frameRate) < 1e-9, `${track.declaredFrameRate}`);
+      assert.equal(track.videoRange, videoRange);
+      assert.deepEqual(track.config, bytes(hvcC));
+    });
+  }
+
+  it('another version, without a kind of parameter set, or with lengths of three bytes is refused', () => {
+    const record = bytes(PLAIN);
+    for (const [at, value] of [
+      [0, 2],
+      [21, 0x0e],
+      [22, 2], // the PPS is not looked at
+      [23, 0x20 | 0x01], // the VPS becomes an SPS
+      [22, 4], // one array more than there is
+    ] as const) {
+      const broken = Uint8Array.from(record);
+      broken[at] = value;
+      assert.throws(() => parseHevcConfig(broken), invalid, `byte ${at} = ${value}`);
+    }
+    assert.throws(() => parseHevcConfig(new Uint8Array(20_000).fill(1)), invalid);
+  });
+
+  it('any length, cut anywhere, is refused and nothing else', () => {
+    for (const [, hvcC] of RECORDED) {
+      const record = bytes(hvcC);
+      for (let length = 0; length < record.length; length++) {
+        assert.throws(() => parseHevcConfig(record.subarray(0, length)), invalid, `${length} bytes`);
+      }
+    }
+  });
+
+  it('damaged bytes is a track or refused', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...RECORDED.map(([, hvcC]) => hvcC)),
+        fc.array(fc.tuple(fc.nat(200), fc.nat(255)), { minLength: 1, maxLength: 6 }),
+        (hvcC, damages) => {
+          const record = bytes(hvcC);
+          for (const [at, value] of damages) if (at < record.length) record[at] = value;
+          try {
+            const { width, height } = parseHevcConfig(record);
+            assert.ok(width >= 1 && width <= 0xffff && height >= 1 && height <= 0xffff);
+          } catch (error) {
+            assert.ok(error instanceof InvalidCodecConfigError, `${error}`);
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('the hvc1 sample entry', () => {
+  const entryOf = (hvcC: string) => Buffer.from(serialize(hevcSampleEntry(parseHevcConfig(bytes(hvcC)))));
+
+  it('promises that all parameter sets are in it', () => {
+    const incomplete = bytes(PLAIN);
+    assert.equal(incomplete[23], 0xa0, 'x265 by FFmpeg says so already');
+    incomplete[23] = 0x20;
+    const track = parseHevcConfig(incomplete);
+    const entry = Buffer.from(serialize(hevcSampleEntry(track)));
+    const at = entry.indexOf('hvcC') + 4;
+    assert.deepEqual(entry.subarray(at, at + PLAIN.length / 2), Buffer.from(bytes(PLAIN)));
+    assert.equal(track.config[23], 0x20, 'the track’s own bytes stay');
+  });
+
+  it('says the shape of samples and the colours where the bitstream does', () => {
+    const entry = entryOf(HDR);
+    assert.deepEqual(entry.subarray(4, 8).toString(), 'hvc1');
+    const colour = entry.indexOf('colrnclx');
+    assert.deepEqual(
+      [9, 16, 9],
+      [0, 2, 4].map((offset) => entry.readUInt16BE(colour + 8 + offset)),
+    );
+    const shape = entry.indexOf('pasp');
+    assert.deepEqual([entry.readUInt32BE(shape + 4), entry.readUInt32BE(shape + 8)], [3, 4]);
+  });
+});
+
+describe('a keyframe of H.265', () => {
+  const track = parseHevcConfig(bytes(PLAIN));
+  const unit = (...types: number[]) =>
+    Buffer.concat(types.map((type) => Buffer.from([0, 0, 0, 3, type << 1, 1, 0x80])));
+
+  it('is an access unit with an IRAP picture, wherever in it', () => {
+    for (let type = 0; type < 64; type++) {
+      assert.equal(isHevcKeyframe(unit(35, 39, type, 40), track), type >= 16 && type <= 23, `type ${type}`);
+    }
+  });
+
+  it('is refused in an access unit that is broken, before or after it', () => {
+    for (const broken of [Buffer.concat([unit(19), Buffer.from([0, 0, 1])]), Buffer.from([0, 0, 0, 9, 38, 1])]) {
+      assert.throws(() => isHevcKeyframe(broken, track), MalformedAccessUnitError);
+    }
+  });
+});

@@ -1,0 +1,166 @@
+/**
+ * H.265 in ISO BMFF: the `hvcC` configuration record, access units, and the `hvc1` sample entry (ISO/IEC 14496-15 §8).
+ */
+import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import type { Piece } from '#media/mp4/box.ts';
+import { nalUnits } from '#media/nal.ts';
+import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
+import { type ProfileTierLevel, parseSps } from './h265-sps.ts';
+import { displayWidth, videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
+
+/** Real ones take less than 300 bytes. */
+const MAX_CONFIG_BYTES = 16_384;
+/** Bytes before the arrays of parameter sets. */
+const HEADER_BYTES = 23;
+const LENGTH_SIZE_AT = 21;
+const ARRAY_COMPLETE = 0x80;
+
+const NAL_VPS = 32;
+const NAL_SPS = 33;
+const NAL_PPS = 34;
+/** Pictures a decoder can start at: IDR, CRA and BLA, and what is reserved for more of them (ITU-T H.265 Table 7-1). */
+const FIRST_RANDOM_ACCESS = 16;
+const LAST_RANDOM_ACCESS = 23;
+
+/**
+ * Reads an HEVCDecoderConfigurationRecord, the body of `hvcC`, into a track. The bytes are copied.
+ * @throws {InvalidCodecConfigError} when it is broken, lacks a VPS, SPS or PPS, or states an impossible size
+ */
+export function parseHevcConfig(config: Uint8Array): VideoTrack {
+  const sps = parseSps(firstSps(config));
+  return {
+    kind: 'video',
+    codec: 'h265',
+    timescale: VIDEO_TIMESCALE,
+    config: new Uint8Array(config),
+    codecString: codecString(sps.profile),
+    width: displayWidth(sps.codedWidth, sps.sampleAspectRatio),
+    height: sps.codedHeight,
+    codedWidth: sps.codedWidth,
+    codedHeight: sps.codedHeight,
+    declaredFrameRate: sps.frameRate,
+    videoRange: videoRangeOf(sps.colour),
+  };
+}
+
+/**
+ * Whether a decoder can start at an access unit: it holds an IRAP picture.
+ * Walks the whole unit, so what returns without an error is sound down to its NAL units.
+ * @throws {MalformedAccessUnitError} when its NAL units do not add up
+ */
+export function isHevcKeyframe(data: Uint8Array, track: VideoTrack): boolean {
+  let found = false;
+  for (const nal of nalUnits(data, (track.config[LENGTH_SIZE_AT]! & 3) + 1)) {
+    const type = nalType(nal);
+    found ||= type >= FIRST_RANDOM_ACCESS && type <= LAST_RANDOM_ACCESS;
+  }
+  return found;
+}
+
+/** The `hvc1` sample entry of a track. */
+export function hevcSampleEntry(track: VideoTrack): Piece {
+  const boxes = { entry: 'hvc1', configuration: 'hvcC' };
+  return videoSampleEntry(boxes, track, withCompleteArrays(track.config), parseSps(firstSps(track.config)));
+}
+
+/** RFC 6381, as ISO/IEC 14496-15 §E.3 has it: `hvc1.1.6.L93.B0`. */
+function codecString({ profileSpace, profileIdc, compatibility, highTier, levelIdc, constraints }: ProfileTierLevel) {
+  const space = ['', 'A', 'B', 'C'][profileSpace];
+  // Trailing zero bytes are left out.
+  const flags = constraints.slice(0, constraints.findLastIndex((byte) => byte !== 0) + 1);
+  return [
+    'hvc1',
+    `${space}${profileIdc}`,
+    hex(reverseBits(compatibility)),
+    `${highTier ? 'H' : 'L'}${levelIdc}`,
+    ...flags.map(hex),
+  ].join('.');
+}
+
+/** `hvc1` promises that no parameter sets come in band (§8.4.2), which each array must say as well. */
+function withCompleteArrays(config: Uint8Array): Uint8Array {
+  const complete = new Uint8Array(config);
+  for (const { at, type } of parameterSets(config)) {
+    if (type === NAL_VPS || type === NAL_SPS || type === NAL_PPS) complete[at]! |= ARRAY_COMPLETE;
+  }
+  return complete;
+}
+
+/**
+ * Walks the whole record and gives its first SPS.
+ * @throws {InvalidCodecConfigError} when any length runs past the end or a kind of parameter set is missing
+ */
+function firstSps(config: Uint8Array): Uint8Array {
+  if (config.length > MAX_CONFIG_BYTES) {
+    throw new InvalidCodecConfigError(
+      `The hvcC record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
+    );
+  }
+  if (config.length < HEADER_BYTES) {
+    throw new InvalidCodecConfigError(`The hvcC record has only ${config.length} bytes.`);
+  }
+  if (config[0] !== 1) {
+    throw new InvalidCodecConfigError(`The hvcC record is of version ${config[0]}; only 1 is known.`);
+  }
+  if ((config[LENGTH_SIZE_AT]! & 3) === 2) {
+    throw new InvalidCodecConfigError('The hvcC record states NAL unit lengths of 3 bytes.');
+  }
+  const sets = [...parameterSets(config)];
+  for (const [type, name] of [
+    [NAL_VPS, 'a VPS'],
+    [NAL_PPS, 'a PPS'],
+  ] as const) {
+    if (!sets.some((set) => set.type === type)) {
+      throw new InvalidCodecConfigError(`The hvcC record does not hold ${name}.`);
+    }
+  }
+  const sps = sets.find(({ type }) => type === NAL_SPS);
+  if (sps === undefined) throw new InvalidCodecConfigError('The hvcC record does not hold an SPS.');
+  return sps.nal;
+}
+
+interface ParameterSet {
+  /** As its array says. */
+  readonly type: number;
+  readonly nal: Uint8Array;
+  /** Where its array begins in the record. */
+  readonly at: number;
+}
+
+/** Every parameter set of a record, array by array. @throws {InvalidCodecConfigError} when one is cut short */
+function* parameterSets(config: Uint8Array): Generator<ParameterSet, void, undefined> {
+  let end = HEADER_BYTES;
+  for (let array = 0; array < config[HEADER_BYTES - 1]!; array++) {
+    const at = end;
+    const type = (config[at] ?? 0) & 0x3f;
+    const count = uint16(config, at + 1);
+    end += 3;
+    for (let index = 0; index < count; index++) {
+      const from = end + 2;
+      end = from + uint16(config, end);
+      if (end === from) throw new InvalidCodecConfigError('The hvcC record holds an empty parameter set.');
+      if (end > config.length) throw cutShort();
+      yield { type, nal: config.subarray(from, end), at };
+    }
+  }
+}
+
+function uint16(config: Uint8Array, at: number): number {
+  if (at + 2 > config.length) throw cutShort();
+  return (config[at]! << 8) | config[at + 1]!;
+}
+
+function cutShort(): InvalidCodecConfigError {
+  return new InvalidCodecConfigError('The hvcC record ends in the middle of a parameter set.');
+}
+
+const nalType = (nal: Uint8Array): number => (nal[0]! >> 1) & 0x3f;
+
+const hex = (value: number): string => value.toString(16).toUpperCase();
+
+/** Of 32. */
+function reverseBits(value: number): number {
+  let reversed = 0;
+  for (let bit = 0; bit < 32; bit++) reversed = reversed * 2 + ((value >>> bit) & 1);
+  return reversed;
+}

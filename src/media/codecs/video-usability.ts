@@ -1,0 +1,85 @@
+/**
+ * What H.264 and H.265 say in the same words of how a picture is to be shown: the first half of their video usability
+ * information (ITU-T H.264 §E.1.1, H.265 §E.2.1).
+ */
+import type { BitReader } from '#media/bit-reader.ts';
+
+/** Width to height, of one sample or of anything else. */
+export interface Ratio {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Colours by their code points (ITU-T H.273). */
+export interface Colour {
+  readonly primaries: number;
+  readonly transfer: number;
+  readonly matrix: number;
+  readonly fullRange: boolean;
+}
+
+/** How a picture is to be shown, as far as its bitstream says. */
+export interface Usability {
+  /** Undefined where the bitstream does not say: take samples as square. */
+  readonly sampleAspectRatio: Ratio | undefined;
+  /** Undefined where the bitstream does not say. */
+  readonly colour: Colour | undefined;
+}
+
+/** Table E-1 of either, from aspect_ratio_idc 1. */
+const SAMPLE_ASPECT_RATIOS: readonly (readonly [width: number, height: number])[] = [
+  [1, 1],
+  [12, 11],
+  [10, 11],
+  [16, 11],
+  [40, 33],
+  [24, 11],
+  [20, 11],
+  [32, 11],
+  [80, 33],
+  [18, 11],
+  [15, 11],
+  [64, 33],
+  [160, 99],
+  [4, 3],
+  [3, 2],
+  [2, 1],
+];
+const EXTENDED_SAR = 255;
+
+/** Above this, a declared rate is a clock's resolution (variable frame rate), not a rate. */
+const MAX_FRAME_RATE = 300;
+
+/**
+ * Reads from the start of the usability information up to where the two codecs part: behind the chroma locations.
+ * @throws {InvalidCodecConfigError} when it ends early
+ */
+export function readUsability(reader: BitReader): Usability {
+  const sampleAspectRatio = reader.flag() ? readSampleAspectRatio(reader) : undefined;
+  if (reader.flag()) reader.skip(1); // overscan_appropriate_flag
+  const colour = reader.flag() ? readColour(reader) : undefined;
+  if (reader.flag()) {
+    reader.ue(); // chroma_sample_loc_type_top_field
+    reader.ue(); // chroma_sample_loc_type_bottom_field
+  }
+  return { sampleAspectRatio, colour };
+}
+
+/** A rate that was declared, where it can be one. */
+export function believableRate(framesPerSecond: number): number | undefined {
+  return framesPerSecond > 0 && framesPerSecond <= MAX_FRAME_RATE ? framesPerSecond : undefined;
+}
+
+function readSampleAspectRatio(reader: BitReader): Ratio | undefined {
+  const idc = reader.bits(8);
+  const [width, height] =
+    idc === EXTENDED_SAR ? [reader.bits(16), reader.bits(16)] : (SAMPLE_ASPECT_RATIOS[idc - 1] ?? [0, 0]);
+  return width > 0 && height > 0 ? { width, height } : undefined;
+}
+
+function readColour(reader: BitReader): Colour | undefined {
+  reader.skip(3); // video_format
+  const fullRange = reader.flag();
+  if (!reader.flag()) return undefined;
+  return { primaries: reader.bits(8), transfer: reader.bits(8), matrix: reader.bits(8), fullRange };
+}
