@@ -1,17 +1,18 @@
 /**
  * The contract of a transcoder: a session's video packets in, packets of its renditions out.
  */
+import type { WarningCode } from '#domain/warnings.ts';
 import type { Packet } from '#media/packet.ts';
 import type { VideoTrack } from '#media/track.ts';
 import type { LadderPlan } from './rendition-plan.ts';
 
-/** What a transcoder may have to say about itself. Codes are stable: they are shown to customers. */
+/** What a transcoder may have to say about itself: codes of the catalogue of warnings, shown to customers. */
 export const TRANSCODER_WARNINGS = [
   'transcode_rendition_shed', // the machine is too slow for all: this rendition is not made for now
   'transcode_rendition_restored', // it is made again, from the next segment on
   'transcode_frames_dropped', // too slow even so: skipped to a keyframe
   'transcode_source_damaged', // packets could not be decoded
-] as const;
+] as const satisfies readonly WarningCode[];
 /** One of {@link TRANSCODER_WARNINGS}. */
 export type TranscoderWarningCode = (typeof TRANSCODER_WARNINGS)[number];
 
