@@ -120,9 +120,9 @@ export class ProcessTranscoder implements Transcoder {
     this.#pump({ all: true });
     this.#feed.reset();
     this.#declaredFrameRate = track.declaredFrameRate;
-    const { config, width, height } = track;
+    const { codec, config, width, height } = track;
     const framesPerSecond = track.declaredFrameRate ?? USUAL_FRAME_RATE;
-    this.#source = { config, width, height, framesPerSecond, renditions: plan.renditions };
+    this.#source = { codec, config, width, height, framesPerSecond, renditions: plan.renditions };
     this.#policy.replaceOrder(largestFirst(plan.renditions));
     if (this.#worker === undefined && this.#state === 'starting') this.#start();
     else this.#sendSource();

@@ -77,7 +77,8 @@ it('carries every message of a worker', () => {
 it('carries a source with its configuration and renditions', () => {
   const profile = { name: 'p', bitrate: 1_000_000, fps: 15, width: 640, height: 360, quality: 20, gop: '1.0' };
   const { renditions } = planRenditions([profile], VIDEO_TRACK);
-  const source = { config: Buffer.of(1, 2, 3), width: 1280, height: 720, framesPerSecond: 29.97, renditions };
+  const size = { width: 1280, height: 720 };
+  const source = { codec: 'av1', config: Buffer.of(1, 2, 3), ...size, framesPerSecond: 29.97, renditions } as const;
   const message = { type: 'source', source } as const;
   assert.deepEqual(decodeToWorker(read(encodeToWorker(message))), message);
 });

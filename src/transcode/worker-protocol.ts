@@ -10,11 +10,12 @@
  */
 import { ticks } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
+import type { VideoCodec } from '#media/track.ts';
 import { FramingError, frameHeader, type StreamFrame } from './framing.ts';
 import type { RenditionPlan } from './rendition-plan.ts';
 
 /** Raised by every change of this file that an older side would misread. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** The first message: what stays the same as long as the worker lives. */
 export interface Job {
@@ -27,7 +28,8 @@ export interface Job {
 
 /** A source and what is to be made of it. */
 export interface SourceDescription {
-  /** `avcC` record. */
+  readonly codec: VideoCodec;
+  /** Its decoder configuration record, as in a track. */
   readonly config: Uint8Array;
   /** Pixels, as displayed. */
   readonly width: number;

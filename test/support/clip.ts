@@ -100,10 +100,10 @@ export interface Shown {
   readonly code: FrameCode | undefined;
 }
 
-/** Decodes packets, in the order they are shown. */
+/** Decodes H.264 packets, in the order they are shown. */
 export function show(config: Uint8Array, packets: readonly Packet[]): readonly Shown[] {
   const shown: Shown[] = [];
-  using decoder = new VideoDecoder(config, ({ pts, width, height, data, linesize }) => {
+  using decoder = new VideoDecoder({ codec: 'h264', config }, ({ pts, width, height, data, linesize }) => {
     const pixels = { data: data![0]!, width, lineStride: linesize[0]!, pixelStride: 1 };
     shown.push({ pts: Number(pts), width, height, code: readFrameCode(pixels) });
   });

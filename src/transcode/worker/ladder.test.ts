@@ -40,8 +40,8 @@ class Made implements Disposable {
       onThumbnail: (jpeg) => void this.thumbnails.push(jpeg),
     });
     const { renditions } = planRenditions(profiles, clip.track);
-    const { config, width, height, declaredFrameRate } = clip.track;
-    this.ladder.setSource({ config, width, height, framesPerSecond: declaredFrameRate ?? 30, renditions });
+    const { codec, config, width, height, declaredFrameRate } = clip.track;
+    this.ladder.setSource({ codec, config, width, height, framesPerSecond: declaredFrameRate ?? 30, renditions });
   }
 
   write(packets: readonly Packet[], afterGap = false): this {

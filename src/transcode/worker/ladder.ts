@@ -56,7 +56,7 @@ export class Ladder implements Disposable {
    */
   setSource(source: SourceDescription): void {
     this.#close();
-    this.#decoder = new VideoDecoder(source.config, (frame) => this.#onFrame(frame));
+    this.#decoder = new VideoDecoder(source, (frame) => this.#onFrame(frame));
     if (this.#job.thumbnails) this.#thumbnailer = new Thumbnailer(source, (jpeg) => this.#output.onThumbnail(jpeg));
     this.#rungs = source.renditions.map((plan, index) => {
       const limit = plan.frameRate === undefined ? Number.POSITIVE_INFINITY : plan.frameRate.num / plan.frameRate.den;

@@ -1,11 +1,27 @@
 /**
  * Decodes a session's video, once for all renditions.
  */
-import { AV_CODEC_ID_H264, AV_PKT_FLAG_KEY, AVERROR_EAGAIN, AVERROR_EOF, type AVPacketFlag } from 'node-av/constants';
+import {
+  AV_PKT_FLAG_KEY,
+  AVERROR_EAGAIN,
+  AVERROR_EOF,
+  type AVPacketFlag,
+  type FFDecoderCodec,
+} from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from 'node-av/lib';
 import type { Packet as MediaPacket } from '#media/packet.ts';
-import { VIDEO_TIMESCALE } from '#media/track.ts';
+import { VIDEO_TIMESCALE, type VideoCodec, type VideoTrack } from '#media/track.ts';
 import { emptyFrame, setOptions } from './av.ts';
+
+/**
+ * FFmpeg's names and options. Its own AV1 decoder needs a graphics card. One thread each: a frame thread more is a frame of delay
+ * more; for dav1d that is a setting of its own.
+ */
+const DECODERS: Record<VideoCodec, { readonly name: string; readonly options: Readonly<Record<string, string>> }> = {
+  h264: { name: 'h264', options: { threads: '1' } },
+  h265: { name: 'hevc', options: { threads: '1' } },
+  av1: { name: 'libdav1d', options: { threads: '1', max_frame_delay: '1' } },
+};
 
 /** A decoder for one configuration. */
 export class VideoDecoder implements Disposable {
@@ -17,21 +33,21 @@ export class VideoDecoder implements Disposable {
   #needsKeyframe = true;
 
   /**
-   * @param config an `avcC` record
+   * @param source codec and configuration
    * @param onFrame called with each picture in presentation order, its `pts` the packet's; the frame is only lent
    * @throws {FFmpegError} when the configuration cannot be decoded
    */
-  constructor(config: Uint8Array, onFrame: (frame: Frame) => void) {
+  constructor(source: Pick<VideoTrack, 'codec' | 'config'>, onFrame: (frame: Frame) => void) {
     this.#onFrame = onFrame;
     this.#packet.alloc();
-    const codec = Codec.findDecoder(AV_CODEC_ID_H264);
-    if (codec === null) throw new Error('this FFmpeg cannot decode H.264');
+    const { name, options } = DECODERS[source.codec];
+    const codec = Codec.findDecoderByName(name as FFDecoderCodec);
+    if (codec === null) throw new Error(`this FFmpeg has no ${name}`);
     this.#context.allocContext3(codec);
-    this.#context.extraData = Buffer.from(config);
+    this.#context.extraData = Buffer.from(source.config);
     this.#context.pktTimebase = new Rational(1, VIDEO_TIMESCALE);
-    // A frame thread more is a frame of delay more.
-    setOptions(this.#context, { threads: '1' });
-    FFmpegError.throwIfError(this.#context.open2Sync(codec), 'open the H.264 decoder');
+    setOptions(this.#context, options);
+    FFmpegError.throwIfError(this.#context.open2Sync(codec), `open ${name}`);
   }
 
   /** Packets that could not be decoded. */
