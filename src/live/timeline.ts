@@ -5,6 +5,7 @@
  * EXT-X-PROGRAM-DATE-TIME, because every (re)start of a publisher is placed where the wall clock says.
  */
 import { ticks } from '#lib/units.ts';
+import { packetSamples } from '#media/codecs.ts';
 import type { Packet } from '#media/packet.ts';
 import type { AudioTrack, Track, TrackKind } from '#media/track.ts';
 
@@ -128,7 +129,7 @@ function placeAudio(packet: Packet, mapped: number, track: AudioTrack, clock: Tr
   const gap = (mapped - clock.expected) / track.timescale;
   if (gap < -AUDIO_JITTER_S) return { type: 'dropped' }; // more audio than time: one packet less puts it back in step
   const dts = gap > AUDIO_JITTER_S ? mapped : clock.expected;
-  clock.expected = dts + track.samplesPerPacket;
+  clock.expected = dts + packetSamples(track, packet.data);
   return placed(packet, dts, dts);
 }
 

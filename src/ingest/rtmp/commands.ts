@@ -3,6 +3,7 @@
  */
 import { type AmfObject, type AmfValue, decodeAmf0, encodeAmf0 } from './amf0.ts';
 import { MAX_AMF_BYTES } from './config.ts';
+import { FOUR_CCS } from './enhanced-tag.ts';
 import { MESSAGE, type Message } from './message.ts';
 import { RtmpError } from './rtmp-error.ts';
 
@@ -53,11 +54,28 @@ export function readAmf({ type, payload }: Message, amf3Type: number): AmfValue[
   return decodeAmf0(type === amf3Type && payload[0] === 0 ? payload.subarray(1) : payload);
 }
 
-/** The answer to `connect`. Names no codec lists: an encoder that offers Enhanced RTMP then keeps to the plain one. */
+// Flags of Enhanced RTMP: what can be done with a codec, and what a peer understands (`capsEx`).
+const CAN_DECODE = 1;
+const CAN_FORWARD = 4;
+const UNDERSTANDS_MOD_EX = 4;
+const UNDERSTANDS_NANOSECONDS = 8;
+
+/** All video is transcoded, too; Opus is not passed on as it is, and AAC never made into anything else. */
+const VIDEO_CODECS: AmfObject = new Map(FOUR_CCS.video.keys().map((fourCc) => [fourCc, CAN_DECODE | CAN_FORWARD]));
+const AUDIO_CODECS: AmfObject = new Map([
+  ['mp4a', CAN_FORWARD],
+  ['Opus', CAN_DECODE],
+]);
+
+/** The answer to `connect`. Says what of Enhanced RTMP is understood: its codecs, but of several tracks only the first. */
 export function connectResult(transactionId: number): Buffer {
   const properties = new Map<string, AmfValue>([
     ['fmsVer', 'FMS/3,0,1,123'],
     ['capabilities', 31],
+    ['fourCcList', [...VIDEO_CODECS.keys(), ...AUDIO_CODECS.keys()]],
+    ['videoFourCcInfoMap', VIDEO_CODECS],
+    ['audioFourCcInfoMap', AUDIO_CODECS],
+    ['capsEx', UNDERSTANDS_MOD_EX | UNDERSTANDS_NANOSECONDS],
   ]);
   const information = new Map<string, AmfValue>([
     ['level', 'status'],

@@ -13,6 +13,9 @@ const AVC = '0164000bffe100196764000bacd9428df93011000003000100000300320f1429960
 const OTHER_AVC = '0164000bffe100186764000bacd942c4ec0440000003004000000c83c50a658001000668ebe3cb22c0fdf8f800';
 const AAC = '1208';
 const OTHER_AAC = '1188';
+/** `av1C` of 640x360, as SVT-AV1 writes it; an Opus header of stereo. */
+const AV1 = '81010c000a0b0000000cc4ff6700be0010';
+const OPUS = '4f7075734865616401023801 80bb0000 0000 00';
 const IDR = '00000002 6588';
 const INTER = '00000002 419a';
 
@@ -112,14 +115,67 @@ describe('media', () => {
     );
   });
 
+  it('of Enhanced RTMP becomes packets as well, to the nanosecond where it says so', () => {
+    const { video, audio, packets, tracks } = setUp();
+    video(`90 61763031 ${AV1}`);
+    audio(`90 4f707573 ${OPUS}`);
+    video(`91 61763031 12000a0100 320110`, 40);
+    video(`a7 02 0aae60 01 61763031 320130`, 80); // 700,000 ns
+    audio('91 4f707573 fc00', 20);
+    assert.deepEqual(
+      tracks.map(({ codec }) => codec),
+      ['av1', 'opus'],
+    );
+    assert.deepEqual(
+      packets.map(({ kind, dts, pts, keyframe }) => [kind, dts, pts, keyframe]),
+      [
+        ['video', 3600, 3600, true],
+        ['video', 7263, 7263, false],
+        ['audio', 960, 960, true],
+      ],
+    );
+    assert.deepEqual(packets[0]?.data, hex('0a0100 320110'), 'without its temporal delimiter');
+  });
+
+  it('changes its codec with a configuration; frames of another codec than configured are dropped', () => {
+    const { video, tracks, packets, faults } = setUp();
+    video(`17 00 000000 ${AVC}`);
+    video('91 61763031 320110');
+    assert.deepEqual(faults.take(), { video_without_config: 1 });
+    video(`90 61763031 ${AV1}`);
+    video('91 61763031 0a0100 320110');
+    video(`90 61766331 ${AVC}`);
+    video(`93 61766331 ${IDR}`);
+    assert.deepEqual(
+      tracks.map(({ codec }) => codec),
+      ['h264', 'av1', 'h264'],
+    );
+    assert.deepEqual(
+      packets.map(({ keyframe }) => keyframe),
+      [true, true],
+    );
+  });
+
   it('of other codecs is refused with the way out', () => {
-    assert.throws(() => setUp().video('90 68766331 01'), { name: 'UnplayableMediaError', message: /H\.264/ });
-    assert.throws(() => setUp().audio('2f ff fb'), { name: 'UnplayableMediaError', message: /AAC/ });
+    for (const other of ['22 00', '90 76703039 01', '90 3c6b6579 01']) {
+      assert.throws(() => setUp().video(other), {
+        name: 'UnplayableMediaError',
+        message: 'Millrace takes H.264, HEVC and AV1 video; set the encoder to H.264.',
+      });
+    }
+    for (const other of ['2f ff fb', '90 61632d33 01', '90 664c6143 01']) {
+      assert.throws(() => setUp().audio(other), {
+        name: 'UnplayableMediaError',
+        message: 'Millrace takes AAC and Opus audio; set the encoder to AAC.',
+      });
+    }
   });
 
   it('with a configuration that is garbage is refused', () => {
     assert.throws(() => setUp().video('17 00 000000 deadbeef'), { name: 'UnplayableMediaError' });
     assert.throws(() => setUp().audio('af 00 ff'), { name: 'UnplayableMediaError' });
+    assert.throws(() => setUp().video('90 68766331 deadbeef'), { name: 'UnplayableMediaError' });
+    assert.throws(() => setUp().audio('90 4f707573 deadbeef'), { name: 'UnplayableMediaError' });
   });
 
   it('is announced once, however often an encoder says the same (GStreamer)', () => {

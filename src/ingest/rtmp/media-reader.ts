@@ -4,14 +4,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Announcement, Publication } from '#ingest/ingest.ts';
 import { ticks } from '#lib/units.ts';
-import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
-import { isKeyframe, parseAvcConfig } from '#media/codecs/h264.ts';
+import { type AccessUnit, codecOf } from '#media/codecs.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
-import { type AudioTrack, type TrackKind, VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
+import type { Track, TrackKind } from '#media/track.ts';
 import { readAmf } from './commands.ts';
 import type { FaultCounter } from './fault-counter.ts';
 import { readFlvTag } from './flv-tag.ts';
+import type { MediaTag } from './media-tag.ts';
 import { MESSAGE, type Message } from './message.ts';
 import { readAnnouncement } from './metadata.ts';
 import { RtmpError } from './rtmp-error.ts';
@@ -25,13 +25,21 @@ export class UnplayableMediaError extends Error {
   }
 }
 
+/** What to tell a publisher of another codec. */
+const WAY_OUT: Record<TrackKind, string> = {
+  video: 'Millrace takes H.264, HEVC and AV1 video; set the encoder to H.264.',
+  audio: 'Millrace takes AAC and Opus audio; set the encoder to AAC.',
+};
+
+type Config = Extract<MediaTag, { type: 'config' }>;
+type Frame = Extract<MediaTag, { type: 'frame' }>;
+
 /** Reads the media of one publish. */
 export class MediaReader {
   readonly #publication: Publication;
   readonly #faults: FaultCounter;
   readonly #clock = new TimestampUnwrapper();
-  #video: VideoTrack | undefined;
-  #audio: AudioTrack | undefined;
+  readonly #tracks = new Map<TrackKind, Track>();
   #announced: Announcement | undefined;
 
   /** @param faults counts what was dropped, by why */
@@ -63,19 +71,13 @@ export class MediaReader {
     const tag = readFlvTag(kind, message.payload);
     switch (tag.type) {
       case 'config':
-        if (kind === 'video') this.#configureVideo(tag.data);
-        else this.#configureAudio(tag.data);
+        this.#configure(kind, tag);
         return 0;
       case 'frame':
-        if (kind === 'video') this.#writeVideo(message.timestamp, tag.compositionMs, tag.data);
-        else this.#writeAudio(message.timestamp, tag.data);
+        this.#write(kind, message.timestamp, tag);
         return tag.data.length;
       case 'unsupported':
-        throw new UnplayableMediaError(
-          kind === 'video'
-            ? 'Millrace takes H.264 video; set the encoder to H.264.'
-            : 'Millrace takes AAC audio; set the encoder to AAC.',
-        );
+        throw new UnplayableMediaError(WAY_OUT[kind]);
       case 'malformed':
         this.#faults.count(`${kind}_malformed`);
         return 0;
@@ -84,45 +86,32 @@ export class MediaReader {
     }
   }
 
-  #configureVideo(config: Buffer): void {
-    if (isSame(this.#video, config)) return;
-    this.#video = parsed('video', parseAvcConfig, config);
-    this.#publication.track(this.#video);
+  #configure(kind: TrackKind, { codec, data }: Config): void {
+    const before = this.#tracks.get(kind);
+    // Encoders repeat their configuration, some before each keyframe.
+    if (before?.codec === codec && data.equals(before.config)) return;
+    const track = parsed(kind, () => codecOf(codec).parseConfig(data));
+    this.#tracks.set(kind, track);
+    this.#publication.track(track);
   }
 
-  #configureAudio(config: Buffer): void {
-    if (isSame(this.#audio, config)) return;
-    this.#audio = parsed('audio', parseAudioSpecificConfig, config);
-    this.#publication.track(this.#audio);
-  }
-
-  #writeVideo(timestamp: number, compositionMs: number, data: Buffer): void {
-    const timeMs = this.#clock.unwrap(timestamp);
-    const track = this.#video;
-    if (track === undefined) {
-      this.#faults.count('video_without_config');
+  #write(kind: TrackKind, timestamp: number, { codec, offsetMs, compositionMs, data }: Frame): void {
+    const timeMs = this.#clock.unwrap(timestamp) + offsetMs;
+    const track = this.#tracks.get(kind);
+    if (track?.codec !== codec) {
+      this.#faults.count(`${kind}_without_config`);
       return;
     }
-    const keyframe = isKeyframeOrMalformed(data, track);
-    if (keyframe === 'malformed') {
-      this.#faults.count('video_malformed');
+    const unit = readOrMalformed(data, track);
+    if (unit === 'malformed') {
+      this.#faults.count(`${kind}_malformed`);
       return;
     }
-    const ticksPerMs = VIDEO_TIMESCALE / 1000;
-    const dts = timeMs * ticksPerMs;
+    const ticksPerMs = track.timescale / 1000;
+    const dts = Math.round(timeMs * ticksPerMs);
     // A frame cannot be shown before it is decoded; encoders that say so shift all their frames by mistake.
     const pts = dts + Math.max(0, compositionMs) * ticksPerMs;
-    this.#publication.packet({ kind: 'video', dts: ticks(dts), pts: ticks(pts), keyframe, data });
-  }
-
-  #writeAudio(timestamp: number, data: Buffer): void {
-    const timeMs = this.#clock.unwrap(timestamp);
-    if (this.#audio === undefined) {
-      this.#faults.count('audio_without_config');
-      return;
-    }
-    const time = ticks(Math.round((timeMs * this.#audio.timescale) / 1000));
-    this.#publication.packet({ kind: 'audio', dts: time, pts: time, keyframe: true, data });
+    this.#publication.packet({ kind, dts: ticks(dts), pts: ticks(pts), ...unit });
   }
 
   /** Metadata is a courtesy: what cannot be read is passed over. */
@@ -140,14 +129,9 @@ export class MediaReader {
   }
 }
 
-/** Encoders repeat their configuration, some before each keyframe. */
-function isSame(track: VideoTrack | AudioTrack | undefined, config: Buffer): boolean {
-  return track !== undefined && config.equals(track.config);
-}
-
-function parsed<T>(kind: TrackKind, parse: (config: Uint8Array) => T, config: Buffer): T {
+function parsed<T>(kind: TrackKind, parse: () => T): T {
   try {
-    return parse(config);
+    return parse();
   } catch (error) {
     if (!(error instanceof InvalidCodecConfigError)) throw error;
     throw new UnplayableMediaError(`The encoder's ${kind} configuration cannot be used. ${error.message}`, {
@@ -156,10 +140,10 @@ function parsed<T>(kind: TrackKind, parse: (config: Uint8Array) => T, config: Bu
   }
 }
 
-/** The bitstream is asked, not the tag: some encoders mark frames a decoder cannot start at. */
-function isKeyframeOrMalformed(data: Buffer, track: VideoTrack): boolean | 'malformed' {
+/** The bitstream is asked for keyframes, not the tag: some encoders mark frames a decoder cannot start at. */
+function readOrMalformed(data: Buffer, track: Track): AccessUnit | 'malformed' {
   try {
-    return isKeyframe(data, track);
+    return codecOf(track.codec).readAccessUnit(data, track);
   } catch (error) {
     if (error instanceof MalformedAccessUnitError) return 'malformed';
     throw error;

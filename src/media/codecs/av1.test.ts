@@ -149,7 +149,7 @@ describe('an av1C record of', () => {
             const { width, height } = parseAv1Config(damaged);
             assert.ok(width >= 1 && width <= 0xffff && height >= 1 && height <= 0xffff);
           } catch (error) {
-            assert.ok(error instanceof InvalidCodecConfigError, `${error}`);
+            assert.ok(error instanceof InvalidCodecConfigError, String(error));
           }
         },
       ),
@@ -236,7 +236,7 @@ describe('a temporal unit', () => {
         try {
           assert.deepEqual(Uint8Array.from([...obus(data)].flatMap(({ whole }) => [...whole])), data);
         } catch (error) {
-          assert.ok(error instanceof MalformedAccessUnitError, `${error}`);
+          assert.ok(error instanceof MalformedAccessUnitError, String(error));
         }
       }),
       { numRuns: 2000 },

@@ -147,7 +147,7 @@ describe('an hvcC record of', () => {
             const { width, height } = parseHevcConfig(record);
             assert.ok(width >= 1 && width <= 0xffff && height >= 1 && height <= 0xffff);
           } catch (error) {
-            assert.ok(error instanceof InvalidCodecConfigError, `${error}`);
+            assert.ok(error instanceof InvalidCodecConfigError, String(error));
           }
         },
       ),

@@ -50,7 +50,7 @@ describe('an Opus header', () => {
           const { channels } = parseOpusHead(Buffer.concat([Buffer.from('OpusHead\x01'), tail]));
           assert.ok(channels >= 1 && channels <= 8);
         } catch (error) {
-          assert.ok(error instanceof InvalidCodecConfigError, `${error}`);
+          assert.ok(error instanceof InvalidCodecConfigError, String(error));
         }
       }),
     );

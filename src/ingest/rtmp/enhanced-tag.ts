@@ -1,0 +1,179 @@
+/**
+ * The extended bodies of audio and video messages: codecs by their FourCC (Enhanced RTMP v2, "Enhanced Audio" and "Enhanced Video").
+ *
+ * Nothing here throws; see `flv-tag.ts`.
+ */
+import type { AudioCodec, TrackKind, VideoCodec } from '#media/track.ts';
+import { COMPOSITION_BYTES, compositionTime, IGNORED, MALFORMED, type MediaTag, UNSUPPORTED } from './media-tag.ts';
+
+/** Codecs by FourCC, as publishers may use them. */
+export const FOUR_CCS: Record<TrackKind, ReadonlyMap<string, VideoCodec | AudioCodec>> = {
+  video: new Map([
+    ['avc1', 'h264'],
+    ['hvc1', 'h265'],
+    ['av01', 'av1'],
+  ]),
+  audio: new Map([
+    ['mp4a', 'aac'],
+    ['Opus', 'opus'],
+  ]),
+};
+
+const FOUR_CC_BYTES = 4;
+/** The sound format that says a FourCC follows. */
+const SOUND_EXTENDED = 9;
+/** A frame type that is no frame. */
+const FRAME_COMMAND = 5;
+
+/** What a body is for; the two kinds number the same things differently. */
+const SEQUENCE_START = 0;
+const CODED_FRAMES = 1;
+/** Video of no composition time. */
+const CODED_FRAMES_X = 3;
+/** Video only: its successor is said to be MPEG-2 TS, which nobody sends. */
+const MPEG2_TS_SEQUENCE_START = 5;
+const VIDEO_METADATA = 4;
+const MULTITRACK: Record<TrackKind, number> = { video: 6, audio: 5 };
+/** Something to be known before the body's own type. */
+const MOD_EX = 7;
+const MOD_EX_TIMESTAMP_OFFSET_NANO = 0;
+/** The most a message can be later than its timestamp says. */
+const MAX_OFFSET_NANO = 999_999;
+
+/** How a body of several tracks is put together. */
+const ONE_TRACK = 0;
+const MANY_TRACKS_MANY_CODECS = 2;
+/** The only track taken. */
+const MAIN_TRACK = 0;
+
+/** Whether a body, not empty, is an extended one. */
+export function isEnhanced(kind: TrackKind, body: Buffer): boolean {
+  return kind === 'video' ? (body[0]! & 0x80) !== 0 : body[0]! >> 4 === SOUND_EXTENDED;
+}
+
+/** Reads an extended body. Of several tracks the first, number 0, is taken. */
+export function readEnhancedTag(kind: TrackKind, body: Buffer): MediaTag {
+  try {
+    return read(kind, new TagReader(body));
+  } catch (error) {
+    if (error instanceof CutShort) return MALFORMED;
+    throw error;
+  }
+}
+
+function read(kind: TrackKind, reader: TagReader): MediaTag {
+  const first = reader.byte();
+  let packetType = first & 0x0f;
+  let offsetNano = 0;
+  while (packetType === MOD_EX) {
+    const extension = readExtension(reader);
+    offsetNano = extension.offsetNano ?? offsetNano;
+    packetType = extension.packetType;
+  }
+  if (kind === 'video' && ((first >> 4) & 0x07) === FRAME_COMMAND && packetType !== VIDEO_METADATA) return IGNORED;
+  const media =
+    packetType === MULTITRACK[kind]
+      ? readMainTrack(reader)
+      : { packetType, fourCc: reader.fourCc(), data: reader.rest() };
+  if (media === undefined) return IGNORED;
+  const codec = FOUR_CCS[kind].get(media.fourCc);
+  return codec === undefined ? UNSUPPORTED : readPacket(kind, codec, media, offsetNano / 1e6);
+}
+
+/** Says what is to be known of a body, and what it is then. */
+function readExtension(reader: TagReader): { packetType: number; offsetNano: number | undefined } {
+  let size = reader.byte() + 1;
+  if (size === 256) size = reader.number(2) + 1;
+  const data = reader.bytes(size);
+  const types = reader.byte();
+  const offset = types >> 4 === MOD_EX_TIMESTAMP_OFFSET_NANO && size >= 3 ? data.readUIntBE(0, 3) : undefined;
+  return {
+    packetType: types & 0x0f,
+    offsetNano: offset !== undefined && offset <= MAX_OFFSET_NANO ? offset : undefined,
+  };
+}
+
+interface TrackBody {
+  readonly packetType: number;
+  readonly fourCc: string;
+  readonly data: Buffer;
+}
+
+/** Undefined when the main track is not among those of a body. */
+function readMainTrack(reader: TagReader): TrackBody | undefined {
+  const types = reader.byte();
+  const arrangement = types >> 4;
+  const packetType = types & 0x0f;
+  const shared = arrangement === MANY_TRACKS_MANY_CODECS ? undefined : reader.fourCc();
+  while (!reader.isAtEnd) {
+    const fourCc = shared ?? reader.fourCc();
+    const trackId = reader.byte();
+    const data = arrangement === ONE_TRACK ? reader.rest() : reader.bytes(reader.number(3));
+    if (trackId === MAIN_TRACK) return { packetType, fourCc, data };
+  }
+  return undefined;
+}
+
+function readPacket(
+  kind: TrackKind,
+  codec: VideoCodec | AudioCodec,
+  { packetType, data }: TrackBody,
+  offsetMs: number,
+): MediaTag {
+  const frame = (compositionMs: number, media: Buffer): MediaTag =>
+    media.length === 0 ? IGNORED : { type: 'frame', codec, offsetMs, compositionMs, data: media };
+  switch (packetType) {
+    case SEQUENCE_START:
+      return data.length === 0 ? IGNORED : { type: 'config', codec, data };
+    case CODED_FRAMES:
+      if (codec !== 'h264' && codec !== 'h265') return frame(0, data);
+      if (data.length < COMPOSITION_BYTES) return MALFORMED;
+      return frame(compositionTime(data, 0), data.subarray(COMPOSITION_BYTES));
+    case CODED_FRAMES_X:
+      return kind === 'video' ? frame(0, data) : IGNORED;
+    case MPEG2_TS_SEQUENCE_START:
+      return kind === 'video' ? UNSUPPORTED : IGNORED;
+    default:
+      return IGNORED; // the end of a sequence, colours, the order of channels
+  }
+}
+
+/** A body ends where more of it is needed. */
+class CutShort extends Error {}
+
+/** A position in a body. Every read throws {@link CutShort} rather than pass its end. */
+class TagReader {
+  readonly #body: Buffer;
+  #at = 0;
+
+  constructor(body: Buffer) {
+    this.#body = body;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#body.length;
+  }
+
+  bytes(count: number): Buffer {
+    const start = this.#at;
+    if (count > this.#body.length - start) throw new CutShort();
+    this.#at += count;
+    return this.#body.subarray(start, this.#at);
+  }
+
+  rest(): Buffer {
+    return this.bytes(this.#body.length - this.#at);
+  }
+
+  number(byteCount: number): number {
+    return this.bytes(byteCount).readUIntBE(0, byteCount);
+  }
+
+  byte(): number {
+    return this.number(1);
+  }
+
+  fourCc(): string {
+    return this.bytes(FOUR_CC_BYTES).toString('latin1');
+  }
+}
