@@ -93,6 +93,7 @@ suite('the player page', NEEDS_CHROMIUM, () => {
     await using watched = await openPage(pageUrl(stream));
     const { page } = watched;
     await showing(page, 'playing');
+    assert.equal(await page.locator('#quality').isVisible(), false, 'there is nothing to choose');
     await page.keyboard.press('k');
     await showing(page, 'paused');
     const pausedAt = await position(page);
@@ -107,6 +108,51 @@ suite('the player page', NEEDS_CHROMIUM, () => {
     await moving(page);
   });
 
+  test('a viewer can choose a variant, which holds for the next session too, and go back to auto by the keyboard', async () => {
+    const profiles = [{ name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 }];
+    const stream = await server.api.createStream({ profiles });
+    await using publisher = await publish(stream);
+    await using watched = await openPage(pageUrl(stream));
+    const { page, errors, failedRequests } = watched;
+    const decoded = (width: number) =>
+      waitFor(async () => (await page.evaluate('document.getElementById("video").videoWidth')) === width, {
+        what: `a picture ${width} pixels wide`,
+      });
+    const list = page.getByRole('combobox', { name: 'Quality' });
+    const level = (id: string) => page.locator(`html[data-level="${id}"]`).waitFor({ state: 'attached' });
+    await showing(page, 'playing');
+    await level('source');
+    await decoded(640);
+    assert.equal(await page.locator('html').getAttribute('data-quality'), 'auto');
+    const options = await list.locator('option').allTextContents();
+    assert.deepEqual(options.slice(0, 1), ['Auto (360p30)']);
+    assert.match(options[1] ?? '', /^360p30 \(source\) · 1\.\d Mbit\/s$/);
+    assert.match(options[2] ?? '', /^180p30 · \d{3} kbit\/s$/);
+
+    await list.selectOption('small');
+    await level('small');
+    await decoded(320);
+    await moving(page);
+    await publisher.stop();
+    await noticing(page, 'The stream has ended');
+    await using _second = await publish(stream);
+    await showing(page, 'playing');
+    await decoded(320);
+
+    await list.focus();
+    await page.keyboard.press('Home');
+    assert.equal(await page.locator('html').getAttribute('data-quality'), 'auto');
+    await decoded(640);
+    await moving(page);
+    const poster = await page.request.get(String(await page.locator('#video').getAttribute('poster')));
+    assert.deepEqual([poster.status(), poster.headers()['content-type']], [200, 'image/jpeg']);
+    assert.deepEqual(errors, []);
+    assert.deepEqual(
+      failedRequests.filter((request) => !request.endsWith('/index.m3u8')),
+      [],
+    );
+  });
+
   test('a browser without media source extensions plays it with its own HLS', async () => {
     const stream = await server.api.createStream();
     await using _publisher = await publish(stream);
@@ -116,6 +162,7 @@ suite('the player page', NEEDS_CHROMIUM, () => {
     await page.goto(pageUrl(stream));
     await showing(page, 'playing');
     await moving(page);
+    assert.equal(await page.locator('#quality').isVisible(), false);
     assert.equal(await page.evaluate('document.getElementById("video").src'), server.playlistUrl(stream.playbackId));
     assert.deepEqual(errors, []);
   });

@@ -110,8 +110,8 @@ function hideWhenIdle(player) {
 function onKeys(actions) {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    // A focused button answers to the space bar itself, the slider to its arrows.
-    if (event.target instanceof HTMLInputElement) return;
+    // A focused button answers to the space bar itself, the slider and the list to many more.
+    if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return;
     if (event.target instanceof HTMLButtonElement && event.key === ' ') return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;

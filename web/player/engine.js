@@ -22,12 +22,13 @@ import { playNatively } from './native-engine.js';
 
 /**
  * Loads what this browser needs; call it once, early.
- * @returns {Promise<(video: HTMLVideoElement, url: string) => Engine>}
+ * @returns {Promise<(video: HTMLVideoElement, url: string, quality: import('./quality.js').Quality) => Engine>} the browser's own HLS
+ *   chooses among variants itself and offers none
  */
 export async function loadEngine() {
   if ('MediaSource' in globalThis || 'ManagedMediaSource' in globalThis) {
     const Hls = await loadHls();
-    if (Hls.isSupported()) return (video, url) => playWithHls(Hls, video, url);
+    if (Hls.isSupported()) return (video, url, quality) => playWithHls(Hls, video, url, quality);
   }
   return playNatively;
 }

@@ -10,6 +10,7 @@ import { watchForStuck } from './stuck.js';
 /** @typedef {import('hls.js').default} Hls */
 /** @typedef {typeof import('hls.js').default} HlsClass */
 /** @typedef {import('hls.js').LevelDetails} LevelDetails */
+/** @typedef {import('hls.js').Level} Level */
 /** @typedef {import('./engine.js').Engine} Engine */
 /** @typedef {import('./engine.js').Outcome} Outcome */
 
@@ -63,9 +64,10 @@ const MEDIA_ERROR_SPACING_MS = 5000;
  * @param {HlsClass} Hls
  * @param {HTMLVideoElement} video
  * @param {string} url of `index.m3u8`
+ * @param {import('./quality.js').Quality} quality
  * @returns {Engine}
  */
-export function playWithHls(Hls, video, url) {
+export function playWithHls(Hls, video, url, quality) {
   const { promise: outcome, resolve } = /** @type {PromiseWithResolvers<Outcome>} */ (Promise.withResolvers());
   const hls = new Hls(CONFIG);
 
@@ -84,6 +86,14 @@ export function playWithHls(Hls, video, url) {
     const jumpTo = positionAfterGap(details, video);
     if (jumpTo !== undefined) video.currentTime = jumpTo;
   });
+
+  hls.on(Hls.Events.MANIFEST_PARSED, () => {
+    // What is in the buffer plays on, so that a switch is seamless.
+    quality.offer(hls.levels.map(variantOf), (id) => {
+      hls.loadLevel = hls.levels.findIndex((level) => renditionOf(level.uri) === id); // -1 is auto
+    });
+  });
+  hls.on(Hls.Events.LEVEL_SWITCHING, (_event, { uri }) => quality.show(renditionOf(uri)));
 
   const hasEnded = () => hls.latestLevelDetails?.live === false;
   const onEnded = () => resolve('ended');
@@ -112,6 +122,7 @@ export function playWithHls(Hls, video, url) {
       stopWatching();
       video.removeEventListener('ended', onEnded);
       hls.destroy();
+      quality.offer([], () => {});
     },
   };
 }
@@ -135,6 +146,18 @@ async function wholeSegments(url, signal) {
     await fetch(playlist, { signal, cache: 'reload' });
   });
   await Promise.all(waits);
+}
+
+/** @param {Level} level @returns {import('./quality.js').Variant} */
+function variantOf(level) {
+  const { width, height, frameRate: framesPerSecond, averageBitrate: bitrateBps } = level;
+  return { id: renditionOf(level.uri), width, height, framesPerSecond, bitrateBps };
+}
+
+/** @param {string} playlist its file is named after the rendition */
+function renditionOf(playlist) {
+  const file = new URL(playlist).pathname.split('/').at(-1) ?? '';
+  return decodeURIComponent(file).replace(/\.m3u8$/, '');
 }
 
 /**

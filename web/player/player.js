@@ -4,6 +4,7 @@
  */
 import { wireControls } from './controls.js';
 import { loadEngine } from './engine.js';
+import { wireQuality } from './quality.js';
 import { OFFLINE_WORDINGS, showLatency, showState } from './state.js';
 import { waitForStream } from './wait-for-stream.js';
 
@@ -27,6 +28,7 @@ let engine;
 
 document.documentElement.dataset.muted = 'auto';
 wireControls(video, () => engine?.goLive());
+const quality = wireQuality();
 followPicture();
 setInterval(() => {
   if (document.documentElement.dataset.state === 'playing') showLatency(engine?.latencyS());
@@ -41,7 +43,7 @@ async function playForEver() {
   let losses = 0;
   let wantsPause = false;
   for (;;) {
-    const session = await waitForStream(indexUrl, {
+    const { session, hasThumbnail } = await waitForStream(indexUrl, {
       after: endedSession,
       onAbsent: (absence) => {
         const reason = absence === 'offline' && endedSession !== undefined ? 'ended' : absence;
@@ -49,8 +51,11 @@ async function playForEver() {
       },
     });
     showState(wantsPause ? 'paused' : 'waiting');
+    // Another session, another picture: the same address would not be loaded again.
+    if (hasThumbnail) video.poster = new URL(`thumbnail.jpg?${session}`, indexUrl).href;
+    else video.removeAttribute('poster');
     const startedAt = performance.now();
-    engine = play(video, indexUrl);
+    engine = play(video, indexUrl, quality);
     if (!wantsPause) void startPicture();
     const outcome = await engine.outcome;
     wantsPause = document.documentElement.dataset.state === 'paused';

@@ -65,7 +65,7 @@ export function showLatency(latencyS) {
     return;
   }
   dataset.latency = latencyS.toFixed(2);
-  setText('latency', `${latencyS.toFixed(1)} s behind`);
+  setText('latency', `${latencyS.toFixed(1)} s`);
 }
 
 /** @param {string} id @param {string} text written only when new: a screen reader would read it again */

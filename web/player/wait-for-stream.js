@@ -3,6 +3,12 @@
  * Waits, politely, until a stream plays.
  */
 
+/**
+ * A session to be played.
+ * @typedef {object} Session
+ * @property {string} session what identifies it: the path its media lies under
+ * @property {boolean} hasThumbnail
+ */
 /** @typedef {'offline' | 'full' | 'unreachable'} Absence why there is nothing to play */
 
 /** Between two questions: 1 to 2 s, spread so that all who wait do not ask at the same moment. */
@@ -18,12 +24,12 @@ const TIMEOUT_MS = 30_000;
  * @param {object} options
  * @param {string | undefined} options.after the session that was played to its end: its playlist stays for a while
  * @param {(absence: Absence) => void} options.onAbsent called after every question that found nothing
- * @returns {Promise<string>} what identifies the session: the path its media lies under
+ * @returns {Promise<Session>}
  */
 export async function waitForStream(url, { after, onAbsent }) {
   for (;;) {
     const answer = await ask(url);
-    if ('session' in answer && answer.session !== after) return answer.session;
+    if ('session' in answer && answer.session !== after) return answer;
     onAbsent('absence' in answer ? answer.absence : 'offline');
     await pause('retryAfterS' in answer ? answer.retryAfterS : 0);
   }
@@ -31,12 +37,12 @@ export async function waitForStream(url, { after, onAbsent }) {
 
 /**
  * @param {string} url
- * @returns {Promise<{ session: string } | { absence: Absence, retryAfterS: number }>}
+ * @returns {Promise<Session | { absence: Absence, retryAfterS: number }>}
  */
 async function ask(url) {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    if (response.ok) return { session: sessionOf(await response.text()) };
+    if (response.ok) return sessionOf(await response.text());
     const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
     return { absence: response.status === 503 ? 'full' : 'offline', retryAfterS };
   } catch {
@@ -45,12 +51,14 @@ async function ask(url) {
 }
 
 /**
- * The first folder a multivariant playlist names: random, and another one for each session.
+ * What a multivariant playlist tells. The first folder it names is random, and another one for each session; where pictures are
+ * decoded, for more variants than the source, there is a thumbnail.
  * @param {string} playlist
+ * @returns {Session}
  */
-export function sessionOf(playlist) {
-  const uri = playlist.split('\n').find((line) => line !== '' && !line.startsWith('#'));
-  return uri?.split('/')[0] ?? '';
+function sessionOf(playlist) {
+  const uris = playlist.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return { session: uris[0]?.split('/')[0] ?? '', hasThumbnail: uris.length > 1 };
 }
 
 /**

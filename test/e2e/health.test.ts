@@ -1,0 +1,73 @@
+/**
+ * How a stream is doing, as its owner sees it: what a real encoder sends, what is made of it, and what is amiss.
+ */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Static } from 'typebox';
+import type { HealthSchema, StreamSchema } from '#api/schemas.ts';
+import { startPublisher } from '../support/publisher.ts';
+import { startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+type Health = Static<typeof HealthSchema>;
+
+const near = (actual: number | undefined, expected: number, tolerance: number, what: string) =>
+  assert.ok(actual !== undefined && Math.abs(actual / expected - 1) < tolerance, `${what} is ${actual}`);
+
+suite('the health of a stream', () => {
+  test('is measured while it is live, names what is amiss, and is null before and after', async () => {
+    await using server = await startServerProcess();
+    const small = { name: 'small', bitrate: 300_000, fps: 15, width: 320, height: 180 };
+    const huge = { name: 'huge', bitrate: 3_000_000, fps: 0, width: 1920, height: 1080 };
+    const created = await server.api.createStream({ profiles: [small, huge] });
+    const read = async () => (await server.api.getStream(created.id)) as unknown as Static<typeof StreamSchema>;
+    const thumbnail = () => fetch(`${server.url}/hls/${created.playbackId}/thumbnail.jpg`);
+    assert.deepEqual([(await read()).isHealthy, (await read()).issues], [null, null]);
+    assert.equal((await thumbnail()).status, 404);
+
+    await using publisher = await startPublisher({
+      url: server.rtmpUrl(created.streamKey),
+      video: { gop: 180, bitrateBps: 800_000 },
+    });
+    const live = await waitFor(
+      async () => {
+        const stream = await read();
+        return stream.health?.source.video?.keyframeInterval === undefined ? undefined : stream;
+      },
+      { what: 'the second keyframe, after 6 s' },
+    );
+    assert.equal(live.isHealthy, false);
+    assert.deepEqual(live.issues, ['no keyframe for 4.0 s; set the encoder to 2 s']);
+    const { encoder, source, renditions, leftOut, transcoder, warnings } = live.health as Health;
+    assert.match(encoder ?? '', /^Lavf/);
+    assert.deepEqual([source.video?.width, source.video?.height, source.video?.keyframeInterval], [640, 360, 6]);
+    near(source.video?.fps, 30, 0.01, 'the frame rate coming in');
+    near(source.video?.bitrate, 800_000, 0.25, 'the bit rate coming in');
+    assert.deepEqual([source.audio?.codec, source.audio?.sampleRate], ['mp4a.40.2', 48_000]);
+    assert.deepEqual(
+      renditions.map(({ name, state, video }) => [name, state, video?.width, video?.height]),
+      [['small', 'running', 320, 180]],
+    );
+    near(renditions[0]?.video?.fps, 15, 0.01, 'the frame rate going out');
+    assert.deepEqual(leftOut, [{ name: 'huge', reason: 'larger_than_source' }]);
+    assert.equal(transcoder?.restarts, 0);
+    assert.deepEqual(
+      warnings.map(({ code, severity }) => [code, severity]),
+      [
+        ['profile_larger_than_source', 'notice'],
+        ['keyframe_interval_too_long', 'issue'],
+      ],
+    );
+
+    const picture = await thumbnail();
+    assert.deepEqual([picture.status, picture.headers.get('content-type')], [200, 'image/jpeg']);
+    assert.deepEqual([...(await picture.bytes()).subarray(0, 3)], [0xff, 0xd8, 0xff]);
+    const playback = await (await fetch(`${server.url}/api/playback/${created.playbackId}`)).text();
+    assert.ok(playback.includes(`${server.url}/hls/${created.playbackId}/thumbnail.jpg`), playback);
+
+    await publisher.stop();
+    await waitFor(async () => !(await read()).isActive, { what: 'the end' });
+    const { isHealthy, issues, health } = await read();
+    assert.deepEqual([isHealthy, issues, health], [null, null, undefined]);
+  });
+});
