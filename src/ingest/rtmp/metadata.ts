@@ -39,7 +39,7 @@ function isCodec(value: AmfValue): boolean {
 function encoderName(value: AmfValue): string | undefined {
   if (typeof value !== 'string') return undefined;
   const printable = value.replaceAll(/\p{C}/gu, '').trim();
-  return printable === '' ? undefined : [...printable].slice(0, MAX_NAME).join('');
+  return printable === '' ? undefined : Array.from(printable).slice(0, MAX_NAME).join('');
 }
 
 function bitrateBps(kbps: AmfValue): number | undefined {
