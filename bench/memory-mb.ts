@@ -26,6 +26,7 @@ const WINDOW_S = 36 + SHAPE.gopS;
 const KEPT_S = WINDOW_S + (WINDOW_S + SHAPE.gopS);
 
 async function idleAndPerStream(): Promise<readonly Answer[]> {
+  await compileOnce();
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   const streams = await Promise.all(Array.from({ length: STREAMS }, () => server.api.createStream()));
   const idle = residentBytes(server.pid);
@@ -39,6 +40,12 @@ async function idleAndPerStream(): Promise<readonly Answer[]> {
     atMost('resident memory, idle', idle / MB, 140, 'MB'),
     atMost(`resident memory per 3 Mbit/s stream, ${KEPT_S} s kept`, perStream / MB, limit / MB, 'MB'),
   ];
+}
+
+/** The first start after an install strips types and compiles, which takes some 50 MB more; later ones find it done. */
+async function compileOnce(): Promise<void> {
+  await using server = await startServerProcess();
+  await server.stop();
 }
 
 /** Short playlists, so that what a stream leaves behind is gone soon. */
