@@ -27,6 +27,7 @@ function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
     },
   } as unknown as Store;
   const journal = new SessionJournal(store, silentLogger);
+  const metrics = createMetrics();
   const registry = new SessionRegistry({
     settings: { maxPublishers, reconnectWindowS: 30, targetDurationS: 4, windowS: 36 },
     createPresentation: (options) => {
@@ -39,7 +40,7 @@ function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
     journal,
     clock: { now: () => ms(now), monotonic: () => ms(now) },
     logger: silentLogger,
-    metrics: createMetrics(),
+    metrics,
   });
   const cuts: Refusal[] = [];
   const publish = (stream: Stream): PublishDecision => {
@@ -47,7 +48,7 @@ function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
       streamKey: stream.streamKey,
       protocol: 'rtmp',
       remoteAddress: '127.0.0.1',
-      encoder: undefined,
+      encoder: 'FMLE/3.0',
       cut: (refusal) => {
         cuts.push(refusal);
         if (decision.accepted) decision.publication.end('cut'); // at once, as RTMP does
@@ -59,7 +60,7 @@ function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
     now += milliseconds;
     mock.timers.tick(milliseconds);
   };
-  return { registry, presentations, journal, written, cuts, publish, advance };
+  return { registry, metrics, presentations, journal, written, cuts, publish, advance };
 }
 
 function newStream(): Stream {
@@ -250,4 +251,32 @@ test('what happens to a session reaches the store', async () => {
   assert.equal(session?.phase, 'ended');
   assert.equal(session?.endReason, 'unpublished');
   assert.equal(session?.codecs, 'avc1.64001f');
+});
+
+test('health is there while media comes in: who sends it, and in the metrics how many are not well', async () => {
+  const set = setUp();
+  const stream = newStream();
+  const publication = goLive(set, stream);
+  const health = () => set.registry.status(stream.id)?.health?.();
+  const unhealthy = async () =>
+    /^millrace_unhealthy_sessions_count (\d)$/m.exec(await set.metrics.registry.metrics())?.[1];
+  assert.equal(health()?.encoder, 'FMLE/3.0');
+  assert.equal(await unhealthy(), '0');
+  publication.packet(packetAt(VIDEO_TRACK, 3_600_000));
+  assert.equal(health()?.warnings[0]?.code, 'timestamps_jumped');
+  assert.equal(await unhealthy(), '1');
+  publication.end('connection_lost');
+  assert.equal(set.registry.status(stream.id)?.health, undefined);
+  assert.equal(await unhealthy(), '0');
+
+  const back = accepted(set.publish(stream));
+  back.announce({
+    kinds: new Set(['video']),
+    videoBitrateBps: undefined,
+    audioBitrateBps: undefined,
+    encoder: 'libobs',
+  });
+  back.track(VIDEO_TRACK);
+  back.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  assert.equal(health()?.encoder, 'libobs', 'what made the media tells more than the protocol does');
 });
