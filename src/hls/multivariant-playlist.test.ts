@@ -18,6 +18,7 @@ const video: ListedRendition = {
   width: 1280,
   height: 720,
   framesPerSecond: 30_000 / 1001,
+  videoRange: undefined,
 };
 const small: ListedRendition = { ...video, uri: 'path/360p.m3u8', width: 640, height: 360 };
 
@@ -31,6 +32,11 @@ describe('a multivariant playlist', () => {
         'RESOLUTION=1280x720,FRAME-RATE=29.970,AUDIO="audio"',
     );
     assert.ok(lines.indexOf('path/360p.m3u8') > lines.indexOf('path/source.m3u8'));
+  });
+
+  test('names the video range where it is known', () => {
+    assert.doesNotMatch(renderMultivariantPlaylist([video]), /VIDEO-RANGE/);
+    assert.match(renderMultivariantPlaylist([{ ...video, videoRange: 'HLG' }]), /,VIDEO-RANGE=HLG$/m);
   });
 
   test('has no audio group when there is only video', () => {

@@ -4,6 +4,7 @@
  * It never carries EXT-X-INDEPENDENT-SEGMENTS: that would promise for all segments to come what a publisher with sparse
  * keyframes cannot hold. Media playlists say it of what they list.
  */
+import type { VideoRange } from '#media/track.ts';
 import type { Bitrates } from './bitrate-meter.ts';
 
 /** A rendition as the multivariant playlist describes it. */
@@ -18,6 +19,7 @@ export type ListedRendition = {
       readonly width: number;
       readonly height: number;
       readonly framesPerSecond: number | undefined;
+      readonly videoRange: VideoRange | undefined;
     }
   | { readonly kind: 'audio'; readonly name: string; readonly channels: number }
 );
@@ -51,6 +53,7 @@ function media({ name, channels, uri }: Audio, isDefault: boolean): string {
 function variant(video: Video, audios: readonly Audio[]): string {
   const attributes = [rates(video, audios), codecs(video, audios), `RESOLUTION=${video.width}x${video.height}`];
   if (video.framesPerSecond !== undefined) attributes.push(`FRAME-RATE=${video.framesPerSecond.toFixed(3)}`);
+  if (video.videoRange !== undefined) attributes.push(`VIDEO-RANGE=${video.videoRange}`);
   if (audios.length > 0) attributes.push(`AUDIO="${AUDIO_GROUP}"`);
   return `#EXT-X-STREAM-INF:${attributes.join(',')}`;
 }

@@ -171,6 +171,7 @@ export class Rendition {
           width: track.width,
           height: track.height,
           framesPerSecond,
+          videoRange: track.videoRange,
         }
       : { kind: 'audio', uri, codecString, bitrates, name: this.#options.id, channels: track.channels };
   }

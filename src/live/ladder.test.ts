@@ -30,11 +30,14 @@ function setUp({ hasTranscoder = true } = {}) {
     warnings,
     clock,
     logger: silentLogger,
+    onAudioTrack: () => {},
+    onAudioPacket: () => {},
     openTranscoder: (request) => {
       callbacks = request.callbacks;
       if (!hasTranscoder) return undefined;
       return {
         setTrack: (track) => planRenditions(profiles, track),
+        setAudioTrack: () => {},
         write: () => {},
         flush: () => {},
         get stats() {

@@ -1,11 +1,11 @@
 /**
- * The transcoded renditions of one session: feeds the transcoder and hands what it makes to the presentation.
+ * What is transcoded of one session: feeds the transcoder and hands the renditions it makes to the presentation, the sound back.
  */
 import type { Profile } from '#domain/profile.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
-import { sameTrack, type VideoTrack } from '#media/track.ts';
+import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { LadderPlan } from '#transcode/rendition-plan.ts';
 import type { Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
@@ -25,6 +25,9 @@ export interface LadderOptions {
   readonly profiles: readonly Profile[];
   readonly presentation: Presentation;
   readonly openTranscoder: OpenTranscoder;
+  /** What sound given to {@link Ladder.setAudioTrack} became: as the transcoder's callbacks say. */
+  readonly onAudioTrack: TranscoderCallbacks['onAudioTrack'];
+  readonly onAudioPacket: TranscoderCallbacks['onAudioPacket'];
   readonly warnings: SessionWarnings;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,7 +39,7 @@ interface Output {
   track: VideoTrack;
 }
 
-/** A session's ladder; without profiles, or beyond the limit of transcodes, it makes nothing. */
+/** A session's ladder; without profiles and with sound that needs nothing, or beyond the limit of transcodes, it makes nothing. */
 export class Ladder implements AsyncDisposable {
   readonly #options: LadderOptions;
   #transcoder: Transcoder | undefined;
@@ -54,6 +57,11 @@ export class Ladder implements AsyncDisposable {
   /** The newest picture as a JPEG; undefined before the first. */
   get thumbnail(): Uint8Array | undefined {
     return this.#thumbnail;
+  }
+
+  /** Something is being transcoded. */
+  get isActive(): boolean {
+    return this.#transcoder !== undefined;
   }
 
   /** What it makes, and how. */
@@ -80,7 +88,13 @@ export class Ladder implements AsyncDisposable {
     this.#warnOfShed();
   }
 
-  /** The next video packet, marked, in session time. */
+  /** Sound that is not for viewers as it is, of which AAC is to be made: at its beginning, and when it changed. */
+  setAudioTrack(track: AudioTrack): void {
+    this.#transcoder ??= this.#open();
+    this.#transcoder?.setAudioTrack(track);
+  }
+
+  /** The next packet in session time: video, marked, or of sound that was given. */
   write(packet: Packet): void {
     this.#transcoder?.write(packet);
   }
@@ -98,13 +112,15 @@ export class Ladder implements AsyncDisposable {
 
   #open(): Transcoder | undefined {
     if (this.#refused) return undefined;
-    const { profiles, openTranscoder, warnings, logger } = this.#options;
+    const { profiles, openTranscoder, warnings, logger, onAudioTrack, onAudioPacket } = this.#options;
     const transcoder = openTranscoder({
       profiles,
       logger,
       callbacks: {
         onTrack: (id, track) => this.#onTrack(id, track),
         onPacket: (id, packet) => this.#onPacket(id, packet),
+        onAudioTrack,
+        onAudioPacket,
         onThumbnail: (jpeg) => {
           this.#thumbnail = jpeg;
         },

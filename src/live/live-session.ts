@@ -16,8 +16,7 @@ import type { Announcement } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
-import type { Track, TrackKind } from '#media/track.ts';
-import { sameTrack } from '#media/track.ts';
+import { type AudioTrack, sameTrack, type Track, type TrackKind } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { ActiveWarning, SessionHealth } from './health.ts';
@@ -38,7 +37,7 @@ const RESTART_MARGIN_S = 0.1;
 /** How often `lastSeen` is written while live. */
 const LAST_SEEN_EVERY_MS = 10_000;
 
-/** The rendition a track is packaged as when it is passed through. */
+/** The rendition a track is packaged as, passed through or not. */
 const RENDITION_OF: Record<TrackKind, string> = { video: SOURCE_RENDITION, audio: 'audio' };
 
 /** What a session needs from its surroundings. */
@@ -71,6 +70,8 @@ export class LiveSession implements AsyncDisposable {
   readonly #warnings: SessionWarnings;
   #state: SessionState;
   #tracks = new Map<TrackKind, Track>();
+  /** What sound that is not passed through becomes. */
+  #encodedAudio: AudioTrack | undefined;
   #timeline: Timeline | undefined;
   #marker: SegmentMarker | undefined;
   #pacer: NodeJS.Timeout | undefined;
@@ -111,6 +112,8 @@ export class LiveSession implements AsyncDisposable {
       profiles: record.profiles,
       presentation: this.presentation,
       openTranscoder: options.openTranscoder,
+      onAudioTrack: (track) => this.#onEncodedTrack(track),
+      onAudioPacket: (packet) => this.#onEncodedAudio(packet),
       warnings: this.#warnings,
       clock,
       logger: this.#logger,
@@ -168,7 +171,7 @@ export class LiveSession implements AsyncDisposable {
     this.#encoder = encoder;
     this.#warnings.clear('keyframe_interval_too_long'); // its settings may be others
     this.#tracks = new Map(tracks.map((track) => [track.kind, track]));
-    for (const track of tracks) this.#present(track, announcement);
+    for (const track of tracks) this.#announce(track, announcement);
     this.#stopTimeline();
     this.#marker ??= new SegmentMarker({ targetDurationS: this.#options.targetDurationS, leader: this.#leader() });
     this.#marker.lead(this.#leader());
@@ -180,7 +183,7 @@ export class LiveSession implements AsyncDisposable {
     const before = this.#tracks.get(track.kind);
     if (before !== undefined && sameTrack(before, track)) return;
     this.#tracks.set(track.kind, track);
-    this.#present(track, undefined);
+    this.#announce(track, undefined);
     this.#marker?.lead(this.#leader());
     this.#options.onSeen(this);
     if (before === undefined) return;
@@ -201,11 +204,8 @@ export class LiveSession implements AsyncDisposable {
     if (placement.type === 'jumped') this.#jump(packet);
     if (placement.type !== 'placed') return;
     this.#source.add(placement.packet, track);
-    const marked = this.#marker.mark(placement.packet, track);
-    if (marked === undefined) return;
-    if (marked.mark?.independent === false) this.#warnOfKeyframes();
-    this.presentation.write(RENDITION_OF[track.kind], marked);
-    if (track.kind === 'video') this.#ladder.write(marked);
+    if (needsEncoding(track)) this.#ladder.write(placement.packet);
+    else this.#present(placement.packet, track);
   }
 
   /** The publisher's connection is lost: wait for it, or end when there is nothing to come back to. */
@@ -227,7 +227,7 @@ export class LiveSession implements AsyncDisposable {
     if (this.#state.phase === 'ended') return;
     this.#stopPacing();
     this.#apply({ type: 'end', at: this.#options.clock.now(), reason });
-    if (this.#tracks.has('video') && this.record.profiles.length > 0) void this.#endBehindLadder();
+    if (this.#ladder.isActive) void this.#endBehindLadder();
     else this.presentation.end();
   }
 
@@ -248,10 +248,36 @@ export class LiveSession implements AsyncDisposable {
     return this.#tracks.has('video') ? 'video' : 'audio';
   }
 
-  #present(track: Track, announcement: Announcement | undefined): void {
+  #announce(track: Track, announcement: Announcement | undefined): void {
+    if (track.kind === 'audio' && needsEncoding(track)) {
+      this.presentation.expect([RENDITION_OF.audio]);
+      this.#ladder.setAudioTrack(track);
+      return;
+    }
     const declared = track.kind === 'video' ? announcement?.videoBitrateBps : announcement?.audioBitrateBps;
     this.presentation.setTrack(RENDITION_OF[track.kind], track, declared);
     if (track.kind === 'video') this.#ladder.setTrack(track);
+  }
+
+  /** Gives viewers a packet they can play, in session time. */
+  #present(packet: Packet, track: Track): void {
+    const marked = this.#marker?.mark(packet, track);
+    if (marked === undefined) return;
+    if (marked.mark?.independent === false) this.#warnOfKeyframes();
+    this.presentation.write(RENDITION_OF[track.kind], marked);
+    if (track.kind === 'video') this.#ladder.write(marked);
+  }
+
+  #onEncodedTrack(track: AudioTrack): void {
+    this.#encodedAudio = track;
+    this.presentation.setTrack(RENDITION_OF.audio, track, undefined);
+  }
+
+  /** Sound comes back from the transcoder later than it was sent: it is marked only now, by cuts already made. */
+  #onEncodedAudio(packet: Packet): void {
+    const source = this.#tracks.get('audio');
+    if (source === undefined || !needsEncoding(source) || this.#encodedAudio === undefined) return;
+    this.#present(packet, this.#encodedAudio);
   }
 
   /** Session time now, in seconds. */
@@ -335,6 +361,11 @@ export class LiveSession implements AsyncDisposable {
     );
     this.#options.onState(this);
   }
+}
+
+/** Whether viewers get a track only as something else: players of HLS share AAC as the one audio codec. */
+function needsEncoding(track: Track): boolean {
+  return track.kind === 'audio' && track.codec !== 'aac';
 }
 
 /** What a returning publisher's tracks are compared by. */

@@ -5,9 +5,10 @@ import fc from 'fast-check';
 import type { Profile } from '#domain/profile.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
-import type { VideoTrack } from '#media/track.ts';
+import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { later, makeClip, marked, show } from '#test/support/clip.ts';
+import { hearBeeps, makeSoundClip } from '#test/support/sound-clip.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
 import type { TranscoderRestart, TranscoderWarning } from './transcoder.ts';
@@ -25,6 +26,8 @@ class Recording {
   readonly tracks = new Map<string, VideoTrack[]>();
   readonly packets = new Map<string, Packet[]>();
   readonly thumbnails: Uint8Array[] = [];
+  readonly audioTracks: AudioTrack[] = [];
+  readonly audio: Packet[] = [];
   readonly warnings: TranscoderWarning[] = [];
   readonly restarts: TranscoderRestart[] = [];
   readonly #ended = { value: false };
@@ -34,6 +37,11 @@ class Recording {
   readonly onPacket = (id: string, packet: Packet) => {
     assert.equal(this.#ended.value, false, 'called after its end');
     this.packets.set(id, [...(this.packets.get(id) ?? []), packet]);
+  };
+  readonly onAudioTrack = (track: AudioTrack) => void this.audioTracks.push(track);
+  readonly onAudioPacket = (packet: Packet) => {
+    assert.equal(this.#ended.value, false, 'called after its end');
+    this.audio.push(packet);
   };
   readonly onThumbnail = (jpeg: Uint8Array) => void this.thumbnails.push(jpeg);
   readonly onWarning = (warning: TranscoderWarning) => void this.warnings.push(warning);
@@ -116,6 +124,42 @@ it('makes every rendition with the times, frames and cuts of its source', async 
   assert.equal(recording.thumbnails.length, 1);
   assert.deepEqual(Buffer.from(recording.thumbnails[0]!.subarray(0, 2)), Buffer.of(0xff, 0xd8));
   assert.deepEqual([recording.warnings, recording.restarts, transcoder.stats.droppedPackets], [[], [], 0]);
+});
+
+it('makes AAC of sound, at its time, whatever becomes of the pictures', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording, { patience: { firstPauseMs: 500 } });
+  const sound = makeSoundClip({ seconds: 6 });
+  const [before, lost, after] = [-1, 2.5, 3.5].map((fromS, index, all) =>
+    sound.packets.filter(({ pts }) => pts >= (fromS + 1) * 48_000 && pts < ((all[index + 1] ?? 6) + 1) * 48_000),
+  );
+  transcoder.setAudioTrack(sound.track);
+  for (const packet of before!) transcoder.write(packet);
+  // The worker was still starting: nothing is lost by that.
+  await until('sound', () => recording.audio.length > 2.4 * 46);
+  assert.deepEqual(
+    recording.audioTracks.map(({ codecString }) => codecString),
+    ['mp4a.40.2'],
+  );
+  process.kill(transcoder.stats.pid!, 'SIGKILL');
+  await until('the kill to be seen', () => recording.restarts.length === 1);
+  for (const packet of lost!) transcoder.write(packet);
+  await running(transcoder);
+  for (const packet of after!) transcoder.write(packet);
+  await transcoder[Symbol.asyncDispose]();
+  recording.end();
+  assert.equal(recording.audioTracks.length, 1, 'the same track is not announced again');
+  const split = recording.audio.findIndex(({ pts }) => pts > 4 * 48_000);
+  for (const [packets, secondsOfBeeps] of [
+    [recording.audio.slice(0, split), [1, 2, 3]],
+    [recording.audio.slice(split), [5, 6]],
+  ] as const) {
+    const beeps = hearBeeps(recording.audioTracks[0]!, packets);
+    assert.deepEqual(
+      beeps.map((beep) => Math.round(beep / 480) / 100),
+      secondsOfBeeps,
+    );
+  }
 });
 
 it('survives ten kills of its worker: each is reaped, and renditions resume at a marked keyframe', async () => {

@@ -5,9 +5,11 @@ import type { Profile } from '#domain/profile.ts';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ticks } from '#lib/units.ts';
+import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
 import { parseAvcConfig } from '#media/codecs/h264.ts';
+import { packetSamples } from '#media/codecs.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
-import { sameTrack, type VideoTrack } from '#media/track.ts';
+import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
 import { Feed } from './feed.ts';
@@ -17,6 +19,7 @@ import { type LadderPlan, planRenditions, type RenditionPlan } from './rendition
 import type { Transcoder, TranscoderCallbacks, TranscoderStats } from './transcoder.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
 import {
+  type AudioPacket,
   type FromWorker,
   PROTOCOL_VERSION,
   type RenditionPacket,
@@ -32,6 +35,8 @@ const STABLE_MS = 30_000;
 const FAREWELL_MS = 2000;
 /** Marks a worker may still answer to: what it can have in hand, many times over. */
 const MAX_MARKS = 64;
+/** Sound is sent at once, without waiting for what was sent before; a worker that does not read loses it beyond this. */
+const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
 /** What is expected of a source that does not declare its rate. */
 const USUAL_FRAME_RATE = 30;
 
@@ -79,6 +84,12 @@ export class ProcessTranscoder implements Transcoder {
   readonly #outputs = new Map<string, { track: VideoTrack | undefined; lastDts: number }>();
   #state: TranscoderStats['state'] = 'starting';
   #source: SourceDescription | undefined;
+  #audioSource: AudioTrack | undefined;
+  /** What sound becomes; and the end of its last packet, in samples. */
+  #audioOutput: AudioTrack | undefined;
+  #audioEnd = 0;
+  /** End of the sound sent: what comes back begins before it. */
+  #audioSentEnd = 0;
   /** What this worker was told and has not begun, then what its packets belong to. */
   #announced: (readonly RenditionPlan[])[] = [];
   #begun: readonly RenditionPlan[] = [];
@@ -124,13 +135,24 @@ export class ProcessTranscoder implements Transcoder {
     const framesPerSecond = track.declaredFrameRate ?? USUAL_FRAME_RATE;
     this.#source = { codec, config, width, height, framesPerSecond, renditions: plan.renditions };
     this.#policy.replaceOrder(largestFirst(plan.renditions));
-    if (this.#worker === undefined && this.#state === 'starting') this.#start();
+    if (this.#ticker === undefined) this.#start();
     else this.#sendSource();
     return plan;
   }
 
+  setAudioTrack(track: AudioTrack): void {
+    this.#audioSource = track;
+    if (this.#ticker === undefined) this.#start();
+    else this.#sendAudioSource();
+  }
+
   write(packet: Packet): void {
-    if (this.#state === 'ended' || this.#source === undefined || packet.kind !== 'video') return;
+    if (this.#state === 'ended') return;
+    if (packet.kind === 'audio') {
+      this.#sendAudio(packet);
+      return;
+    }
+    if (this.#source === undefined) return;
     this.#feed.offer(packet, this.#options.clock.monotonic());
     this.#pump();
   }
@@ -176,6 +198,20 @@ export class ProcessTranscoder implements Transcoder {
       setImmediate(() => this.#onEnd({ reason: 'not_started', exit: undefined, words: String(error) }));
     }
     this.#sendSource();
+    this.#sendAudioSource();
+  }
+
+  #sendAudioSource(): void {
+    if (this.#audioSource === undefined) return;
+    const { codec, config, sampleRate, channels } = this.#audioSource;
+    this.#worker?.send({ type: 'audio_source', source: { codec, config, sampleRate, channels } });
+  }
+
+  #sendAudio({ pts, data }: Packet): void {
+    if (this.#audioSource === undefined || this.#worker === undefined) return;
+    if (this.#worker.queuedBytes > MAX_QUEUED_BYTES) return;
+    this.#audioSentEnd = pts + packetSamples(this.#audioSource, data);
+    this.#worker.send({ type: 'audio', packet: { pts, data } });
   }
 
   #sendSource(): void {
@@ -225,6 +261,12 @@ export class ProcessTranscoder implements Transcoder {
       case 'packet':
         this.#onPacket(this.#rendition(message.packet.rendition), message.packet);
         break;
+      case 'audio_config':
+        this.#onAudioConfig(message.config);
+        break;
+      case 'audio':
+        this.#onAudio(message.packet);
+        break;
       case 'thumbnail':
         this.#options.callbacks.onThumbnail(message.jpeg);
         break;
@@ -272,6 +314,24 @@ export class ProcessTranscoder implements Transcoder {
       id,
       mark === undefined ? packet : { ...packet, mark: { ...mark, independent: true } },
     );
+  }
+
+  #onAudioConfig(config: Uint8Array): void {
+    const track = parseAudioSpecificConfig(config);
+    if (this.#audioOutput !== undefined && sameTrack(this.#audioOutput, track)) return;
+    this.#audioOutput = track;
+    this.#options.callbacks.onAudioTrack(track);
+  }
+
+  #onAudio({ pts, data }: AudioPacket): void {
+    const track = this.#audioOutput;
+    if (track === undefined || pts >= this.#audioSentEnd || data.length === 0) {
+      throw new FramingError(`It sent sound that cannot be: pts ${pts}, ${data.length} bytes.`);
+    }
+    // A new encoder begins a packet before its first sound.
+    if (pts < this.#audioEnd) return;
+    this.#audioEnd = pts + track.samplesPerPacket;
+    this.#options.callbacks.onAudioPacket({ kind: 'audio', pts: ticks(pts), dts: ticks(pts), keyframe: true, data });
   }
 
   #onHealth(health: WorkerHealth): void {

@@ -11,6 +11,8 @@ it('hands out as many transcoders as may be, and another when one is disposed', 
   const callbacks = {
     onTrack: nothing,
     onPacket: nothing,
+    onAudioTrack: nothing,
+    onAudioPacket: nothing,
     onThumbnail: nothing,
     onWarning: nothing,
     onRestart: nothing,

@@ -44,6 +44,7 @@ export class TranscoderPool {
     };
     return {
       setTrack: (track) => transcoder.setTrack(track),
+      setAudioTrack: (track) => transcoder.setAudioTrack(track),
       write: (packet) => transcoder.write(packet),
       flush: () => transcoder.flush(),
       get stats() {

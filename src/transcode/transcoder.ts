@@ -1,9 +1,9 @@
 /**
- * The contract of a transcoder: a session's video packets in, packets of its renditions out.
+ * The contract of a transcoder: a session's packets in, packets of its renditions out.
  */
 import type { WarningCode } from '#domain/warnings.ts';
 import type { Packet } from '#media/packet.ts';
-import type { VideoTrack } from '#media/track.ts';
+import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import type { LadderPlan } from './rendition-plan.ts';
 
 /** What a transcoder may have to say about itself: codes of the catalogue of warnings, shown to customers. */
@@ -53,6 +53,13 @@ export interface TranscoderCallbacks {
    * carries the source packet's mark, `independent` always true. Marks can be missing where there was an interruption; none is ever moved.
    */
   onPacket(renditionId: string, packet: Packet): void;
+  /** The AAC track that the sound becomes; before its packets. */
+  onAudioTrack(track: AudioTrack): void;
+  /**
+   * The next packet of the sound, in session time, not marked. A decoder makes of it what the source sounds like at its time, to the
+   * sample, except for the first after an interruption.
+   */
+  onAudioPacket(packet: Packet): void;
   /** A JPEG of the picture, at most 640 pixels wide; the first at once, then every few seconds. */
   onThumbnail(jpeg: Uint8Array): void;
   onWarning(warning: TranscoderWarning): void;
@@ -92,7 +99,12 @@ export interface Transcoder extends AsyncDisposable {
    * @returns what is made of it, and what is not and why
    */
   setTrack(track: VideoTrack): LadderPlan;
-  /** The next video packet of the track, marked, in session time. Its bytes must stay as they are. */
+  /** Sound of this track is to become AAC, from the next audio packet on. */
+  setAudioTrack(track: AudioTrack): void;
+  /**
+   * The next packet of a track given before, in session time, video marked. Its bytes must stay as they are. Sound comes back
+   * whatever becomes of the pictures; where it cannot, there is a hole.
+   */
   write(packet: Packet): void;
   /** No packet follows for now, the publisher is gone: what the encoders hold is handed out. Goes on at the next marked keyframe. */
   flush(): void;

@@ -70,6 +70,11 @@ export class WorkerProcess {
     return this.#child.pid;
   }
 
+  /** Bytes sent that the system has not taken over yet. */
+  get queuedBytes(): number {
+    return this.#connection?.writableLength ?? 0;
+  }
+
   /** Settles when it has been reaped and everything it sent was read. Never rejects. */
   get ended(): Promise<void> {
     return this.#ended.promise;

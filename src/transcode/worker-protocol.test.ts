@@ -40,6 +40,16 @@ const toWorker: fc.Arbitrary<ToWorker> = fc.oneof(
       })),
     afterGap: fc.boolean(),
   }),
+  record({ type: fc.constant('audio' as const), packet: record({ pts: time, data: bytes }) }),
+  record({
+    type: fc.constant('audio_source' as const),
+    source: record({
+      codec: fc.constantFrom('aac', 'opus'),
+      config: bytes,
+      sampleRate: fc.nat(),
+      channels: fc.nat(),
+    }),
+  }),
   record({ type: fc.constant('active' as const), renditions: fc.array(index, { maxLength: 20 }) }),
   fc.constant({ type: 'flush' as const }),
 );
@@ -52,6 +62,8 @@ const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
     type: fc.constant('packet' as const),
     packet: record({ rendition: index, pts: time, dts: time, keyframe: fc.boolean(), cut: fc.boolean(), data: bytes }),
   }),
+  record({ type: fc.constant('audio_config' as const), config: bytes }),
+  record({ type: fc.constant('audio' as const), packet: record({ pts: time, data: bytes }) }),
   record({ type: fc.constant('thumbnail' as const), jpeg: bytes }),
   record({ type: fc.constant('done' as const), count: fc.nat() }),
   record({

@@ -6,11 +6,11 @@
  * the worker is refused and ended. What cannot be understood ends the connection on either side. The server trusts a worker with nothing:
  * its bytes come from a program that decodes what strangers send.
  *
- * Packets are binary, what is rare is JSON. Times are signed 64-bit ticks of 90 kHz.
+ * Packets are binary, what is rare is JSON. Times are signed, 64 bits: of video ticks of 90 kHz, of audio samples.
  */
 import { ticks } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
-import type { VideoCodec } from '#media/track.ts';
+import type { AudioCodec, VideoCodec } from '#media/track.ts';
 import { FramingError, frameHeader, type StreamFrame } from './framing.ts';
 import type { RenditionPlan } from './rendition-plan.ts';
 
@@ -40,12 +40,30 @@ export interface SourceDescription {
   readonly renditions: readonly RenditionPlan[];
 }
 
+/** Sound that is to become AAC. */
+export interface AudioSourceDescription {
+  readonly codec: AudioCodec;
+  /** As in a track. */
+  readonly config: Uint8Array;
+  readonly sampleRate: number;
+  readonly channels: number;
+}
+
+/** A packet of sound, of a source or of what was made of it. */
+export interface AudioPacket {
+  /** In samples. */
+  readonly pts: number;
+  readonly data: Uint8Array;
+}
+
 /** From the server. */
 export type ToWorker =
   | { readonly type: 'job'; readonly job: Job }
   | { readonly type: 'source'; readonly source: SourceDescription }
   /** A video packet; of its mark only the fact and the discontinuity arrive. `afterGap`: packets before it were dropped, it is a keyframe. */
   | { readonly type: 'packet'; readonly packet: Packet; readonly afterGap: boolean }
+  | { readonly type: 'audio_source'; readonly source: AudioSourceDescription }
+  | { readonly type: 'audio'; readonly packet: AudioPacket }
   /** The renditions to make from now on; all of them until told otherwise. */
   | { readonly type: 'active'; readonly renditions: readonly number[] }
   /** Nothing follows for now: give out everything that is held. */
@@ -76,12 +94,14 @@ export type FromWorker =
   | { readonly type: 'begun' }
   | { readonly type: 'config'; readonly rendition: number; readonly config: Uint8Array }
   | { readonly type: 'packet'; readonly packet: RenditionPacket }
+  | { readonly type: 'audio_config'; readonly config: Uint8Array }
+  | { readonly type: 'audio'; readonly packet: AudioPacket }
   | { readonly type: 'thumbnail'; readonly jpeg: Uint8Array }
-  /** Packets and flushes dealt with since the last time; what came of them was sent before. */
+  /** Video packets and flushes dealt with since the last time; what came of them was sent before. */
   | { readonly type: 'done'; readonly count: number }
   | { readonly type: 'health'; readonly health: WorkerHealth };
 
-const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5 } as const;
+const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7 } as const;
 const FROM_WORKER = {
   ready: 129,
   config: 130,
@@ -90,6 +110,8 @@ const FROM_WORKER = {
   done: 133,
   health: 134,
   begun: 135,
+  audioConfig: 136,
+  audio: 137,
 } as const;
 
 const KEYFRAME = 1;
@@ -97,6 +119,7 @@ const CUT = 2;
 const DISCONTINUITY = 4;
 const AFTER_GAP = 8;
 
+const TIME_BYTES = 8;
 /** flags, pts, dts */
 const PACKET_HEADER_BYTES = 17;
 /** rendition, then as a packet */
@@ -122,6 +145,12 @@ export function encodeToWorker(message: ToWorker): readonly Uint8Array[] {
         (afterGap ? AFTER_GAP : 0);
       return frame(TO_WORKER.packet, packetHeader(flags, packet), packet.data);
     }
+    case 'audio_source': {
+      const { config, ...description } = message.source;
+      return frame(TO_WORKER.audioSource, ...jsonAndBytes(description, config));
+    }
+    case 'audio':
+      return frame(TO_WORKER.audio, timeOf(message.packet), message.packet.data);
     case 'active':
       return frame(TO_WORKER.active, Buffer.from(message.renditions));
     case 'flush':
@@ -143,6 +172,10 @@ export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
       const flags = (packet.keyframe ? KEYFRAME : 0) | (packet.cut ? CUT : 0);
       return frame(FROM_WORKER.packet, Buffer.of(packet.rendition), packetHeader(flags, packet), packet.data);
     }
+    case 'audio_config':
+      return frame(FROM_WORKER.audioConfig, message.config);
+    case 'audio':
+      return frame(FROM_WORKER.audio, timeOf(message.packet), message.packet.data);
     case 'thumbnail':
       return frame(FROM_WORKER.thumbnail, message.jpeg);
     case 'done': {
@@ -183,6 +216,12 @@ export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
         afterGap: (flags & AFTER_GAP) !== 0,
       };
     }
+    case TO_WORKER.audioSource: {
+      const { value, bytes } = splitJson(payload);
+      return { type: 'audio_source', source: { ...value, config: bytes } as unknown as AudioSourceDescription };
+    }
+    case TO_WORKER.audio:
+      return { type: 'audio', packet: readAudioPacket(payload) };
     case TO_WORKER.active:
       return { type: 'active', renditions: [...payload] };
     case TO_WORKER.flush:
@@ -211,6 +250,10 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
       const packet = { pts, dts, keyframe: (flags & KEYFRAME) !== 0, cut: (flags & CUT) !== 0, data };
       return { type: 'packet', packet: { rendition: payload[0]!, ...packet } };
     }
+    case FROM_WORKER.audioConfig:
+      return { type: 'audio_config', config: payload };
+    case FROM_WORKER.audio:
+      return { type: 'audio', packet: readAudioPacket(payload) };
     case FROM_WORKER.thumbnail:
       return { type: 'thumbnail', jpeg: payload };
     case FROM_WORKER.done:
@@ -245,11 +288,26 @@ function packetHeader(flags: number, { pts, dts }: { readonly pts: number; reado
 function readPacket(payload: Buffer): { flags: number; pts: number; dts: number; data: Uint8Array } {
   need(payload, PACKET_HEADER_BYTES);
   const flags = payload[0]!;
-  const [pts, dts] = [Number(payload.readBigInt64BE(1)), Number(payload.readBigInt64BE(9))];
   if ((flags & ~KNOWN_FLAGS) !== 0) throw new FramingError(`A packet has unknown flags: ${flags}.`);
-  if (!Number.isSafeInteger(pts) || !Number.isSafeInteger(dts))
-    throw new FramingError('A packet has an impossible time.');
+  const [pts, dts] = [readTime(payload, 1), readTime(payload, 9)];
   return { flags, pts, dts, data: payload.subarray(PACKET_HEADER_BYTES) };
+}
+
+function timeOf({ pts }: AudioPacket): Buffer {
+  const time = Buffer.allocUnsafe(TIME_BYTES);
+  time.writeBigInt64BE(BigInt(pts));
+  return time;
+}
+
+function readAudioPacket(payload: Buffer): AudioPacket {
+  need(payload, TIME_BYTES);
+  return { pts: readTime(payload, 0), data: payload.subarray(TIME_BYTES) };
+}
+
+function readTime(payload: Buffer, at: number): number {
+  const time = Number(payload.readBigInt64BE(at));
+  if (!Number.isSafeInteger(time)) throw new FramingError('A packet has an impossible time.');
+  return time;
 }
 
 const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));

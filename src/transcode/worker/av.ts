@@ -4,8 +4,8 @@
  * Throughout, the synchronous low-level calls are used: measured at the CPU of the `ffmpeg` command, where node-av's asynchronous
  * high-level ones cost twice that.
  */
-import { AV_OPT_SEARCH_CHILDREN, AV_OPT_TYPE_STRING } from 'node-av/constants';
-import { type CodecContext, FFmpegError, Frame, type SoftwareScaleContext } from 'node-av/lib';
+import { AV_CHANNEL_ORDER_NATIVE, AV_OPT_SEARCH_CHILDREN, AV_OPT_TYPE_STRING } from 'node-av/constants';
+import { type ChannelLayout, type CodecContext, FFmpegError, Frame, type SoftwareScaleContext } from 'node-av/lib';
 
 /**
  * Sets FFmpeg options, all of them or none that matter: the object is of no use after a failure.
@@ -26,4 +26,12 @@ export function emptyFrame(): Frame {
   const frame = new Frame();
   frame.alloc();
   return frame;
+}
+
+/** Which speakers: the centre, or left and right. */
+const SPEAKERS = { 1: 4n, 2: 3n } as const;
+
+/** FFmpeg's description of mono and stereo. */
+export function channelLayout(channels: 1 | 2): ChannelLayout {
+  return { nbChannels: channels, order: AV_CHANNEL_ORDER_NATIVE, mask: SPEAKERS[channels] };
 }

@@ -17,6 +17,7 @@ import {
   type ToWorker,
 } from '#transcode/worker-protocol.ts';
 import { Ladder } from './ladder.ts';
+import { Sound } from './sound.ts';
 
 /** The connection to the server: its end of a socket pair. */
 const CONNECTION_FD = 3;
@@ -28,6 +29,10 @@ Log.setLevel(AV_LOG_QUIET);
 const connection = new Socket({ fd: CONNECTION_FD, readable: true, writable: true, allowHalfOpen: true });
 const reader = new FrameReader();
 let ladder: Ladder | undefined;
+const sound = new Sound({
+  onConfig: (config) => send({ type: 'audio_config', config }),
+  onPacket: (packet) => send({ type: 'audio', packet }),
+});
 
 connection.on('data', (chunk: Buffer) => {
   // Everything that comes of a chunk goes out in one write.
@@ -38,6 +43,7 @@ connection.on('data', (chunk: Buffer) => {
 connection.on('end', () => {
   connection.cork();
   ladder?.finish();
+  sound.finish();
   connection.uncork();
   stop();
   connection.end();
@@ -63,8 +69,15 @@ function handle(message: ToWorker): void {
       ladder?.write(message);
       send({ type: 'done', count: 1 });
       break;
+    case 'audio_source':
+      sound.setSource(message.source);
+      break;
+    case 'audio':
+      sound.write(message.packet);
+      break;
     case 'flush':
       ladder?.finish();
+      sound.finish();
       send({ type: 'done', count: 1 });
       break;
   }
@@ -83,7 +96,7 @@ function start(job: Job): void {
 
 function sendHealth(): void {
   const { user, system } = process.cpuUsage();
-  const decodeErrors = ladder?.decodeErrors ?? 0;
+  const decodeErrors = (ladder?.decodeErrors ?? 0) + sound.decodeErrors;
   send({
     type: 'health',
     health: { rssBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1000, decodeErrors },
@@ -98,4 +111,5 @@ function stop(): void {
   clearInterval(health);
   ladder?.[Symbol.dispose]();
   ladder = undefined;
+  sound[Symbol.dispose]();
 }

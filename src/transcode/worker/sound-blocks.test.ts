@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { SoundBlocks } from './sound-blocks.ts';
+
+const BLOCK = 16;
+const RATE = 1000;
+
+function setUp() {
+  const blocks: { pts: number; left: number[]; right: number[] }[] = [];
+  const breaks: number[] = [];
+  const sound = new SoundBlocks({
+    channels: 2,
+    sampleRate: RATE,
+    blockSamples: BLOCK,
+    onBlock: ([left, right], pts) => blocks.push({ pts, left: [...left!], right: [...right!] }),
+    onBreak: () => breaks.push(blocks.length),
+  });
+  /** Samples that say when they are, from their time on. */
+  const push = (pts: number, length: number) => {
+    const left = Float32Array.from({ length }, (_, index) => pts + index);
+    sound.push([left, left.map((sample) => 1e6 - sample)], pts);
+  };
+  return { sound, push, blocks, breaks };
+}
+
+test('sound of any lengths becomes blocks of one, each sample at its time', () => {
+  fc.assert(
+    fc.property(
+      fc.nat(5000),
+      fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 20 }),
+      (start, lengths) => {
+        const { sound, push, blocks, breaks } = setUp();
+        let at = start;
+        for (const length of lengths) {
+          push(at, length);
+          at += length;
+        }
+        sound.finish();
+        assert.deepEqual(breaks, []);
+        assert.equal(blocks.length, Math.ceil((at - start) / BLOCK));
+        for (const [index, { pts, left, right }] of blocks.entries()) {
+          assert.equal(pts, start + index * BLOCK);
+          const expected = Array.from({ length: BLOCK }, (_, sample) => (pts + sample < at ? pts + sample : 0));
+          assert.deepEqual(left, expected);
+          assert.deepEqual(
+            right,
+            expected.map((sample, index) => (pts + index < at ? 1e6 - sample : 0)),
+          );
+        }
+      },
+    ),
+  );
+});
+
+test('a short hole is silence', () => {
+  const { sound, push, blocks, breaks } = setUp();
+  push(100, 10);
+  push(150, 14);
+  sound.finish();
+  const samples = blocks.flatMap(({ left }) => left);
+  assert.deepEqual(breaks, []);
+  assert.equal(samples.length, 64);
+  for (const [index, sample] of samples.entries()) {
+    assert.equal(sample, index < 10 || index >= 50 ? 100 + index : 0);
+  }
+});
+
+test('a long hole ends what came, and what follows begins anew at its own time', () => {
+  const { sound, push, blocks, breaks } = setUp();
+  push(100, 10);
+  push(100 + 10 + RATE + 1, 20);
+  sound.finish();
+  assert.deepEqual(breaks, [1]);
+  assert.deepEqual(
+    blocks.map(({ pts }) => pts),
+    [100, 1111, 1127],
+  );
+});
+
+test('what overlaps is put behind', () => {
+  const { push, blocks } = setUp();
+  push(100, 10);
+  push(105, 22);
+  assert.deepEqual(
+    blocks.map(({ pts }) => pts),
+    [100, 116],
+  );
+  assert.equal(blocks[0]!.left[10], 105);
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ticks } from '#lib/units.ts';
+import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
+import type { Packet } from '#media/packet.ts';
+import type { AudioTrack } from '#media/track.ts';
+import { hearBeeps, makeSoundClip, type SoundClip } from '#test/support/sound-clip.ts';
+import type { AudioPacket } from '#transcode/worker-protocol.ts';
+import { Sound } from './sound.ts';
+
+const RATE = 48_000;
+/** Half of one of the beep's waves, and what AAC smears: well under what anybody hears. */
+const IN_STEP_SAMPLES = 48;
+
+/** What comes of a clip. */
+class Made {
+  readonly tracks: AudioTrack[] = [];
+  readonly packets: AudioPacket[] = [];
+  readonly sound = new Sound({
+    onConfig: (config) => void this.tracks.push(parseAudioSpecificConfig(config)),
+    onPacket: ({ pts, data }) => void this.packets.push({ pts, data: data.slice() }),
+  });
+
+  write({ packets }: Pick<SoundClip, 'packets'>): this {
+    for (const packet of packets) this.sound.write(packet);
+    return this;
+  }
+
+  beeps(packets: readonly AudioPacket[] = this.packets) {
+    return hearBeeps(this.tracks[0]!, packets);
+  }
+}
+
+function make(clip: SoundClip): Made {
+  const made = new Made();
+  made.sound.setSource(clip.track);
+  made.write(clip).sound.finish();
+  return made;
+}
+
+function assertInStep(beeps: readonly number[], expected: readonly number[]): void {
+  assert.equal(beeps.length, expected.length, `${beeps.join()} for ${expected.join()}`);
+  for (const [index, beep] of beeps.entries()) {
+    assert.ok(Math.abs(beep - expected[index]!) <= IN_STEP_SAMPLES, `a beep is ${beep - expected[index]!} samples off`);
+  }
+}
+
+for (const [what, options] of [
+  ['stereo', {}],
+  ['mono', { channels: 1 }],
+  ['5.1, as stereo,', { channels: 6 }],
+  ['packets of 2.5 ms', { packetMs: 2.5 }],
+  ['packets of 60 ms', { packetMs: 60 }],
+] as const) {
+  test(`${what} of Opus becomes AAC that sounds the same at the same time`, () => {
+    const clip = makeSoundClip({ ...options, startSamples: 3 * RATE + 7 });
+    const made = make(clip);
+    const channels = Math.min(2, clip.track.channels);
+    const [track] = made.tracks;
+    assert.equal(track?.codecString, 'mp4a.40.2');
+    assert.deepEqual([track.sampleRate, track.channels, track.samplesPerPacket], [RATE, channels, 1024]);
+    assertInStep(
+      made.beeps(),
+      [3, 4, 5].map((second) => second * RATE + 7),
+    );
+    for (const [index, { pts }] of made.packets.entries()) {
+      assert.equal(pts, made.packets[0]!.pts + index * 1024, 'gapless');
+    }
+    const lastS = made.packets.at(-1)!.pts / RATE;
+    assert.ok(lastS > 5.95, `it ends at ${lastS} s`);
+    const bitrateBps = (made.packets.reduce((sum, { data }) => sum + data.length, 0) * 8) / 3;
+    assert.ok(bitrateBps < 70_000 * channels, `${bitrateBps} bit/s`);
+  });
+}
+
+const later = (packet: Packet, samples: number): Packet => ({ ...packet, pts: ticks(packet.pts + samples) });
+
+test('lost packets are heard as silence, and what follows stays in step', () => {
+  const clip = makeSoundClip();
+  const packets = clip.packets.filter((_, index) => index < 60 || index >= 90);
+  const made = make({ ...clip, packets });
+  assert.equal(made.tracks.length, 1);
+  assertInStep(
+    made.beeps(),
+    [1, 2, 3].map((second) => second * RATE),
+  );
+});
+
+test('behind a long pause it begins anew at its own time', () => {
+  const clip = makeSoundClip();
+  const packets = clip.packets.map((packet) => (packet.pts < 2.5 * RATE ? packet : later(packet, 58 * RATE)));
+  const made = make({ ...clip, packets });
+  const split = made.packets.findIndex(({ pts }) => pts > 30 * RATE);
+  assertInStep(
+    made.beeps(made.packets.slice(0, split)),
+    [1, 2].map((second) => second * RATE),
+  );
+  assertInStep(
+    made.beeps(made.packets.slice(split)),
+    [61].map((second) => second * RATE),
+  );
+  assert.deepEqual(made.tracks[1], made.tracks[0]);
+});
+
+test('broken packets are counted, and the rest still sounds', () => {
+  const clip = makeSoundClip();
+  const packets = clip.packets.map((packet, index) =>
+    index % 40 === 25 ? { ...packet, data: Uint8Array.of(0xff, 0x41, 0xff) } : packet,
+  );
+  const made = make({ ...clip, packets });
+  assert.equal(made.sound.decodeErrors, 4);
+  assertInStep(
+    made.beeps(),
+    [1, 2, 3].map((second) => second * RATE),
+  );
+});
+
+test('a header no decoder takes is counted, not thrown', () => {
+  const { track, packets } = makeSoundClip({ seconds: 0.1 });
+  const made = make({ track: { ...track, config: Uint8Array.of(...track.config.slice(0, 18), 255) }, packets });
+  assert.equal(made.sound.decodeErrors, packets.length);
+  assert.deepEqual(made.packets, []);
+});
