@@ -6,9 +6,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { packetSamples } from '#media/codecs.ts';
 import type { Packet } from '#media/packet.ts';
 import { startEncoder } from '../support/external-encoder.ts';
 import { startPublisher } from '../support/publisher.ts';
+import type { AudioJob, VideoJob } from '../support/publisher-protocol.ts';
 import { GOOD_KEY, type RecordedPublication } from '../support/recording-gate.ts';
 import { RtmpClient } from '../support/rtmp-client.ts';
 import { startTestRtmpServer, type TestRtmpServer } from '../support/rtmp-server.ts';
@@ -93,6 +95,43 @@ describe('a publish comes through whole from', { concurrency: 2 }, () => {
     assertWhole(await server.gate.ended(), 60);
     assert.equal(shownAt(server.gate.publication.of('video'))[0], startTimeS * 90_000);
   });
+
+  const enhanced: readonly [what: string, video: Partial<VideoJob>, audio: Partial<AudioJob>, codecs: string[]][] = [
+    ['HEVC and AAC', { codec: 'h265' }, {}, ['hvc1.1.6.L63.90', 'mp4a.40.2']],
+    [
+      'HEVC with B-frames and Opus',
+      { codec: 'h265', bFrames: 2, tune: undefined },
+      { codec: 'opus' },
+      ['Opus', 'hvc1.1.6.L63.90'],
+    ],
+    ['AV1 and AAC', { codec: 'av1' }, {}, ['av01.0.01M.08', 'mp4a.40.2']],
+    ['H.264 and Opus', {}, { codec: 'opus' }, ['Opus', 'avc1.42c01e']],
+  ];
+  for (const [what, video, audio, codecs] of enhanced) {
+    it(`FFmpeg 8, ${what}`, async () => {
+      await using server = await startTestRtmpServer();
+      await using publisher = await startPublisher({ url: urlOf(server), durationS: 2, video, audio });
+      assert.equal((await publisher.ended).reason, 'finished');
+      const publication = await server.gate.ended();
+      assert.deepEqual(publication.ends, ['unpublished']);
+      assert.deepEqual(publication.tracks.map(({ codecString }) => codecString).toSorted(), codecs);
+      assert.deepEqual(publication.announcements[0]?.kinds, new Set(['video', 'audio']));
+      const pictures = publication.of('video');
+      const shown = shownAt(pictures);
+      assert.equal(pictures.length, 60);
+      assert.deepEqual(
+        pictures.flatMap(({ keyframe, pts }) => (keyframe ? [shown.indexOf(pts)] : [])),
+        [0, 30],
+      );
+      for (const [index, pts] of shown.entries()) {
+        assert.ok(Math.abs(pts - shown[0]! - index * 3000) <= 90 * 2, `frame ${index} is shown at ${pts}`);
+      }
+      const track = publication.tracks.find((each) => each.kind === 'audio')!;
+      const sound = publication.of('audio');
+      const samples = sound.reduce((sum, { data }) => sum + packetSamples(track, data), 0);
+      assert.ok(Math.abs(samples / 48_000 - 2) < 0.1, `${samples} samples of sound`);
+    });
+  }
 
   it('OBS, in whatever slices the network makes of it, its offers of other codecs and tracks left aside', async () => {
     const text = readFileSync(join(import.meta.dirname, '../fixtures/rtmp/obs-publish.hex'), 'utf8');

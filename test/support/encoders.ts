@@ -10,6 +10,7 @@ import {
   AV_PICTURE_TYPE_I,
   AV_PICTURE_TYPE_NONE,
   AV_PIX_FMT_YUV420P,
+  AV_SAMPLE_FMT_FLT,
   AV_SAMPLE_FMT_FLTP,
   type FFEncoderCodec,
 } from 'node-av/constants';
@@ -80,6 +81,24 @@ class Encoder implements Disposable {
   }
 }
 
+/** FFmpeg's name and options of the encoder of a job. */
+function describe(job: VideoJob): { name: string; options: Record<string, string>; hasBitrate: boolean } {
+  const { codec, preset, tune, gop, bFrames } = job;
+  if (codec === 'av1') {
+    // Low delay, a frame in for a frame out; one thread.
+    const options = { preset: '12', crf: '45', 'svtav1-params': 'pred-struct=1:lookahead=0:scd=0:lp=1' };
+    return { name: 'libsvtav1', options, hasBitrate: false };
+  }
+  const [name, extra] = codec === 'h264' ? ['libx264', ''] : ['libx265', ':log-level=none:pools=none:frame-threads=1'];
+  const options = {
+    preset,
+    ...(tune === undefined ? {} : { tune }),
+    'forced-idr': '1',
+    [`${name.slice(3)}-params`]: `scenecut=0:keyint=${gop}:min-keyint=1:bframes=${bFrames}${extra}`,
+  };
+  return { name, options, hasBitrate: true };
+}
+
 /** Draws and encodes the picture. */
 export class VideoEncoder implements Disposable {
   readonly #encoder: Encoder;
@@ -93,19 +112,15 @@ export class VideoEncoder implements Disposable {
     this.#keyframesAtS = job.keyframesAtS.toSorted((a, b) => a - b);
     this.#firstPts = Math.round((startTimeS * job.fps.num) / job.fps.den);
     this.#encoder = new Encoder(output);
-    const options = {
-      preset: job.preset,
-      ...(job.tune === undefined ? {} : { tune: job.tune }),
-      'forced-idr': '1',
-      'x264-params': `scenecut=0:keyint=${job.gop}:min-keyint=1:bframes=${job.bFrames}`,
-    };
-    this.#encoder.open('libx264', options, (context) => {
+    const { name, options, hasBitrate } = describe(job);
+    this.#encoder.open(name, options, (context) => {
       context.width = job.width;
       context.height = job.height;
       context.pixelFormat = AV_PIX_FMT_YUV420P;
       context.timeBase = new Rational(job.fps.den, job.fps.num);
       context.framerate = new Rational(job.fps.num, job.fps.den);
       context.gopSize = job.gop;
+      if (!hasBitrate) return;
       context.maxBFrames = job.bFrames;
       context.bitRate = BigInt(job.bitrateBps);
       context.rcMaxRate = BigInt(job.bitrateBps);
@@ -155,6 +170,7 @@ export class AudioEncoder implements Disposable {
   readonly #encoder: Encoder;
   readonly #job: AudioJob;
   readonly #firstPts: number;
+  readonly #mono: Float32Array;
   #samples = 0;
 
   /** @param startTimeS timestamp of the first sample, in seconds */
@@ -167,18 +183,21 @@ export class AudioEncoder implements Disposable {
       order: AV_CHANNEL_ORDER_NATIVE,
       mask: job.channels === 1 ? 4n : 3n,
     };
-    this.#encoder.open('aac', {}, (context) => {
+    // libopus takes its channels interleaved.
+    const [name, format] = job.codec === 'aac' ? ['aac', AV_SAMPLE_FMT_FLTP] : ['libopus', AV_SAMPLE_FMT_FLT];
+    this.#encoder.open(name, {}, (context) => {
       context.sampleRate = job.sampleRate;
-      context.sampleFormat = AV_SAMPLE_FMT_FLTP;
+      context.sampleFormat = format;
       context.channelLayout = layout;
       context.timeBase = new Rational(1, job.sampleRate);
       context.bitRate = BigInt(job.bitrateBps);
     });
     const { frame, context } = this.#encoder;
-    frame.format = AV_SAMPLE_FMT_FLTP;
+    frame.format = format;
     frame.sampleRate = job.sampleRate;
     frame.channelLayout = layout;
     frame.nbSamples = context.frameSize;
+    this.#mono = new Float32Array(context.frameSize);
     FFmpegError.throwIfError(frame.getBuffer(), 'sound memory');
   }
 
@@ -187,9 +206,13 @@ export class AudioEncoder implements Disposable {
     const { frame } = this.#encoder;
     while (this.#samples < mediaS * this.#job.sampleRate) {
       FFmpegError.throwIfError(frame.makeWritable(), 'sound memory');
+      drawSound(this.#mono, this.#samples, this.#job.sampleRate);
+      const interleaved = frame.format === AV_SAMPLE_FMT_FLT ? this.#job.channels : 1;
       for (const plane of frame.data ?? []) {
-        const samples = new Float32Array(plane.buffer, plane.byteOffset, frame.nbSamples);
-        drawSound(samples, this.#samples, this.#job.sampleRate);
+        const samples = new Float32Array(plane.buffer, plane.byteOffset, frame.nbSamples * interleaved);
+        for (const [index, sample] of this.#mono.entries()) {
+          samples.fill(sample, index * interleaved, (index + 1) * interleaved);
+        }
       }
       frame.pts = BigInt(this.#firstPts + this.#samples);
       this.#samples += frame.nbSamples;

@@ -8,6 +8,9 @@ import { FormatContext, Log } from 'node-av/lib';
 import { AudioEncoder, VideoEncoder } from './encoders.ts';
 import type { PublisherCommand, PublisherEvent, PublisherJob, PublisherReport } from './publisher-protocol.ts';
 
+/** Pace of sound alone: about one of its frames. */
+const SOUND_STEP_S = 0.02;
+
 type EndReason = PublisherReport['reason'];
 
 const stopping = new AbortController();
@@ -43,8 +46,7 @@ async function publish(job: PublisherJob, progress: { frames: number; worstDelay
   if (output.writeHeaderSync() < 0) return 'connection_lost';
 
   const startedAtMs = Date.now();
-  // Sound alone is paced by its own frames.
-  const stepS = job.video ? job.video.fps.den / job.video.fps.num : 1024 / job.audio!.sampleRate;
+  const stepS = job.video ? job.video.fps.den / job.video.fps.num : SOUND_STEP_S;
   for (; ; progress.frames += 1) {
     const mediaS = progress.frames * stepS;
     const delayMs = Date.now() - startedAtMs - mediaS * 1000;

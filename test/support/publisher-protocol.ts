@@ -2,6 +2,7 @@
  * What the publisher's two processes say to each other. The job goes over the IPC channel and never into the child's
  * arguments or environment: it holds a stream key.
  */
+import type { AudioCodec, VideoCodec } from '#media/track.ts';
 
 /** What to publish and how. */
 export interface PublisherJob {
@@ -17,25 +18,31 @@ export interface PublisherJob {
   readonly startTimeS: number;
 }
 
-/** H.264 by x264. */
+/** A picture by x264, x265 or SVT-AV1. */
 export interface VideoJob {
+  readonly codec: VideoCodec;
   /** At least 320, even. */
   readonly width: number;
   readonly height: number;
   /** Frames per second: 30000 over 1001, say. */
   readonly fps: { readonly num: number; readonly den: number };
-  /** Keyframe interval in frames; x264 adds none of its own. */
+  /** Keyframe interval in frames; encoders add none of their own. */
   readonly gop: number;
   /** Further keyframes, in seconds from the start: on the first frame at or after each. */
   readonly keyframesAtS: readonly number[];
+  /** Not for AV1. */
   readonly bFrames: number;
+  /** Not for AV1, which keeps its quality instead. */
   readonly bitrateBps: number;
+  /** In the words of x264 and x265; AV1 is always made as fast as can be. */
   readonly preset: string;
   readonly tune: string | undefined;
 }
 
-/** AAC-LC. */
+/** AAC-LC by FFmpeg, or libopus. */
 export interface AudioJob {
+  readonly codec: AudioCodec;
+  /** 48 kHz for Opus. */
   readonly sampleRate: number;
   readonly channels: 1 | 2;
   readonly bitrateBps: number;

@@ -24,6 +24,7 @@ export interface PublisherOptions {
 }
 
 const VIDEO: VideoJob = {
+  codec: 'h264',
   width: 640,
   height: 360,
   fps: { num: 30, den: 1 },
@@ -34,7 +35,7 @@ const VIDEO: VideoJob = {
   preset: 'ultrafast',
   tune: 'zerolatency',
 };
-const AUDIO: AudioJob = { sampleRate: 48_000, channels: 2, bitrateBps: 96_000 };
+const AUDIO: AudioJob = { codec: 'aac', sampleRate: 48_000, channels: 2, bitrateBps: 96_000 };
 
 /** Says why the server would not have it, in FFmpeg's words. */
 export class PublishRefusedError extends Error {
