@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { newMediaPath, newPlaybackId, newSessionId, newStreamId, newUserId } from '#domain/ids.ts';
-import type { EndReason, Session, SessionState } from '#domain/session.ts';
+import { newUserId } from '#domain/ids.ts';
+import type { EndReason, SessionState } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { ORDINAL_AFTER_GAP, recordingPresentation } from '#test/support/recording-presentation.ts';
+import { someSession, someStream } from '#test/support/sample-records.ts';
 import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { LiveSession } from './live-session.ts';
 
@@ -17,24 +18,12 @@ function setUp({ state = { phase: 'starting' } as SessionState, codecs = '', cre
   const ended: EndReason[] = [];
   const phases: string[] = [];
   let callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void } | undefined;
-  const record: Session = {
-    id: newSessionId(),
-    streamId: newStreamId(),
-    userId: newUserId(),
-    playbackId: newPlaybackId(),
-    name: 'a stream',
-    createdByTokenName: 'default',
-    profiles: [],
+  const record = someSession(someStream(newUserId(), { profiles: [] }), {
     phase: state.phase,
     createdAt: ms(createdAt),
     lastSeen: ms(createdAt),
-    reconnectUntil: undefined,
-    endedAt: undefined,
-    endReason: undefined,
-    mediaPath: newMediaPath(),
-    restarts: 0,
     codecs,
-  };
+  });
   const session = new LiveSession(
     {
       record,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
-import { newPlaybackId, newStreamId, newUserId } from '#domain/ids.ts';
+import { newUserId } from '#domain/ids.ts';
 import { newStreamKey, type Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Publication } from '#ingest/ingest.ts';
@@ -9,22 +9,11 @@ import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { someStream } from '#test/support/sample-records.ts';
 import { createPublishGate } from './publish-gate.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
-const stream: Stream = {
-  id: newStreamId(),
-  userId: newUserId(),
-  name: 'a stream',
-  createdAt: ms(0),
-  streamKey: newStreamKey(),
-  playbackId: newPlaybackId(),
-  createdByTokenName: 'default',
-  profiles: [],
-  isActive: false,
-  lastSeen: ms(0),
-  suspended: false,
-};
+const stream = someStream(newUserId());
 
 /** A gate over a store that knows one stream. */
 function setUp(

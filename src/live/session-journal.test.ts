@@ -1,31 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
-import { newMediaPath, newPlaybackId, newSessionId, newStreamId, newUserId } from '#domain/ids.ts';
+import { newUserId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { someSession, someStream } from '#test/support/sample-records.ts';
 import { SessionJournal } from './session-journal.ts';
 
-const session: Session = {
-  id: newSessionId(),
-  streamId: newStreamId(),
-  userId: newUserId(),
-  playbackId: newPlaybackId(),
-  name: 'a stream',
-  createdByTokenName: 'default',
-  profiles: [],
-  phase: 'starting',
-  createdAt: ms(1),
-  lastSeen: ms(1),
-  reconnectUntil: undefined,
-  endedAt: undefined,
-  endReason: undefined,
-  mediaPath: newMediaPath(),
-  restarts: 0,
-  codecs: '',
-};
+const session = someSession(someStream(newUserId()));
 
 /** A journal over a store whose calls the test lets through one by one. */
 function setUp() {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { newPlaybackId, newStreamId, newUserId } from '#domain/ids.ts';
-import { newStreamKey } from '#domain/secret.ts';
+import { newPlaybackId, newUserId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Publication, PublishDecision, Refusal } from '#ingest/ingest.ts';
@@ -10,6 +9,7 @@ import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { type RecordingPresentation, recordingPresentation } from '#test/support/recording-presentation.ts';
+import { someStream } from '#test/support/sample-records.ts';
 import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { SessionJournal } from './session-journal.ts';
 import { SessionRegistry } from './session-registry.ts';
@@ -63,21 +63,7 @@ function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
   return { registry, metrics, presentations, journal, written, cuts, publish, advance };
 }
 
-function newStream(): Stream {
-  return {
-    id: newStreamId(),
-    userId: newUserId(),
-    name: 'a stream',
-    createdAt: ms(900_000),
-    streamKey: newStreamKey(),
-    playbackId: newPlaybackId(),
-    createdByTokenName: 'default',
-    profiles: [],
-    isActive: false,
-    lastSeen: ms(0),
-    suspended: false,
-  };
-}
+const newStream = (): Stream => someStream(newUserId(), { profiles: [] });
 
 /** Publishes video until the first part is there. */
 function goLive(

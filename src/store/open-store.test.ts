@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { someUser } from '#test/support/sample-records.ts';
 import { openStore } from './open-store.ts';
-import { someUser } from './sample-records.ts';
 
 it('measures how long the store takes to answer, failed calls included', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'millrace-store-'));

@@ -12,7 +12,7 @@ import type { SessionPhase } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
-import { someKey, someSession, someStream, someUser } from './sample-records.ts';
+import { someKey, someSession, someStream, someUser } from '#test/support/sample-records.ts';
 import type { PageKey, Store } from './store.ts';
 
 /** Whether an error is one of the catalogue. */

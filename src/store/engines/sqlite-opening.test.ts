@@ -9,8 +9,8 @@ import { after, describe, it } from 'node:test';
 import type { StreamId } from '#domain/ids.ts';
 import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
-import { someKey, someUser } from '#store/sample-records.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { someKey, someUser } from '#test/support/sample-records.ts';
 import { holdFolder } from './sqlite/folder.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
@@ -156,7 +156,7 @@ function opensWith(code: StoreOpenErrorCode) {
 function run(script: string, dataDir: string, exclusive: boolean): ChildProcess {
   const open = `
     import { openStore } from '#store/open-store.ts';
-    import { someStream, someUser } from '#store/sample-records.ts';
+    import { someStream, someUser } from '#test/support/sample-records.ts';
     import { silentLogger } from '#telemetry/logger.ts';
     const store = await openStore({ dataDir: ${JSON.stringify(dataDir)}, exclusive: ${exclusive}, logger: silentLogger });
   `;

@@ -9,11 +9,11 @@ import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Engine, EngineOptions } from '#store/engine.ts';
 import { openStore } from '#store/open-store.ts';
-import { someKey, someSession, someStream, someUser } from '#store/sample-records.ts';
 import { storeOn } from '#store/sql-store.ts';
 import { isMillraceError, storeContract } from '#store/store.contract.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { someKey, someSession, someStream, someUser } from '#test/support/sample-records.ts';
 import { createFaults, FAULT, type Faults, setFault } from './sqlite/faults.ts';
 import { openSqlite } from './sqlite.ts';
 
