@@ -55,7 +55,10 @@ export class Packager {
   #pending: Packet | undefined;
   /** End of everything whose duration is known. */
   #endTicks = 0;
-  /** From decoding to presentation time, as at the last keyframe. */
+  /**
+   * From decoding to presentation time: the least of the keyframes since a discontinuity. Behind one of an open group of pictures come
+   * some that are shown before it, and a segment begins with what is shown first.
+   */
   #compositionTicks = 0;
   #parts: PartBuilder;
   #fragments = 0;
@@ -253,7 +256,11 @@ export class Packager {
       const longest = mark?.discontinuity ? this.#parts.frameTicks : mark && this.#ticksLeft(pending.dts);
       this.#push(pending, Math.max(1, Math.min(apart, longest ?? apart)));
     }
-    if (packet.keyframe) this.#compositionTicks = packet.pts - packet.dts;
+    if (packet.keyframe) {
+      const ticksApart = packet.pts - packet.dts;
+      const begins = !this.started || mark?.discontinuity;
+      this.#compositionTicks = begins ? ticksApart : Math.min(this.#compositionTicks, ticksApart);
+    }
     if (mark !== undefined) this.#cut(mark, packet.dts);
     this.#pending = packet;
   }
