@@ -83,10 +83,10 @@ class Encoder implements Disposable {
 
 /** FFmpeg's name and options of the encoder of a job. */
 function describe(job: VideoJob): { name: string; options: Record<string, string>; hasBitrate: boolean } {
-  const { codec, preset, tune, gop, bFrames } = job;
+  const { codec, preset, tune, gop, bFrames, openGop } = job;
   if (codec === 'av1') {
     // Low delay, a frame in for a frame out; one thread.
-    const options = { preset: '12', crf: '45', 'svtav1-params': 'pred-struct=1:lookahead=0:scd=0:lp=1' };
+    const options = { preset: '12', crf: '30', 'svtav1-params': 'pred-struct=1:lookahead=0:scd=0:lp=1' };
     return { name: 'libsvtav1', options, hasBitrate: false };
   }
   const [name, extra] = codec === 'h264' ? ['libx264', ''] : ['libx265', ':log-level=none:pools=none:frame-threads=1'];
@@ -94,7 +94,7 @@ function describe(job: VideoJob): { name: string; options: Record<string, string
     preset,
     ...(tune === undefined ? {} : { tune }),
     'forced-idr': '1',
-    [`${name.slice(3)}-params`]: `scenecut=0:keyint=${gop}:min-keyint=1:bframes=${bFrames}${extra}`,
+    [`${name.slice(3)}-params`]: `scenecut=0:keyint=${gop}:min-keyint=1:open-gop=${Number(openGop)}:bframes=${bFrames}${extra}`,
   };
   return { name, options, hasBitrate: true };
 }

@@ -32,6 +32,8 @@ export interface VideoJob {
   readonly keyframesAtS: readonly number[];
   /** Not for AV1. */
   readonly bFrames: number;
+  /** HEVC only: B-frames around a keyframe may refer to pictures before it. */
+  readonly openGop: boolean;
   /** Not for AV1, which keeps its quality instead. */
   readonly bitrateBps: number;
   /** In the words of x264 and x265; AV1 is always made as fast as can be. */

@@ -31,6 +31,7 @@ const VIDEO: VideoJob = {
   gop: 30,
   keyframesAtS: [],
   bFrames: 0,
+  openGop: false,
   bitrateBps: 1_000_000,
   preset: 'ultrafast',
   tune: 'zerolatency',

@@ -1,0 +1,227 @@
+/**
+ * Publishes every codec that is taken, alone and together, and looks at what viewers get: decoded, and in Chromium.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
+import type { Decoded } from '../support/decode.ts';
+import { type Attributes, readAttributes } from '../support/hls-playlist.ts';
+import { readTrack } from '../support/iso-bmff.ts';
+import { startPublisher } from '../support/publisher.ts';
+import type { AudioJob, VideoJob } from '../support/publisher-protocol.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import {
+  assertAligned,
+  assertEveryFrame,
+  assertLoaded,
+  assertMedia,
+  assertRules,
+  bytesOf,
+  decodeRuns,
+  runsOf,
+} from './judge.ts';
+import { assertContinuous, firstFrameSince, readFrames, seen } from './seen-frames.ts';
+import { get, type Watched, watch } from './viewer.ts';
+
+const FPS = 30;
+const DURATION_S = 7;
+const TIME_LIMIT_MS = 40_000;
+/** Small, so that two cores can encode and decode several at once. */
+const SIZE = { width: 480, height: 270, bitrateBps: 600_000 };
+const SMALL = { name: 'small', width: 320, height: 180, fps: 0, bitrate: 400_000 };
+/** A frame is drawn at the first moment of its second or up to a frame later; FFmpeg's AAC is a frame of its own late, over RTMP. */
+const IN_STEP_S = 0.06;
+/** What we encode ourselves adds no more than milliseconds to that: those RTMP rounds to. */
+const ENCODED_IN_STEP_S = 0.01;
+
+/** How far renditions may be behind the source: parts come all at once on a busy machine. */
+const RENDITIONS_BEHIND_S = 1;
+
+/** A publish, and what is to come of it. */
+interface Case {
+  readonly what: string;
+  readonly video: Partial<VideoJob> | false;
+  readonly audio: Partial<AudioJob> | false;
+  readonly profiles: readonly object[];
+  /** `CODECS` of each variant, the source's first. */
+  readonly codecs: readonly string[];
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: 'HEVC with B-frames and AAC, with a rendition',
+    video: { codec: 'h265', bFrames: 2, tune: undefined },
+    audio: {},
+    profiles: [SMALL],
+    codecs: ['hvc1.1.6.L63.90,mp4a.40.2', 'avc1.64000d,mp4a.40.2'],
+  },
+  {
+    what: 'HEVC with open groups of pictures',
+    video: { codec: 'h265', bFrames: 2, tune: undefined, openGop: true },
+    audio: false,
+    profiles: [],
+    codecs: ['hvc1.1.6.L63.90'],
+  },
+  {
+    what: 'AV1 and Opus, with a rendition',
+    video: { codec: 'av1' },
+    audio: { codec: 'opus' },
+    profiles: [SMALL],
+    codecs: ['av01.0.00M.08,mp4a.40.2', 'avc1.64000d,mp4a.40.2'],
+  },
+  {
+    what: 'H.264 and mono Opus, without renditions',
+    video: {},
+    audio: { codec: 'opus', channels: 1 },
+    profiles: [],
+    codecs: ['avc1.42c015,mp4a.40.2'],
+  },
+  { what: 'AV1 alone', video: { codec: 'av1' }, audio: false, profiles: [], codecs: ['av01.0.00M.08'] },
+  {
+    what: 'H.264 alone, with a rendition',
+    video: {},
+    audio: false,
+    profiles: [SMALL],
+    codecs: ['avc1.42c015', 'avc1.64000d'],
+  },
+  { what: 'AAC alone', video: false, audio: {}, profiles: [SMALL], codecs: ['mp4a.40.2'] },
+  { what: 'Opus alone', video: false, audio: { codec: 'opus' }, profiles: [SMALL], codecs: ['mp4a.40.2'] },
+];
+
+describe('what viewers get of', { concurrency: 2 }, () => {
+  for (const each of CASES) test(each.what, () => holds(each));
+});
+
+describe('in Chromium', NEEDS_CHROMIUM, () => {
+  const parts = new AsyncDisposableStack();
+  let browser: TestBrowser;
+  let server: ServerProcess;
+  before(async () => {
+    browser = parts.use(await launchChromium());
+    server = parts.use(await startServerProcess());
+  });
+  after(() => parts.disposeAsync());
+
+  for (const [what, codec, profiles, level] of [
+    ['an AV1 source plays as it is', 'av1', [], 'source'],
+    ['of an HEVC source, which it cannot decode, the H.264 rendition plays', 'h265', [SMALL], 'small'],
+  ] as const) {
+    test(what, async () => {
+      const stream = await server.api.createStream({ profiles });
+      const video = { ...SIZE, codec };
+      await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video });
+      await using watched = await browser.newPage();
+      const { page, errors } = watched;
+      await page.goto(`${server.url}/play/${stream.playbackId}`);
+      await readFrames(page);
+      const first = await firstFrameSince(page, publisher.startedAtMs, 15_000);
+      await waitFor(async () => (await seen(page)).frames.at(-1)!.counter > first.counter + 4 * FPS, {
+        what: 'four seconds of pictures',
+        timeoutMs: 15_000,
+      });
+      assertContinuous((await seen(page)).frames, FPS);
+      assert.equal(await page.evaluate('document.documentElement.dataset.level'), level);
+      const decoded: { audio: number } = await page.evaluate(
+        `({ audio: document.querySelector('video').webkitAudioDecodedByteCount })`,
+      );
+      assert.ok(decoded.audio > 0, 'sound is decoded');
+      assert.deepEqual(errors, []);
+    });
+  }
+});
+
+async function holds(each: Case): Promise<void> {
+  const watched = await record(each);
+  assertLoaded(watched);
+  assertRules(watched, { stepS: RENDITIONS_BEHIND_S });
+  for (const viewing of watched.renditions.values()) assertMedia(viewing);
+  if (watched.renditions.size > 1) assertAligned(watched);
+
+  const variants = variantsOf(watched.multivariant.at(-1)!.body.toString());
+  assert.deepEqual(
+    variants.map((variant) => variant.get('CODECS')),
+    each.codecs,
+  );
+  assertInits(each, watched);
+  const names = each.video === false ? [] : ['source', ...each.profiles.map(() => SMALL.name)];
+  const sound = each.audio === false ? undefined : await decodeOnly(watched, 'audio');
+  for (const name of names) {
+    const picture = await decodeOnly(watched, name);
+    assertEveryFrame(picture, 0);
+    const [width, height] = name === 'source' ? [SIZE.width, SIZE.height] : [SMALL.width, SMALL.height];
+    assert.ok(picture.frames.every((frame) => frame.width === width && frame.height === height));
+    assert.equal(picture.frames.length, DURATION_S * FPS);
+    if (sound !== undefined) assertInStep(sound, each.audio, picture);
+  }
+  if (sound === undefined) return;
+  assert.deepEqual(sound.complaints, []);
+  assert.equal(sound.sound!.sampleRate, 48_000);
+  assert.equal(sound.sound!.channels, (each.audio || undefined)?.channels ?? 2);
+  const { startS, endS, beepsS } = sound.sound!;
+  assert.ok(endS - startS > DURATION_S - 0.1, `${endS - startS} s of sound`);
+  assert.ok(beepsS.length >= DURATION_S - 1, `${beepsS.length} beeps`);
+  const whole = wholeBeeps(sound);
+  for (const [index, beepS] of whole.entries()) assert.ok(Math.abs(beepS - whole[0]! - index) < 0.002, beepsS.join());
+}
+
+/** Sound from before the first picture is left out, and with it the beginning of the first beep. */
+function wholeBeeps({ sound }: Decoded): readonly number[] {
+  return sound!.beepsS.slice(1);
+}
+
+/** Beeps come with the frames that flash: those of whole seconds. */
+function assertInStep(sound: Decoded, audio: Case['audio'], { frames }: Decoded): void {
+  const endS = frames.at(-1)!.ptsS;
+  const offsets = wholeBeeps(sound).flatMap((beepS) => {
+    const flash = frames.findLast(({ ptsS, code }) => code!.counter % FPS === 0 && ptsS < beepS + 0.5);
+    return flash === undefined || beepS > endS ? [] : beepS - flash.ptsS;
+  });
+  assert.ok(offsets.length >= DURATION_S - 2);
+  const most = audio !== false && audio.codec === 'opus' ? ENCODED_IN_STEP_S : IN_STEP_S;
+  for (const offset of offsets) assert.ok(Math.abs(offset) < most, `sound and picture are ${offset} s apart`);
+}
+
+/** What init segments say is what the first variant says. */
+function assertInits({ codecs }: Case, watched: Watched): void {
+  const names = [...watched.renditions].map(([, viewing]) => {
+    const [segment] = runsOf(viewing)[0]!;
+    return readTrack(bytesOf(viewing, segment!.map)).codecString.toLowerCase();
+  });
+  const announced = new Set(codecs.flatMap((each) => each.toLowerCase().split(',')));
+  assert.deepEqual(new Set(names), announced);
+}
+
+async function record({ video, audio, profiles, codecs }: Case): Promise<Watched> {
+  await using server = await startServerProcess();
+  const stream = await server.api.createStream({ profiles });
+  await using publisher = await startPublisher({
+    url: server.rtmpUrl(stream.streamKey),
+    durationS: DURATION_S,
+    video: video && { ...SIZE, ...video },
+    audio,
+  });
+  const url = server.playlistUrl(stream.playbackId);
+  // On a busy machine renditions may come after the source has been shown.
+  await waitFor(async () => variantsOf((await get(url)).body.toString()).length === codecs.length, {
+    what: 'every variant',
+    timeoutMs: TIME_LIMIT_MS,
+  });
+  const watched = await watch(url, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+  const { reason, messages } = await publisher.ended;
+  assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
+  return watched;
+}
+
+function variantsOf(multivariant: string): readonly Attributes[] {
+  const lines = multivariant.split('\n').filter((line) => line.startsWith('#EXT-X-STREAM-INF:'));
+  return lines.map(readAttributes);
+}
+
+async function decodeOnly({ renditions }: Watched, name: string): Promise<Decoded> {
+  const [, viewing] = [...renditions].find(([uri]) => uri.endsWith(`/${name}.m3u8`)) ?? [];
+  assert.ok(viewing !== undefined, `there is no rendition ${name}`);
+  const [decoded, ...others] = await decodeRuns(viewing);
+  assert.equal(others.length, 0, 'one run without a gap');
+  return decoded!;
+}
