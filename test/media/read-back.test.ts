@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { isKeyframe } from '#media/codecs/h264.ts';
+import { codecOf } from '#media/codecs.ts';
 import { fragment } from '#media/mp4/fragment.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
+import type { Track } from '#media/track.ts';
 import { readTrack } from '../support/iso-bmff.ts';
 import { needs } from '../support/tools.ts';
 import { type Encoded, encode } from './flv-source.ts';
+import { encodeMp4 } from './mp4-source.ts';
 
 const run = promisify(execFile);
 
@@ -20,8 +22,13 @@ const picture = (size: string, rate: string, filters: string, encoder = '') =>
 const sound = (rate: number, channels: string) =>
   `-f lavfi -i sine=r=${rate}:d=1 -af aformat=channel_layouts=${channels} -c:a aac`;
 
+const newer = (size: string, filters: string, encoder: string) =>
+  `-f lavfi -i testsrc2=size=${size}:rate=30,${filters} -frames:v 25 -c:v ${encoder}`;
+const x265 = (params: string) =>
+  `libx265 -preset ultrafast -g 10 -x265-params log-level=none:keyint=10:min-keyint=10:scenecut=0${params}`;
+
 /** Arguments of ffmpeg; none holds a blank. */
-const SOURCES: readonly (readonly [what: string, codec: 'h264' | 'aac', args: string])[] = [
+const SOURCES: readonly (readonly [what: string, codec: Track['codec'], args: string])[] = [
   ['video with B-frames', 'h264', picture('320x180', '30', 'format=yuv420p', '-bf 2')],
   ['1080 lines, eight cropped, at 59.94', 'h264', picture('1920x1080', '60000/1001', 'format=yuv420p')],
   ['anamorphic video', 'h264', picture('720x576', '25', 'setsar=64/45,format=yuv420p')],
@@ -32,8 +39,18 @@ const SOURCES: readonly (readonly [what: string, codec: 'h264' | 'aac', args: st
   ],
   ['interlaced video', 'h264', picture('640x480', '25', 'format=yuv420p', '-flags +ilme+ildct')],
   ['High 4:2:2 video', 'h264', picture('320x180', '30', 'format=yuv422p')],
+  ['HEVC with B-frames, its groups of pictures open', 'h265', newer('320x180', 'format=yuv420p', x265(':bframes=2'))],
+  ['anamorphic HEVC, cropped', 'h265', newer('718x574', 'setsar=64/45,format=yuv420p', x265(':open-gop=0'))],
+  [
+    'HEVC of HDR10',
+    'h265',
+    newer('320x180', 'format=yuv420p10le', x265(':colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc')),
+  ],
+  ['AV1 of libaom', 'av1', newer('320x180', 'format=yuv420p', 'libaom-av1 -usage realtime -cpu-used 8 -g 10')],
+  ['AV1 of SVT, ten bits', 'av1', newer('320x180', 'format=yuv420p10le', 'libsvtav1 -preset 12 -g 10')],
   ['mono sound at 44.1 kHz', 'aac', sound(44_100, 'mono')],
   ['stereo sound at 96 kHz', 'aac', sound(96_000, 'stereo')],
+  ['Opus', 'opus', '-f lavfi -i sine=r=48000:d=1 -ac 2 -c:a libopus'],
   ['5.1 sound', 'aac', sound(48_000, '5.1')],
   ['5.1 sound with a program config element', 'aac', sound(48_000, '5.1(side)')],
 ];
@@ -45,7 +62,9 @@ for (const [what, codec, args] of SOURCES) {
     const fragments: Uint8Array[] = [];
 
     before(async () => {
-      source = await encode(codec, args.split(' ').filter(Boolean));
+      const list = args.split(' ').filter(Boolean);
+      const inFlv = codec === 'h264' || codec === 'aac';
+      source = await (inFlv ? encode(codec, list) : encodeMp4(codec, list));
       const { track, samples } = source;
       init = initSegment(track);
       for (let at = 0; at < samples.length; at += 10) {
@@ -109,16 +128,19 @@ for (const [what, codec, args] of SOURCES) {
       }
       assert.equal(stream.width, track.codedWidth);
       assert.equal(stream.height, track.codedHeight);
-      const [sampleWidth, sampleHeight] = stream.sample_aspect_ratio.split(':').map(Number) as [number, number];
+      const [sampleWidth, sampleHeight] = (stream.sample_aspect_ratio ?? '1:1').split(':').map(Number) as [
+        number,
+        number,
+      ];
       assert.equal(Math.round((track.codedWidth * sampleWidth) / sampleHeight), track.width);
     });
 
-    if (codec !== 'h264') return;
+    if (codec === 'aac' || codec === 'opus') return;
     it('start where the encoder says that decoding can start', () => {
       const { track, samples } = source;
       assert.ok(track.kind === 'video');
       assert.deepEqual(
-        samples.map(({ data }) => isKeyframe(data, track)),
+        samples.map(({ data }) => codecOf(codec).readAccessUnit(data, track).keyframe),
         samples.map(({ keyframe }) => keyframe),
       );
       assert.ok(samples.some(({ keyframe }) => !keyframe));
@@ -133,7 +155,7 @@ interface Probe {
     nb_read_frames: string;
     width?: number;
     height?: number;
-    sample_aspect_ratio: string;
+    sample_aspect_ratio?: string;
     sample_rate?: string;
     channels?: number;
   }[];
