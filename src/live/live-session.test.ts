@@ -2,16 +2,23 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { newUserId } from '#domain/ids.ts';
 import type { EndReason, SessionState } from '#domain/session.ts';
-import { ms } from '#lib/units.ts';
+import { ms, ticks } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { ORDINAL_AFTER_GAP, recordingPresentation } from '#test/support/recording-presentation.ts';
 import { someSession, someStream } from '#test/support/sample-records.ts';
-import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { AUDIO_TRACK, OPUS_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import type { Transcoder, TranscoderCallbacks } from '#transcode/transcoder.ts';
+import type { OpenTranscoder } from './ladder.ts';
 import { LiveSession } from './live-session.ts';
 
 /** A session with a clock that the test moves, and a presentation that only remembers. */
-function setUp({ state = { phase: 'starting' } as SessionState, codecs = '', createdAt = 1_000_000 } = {}) {
+function setUp({
+  state = { phase: 'starting' } as SessionState,
+  codecs = '',
+  createdAt = 1_000_000,
+  openTranscoder = (() => undefined) as OpenTranscoder,
+} = {}) {
   let now = 1_000_000;
   const presentation = recordingPresentation();
   const { told } = presentation;
@@ -31,7 +38,7 @@ function setUp({ state = { phase: 'starting' } as SessionState, codecs = '', cre
         callbacks = given;
         return presentation;
       },
-      openTranscoder: () => undefined,
+      openTranscoder,
       targetDurationS: 4,
       reconnectWindowS: 30,
       clock: { now: () => ms(now), monotonic: () => ms(now - 500_000) },
@@ -278,4 +285,90 @@ test('another publisher may have set its keyframes right', () => {
   advance(1000);
   session.publish([VIDEO_TRACK], undefined);
   assert.deepEqual(session.warnings, []);
+});
+
+/** A transcoder that only remembers what it got; its callbacks are the test's. */
+function recordingTranscoder() {
+  const got: string[] = [];
+  let callbacks: TranscoderCallbacks | undefined;
+  const transcoder: Transcoder = {
+    setTrack: () => ({ renditions: [], leftOut: [] }),
+    setAudioTrack: ({ codec }) => void got.push(codec),
+    write: ({ kind, dts, mark }) => {
+      if (kind === 'audio') got.push(`${dts}${mark === undefined ? '' : ' marked'}`);
+    },
+    flush: () => void got.push('flush'),
+    stats: {} as Transcoder['stats'],
+    [Symbol.asyncDispose]: async () => void got.push('end'),
+  };
+  const openTranscoder: OpenTranscoder = (request) => {
+    callbacks = request.callbacks;
+    return transcoder;
+  };
+  /** AAC comes back, at a time in samples of the session. */
+  const comesBack = (samples: number) => {
+    const time = ticks(samples);
+    callbacks!.onAudioPacket({ ...packetAt(AUDIO_TRACK, 0), dts: time, pts: time });
+  };
+  return { openTranscoder, got, comesBack, encoded: () => callbacks!.onAudioTrack(AUDIO_TRACK) };
+}
+
+test('sound that is not AAC goes to the transcoder, also without profiles, and is marked when it comes back', () => {
+  const { openTranscoder, got, comesBack, encoded } = recordingTranscoder();
+  const { session, told, packets } = setUp({ openTranscoder });
+  session.publish([VIDEO_TRACK, OPUS_TRACK], undefined);
+  assert.deepEqual(
+    told.filter(({ type }) => type === 'expect'),
+    [{ type: 'expect', renditionIds: ['audio'] }],
+  );
+  session.write(key(0));
+  for (const at of [0, 10, 20]) session.write(packetAt(OPUS_TRACK, at));
+  for (const at of [1000, 2000, 3000]) session.write(key(at));
+  assert.deepEqual(got, ['opus', '48000', '48480', '48960']);
+  encoded();
+  for (const samples of [46_976, 48_000, 49_024, 143_900, 144_924, 145_948]) comesBack(samples);
+  const sound = packets().filter(({ kind }) => kind === 'audio');
+  assert.deepEqual(
+    sound.map(({ dts, mark }) => [dts, mark?.ordinal]),
+    [
+      [48_000, 0],
+      [49_024, undefined],
+      [143_900, undefined],
+      [144_924, 1],
+      [145_948, undefined],
+    ],
+  );
+  assert.deepEqual(
+    told.flatMap((each) => (each.type === 'track' && each.renditionId === 'audio' ? [each.track.codec] : [])),
+    ['aac'],
+  );
+});
+
+test('sound leads where there is no picture, also when it comes back from the transcoder', () => {
+  const { openTranscoder, got, comesBack, encoded } = recordingTranscoder();
+  const { session, packets, firstPart } = setUp({ openTranscoder });
+  session.publish([OPUS_TRACK], undefined);
+  session.write(packetAt(OPUS_TRACK, 0));
+  encoded();
+  for (let samples = 48_000; samples < 48_000 * 4; samples += 1024) comesBack(samples);
+  const marked = packets().flatMap(({ dts, mark }) => (mark === undefined ? [] : [[dts, mark.ordinal]]));
+  assert.deepEqual(marked, [
+    [48_000, 0],
+    [48_000 + 94 * 1024, 1],
+  ]);
+  firstPart();
+  session.publisherLost();
+  assert.equal(got.at(-1), 'flush');
+});
+
+test('what still comes back of Opus after the publisher has changed to AAC is left out', () => {
+  const { openTranscoder, comesBack, encoded } = recordingTranscoder();
+  const { session, packets } = setUp({ openTranscoder });
+  session.publish([VIDEO_TRACK, OPUS_TRACK], undefined);
+  session.write(key(0));
+  encoded();
+  comesBack(48_000);
+  session.setTrack(AUDIO_TRACK);
+  comesBack(49_024);
+  assert.equal(packets().filter(({ kind }) => kind === 'audio').length, 1);
 });

@@ -81,8 +81,9 @@ export class Timeline {
       const start = Math.round(this.#startSeconds * track.timescale);
       const offset = start - Math.round(this.#originSeconds * track.timescale);
       const leaderAt = this.#clocks.get(this.#leader);
+      // Down: the leader's next packet is expected a tick after its first, with which sound may begin at once.
       const expected =
-        leaderAt === undefined ? start : Math.round((leaderAt.expected / leaderAt.timescale) * track.timescale);
+        leaderAt === undefined ? start : Math.floor((leaderAt.expected / leaderAt.timescale) * track.timescale);
       clock = {
         timescale: track.timescale,
         offset,

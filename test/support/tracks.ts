@@ -32,6 +32,15 @@ export const AUDIO_TRACK: AudioTrack = {
   samplesPerPacket: 1024,
 };
 
+/** A stereo Opus track; {@link packetAt} gives it packets of 10 ms. */
+export const OPUS_TRACK: AudioTrack = {
+  ...AUDIO_TRACK,
+  codec: 'opus',
+  config: new Uint8Array([3]),
+  codecString: 'Opus',
+  samplesPerPacket: 960,
+};
+
 /** A packet as RTMP gives it: whole milliseconds turned into ticks of the track. */
 export function packetAt(
   track: Track,
