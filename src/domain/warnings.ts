@@ -65,7 +65,8 @@ export const WARNINGS = {
     severity: 'issue',
     lastsS: undefined,
     sentence: () => 'only the source plays: this server transcodes as many streams as it may',
-    meaning: 'The session began when the server already ran `MILLRACE_TRANSCODE_MAX` transcodes.',
+    meaning:
+      'The session began when the server already ran `MILLRACE_TRANSCODE_MAX` transcodes. There are no renditions, and no sound where the publisher sends Opus.',
     remedy:
       'Publish again when others have ended. The operator: raise the limit if the machine has CPU left, or use a larger one.',
   },
