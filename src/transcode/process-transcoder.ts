@@ -204,7 +204,8 @@ export class ProcessTranscoder implements Transcoder {
   #sendAudioSource(): void {
     if (this.#audioSource === undefined) return;
     const { codec, config, sampleRate, channels } = this.#audioSource;
-    this.#worker?.send({ type: 'audio_source', source: { codec, config, sampleRate, channels } });
+    const continued = this.#audioEnd > 0 ? { continuesAt: this.#audioEnd } : {};
+    this.#worker?.send({ type: 'audio_source', source: { codec, config, sampleRate, channels, ...continued } });
   }
 
   #sendAudio({ pts, data }: Packet): void {

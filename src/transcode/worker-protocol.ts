@@ -47,6 +47,8 @@ export interface AudioSourceDescription {
   readonly config: Uint8Array;
   readonly sampleRate: number;
   readonly channels: number;
+  /** End of what an earlier worker made, in samples: a short pause until now becomes silence. */
+  readonly continuesAt?: number;
 }
 
 /** A packet of sound, of a source or of what was made of it. */

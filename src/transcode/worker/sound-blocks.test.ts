@@ -6,13 +6,14 @@ import { SoundBlocks } from './sound-blocks.ts';
 const BLOCK = 16;
 const RATE = 1000;
 
-function setUp() {
+function setUp(continuesAt?: number) {
   const blocks: { pts: number; left: number[]; right: number[] }[] = [];
   const breaks: number[] = [];
   const sound = new SoundBlocks({
     channels: 2,
     sampleRate: RATE,
     blockSamples: BLOCK,
+    continuesAt,
     onBlock: ([left, right], pts) => blocks.push({ pts, left: [...left!], right: [...right!] }),
     onBreak: () => breaks.push(blocks.length),
   });
@@ -87,4 +88,22 @@ test('what overlaps is put behind', () => {
     [100, 116],
   );
   assert.equal(blocks[0]!.left[10], 105);
+});
+
+test('what somebody else began is continued after a short pause, and not after a long one', () => {
+  const soon = setUp(100);
+  soon.push(120, 12);
+  assert.deepEqual(
+    soon.blocks.map(({ pts, left }) => [pts, left.findIndex((sample) => sample > 0)]),
+    [
+      [100, -1],
+      [116, 4],
+    ],
+  );
+  const late = setUp(100);
+  late.push(100 + RATE + 1, BLOCK);
+  assert.deepEqual(
+    late.blocks.map(({ pts }) => pts),
+    [101 + RATE],
+  );
 });

@@ -14,6 +14,8 @@ export interface SoundBlocksOptions {
   readonly sampleRate: number;
   /** Samples in a block. */
   readonly blockSamples: number;
+  /** Where blocks of somebody else ended, which these are to continue. */
+  readonly continuesAt?: number | undefined;
   /** A block, only lent; blocks follow one another without a hole until {@link SoundBlocks.finish}. */
   readonly onBlock: (planes: Planes, pts: number) => void;
   /** What comes does not continue what came: follows {@link SoundBlocks.finish} of it. */
@@ -32,7 +34,8 @@ export class SoundBlocks {
 
   constructor(options: SoundBlocksOptions) {
     this.#options = options;
-    const { channels, blockSamples } = options;
+    const { channels, blockSamples, continuesAt } = options;
+    this.#next = continuesAt;
     this.#block = Array.from({ length: channels }, () => new Float32Array(blockSamples));
     this.#silence = Array.from({ length: channels }, () => new Float32Array(blockSamples));
   }

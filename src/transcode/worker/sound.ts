@@ -34,12 +34,13 @@ export class Sound implements Disposable {
   /** The sound begins, or goes on in another way; what is held of the one before is handed out. */
   setSource(source: AudioSourceDescription): void {
     this[Symbol.dispose]();
-    const { sampleRate } = source;
+    const { sampleRate, continuesAt } = source;
     const channels = outputChannels(source);
     const blocks = new SoundBlocks({
       channels,
       sampleRate,
       blockSamples: BLOCK_SAMPLES,
+      continuesAt,
       onBlock: (planes, pts) => {
         this.#encoder ??= this.#open({ channels, sampleRate });
         this.#encoder.encode(planes, pts);
