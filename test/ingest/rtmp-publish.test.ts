@@ -234,7 +234,8 @@ describe('a publisher is refused', { concurrency: true }, () => {
   it('for other video and audio codecs with the way out', async () => {
     await using server = await startTestRtmpServer();
     for (const [type, body, hint] of [
-      [MESSAGE.video, '906876633100', /H\.264/],
+      [MESSAGE.video, '907670303901', /^Millrace takes H\.264, HEVC and AV1 video; set the encoder to H\.264\.$/],
+      [MESSAGE.audio, '90664c614301', /^Millrace takes AAC and Opus audio; set the encoder to AAC\.$/],
       [MESSAGE.audio, '2ffffb', /AAC/],
     ] as const) {
       await using client = await RtmpClient.publish(server.port, GOOD_KEY);
