@@ -19,7 +19,8 @@ export interface OrphansOptions {
 }
 
 /**
- * Call once, before anyone can publish.
+ * Call once, before anyone can publish. One that was still starting may have been live for a moment that was never written
+ * down, so it waits like the others.
  *
  * The restart counter is written before the session is shown again, so that two lives of a session never share numbers,
  * also when this process is killed in between.
@@ -35,9 +36,13 @@ export async function adoptOrphans({
   for (const session of await store.sessions.inPhases(['starting', 'live', 'reconnecting'])) {
     journal.activity(session.streamId, { isActive: false, lastSeen: session.lastSeen });
     const until = session.reconnectUntil ?? ms(now + reconnectWindowS * 1000);
-    if (session.phase === 'starting' || until <= now) {
-      const endReason = session.phase === 'starting' ? 'no_media' : 'reconnect_window_elapsed';
-      journal.changed(session, { phase: 'ended', endedAt: now, endReason, reconnectUntil: undefined });
+    if (until <= now) {
+      journal.changed(session, {
+        phase: 'ended',
+        endedAt: now,
+        endReason: 'reconnect_window_elapsed',
+        reconnectUntil: undefined,
+      });
       continue;
     }
     const adopted: Session = {

@@ -9,7 +9,7 @@ import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { type RecordingPresentation, recordingPresentation } from '#test/support/recording-presentation.ts';
-import { someStream } from '#test/support/sample-records.ts';
+import { someSession, someStream } from '#test/support/sample-records.ts';
 import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { SessionJournal } from './session-journal.ts';
 import { SessionRegistry } from './session-registry.ts';
@@ -225,6 +225,15 @@ test('a session taken up again numbers its media from a base that the restart co
   assert.equal(presentation?.options.firstMediaSequence, 2_000_000);
   assert.equal(presentation?.options.continued, true);
   assert.equal(second.registry.watch(stream.playbackId)?.mediaPath, record.mediaPath);
+});
+
+test('a session taken up again whose codecs were never written down goes on with those that come', () => {
+  const world = setUp();
+  const stream = newStream();
+  world.registry.restore(someSession(stream, { restarts: 1 }), { phase: 'reconnecting', until: ms(1_030_000) });
+  goLive(world, stream);
+  assert.equal(world.presentations.length, 1);
+  assert.equal(world.registry.status(stream.id)?.phase, 'live');
 });
 
 test('what happens to a session reaches the store', async () => {

@@ -181,7 +181,9 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
     encoder: string | undefined,
   ): LiveSession {
     let session = slot.session;
-    if (session?.state.phase === 'reconnecting' && session.codecs !== codecsOf(tracks)) session.end('replaced');
+    // Unknown codecs (a process that died before it wrote them) are taken to be the same.
+    const others = session !== undefined && session.codecs !== '' && session.codecs !== codecsOf(tracks);
+    if (session?.state.phase === 'reconnecting' && others) session.end('replaced');
     if (session === undefined || session.state.phase === 'ended') session = this.#newSession(stream);
     slot.session = session;
     session.publish(tracks, announcement, announcement?.encoder ?? encoder);

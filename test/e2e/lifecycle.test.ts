@@ -119,10 +119,20 @@ describe('a stream', { concurrency: true }, () => {
       // The log is quicker than the store.
       const isStored = async () => (await server.api.request('GET', `/stream/${id}`)).status === 200;
       await waitFor(isStored, { what: 'the session to be stored' });
-      const session = await server.api.getStream(id);
+      const { health, ingestRate, ...session } = await server.api.getStream(id);
+      assert.ok(health !== undefined && ingestRate !== undefined);
       assert.deepEqual(
         { ...session, createdAt: 0, lastSeen: 0 },
-        { ...withoutKey, id, parentId: stream.id, isActive: true, createdAt: 0, lastSeen: 0 },
+        {
+          ...withoutKey,
+          id,
+          parentId: stream.id,
+          isActive: true,
+          isHealthy: true,
+          issues: [],
+          createdAt: 0,
+          lastSeen: 0,
+        },
       );
       client.unpublish(stream.streamKey);
       await waitFor(async () => !(await server.api.getStream(id)).isActive, { what: 'its end', ...WITHIN_A_SECOND });

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newUserId } from '#domain/ids.ts';
+import type { Session, SessionState } from '#domain/session.ts';
+import { ms } from '#lib/units.ts';
+import type { SessionChange, Store } from '#store/store.ts';
+import { someSession, someStream } from '#test/support/sample-records.ts';
+import { adoptOrphans } from './orphans.ts';
+import type { SessionJournal } from './session-journal.ts';
+import type { SessionRegistry } from './session-registry.ts';
+
+const NOW = 1_700_000_100_000;
+
+/** Adopts what a store was left with; tells what became of it, in order. */
+async function adopt(...left: readonly Session[]) {
+  const told: { readonly what: string; readonly session: string; readonly value: unknown }[] = [];
+  const tell = (what: string, session: string, value: unknown) => void told.push({ what, session, value });
+  await adoptOrphans({
+    store: {
+      sessions: {
+        inPhases: async (phases: readonly string[]) => left.filter(({ phase }) => phases.includes(phase)),
+        change: async (id: string, change: SessionChange) => tell('stored', id, change),
+      },
+    } as unknown as Store,
+    registry: {
+      restore: (record: Session, state: SessionState) =>
+        tell('restored', record.id, { restarts: record.restarts, state }),
+    } as unknown as SessionRegistry,
+    journal: {
+      activity: (id: string, activity: object) => tell('activity', id, activity),
+      changed: ({ id }: Session, change: SessionChange) => tell('changed', id, change),
+    } as unknown as SessionJournal,
+    clock: { now: () => ms(NOW), monotonic: () => ms(0) },
+    reconnectWindowS: 30,
+  });
+  return told;
+}
+
+const stream = someStream(newUserId());
+
+for (const phase of ['starting', 'live'] as const) {
+  test(`a session that was ${phase} waits for its publisher, its restart counter written before it is shown`, async () => {
+    const session = someSession(stream, { phase, restarts: 3 });
+    const until = ms(NOW + 30_000);
+    assert.deepEqual(await adopt(session), [
+      { what: 'activity', session: stream.id, value: { isActive: false, lastSeen: session.lastSeen } },
+      { what: 'stored', session: session.id, value: { phase: 'reconnecting', reconnectUntil: until, restarts: 4 } },
+      { what: 'restored', session: session.id, value: { restarts: 4, state: { phase: 'reconnecting', until } } },
+    ]);
+  });
+}
+
+test('a session that was already waiting waits no longer than it would have', async () => {
+  const session = someSession(stream, { phase: 'reconnecting', reconnectUntil: ms(NOW + 5000) });
+  const restored = (await adopt(session)).find(({ what }) => what === 'restored');
+  assert.deepEqual(restored?.value, { restarts: 1, state: { phase: 'reconnecting', until: NOW + 5000 } });
+});
+
+test('a session whose window closed meanwhile is ended, and not shown', async () => {
+  const session = someSession(stream, { phase: 'reconnecting', reconnectUntil: ms(NOW - 1) });
+  const told = await adopt(session);
+  assert.deepEqual(
+    told.map(({ what }) => what),
+    ['activity', 'changed'],
+  );
+  const change = told[1]!.value as SessionChange;
+  assert.equal(change.endReason, 'reconnect_window_elapsed');
+});
+
+test('a session that ended is left alone', async () => {
+  assert.deepEqual(await adopt(someSession(stream, { phase: 'ended' })), []);
+});
