@@ -28,6 +28,9 @@ export interface StreamObject {
   readonly parentId?: string;
   readonly isActive: boolean;
   readonly lastSeen: number;
+  /** While media comes in. */
+  readonly ingestRate?: number;
+  readonly health?: object;
 }
 
 /** A stream just created: it always has its key. */
