@@ -107,9 +107,13 @@ export class Intake implements Publication {
     if (this.#isComplete() || this.#heldBytes > MAX_HELD_BYTES) this.#open();
   }
 
-  /** Nothing more to wait for: every track announced is there; without an announcement, one of each kind. */
+  /**
+   * Nothing more to wait for: every track announced is there; without an announcement, one of each kind. One of sound alone may
+   * be early: GStreamer's flvmux announces what it has, and a picture takes longer to encode than a sound.
+   */
   #isComplete(): boolean {
-    const expected: Iterable<TrackKind> = this.#announcement?.kinds ?? ['video', 'audio'];
+    const announced = this.#announcement?.kinds;
+    const expected: Iterable<TrackKind> = announced?.has('video') ? announced : ['video', 'audio'];
     for (const kind of expected) if (!this.#tracks.has(kind)) return false;
     return this.#tracks.size > 0;
   }

@@ -170,6 +170,27 @@ test('a track that was announced is waited for, but not longer than half a secon
   );
 });
 
+test('sound announced alone still waits for a picture, which encoders announce when they have it', () => {
+  const world = setUp();
+  const stream = newStream();
+  const publication = accepted(world.publish(stream));
+  publication.announce({
+    kinds: new Set(['audio']),
+    videoBitrateBps: undefined,
+    audioBitrateBps: undefined,
+    encoder: undefined,
+  });
+  publication.track(AUDIO_TRACK);
+  publication.packet(packetAt(AUDIO_TRACK, 0));
+  assert.equal(world.presentations[0]?.told.length, 0);
+  publication.track(VIDEO_TRACK);
+  publication.packet(packetAt(VIDEO_TRACK, 10, { keyframe: true }));
+  assert.deepEqual(
+    world.presentations[0]?.told.flatMap((each) => (each.type === 'track' ? [each.renditionId] : [])),
+    ['audio', 'source'],
+  );
+});
+
 test('publishers beyond the limit, or without media memory left, are refused', () => {
   const world = setUp({ maxPublishers: 1 });
   const first = accepted(world.publish(newStream()));
