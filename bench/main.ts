@@ -1,55 +1,88 @@
 /**
- * Asks every question, or those named on the command line, and prints the answers as a Markdown table.
+ * Asks every question, or the groups and questions named on the command line, and prints the answers as Markdown tables.
  *
- * `npm run bench`, `npm run bench -- get-stream-cpu-us first-part-ms`; with `--write`, a whole run goes to `bench/README.md`.
+ * `npm run bench`, `npm run bench -- renditions`, `npm run bench -- get-stream-cpu-us first-part-ms`. With `--write`, the answers
+ * of whole groups go to `bench/README.md`; those of other groups stay there as they are. `--long` takes the time the questions ask for.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { durableCreatesPerS } from './durable-creates-per-s.ts';
 import { firstPartMs } from './first-part-ms.ts';
+import { firstRenditionPartMs } from './first-rendition-part-ms.ts';
 import { frameToPartMs } from './frame-to-part-ms.ts';
 import { getStreamCpuUs } from './get-stream-cpu-us.ts';
-import { glassToGlassMs } from './glass-to-glass-ms.ts';
+import { glassToGlassMs, renditionGlassToGlassMs } from './glass-to-glass-ms.ts';
+import { ladderCpuSPerMin } from './ladder-cpu-s-per-min.ts';
+import { liveLadders } from './live-ladders.ts';
 import { memoryMb } from './memory-mb.ts';
 import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
+import { renditionDelayMs } from './rendition-delay-ms.ts';
+import { renditionPsnrDb } from './rendition-psnr-db.ts';
 import { segmentCpuSPerGb } from './segment-cpu-s-per-gb.ts';
 import { startMs } from './start-ms.ts';
 import type { Answer, Bench } from './support/question.ts';
-import { machine, reportPage, TABLE_HEAD, tableRow } from './support/report.ts';
+import { reportPage, reportSection, TABLE_HEAD, tableRow } from './support/report.ts';
+import { transcoderKills } from './transcoder-kills.ts';
+import { transcoderMemoryMb } from './transcoder-memory-mb.ts';
+import { variantSwitches } from './variant-switches.ts';
 import { viewersWakeUpMs } from './viewers-wake-up-ms.ts';
 
-const BENCHES: Readonly<Record<string, Bench>> = {
-  'get-stream-cpu-us': getStreamCpuUs,
-  'durable-creates-per-s': durableCreatesPerS,
-  'frame-to-part-ms': frameToPartMs,
-  'first-part-ms': firstPartMs,
-  'glass-to-glass-ms': glassToGlassMs,
-  'passthrough-cpu-percent': passthroughCpuPercent,
-  'viewers-wake-up-ms': viewersWakeUpMs,
-  'segment-cpu-s-per-gb': segmentCpuSPerGb,
-  'memory-mb': memoryMb,
-  'start-ms': startMs,
+/** Every question by the group it is asked in: what the service is without transcoding, and its renditions. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
+  passthrough: {
+    'get-stream-cpu-us': getStreamCpuUs,
+    'durable-creates-per-s': durableCreatesPerS,
+    'frame-to-part-ms': frameToPartMs,
+    'first-part-ms': firstPartMs,
+    'glass-to-glass-ms': glassToGlassMs,
+    'passthrough-cpu-percent': passthroughCpuPercent,
+    'viewers-wake-up-ms': viewersWakeUpMs,
+    'segment-cpu-s-per-gb': segmentCpuSPerGb,
+    'memory-mb': memoryMb,
+    'start-ms': startMs,
+  },
+  renditions: {
+    'ladder-cpu-s-per-min': ladderCpuSPerMin,
+    'live-ladders': liveLadders,
+    'rendition-delay-ms': renditionDelayMs,
+    'rendition-psnr-db': renditionPsnrDb,
+    'rendition-glass-to-glass-ms': renditionGlassToGlassMs,
+    'first-rendition-part-ms': firstRenditionPartMs,
+    'transcoder-memory-mb': transcoderMemoryMb,
+    'variant-switches': variantSwitches,
+    'transcoder-kills': transcoderKills,
+  },
 };
+const PAGE = join(import.meta.dirname, 'README.md');
 
 const { values: options, positionals: asked } = parseArgs({
-  options: { write: { type: 'boolean', default: false } },
+  options: { write: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
-const unknown = asked.filter((name) => !(name in BENCHES));
-if (unknown.length > 0 || (options.write && asked.length > 0)) {
-  const problem = unknown.length > 0 ? `There is no bench ${unknown.join(', ')}` : '--write takes the whole run';
-  console.error(`${problem}; there are ${Object.keys(BENCHES).join(', ')}.`);
+const groups = Object.keys(GROUPS);
+const questions = Object.values(GROUPS).flatMap((group) => Object.keys(group));
+const unknown = asked.filter((name) => !groups.includes(name) && !questions.includes(name));
+if (unknown.length > 0 || (options.write && asked.some((name) => !groups.includes(name)))) {
+  const problem = unknown.length > 0 ? `There is no bench ${unknown.join(', ')}` : '--write takes whole groups';
+  console.error(`${problem}; there are the groups ${groups.join(', ')}, and ${questions.join(', ')}.`);
   process.exit(2);
 }
 
-console.log(`${machine()}\n\n${TABLE_HEAD}`);
-const answers: Answer[] = [];
-for (const [name, bench] of Object.entries(BENCHES)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
-  for (const answer of await bench()) {
-    answers.push(answer);
-    console.log(tableRow(answer));
+const isAsked = (group: string, name: string) => asked.length === 0 || asked.includes(group) || asked.includes(name);
+for (const [group, benches] of Object.entries(GROUPS)) {
+  const chosen = Object.entries(benches).filter(([name]) => isAsked(group, name));
+  if (chosen.length === 0) continue;
+  console.log(`\n${TABLE_HEAD}`);
+  const answers: Answer[] = [];
+  for (const [, bench] of chosen) {
+    for (const answer of await bench(options)) {
+      answers.push(answer);
+      console.log(tableRow(answer));
+    }
   }
+  if (!options.write) continue;
+  const section = reportSection(group, answers, { date: new Date(), long: options.long });
+  const page = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
+  writeFileSync(PAGE, reportPage(page, groups, { [group]: section }));
 }
-if (options.write) writeFileSync(join(import.meta.dirname, 'README.md'), reportPage(answers, new Date()));

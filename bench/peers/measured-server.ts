@@ -4,10 +4,15 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { Static } from 'typebox';
+import type { HealthSchema } from '#api/schemas.ts';
 import { startServer, type TestServer } from '../../test/support/server.ts';
 
-/** What it can be asked: to create a stream (its key), for the media it keeps and for its heap (bytes). */
-export type Request = 'create' | 'media' | 'heap';
+/**
+ * What it can be asked: to create a stream (its key), or one with more to it (its key and its playlist's URL); how many streams
+ * have every rendition made; for the media it keeps and for its heap (bytes).
+ */
+export type Request = 'create' | { readonly create: object } | 'transcoded' | 'media' | 'heap';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -21,11 +26,25 @@ async function serve(settings: Record<string, string>): Promise<void> {
   process.send?.(server.rtmpPort);
 }
 
+const streamIds: string[] = [];
+
 async function answer(server: TestServer, request: Request): Promise<void> {
+  if (typeof request === 'object') {
+    const { id, streamKey, playbackId } = await server.api.createStream(request.create);
+    streamIds.push(id);
+    process.send?.({ streamKey, playlistUrl: server.playlistUrl(playbackId) });
+    return;
+  }
   switch (request) {
     case 'create':
       process.send?.((await server.api.createStream()).streamKey);
       break;
+    case 'transcoded': {
+      const streams = await Promise.all(streamIds.map((id) => server.api.getStream(id)));
+      const healths = streams.map((stream) => (stream as unknown as { health?: Static<typeof HealthSchema> }).health);
+      process.send?.(healths.filter((health) => health?.renditions.every(({ state }) => state === 'running')).length);
+      break;
+    }
     case 'media': {
       const metrics = await (await fetch(server.metricsUrl)).text();
       process.send?.(Number(/^millrace_media_memory_bytes (\S+)$/m.exec(metrics)?.[1]));

@@ -16,8 +16,14 @@ export interface Answer {
   readonly reached: boolean;
 }
 
+/** How to ask. */
+export interface BenchOptions {
+  /** For as long as the question says, which may be half an hour; otherwise for a few minutes, and the answer says so. */
+  readonly long: boolean;
+}
+
 /** One bench. Starts what it measures, stops it again, and may take minutes. */
-export type Bench = () => Promise<readonly Answer[]>;
+export type Bench = (options: BenchOptions) => Promise<readonly Answer[]>;
 
 /** A number held against a limit of the same unit that it must not pass. */
 export function atMost(question: string, measured: number, limit: number, unit: string): Answer {

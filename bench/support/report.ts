@@ -20,27 +20,58 @@ export function machine(): string {
   return `${cpu?.model.trim()}, ${cpus().length} cores, ${memory}, ${process.platform} ${process.arch}, Node ${process.version}`;
 }
 
-/** The text of `bench/README.md`: results of one whole run. */
-export function reportPage(answers: readonly Answer[], date: Date): string {
-  return `# Benches
+/** The results of one whole group, as a section of the page. */
+export function reportSection(
+  group: string,
+  answers: readonly Answer[],
+  { date, long }: { readonly date: Date; readonly long: boolean },
+): string {
+  return `${heading(group)}
 
-One file a question; the unit of its number is in its name. Each number stands beside its limit, or beside a peer measured
-in the same run: machines differ, ratios less so. Load runs in processes of its own, and what is counted is the CPU of the
-server's process, all its threads included.
-
-\`\`\`
-npm run bench                                   # every question, about ten minutes
-npm run bench -- first-part-ms start-ms         # some of them
-npm run bench -- --write                        # every question, and this page anew
-\`\`\`
-
-It takes Linux (\`/proc\`), Chromium and nginx as Debian packages them; run it on a machine that does nothing else.
-
-## Last results
-
-${machine()}, ${date.toISOString().slice(0, 10)}; \`npm run bench -- --write\`.
+${machine()}, ${date.toISOString().slice(0, 10)}; \`npm run bench -- --write ${group}${long ? ' --long' : ''}\`.
 
 ${TABLE_HEAD}
 ${answers.map(tableRow).join('\n')}
 `;
 }
+
+/**
+ * The text of `bench/README.md`.
+ * @param page as it is now: sections that are not made anew stay
+ * @param groups in the order of their sections
+ * @param sections made anew, by group
+ */
+export function reportPage(
+  page: string,
+  groups: readonly string[],
+  sections: Readonly<Record<string, string>>,
+): string {
+  const known = new Map(
+    groups.flatMap((group) => {
+      const found = page.split(/^(?=## )/m).find((section) => section.startsWith(`${heading(group)}\n`));
+      return found === undefined ? [] : [[group, found.trimEnd()] as const];
+    }),
+  );
+  const kept = groups.flatMap((group) => sections[group]?.trimEnd() ?? known.get(group) ?? []);
+  return `${INTRODUCTION}\n${kept.join('\n\n')}\n`;
+}
+
+const heading = (group: string) => `## Last results: ${group}`;
+
+const INTRODUCTION = `# Benches
+
+One file a question; the unit of its number is in its name. Each number stands beside its limit, or beside a peer measured
+in the same run: machines differ, ratios less so. Load runs in processes of its own, and what is counted is the CPU of the
+server's process, all its threads included; where the question is about the whole service, that of its transcoders as well.
+
+\`\`\`
+npm run bench                                   # every question, about half an hour
+npm run bench -- passthrough                    # a group: what the service is without transcoding; about ten minutes
+npm run bench -- renditions                     # another: its renditions; about twenty minutes
+npm run bench -- first-part-ms start-ms         # some questions
+npm run bench -- --write renditions             # a group, and its section of this page anew
+npm run bench -- --long renditions              # for as long as the questions say: an hour and a half
+\`\`\`
+
+It takes Linux (\`/proc\`), Chromium, ffmpeg and nginx as Debian packages them; run it on a machine that does nothing else.
+`;

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import * as hlsParser from 'hls-parser';
 import { Parser } from 'm3u8-parser';
 import { type Decoded, decode } from '../support/decode.ts';
-import { type PlaylistSegment, readMediaPlaylist } from '../support/hls-playlist.ts';
+import { type Attributes, type PlaylistSegment, readAttributes, readMediaPlaylist } from '../support/hls-playlist.ts';
 import {
   checkMediaPlaylist,
   checkMultivariant,
@@ -250,4 +250,17 @@ export function measuredRates(viewing: Viewing): { readonly peakBps: number; rea
     ({ durationS }) => durationS >= targetDurationS / 2 && durationS <= targetDurationS * 1.5,
   );
   return { peakBps: Math.max(...counted.map(({ bps }) => bps)), averageBps: rate(0, segments.length).bps };
+}
+
+/** What was seen of the rendition of that name. */
+export function renditionOf({ renditions }: Watched, name: string): Viewing {
+  const [, viewing] = [...renditions].find(([uri]) => uri.endsWith(`/${name}.m3u8`)) ?? [];
+  assert.ok(viewing !== undefined, `there is no rendition ${name}`);
+  return viewing;
+}
+
+/** The variants of a multivariant playlist by the names of their renditions, in its order. */
+export function variantsOf(multivariant: string): ReadonlyMap<string, Attributes> {
+  const variants = multivariant.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(?:.*\/)?(.*)\.m3u8$/gm);
+  return new Map(Array.from(variants, ([, attributes = '', name = '']) => [name, readAttributes(attributes)]));
 }

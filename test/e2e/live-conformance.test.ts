@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { type Attributes, type PlaylistSegment, readAttributes, readMediaPlaylist } from '../support/hls-playlist.ts';
+import { type Attributes, type PlaylistSegment, readMediaPlaylist } from '../support/hls-playlist.ts';
 import { readTrack } from '../support/iso-bmff.ts';
 import { type PublisherOptions, startPublisher } from '../support/publisher.ts';
 import type { AudioJob, VideoJob } from '../support/publisher-protocol.ts';
@@ -18,9 +18,11 @@ import {
   bytesOf,
   decodeRuns,
   measuredRates,
+  renditionOf,
   seenSegments,
+  variantsOf,
 } from './judge.ts';
-import { type Viewing, type Watched, watch } from './viewer.ts';
+import { type Watched, watch } from './viewer.ts';
 
 const TIME_LIMIT_MS = 40_000;
 /** The logger's number for a warning. */
@@ -162,14 +164,8 @@ async function record(run: Run): Promise<Watched> {
   return watched;
 }
 
-function renditionOf({ renditions }: Watched, name: string): Viewing {
-  const [, viewing] = [...renditions].find(([uri]) => uri.endsWith(`/${name}.m3u8`)) ?? [];
-  assert.ok(viewing !== undefined, `there is no rendition ${name}`);
-  return viewing;
-}
-
 const partUris = ({ parts }: PlaylistSegment): readonly string[] => parts.map(({ uri }) => uri);
 
 function variantOf(multivariant: string): Attributes {
-  return readAttributes(multivariant.split('\n').find((line) => line.startsWith('#EXT-X-STREAM-INF:'))!);
+  return variantsOf(multivariant).get('source')!;
 }

@@ -16,6 +16,8 @@ export interface SeenFrame {
   readonly counter: number;
   /** Wall clock when the publisher drew it. */
   readonly drawnAtMs: number;
+  /** Of the picture, which tells variants apart. */
+  readonly width: number;
 }
 
 /** Frames remembered: a minute and a half. */
@@ -37,7 +39,7 @@ export async function readFrames(page: Page): Promise<void> {
       canvas.drawImage(video, 0, 0);
       const { data } = canvas.getImageData(0, 0, width, height);
       const code = readFrameCode({ data, width, lineStride: width * 4, pixelStride: 4 });
-      if (code !== undefined) seen.frames.push({ atMs: Date.now(), mediaS: mediaTime, ...code });
+      if (code !== undefined) seen.frames.push({ atMs: Date.now(), mediaS: mediaTime, width, ...code });
       if (seen.frames.length > ${MOST_FRAMES}) seen.frames.shift();
       video.requestVideoFrameCallback(read);
     };

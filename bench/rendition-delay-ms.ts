@@ -1,0 +1,65 @@
+/**
+ * How much later than in the source can a frame be fetched in a transcoded rendition?
+ */
+
+import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
+import { readTrack } from '../test/support/iso-bmff.ts';
+import { LADDER, LADDER_NAME, playlistUrls, RENDITIONS, SOURCE, sourceClip, startLadders } from './support/ladder.ts';
+import { type Answer, show } from './support/question.ts';
+import { type ReceivedPart, readParts } from './support/rendition-reader.ts';
+import { percentile } from './support/statistics.ts';
+
+const SECONDS = 40;
+const LIMIT_MS = 250;
+
+/** Answers it, for a source whose frames come in order, and for one whose decoder has to wait for some. */
+export async function renditionDelayMs(): Promise<readonly Answer[]> {
+  return [await delayOf(0), await delayOf(2)];
+}
+
+async function delayOf(bFrames: number): Promise<Answer> {
+  await using ladders = await startLadders(1, await sourceClip({ bFrames }));
+  const { server, streams } = ladders;
+  const urls = await playlistUrls(server.playlistUrl(streams[0]!.playbackId), RENDITIONS);
+  const [source, ...renditions] = await Promise.all([
+    whenFetchable(urls.get('source')!),
+    ...LADDER.map(async ({ name }) => ({ name, times: await whenFetchable(urls.get(name)!) })),
+  ]);
+  const delays = renditions.map(({ name, times }) => {
+    const common = [...times.keys()].filter((tick) => source.has(tick));
+    if (common.length < SECONDS * SOURCE.fps * 0.9)
+      throw new Error(`only ${common.length} frames of ${name} to compare`);
+    return { name, values: common.map((tick) => times.get(tick)! - source.get(tick)!) };
+  });
+  const all = delays.flatMap(({ values }) => values);
+  const p95 = percentile(all, 0.95);
+  const each = delays.map(({ name, values }) => `${name} ${show(percentile(values, 0.95))}`);
+  return {
+    question: `frame fetchable in a rendition later than in the source, ${LADDER_NAME}, ${bFrames} B-frames in the source, p95`,
+    measured: `${show(p95)} ms (p50 ${show(percentile(all, 0.5))}; ${each.join(', ')})`,
+    against: `limit ${LIMIT_MS} ms; High, one B-frame, look-ahead of 4 frames`,
+    ratio: p95 / LIMIT_MS,
+    mustReach: `<= ${LIMIT_MS} ms`,
+    reached: p95 <= LIMIT_MS,
+  };
+}
+
+/** When each frame was there as part of a part, by its tick. */
+async function whenFetchable(url: URL): Promise<ReadonlyMap<number, number>> {
+  const parts: ReceivedPart[] = [];
+  const until = performance.now() + SECONDS * 1000;
+  for await (const part of readParts(url, { signal: AbortSignal.timeout(2 * SECONDS * 1000) })) {
+    parts.push(part);
+    if (performance.now() > until) break;
+  }
+  const { segments } = readMediaPlaylist(await (await fetch(url)).text());
+  const init = Buffer.from(await (await fetch(new URL(segments[0]!.map!, url))).arrayBuffer());
+  // What the playlist listed at first had been there before.
+  return new Map(
+    parts
+      .slice(2)
+      .flatMap(({ body, receivedAtMs }) =>
+        readTrack(init, body).samples.map(({ pts }) => [pts, receivedAtMs] as const),
+      ),
+  );
+}

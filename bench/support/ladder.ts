@@ -1,0 +1,95 @@
+/**
+ * The ladder that every question about renditions is asked of: 720p30 in, 480p, 360p and 240p beside it.
+ */
+import type { Profile } from '#domain/profile.ts';
+import type { CreatedStream } from '../../test/support/api-client.ts';
+import { childrenOf } from '../../test/support/children.ts';
+import { type ServerProcess, startServerProcess, type TestServer } from '../../test/support/server.ts';
+import { waitFor } from '../../test/support/wait-for.ts';
+import { type Clip, encodeClip } from './clip.ts';
+import { type PeerProcess, startPeer } from './peer-process.ts';
+
+/** What the publisher sends. */
+export const SOURCE = { width: 1280, height: 720, fps: 30, gopS: 2, bFrames: 0, bitrateBps: 3_000_000 } as const;
+
+/** What is made of it. */
+export const LADDER = [
+  { name: '480p', bitrate: 1_600_000, fps: 0, width: 854, height: 480 },
+  { name: '360p', bitrate: 800_000, fps: 0, width: 640, height: 360 },
+  { name: '240p', bitrate: 250_000, fps: 0, width: 426, height: 240 },
+] as const satisfies readonly Profile[];
+
+/** Of the ladder: the source, the profiles and the sound. */
+export const RENDITIONS = LADDER.length + 2;
+
+/** For tables. */
+export const LADDER_NAME = '720p30 + 480p + 360p + 240p';
+
+const clips = new Map<number, Promise<Clip>>();
+
+/** The source as a clip; encoded at the first call. */
+export function sourceClip({ bFrames }: { readonly bFrames: number } = SOURCE): Promise<Clip> {
+  const clip = clips.get(bFrames) ?? encodeClip({ ...SOURCE, bFrames });
+  clips.set(bFrames, clip);
+  return clip;
+}
+
+/** A server with streams that have the ladder, and a process that publishes to them. */
+export interface LiveLadders extends AsyncDisposable {
+  readonly server: ServerProcess;
+  readonly streams: readonly CreatedStream[];
+  /** The process that sends. */
+  readonly load: PeerProcess;
+}
+
+/** Starts all of it, and waits until every rendition of every stream can be played. */
+export async function startLadders(count: number, clip: Clip): Promise<LiveLadders> {
+  await using parts = new AsyncDisposableStack();
+  const server = parts.use(await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } }));
+  const streams = await Promise.all(Array.from({ length: count }, () => server.api.createStream({ profiles: LADDER })));
+  const streamKeys = streams.map(({ streamKey }) => streamKey);
+  // Segments of one stream do not begin when those of all others do.
+  const apartMs = (SOURCE.gopS * 1000) / count + 100;
+  const load = parts.use(await startPeer('replayers.ts', { port: server.rtmpPort, streamKeys, clip, apartMs }));
+  for (const { playbackId } of streams) await playlistUrls(server.playlistUrl(playbackId), RENDITIONS);
+  const running = parts.move();
+  return { server, streams, load, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** The media playlists that a multivariant one names, by their renditions, once there are so many. */
+export async function playlistUrls(index: string, count: number): Promise<ReadonlyMap<string, URL>> {
+  return await waitFor(
+    async () => {
+      const response = await fetch(index);
+      const text = await response.text();
+      if (!response.ok) return undefined;
+      const uris = [...text.matchAll(/^(?:#EXT-X-MEDIA:.*URI="([^"]+)".*|([^#\s].*))$/gm)];
+      const urls = new Map(
+        uris.map(([, audio, video]) => {
+          const url = new URL(audio ?? video ?? '', index);
+          return [/([^/]*)\.m3u8$/.exec(url.pathname)![1]!, url] as const;
+        }),
+      );
+      return urls.size >= count && urls;
+    },
+    { what: `${count} renditions`, timeoutMs: 30_000 },
+  );
+}
+
+/** The processes of a server's transcoders. @throws {Error} unless there are so many */
+export function transcoderPids(server: ServerProcess, count: number): readonly number[] {
+  const pids = childrenOf(server.pid).map(({ pid }) => pid);
+  if (pids.length !== count) throw new Error(`there are ${pids.length} transcoders, not ${count}`);
+  return pids;
+}
+
+/** Messages of warnings about transcoding a server logged. */
+export function transcoderWarnings(server: TestServer): readonly string[] {
+  return server.logLines
+    .map((line) => JSON.parse(line) as { level: number; msg: string })
+    .filter(({ level, msg }) => level >= WARN && /transcoder|rendition/.test(msg))
+    .map(({ msg }) => msg);
+}
+
+/** The logger's number for a warning. */
+const WARN = 40;

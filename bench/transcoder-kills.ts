@@ -1,0 +1,134 @@
+/**
+ * Transcoders are killed again and again, several hundred times: does the source play on, and is anything left behind?
+ */
+import { readdirSync } from 'node:fs';
+import { childrenOf } from '../test/support/children.ts';
+import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
+import { readTrack } from '../test/support/iso-bmff.ts';
+import { waitFor } from '../test/support/wait-for.ts';
+import { encodeClip } from './support/clip.ts';
+import { playlistUrls } from './support/ladder.ts';
+import { type PeerProcess, startPeer } from './support/peer-process.ts';
+import { type Answer, type BenchOptions, show } from './support/question.ts';
+import { readParts } from './support/rendition-reader.ts';
+
+const MB = 1e6;
+const KILLS = { asked: 500, usual: 60 };
+/** After several losses in a row a transcoder is not replaced before ten seconds: so many streams take turns. */
+const STREAMS = 12;
+/** It has loaded FFmpeg and met a keyframe. */
+const AT_WORK_AFTER_MS = 2000;
+const PROFILE = { name: 'small', bitrate: 200_000, fps: 0, width: 240, height: 136 };
+const SOURCE = { width: 320, height: 180, fps: 30, gopS: 1, bFrames: 0, bitrateBps: 300_000 };
+/** Short playlists, so that as much leaves as comes soon. */
+const SETTINGS = {
+  MILLRACE_SEGMENT_TARGET_DURATION_S: '2',
+  MILLRACE_PLAYLIST_WINDOW_S: '12',
+  MILLRACE_LOG_LEVEL: 'error',
+};
+/** Fill the playlists, and compile the code that is met by a loss. */
+const WARM_KILLS = 2 * STREAMS;
+/** The heap of a process that goes on working differs by as much from one collection to the next. */
+const NOISE_MB = 2;
+
+/** What a process holds. */
+interface Held {
+  readonly heapMb: number;
+  readonly descriptors: number;
+}
+
+/** Answers it. */
+export async function transcoderKills({ long }: BenchOptions): Promise<readonly Answer[]> {
+  const kills = long ? KILLS.asked : KILLS.usual;
+  const clip = await encodeClip(SOURCE);
+  await using server = await startPeer('measured-server.ts', SETTINGS);
+  const streams: { readonly streamKey: string; readonly playlistUrl: string }[] = [];
+  for (let index = 0; index < STREAMS; index += 1) {
+    streams.push((await server.ask({ create: { profiles: [PROFILE] } })) as (typeof streams)[number]);
+  }
+  const streamKeys = streams.map(({ streamKey }) => streamKey);
+  await using _load = await startPeer('replayers.ts', { port: server.answer, streamKeys, clip, apartMs: 300 });
+  await allRunning(server);
+  const stop = new AbortController();
+  const viewers = streams.map(({ playlistUrl }) => watchSource(playlistUrl, stop.signal));
+
+  await killOneAfterAnother(server, WARM_KILLS);
+  const before = await held(server);
+  await killOneAfterAnother(server, kills);
+  const after = await held(server);
+  const zombies = childrenOf(server.pid).filter(({ state }) => state === 'Z').length;
+  stop.abort();
+  const seen = await Promise.all(viewers);
+  const parts = seen.reduce((sum, viewer) => sum + viewer.parts, 0);
+  const faults = seen.flatMap((viewer) => viewer.faults);
+
+  const grownMb = after.heapMb - before.heapMb;
+  const isWell = faults.length === 0 && zombies === 0 && grownMb <= NOISE_MB && after.descriptors <= before.descriptors;
+  return [
+    {
+      question: `${kills} transcoders killed under ${STREAMS} live streams${long ? '' : ` (${KILLS.asked} kills with --long)`}`,
+      measured: `${faults.length} interruptions in ${parts} parts of source${faults.length > 0 ? ` (${faults[0]})` : ''}, ${zombies} zombies`,
+      against: `heap ${show(before.heapMb)} MB, then ${show(after.heapMb)}; descriptors ${before.descriptors}, then ${after.descriptors}`,
+      ratio: undefined,
+      mustReach: 'none, none, no leak',
+      reached: isWell,
+    },
+  ];
+}
+
+/** Every stream has a transcoder that runs. */
+async function allRunning(server: PeerProcess): Promise<void> {
+  const running = async () => (await server.ask('transcoded')) === STREAMS;
+  await waitFor(running, { what: 'a transcoder for every stream', timeoutMs: 60_000 });
+}
+
+/** SIGKILL to whichever has run long enough to be at work. */
+async function killOneAfterAnother(server: PeerProcess, kills: number): Promise<void> {
+  const seenAt = new Map<number, number>();
+  for (let count = 0; count < kills; count += 1) {
+    const victim = await waitFor(
+      () => {
+        const now = performance.now();
+        return childrenOf(server.pid).find(({ pid }) => {
+          if (!seenAt.has(pid)) seenAt.set(pid, now);
+          return now - seenAt.get(pid)! > AT_WORK_AFTER_MS;
+        })?.pid;
+      },
+      { what: 'a transcoder to kill', timeoutMs: 30_000 },
+    );
+    seenAt.set(victim, Number.POSITIVE_INFINITY); // until it is reaped
+    process.kill(victim, 'SIGKILL');
+  }
+  await allRunning(server);
+}
+
+async function held(server: PeerProcess): Promise<Held> {
+  const heapMb = ((await server.ask('heap')) as number) / MB;
+  return { heapMb, descriptors: readdirSync(`/proc/${server.pid}/fd`).length };
+}
+
+/** Reads every part of a source, and what is amiss with it. */
+async function watchSource(
+  index: string,
+  signal: AbortSignal,
+): Promise<{ readonly parts: number; readonly faults: readonly string[] }> {
+  const url = (await playlistUrls(index, 3)).get('source')!;
+  const { segments } = readMediaPlaylist(await (await fetch(url)).text());
+  const init = Buffer.from(await (await fetch(new URL(segments[0]!.map!, url))).arrayBuffer());
+  const faults: string[] = [];
+  let parts = 0;
+  let endTick: number | undefined;
+  try {
+    for await (const { name, body } of readParts(url, { signal })) {
+      parts += 1;
+      const { samples } = readTrack(init, body);
+      const last = samples.at(-1)!;
+      if (endTick !== undefined && samples[0]!.dts !== endTick)
+        faults.push(`${name}: ${samples[0]!.dts - endTick} ticks`);
+      endTick = last.dts + last.duration;
+    }
+  } catch (error) {
+    if (!signal.aborted) faults.push(String(error));
+  }
+  return { parts, faults };
+}

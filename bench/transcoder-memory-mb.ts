@@ -1,0 +1,45 @@
+/**
+ * How much memory does the process of a transcoder take, and does it grow?
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LADDER_NAME, sourceClip, startLadders, transcoderPids } from './support/ladder.ts';
+import { residentBytes } from './support/process-usage.ts';
+import { type Answer, atMost, type BenchOptions, show } from './support/question.ts';
+import { slope } from './support/statistics.ts';
+
+const MB = 1e6;
+const LIMIT_MB = 200;
+const MINUTES = { asked: 30, usual: 3 };
+/** Until encoders have seen every kind of picture and V8 has compiled what it will. */
+const WARM_MS = 45_000;
+const SAMPLE_EVERY_MS = 2000;
+/** A process that is at rest goes up and down by as much. */
+const NOISE_MB = 2;
+
+/** Answers both. */
+export async function transcoderMemoryMb({ long }: BenchOptions): Promise<readonly Answer[]> {
+  const minutes = long ? MINUTES.asked : MINUTES.usual;
+  await using ladders = await startLadders(1, await sourceClip());
+  const [pid] = transcoderPids(ladders.server, 1);
+  await sleep(WARM_MS);
+  const points: { x: number; y: number }[] = [];
+  const startedAt = performance.now();
+  for (let atMinute = 0; atMinute < minutes; atMinute = (performance.now() - startedAt) / 60_000) {
+    points.push({ x: atMinute, y: residentBytes(pid!) / MB });
+    await sleep(SAMPLE_EVERY_MS);
+  }
+  const mbPerMinute = slope(points);
+  const growthMb = mbPerMinute * minutes;
+  const worst = Math.max(...points.map(({ y }) => y));
+  return [
+    atMost(`resident memory of the transcoder of ${LADDER_NAME}, most`, worst, LIMIT_MB, 'MB'),
+    {
+      question: `its slope over ${minutes} minutes${long ? '' : ` (${MINUTES.asked} with --long)`}`,
+      measured: `${show(mbPerMinute)} MB a minute`,
+      against: `${show(points[0]!.y)} MB at first, ${show(points.at(-1)!.y)} MB at last`,
+      ratio: undefined,
+      mustReach: `no slope (<= ${NOISE_MB} MB in all)`,
+      reached: growthMb <= NOISE_MB,
+    },
+  ];
+}

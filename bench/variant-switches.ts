@@ -1,0 +1,168 @@
+/**
+ * hls.js is made to change the variant every few seconds: does the picture go on, every frame at its time, in step with the sound?
+ */
+import { serveBarePlayer } from '../test/e2e/bare-player.ts';
+import { launchChromium } from '../test/support/chromium.ts';
+import { readFrameCode } from '../test/support/frame-code.ts';
+import { startPublisher } from '../test/support/publisher.ts';
+import { startServerProcess } from '../test/support/server.ts';
+import { BEEP_S } from '../test/support/test-pattern.ts';
+import { waitFor } from '../test/support/wait-for.ts';
+import { LADDER, LADDER_NAME, playlistUrls, RENDITIONS, SOURCE } from './support/ladder.ts';
+import { type Answer, show } from './support/question.ts';
+import { median, percentile } from './support/statistics.ts';
+
+const SECONDS = 120;
+const EVERY_S = 5;
+/** A player finds its place first. */
+const SETTLE_S = 8;
+const LIMIT_MS = 40;
+
+/** What the page saw. */
+interface Seen {
+  /** Every picture shown: number of the frame, its media time in seconds, and when it was to be seen. */
+  readonly frames: readonly {
+    readonly counter: number;
+    readonly mediaS: number;
+    readonly atMs: number;
+    readonly width: number;
+  }[];
+  /** When beeps were to be heard. */
+  readonly beepsAtMs: readonly number[];
+  readonly waits: number;
+  readonly seeks: number;
+  /** The longest hole the buffer ever had, in seconds. */
+  readonly holeS: number;
+  readonly fatal: readonly string[];
+  readonly switches: number;
+}
+
+/** Answers it. */
+export async function variantSwitches(): Promise<readonly Answer[]> {
+  await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
+  const { streamKey, playbackId } = await server.api.createStream({ profiles: LADDER });
+  const { width, height, bitrateBps, fps, gopS } = SOURCE;
+  const video = { width, height, bitrateBps, gop: gopS * fps };
+  await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video });
+  const urls = await playlistUrls(server.playlistUrl(playbackId), RENDITIONS);
+  const whole = async (url: URL) => (await (await fetch(url)).text()).includes('#EXTINF');
+  // hls.js 1.7 gives up on a playlist that has parts but no segment yet.
+  const allWhole = async () => (await Promise.all([...urls.values()].map(whole))).every(Boolean);
+  await waitFor(allWhole, { what: 'a whole segment of every rendition' });
+
+  await using bare = await serveBarePlayer();
+  await using browser = await launchChromium();
+  await using watched = await browser.newPage();
+  await watched.page.goto(bare.pageUrl(server.playlistUrl(playbackId)));
+  const seen = (await watched.page.evaluate(WATCH)) as Seen;
+  const { worstDelayMs } = await publisher.stop();
+  return [judge(seen, worstDelayMs)];
+}
+
+function judge({ frames, beepsAtMs, waits, seeks, holeS, fatal, switches }: Seen, worstDelayMs: number): Answer {
+  // A frame missing in the stream shifts all that follow; one a busy browser leaves out does not.
+  const places = frames.map(({ counter, mediaS }) => counter - mediaS * SOURCE.fps);
+  const shift = Math.max(...places.map((place) => Math.abs(place - median(places))));
+  const steps = frames.slice(1).map(({ counter }, index) => counter - frames[index]!.counter - 1);
+  const missed = Math.max(...steps);
+  const offsetsMs = soundOffsets(frames, beepsAtMs);
+  const worstMs = Math.max(...offsetsMs.map(Math.abs));
+  const widths = new Set(frames.map(({ width }) => width)).size;
+  const frame = 1 / SOURCE.fps;
+  return {
+    question: `a forced variant switch every ${EVERY_S} s for ${SECONDS} s in hls.js, ${LADDER_NAME}`,
+    measured:
+      `${switches} switches over ${widths} sizes: ${waits} stalls, ${seeks} seeks, longest hole in the buffer ${show(holeS * 1000)} ms, ` +
+      `frames off their place by at most ${show(shift)}, at most ${missed} not shown in a row (p99 ${percentile(steps, 0.99)}), sound from picture p50 ${show(median(offsetsMs))} ms, ` +
+      `p95 ${show(percentile(offsetsMs.map(Math.abs), 0.95))} ms, worst ${show(worstMs)} ms of ${offsetsMs.length}`,
+    against: `limit 1 frame, ${LIMIT_MS} ms; encoder late by at most ${show(worstDelayMs)} ms`,
+    ratio: undefined,
+    mustReach: `no stall, no gap > 1 frame, A/V within ${LIMIT_MS} ms`,
+    reached:
+      waits === 0 &&
+      seeks === 0 &&
+      holeS <= frame &&
+      shift < 1.5 &&
+      worstMs <= LIMIT_MS &&
+      fatal.length === 0 &&
+      widths === 4,
+  };
+}
+
+/** How much later than its flash each beep was heard, in ms. */
+function soundOffsets(frames: Seen['frames'], beepsAtMs: Seen['beepsAtMs']): readonly number[] {
+  return beepsAtMs.flatMap((beepAtMs) => {
+    const near = frames.filter(({ atMs }) => Math.abs(atMs - beepAtMs) < 400);
+    if (near.length < 10) return [];
+    // When the second began by each frame shown around it: a screen rounds to its own beat.
+    const begins = near.map(({ counter, atMs }) => {
+      const inSecond = counter % SOURCE.fps;
+      return atMs - (inSecond > SOURCE.fps / 2 ? inSecond - SOURCE.fps : inSecond) * (1000 / SOURCE.fps);
+    });
+    return [beepAtMs - median(begins)];
+  });
+}
+
+/** Runs in the page, so it is text: there is no DOM in this program. */
+const WATCH = `(async () => {
+  const read = ${String(readFrameCode)};
+  const { hls } = globalThis;
+  const video = document.querySelector('video');
+  const settled = () => video.currentTime > 0 && video.readyState >= 3;
+  while (!settled()) await new Promise((resolve) => setTimeout(resolve, 50));
+
+  const beeps = \`registerProcessor('beeps', class extends AudioWorkletProcessor {
+    #lastLoud = -1;
+    process([[samples]]) {
+      for (let index = 0; index < (samples?.length ?? 0); index += 1) {
+        if (Math.abs(samples[index]) < 0.25) continue;
+        const at = currentTime + index / sampleRate;
+        if (at - this.#lastLoud > ${BEEP_S / 2}) this.port.postMessage(at);
+        this.#lastLoud = at;
+      }
+      return true;
+    }
+  })\`;
+  const context = new AudioContext();
+  await context.audioWorklet.addModule(URL.createObjectURL(new Blob([beeps], { type: 'text/javascript' })));
+  const source = context.createMediaElementSource(video);
+  const listener = new AudioWorkletNode(context, 'beeps', { numberOfOutputs: 0 });
+  source.connect(listener);
+  source.connect(context.destination);
+  video.muted = false;
+  await context.resume();
+
+  const seen = { frames: [], beepsAtMs: [], waits: 0, seeks: 0, holeS: 0, fatal: globalThis.fatal, switches: 0 };
+  await new Promise((resolve) => setTimeout(resolve, ${SETTLE_S * 1000}));
+  listener.port.onmessage = ({ data }) => {
+    const { contextTime, performanceTime } = context.getOutputTimestamp();
+    seen.beepsAtMs.push(performanceTime + (data - contextTime) * 1000);
+  };
+  video.addEventListener('waiting', () => { seen.waits += 1; });
+  video.addEventListener('seeking', () => { seen.seeks += 1; });
+
+  const canvas = document.createElement('canvas');
+  const drawing = canvas.getContext('2d', { willReadFrequently: true });
+  const until = performance.now() + ${SECONDS * 1000};
+  const order = [...hls.levels.keys()];
+  const switcher = setInterval(() => {
+    seen.switches += 1;
+    // Every one to every other in turn.
+    hls.loadLevel = order[(seen.switches * (1 + Math.floor(seen.switches / order.length) % (order.length - 1))) % order.length];
+  }, ${EVERY_S * 1000});
+  while (performance.now() < until) {
+    const { mediaTime, expectedDisplayTime, width } = await new Promise((resolve) =>
+      video.requestVideoFrameCallback((now, metadata) => resolve(metadata)));
+    const { buffered } = video;
+    for (let index = 1; index < buffered.length; index += 1)
+      seen.holeS = Math.max(seen.holeS, buffered.start(index) - buffered.end(index - 1));
+    const height = Math.ceil(width / 20);
+    if (canvas.width !== width) Object.assign(canvas, { width, height });
+    drawing.drawImage(video, 0, 0);
+    const { data } = drawing.getImageData(0, 0, width, height);
+    const code = read({ data, width, lineStride: width * 4, pixelStride: 4 });
+    if (code) seen.frames.push({ counter: code.counter, mediaS: mediaTime, atMs: expectedDisplayTime, width });
+  }
+  clearInterval(switcher);
+  return seen;
+})()`;

@@ -1,0 +1,342 @@
+/**
+ * Renditions as viewers get them: every one is decoded and held against the source, frame for frame and tick for tick, and a
+ * browser switches among them.
+ */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Static } from 'typebox';
+import type { HealthSchema } from '#api/schemas.ts';
+import { DEFAULT_PROFILES } from '#domain/profile.ts';
+import { VIDEO_TIMESCALE } from '#media/track.ts';
+import type { ProfileObject } from '../support/api-client.ts';
+import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
+import type { Decoded, DecodedFrame } from '../support/decode.ts';
+import { checkPresentation } from '../support/hls-rules.ts';
+import { readTrack } from '../support/iso-bmff.ts';
+import { startPublisher } from '../support/publisher.ts';
+import type { VideoJob } from '../support/publisher-protocol.ts';
+import { startServerProcess, type TestServer } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import {
+  assertAligned,
+  assertEveryFrame,
+  assertLoaded,
+  assertMedia,
+  assertRules,
+  bytesOf,
+  decodeRuns,
+  measuredRates,
+  renditionOf,
+  seenSegments,
+  variantsOf,
+} from './judge.ts';
+import { assertContinuous, firstFrameSince, readFrames, type SeenFrame, seen } from './seen-frames.ts';
+import { get, type Viewing, type Watched, watch } from './viewer.ts';
+
+const TIME_LIMIT_MS = 40_000;
+/** Bit rates are measured from ten seconds on. */
+const DURATION_S = 13;
+const FPS = 30;
+/** What the issue allows between sound and picture. */
+const IN_STEP_S = 0.04;
+
+/** A rendition this much behind the source, and a part, is given gaps. */
+const LATEST_S = 1.35;
+
+/** What is expected of a rendition. */
+interface Expected {
+  readonly width: number;
+  readonly height: number;
+  readonly fps: number;
+  /** Bits per second at most, on average. */
+  readonly bitrateBps: number;
+}
+
+interface Run {
+  readonly what: string;
+  readonly video: Partial<VideoJob>;
+  /** Undefined: the stream is created without any. */
+  readonly profiles: readonly (ProfileObject & { readonly gop?: string })[] | undefined;
+  /** By name, in the order of the alphabet. */
+  readonly renditions: Readonly<Record<string, Expected>>;
+  readonly leftOut: readonly string[];
+}
+
+const defaultBitrate = (name: string) => DEFAULT_PROFILES.find((profile) => profile.name === name)!.bitrate;
+
+const RUNS: readonly Run[] = [
+  {
+    what: 'a source with a keyframe every 250 frames; a box of another shape, half the frames, and one too large',
+    video: { gop: 250, bitrateBps: 900_000 },
+    profiles: [
+      { name: 'boxed', bitrate: 500_000, fps: 0, width: 480, height: 480 },
+      { name: 'slow', bitrate: 250_000, fps: 15, width: 320, height: 180, gop: '1' },
+      { name: 'huge', bitrate: 3_000_000, fps: 0, width: 1280, height: 720 },
+    ],
+    renditions: {
+      boxed: { width: 480, height: 270, fps: 30, bitrateBps: 500_000 },
+      slow: { width: 320, height: 180, fps: 15, bitrateBps: 250_000 },
+    },
+    leftOut: ['huge'],
+  },
+  {
+    what: 'a portrait source with B-frames, and the ladder of who asks for none',
+    video: { width: 480, height: 640, gop: 60, bFrames: 2, tune: undefined, preset: 'veryfast', bitrateBps: 900_000 },
+    profiles: undefined,
+    renditions: {
+      '240p0': { width: 240, height: 320, fps: 30, bitrateBps: defaultBitrate('240p0') },
+      '360p0': { width: 360, height: 480, fps: 30, bitrateBps: defaultBitrate('360p0') },
+      '480p0': { width: 480, height: 640, fps: 30, bitrateBps: defaultBitrate('480p0') },
+    },
+    leftOut: ['720p0'],
+  },
+];
+
+/** A run, and what its owner was told of it meanwhile. */
+interface Recording {
+  readonly watched: Watched;
+  readonly health: Static<typeof HealthSchema>;
+}
+
+const recordings = new Map<Run, Recording>();
+before(async () => {
+  await Promise.all(RUNS.map(async (run) => recordings.set(run, await record(run))));
+});
+
+for (const run of RUNS) {
+  describe(run.what, () => {
+    const watched = () => recordings.get(run)!.watched;
+    const rendition = (name: string) => renditionOf(watched(), name);
+    const names = Object.keys(run.renditions);
+    const videos = ['source', ...names];
+
+    test('there are the renditions that fit, and whose profile is left out is told', () => {
+      const { multivariant } = watched();
+      const [first, ...others] = variantsOf(multivariant.at(-1)!.body.toString()).keys();
+      assert.deepEqual([first, ...others.sort()], videos);
+      const { health } = recordings.get(run)!;
+      assert.deepEqual(
+        health.leftOut,
+        run.leftOut.map((name) => ({ name, reason: 'larger_than_source' })),
+      );
+      assert.deepEqual(
+        health.renditions.map(({ name, state }) => [name, state]),
+        names.map((name) => [name, 'running']),
+      );
+    });
+
+    test('every URI can be fetched, every playlist keeps every rule, and renditions are within one part of the source', () => {
+      assertLoaded(watched());
+      // A busy machine transcodes as late as it may; what is later is a gap.
+      assertRules(watched(), { stepS: LATEST_S });
+      assertAligned(watched());
+      const pictures = watched().moments.map(
+        (texts) => new Map([...texts].filter(([uri]) => !uri.endsWith('/audio.m3u8'))),
+      );
+      const apart = pictures.filter((texts) => checkPresentation(texts).length > 0);
+      assert.ok(apart.length <= pictures.length / 2, `${apart.length} of ${pictures.length} moments`);
+    });
+
+    test('parts are their segment byte for byte, times are contiguous, durations and dates are true', () => {
+      const epochs = [...watched().renditions.values()].map(assertMedia);
+      assert.ok(Math.max(...epochs) - Math.min(...epochs) <= 1.01, `dates of renditions differ: ${epochs.join(' ')}`);
+    });
+
+    test('segments of one number begin at the same tick in every rendition, each with a keyframe', () => {
+      const source = segmentStarts(rendition('source'));
+      for (const name of names) {
+        const starts = segmentStarts(rendition(name));
+        assert.ok(starts.size >= 3, `${name} has ${starts.size} segments`);
+        assert.deepEqual([...starts.keys()], [...source.keys()].slice(-starts.size), `${name}: numbers`);
+        for (const [msn, { tick, keyframe }] of starts) {
+          assert.equal(tick, source.get(msn)!.tick, `${name}: segment ${msn}`);
+          assert.ok(keyframe, `${name}: segment ${msn} begins with a keyframe`);
+        }
+      }
+    });
+
+    test('every rendition shows the frames of the source at their ticks, at its own size, with sound in step', async () => {
+      const [source, audio, ...decoded] = await Promise.all(
+        ['source', 'audio', ...names].map(async (name) => onlyRun(await decodeRuns(rendition(name)))),
+      );
+      assertEveryFrame(source!, 0);
+      const counters = countersByTick(source!.frames);
+      assert.deepEqual(audio!.complaints, []);
+      assertSoundInStep(audio!, source!.frames);
+      for (const [index, name] of names.entries()) {
+        const { frames, complaints } = decoded[index]!;
+        const expected = run.renditions[name]!;
+        assert.deepEqual(complaints, []);
+        for (const [tick, counter] of countersByTick(frames))
+          assert.equal(counter, counters.get(tick), `${name} ${tick}`);
+        assertFrameRate(name, frames, expected.fps);
+        for (const { width, height } of frames)
+          assert.deepEqual({ width, height }, { width: expected.width, height: expected.height });
+        assertSoundInStep(audio!, frames);
+      }
+    });
+
+    test('what the multivariant playlist says of each variant is true', () => {
+      const variants = variantsOf(watched().multivariant.at(-1)!.body.toString());
+      const audio = measuredRates(rendition('audio'));
+      for (const name of videos) {
+        const variant = variants.get(name)!;
+        const { peakBps, averageBps } = measuredRates(rendition(name));
+        const [peak, average] = [Number(variant.get('BANDWIDTH')), Number(variant.get('AVERAGE-BANDWIDTH'))];
+        assert.ok(peakBps + audio.peakBps < peak * 1.1, `${name}: peak ${peakBps + audio.peakBps} of ${peak}`);
+        const bothBps = averageBps + audio.averageBps;
+        assert.ok(bothBps < average * 1.1 && average < bothBps * 1.25, `${name}: average ${bothBps} of ${average}`);
+        const track = readTrack(bytesOf(rendition(name), seenSegments(rendition(name))[0]!.map));
+        const codecs = (variant.get('CODECS') ?? '').split(',');
+        assert.deepEqual(codecs, [track.codecString, 'mp4a.40.2']);
+        assert.equal(variant.get('RESOLUTION'), `${track.width}x${track.height}`);
+        const expected = run.renditions[name];
+        assert.equal(variant.get('FRAME-RATE'), (expected?.fps ?? FPS).toFixed(3));
+        if (expected !== undefined) assert.ok(averageBps < expected.bitrateBps * 1.1, `${name}: ${averageBps} bit/s`);
+      }
+    });
+  });
+}
+
+test('a stream with an empty list of profiles has its source only, and no transcoder', async () => {
+  await using server = await startServerProcess();
+  const { id, streamKey, playbackId } = await server.api.createStream({ profiles: [] });
+  await using _publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: { width: 320, height: 180 } });
+  const index = await waitFor(async () => indexOf(server, playbackId), { what: 'the stream to be there' });
+  assert.deepEqual([...variantsOf(index).keys()], ['source']);
+  assert.equal((await healthOf(server, id)).transcoder, undefined);
+});
+
+describe('in Chromium', NEEDS_CHROMIUM, () => {
+  test('the player page plays the ladder by itself, and goes through its variants every three seconds without a stall', async () => {
+    await using server = await startServerProcess();
+    const profiles = [
+      { name: 'middle', bitrate: 500_000, fps: 0, width: 480, height: 270 },
+      { name: 'small', bitrate: 250_000, fps: 0, width: 320, height: 180 },
+    ];
+    const { streamKey, playbackId } = await server.api.createStream({ profiles });
+    await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: { bitrateBps: 900_000 } });
+    await using browser = await launchChromium();
+    await using watched = await browser.newPage();
+    const { page } = watched;
+    await page.goto(`${server.url}/play/${playbackId}`);
+    await readFrames(page);
+    const first = await firstFrameSince(page, publisher.startedAtMs, 15_000);
+    const frames = async () => (await seen(page)).frames;
+    const since = async (mediaS: number) => (await frames()).filter((frame) => frame.mediaS >= mediaS);
+    // A player may correct its place in the stream once when it starts.
+    const settled = await waitFor(async () => (await since(first.mediaS + 1.5))[0], { what: 'the picture to move' });
+    await page.evaluate('seen.waits = 0; document.querySelector("video").onwaiting = () => { seen.waits += 1; }');
+    const { seeks } = await seen(page);
+
+    for (const choice of ['small', 'source', 'middle', 'small', '']) {
+      await page.getByRole('combobox', { name: 'Quality' }).selectOption(choice);
+      await sleep(3000);
+    }
+    const shown = await since(settled.mediaS);
+    assert.ok(shown.at(-1)!.mediaS - settled.mediaS > 13, 'it plays at the speed of time');
+    assertContinuous(shown, FPS);
+    const widths = runsOfWidths(shown);
+    assert.deepEqual(new Set(widths), new Set([640, 480, 320]), `pictures ${widths.join()} pixels wide`);
+    assert.ok(widths.length >= 5, `switched to ${widths.join()}`);
+    assert.deepEqual(await page.evaluate('[seen.waits, document.querySelector("video").buffered.length]'), [0, 1]);
+    assert.equal((await seen(page)).seeks, seeks);
+    assert.deepEqual(watched.errors, []);
+    assert.deepEqual(
+      watched.failedRequests.filter((request) => !request.endsWith('/index.m3u8')),
+      [],
+    );
+  });
+});
+
+async function record({ video, profiles, renditions }: Run): Promise<Recording> {
+  await using server = await startServerProcess();
+  const { id, streamKey, playbackId } = await server.api.createStream({ profiles });
+  await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video, durationS: DURATION_S });
+  // A busy machine may need longer for a rendition than viewers are made to wait.
+  const names = Object.keys(renditions);
+  await waitFor(
+    async () => {
+      const variants = variantsOf((await indexOf(server, playbackId)) ?? '');
+      return names.every((name) => variants.has(name));
+    },
+    { what: 'every rendition' },
+  );
+  const watching = watch(server.playlistUrl(playbackId), { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+  const health = await waitFor(
+    async () => {
+      const now = await healthOf(server, id);
+      return now.renditions.every(({ state }) => state === 'running') && now;
+    },
+    { what: 'renditions that were measured' },
+  );
+  const watched = await watching;
+  const { reason, messages } = await publisher.ended;
+  assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
+  return { watched, health };
+}
+
+async function indexOf(server: TestServer, playbackId: string): Promise<string | undefined> {
+  const { status, body } = await get(server.playlistUrl(playbackId));
+  return status === 200 ? body.toString() : undefined;
+}
+
+async function healthOf(server: TestServer, id: string): Promise<Static<typeof HealthSchema>> {
+  const { health } = (await server.api.getStream(id)) as unknown as { health: Static<typeof HealthSchema> };
+  return health;
+}
+
+/** Of each segment: the tick of the first picture shown, and whether it can be decoded by itself. */
+function segmentStarts(viewing: Viewing): ReadonlyMap<number, { readonly tick: number; readonly keyframe: boolean }> {
+  const starts = seenSegments(viewing)
+    .filter(({ gap }) => !gap)
+    .map(({ msn, map, uri }) => {
+      const { timescale, samples } = readTrack(bytesOf(viewing, map), bytesOf(viewing, uri));
+      assert.equal(timescale, VIDEO_TIMESCALE);
+      return [msn, { tick: Math.min(...samples.map(({ pts }) => pts)), keyframe: samples[0]!.keyframe }] as const;
+    });
+  return new Map(starts);
+}
+
+function onlyRun([run, ...others]: readonly Decoded[]): Decoded {
+  assert.ok(run !== undefined && others.length === 0, `${others.length} discontinuities`);
+  return run;
+}
+
+function countersByTick(frames: readonly DecodedFrame[]): ReadonlyMap<number, number | undefined> {
+  return new Map(frames.map(({ ptsS, code }) => [Math.round(ptsS * VIDEO_TIMESCALE), code?.counter]));
+}
+
+/** Every frame that is due is there: none between them but those the rate leaves out, to the end. */
+function assertFrameRate(name: string, frames: readonly DecodedFrame[], fps: number): void {
+  const counters = frames.map(({ code }) => code!.counter);
+  const step = FPS / fps;
+  const steps = counters.slice(1).map((counter, index) => counter - counters[index]!);
+  // A segment begins when it begins, whichever frame is due.
+  const odd = steps.filter((each) => each !== step);
+  assert.ok(
+    odd.length <= (step === 1 ? 0 : DURATION_S / 2) && odd.every((each) => each < step),
+    `${name}: ${steps.join()}`,
+  );
+  assert.ok(counters.at(-1)! >= DURATION_S * FPS - step, `${name} ends with frame ${counters.at(-1)}`);
+}
+
+/** Each beep is heard when the frame drawn at its second is shown. */
+function assertSoundInStep({ sound }: Decoded, frames: readonly DecodedFrame[]): void {
+  const flashes = frames.filter(({ code }) => code!.counter % FPS < 2);
+  let compared = 0;
+  for (const beepS of sound!.beepsS) {
+    const nearest = flashes.find(({ ptsS }) => Math.abs(ptsS - beepS) < 0.5);
+    if (nearest === undefined) continue;
+    const flashS = nearest.ptsS - (nearest.code!.counter % FPS) / FPS;
+    assert.ok(Math.abs(beepS - flashS) <= IN_STEP_S, `a beep at ${beepS} s, its flash at ${flashS} s`);
+    compared += 1;
+  }
+  assert.ok(compared >= DURATION_S / 2, `${compared} beeps`);
+}
+
+/** Widths as they follow each other. */
+function runsOfWidths(frames: readonly SeenFrame[]): readonly number[] {
+  return frames.map(({ width }) => width).filter((width, index, all) => width !== all[index - 1]);
+}

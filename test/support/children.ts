@@ -1,0 +1,30 @@
+/**
+ * Child processes as the kernel lists them (Linux only).
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A process whose parent is known. */
+export interface ChildOf {
+  readonly pid: number;
+  /** The kernel's letter: `Z` is a zombie, `T` is stopped (proc_pid_stat(5)). */
+  readonly state: string;
+}
+
+/** The children of a process, dead ones that were not reaped included. */
+export function childrenOf(parent: number): readonly ChildOf[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const child = /^\d+$/.test(name) ? readStat(name) : undefined;
+    return child?.parent === parent ? [{ pid: Number(name), state: child.state }] : [];
+  });
+}
+
+function readStat(name: string): { readonly state: string; readonly parent: number } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+    // The second field is the program's name and may hold blanks: count from behind it.
+    const [state = '', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { state, parent: Number(parent) };
+  } catch {
+    return undefined; // it ended meanwhile
+  }
+}
