@@ -57,6 +57,8 @@ const END_MS = 1000;
 const NOTHING_LEFT_S = 0.15;
 /** A jump lands this far inside the part: sound may begin a few frames after the picture. Seconds. */
 const INSIDE_S = 0.1;
+/** hls.js leaves a variant that has a gap for another, also one that was chosen, and stays there: so often it is asked back. */
+const RETURN_EVERY_MS = 5000;
 /** A second media error within this time is not one that a new decoder heals. */
 const MEDIA_ERROR_SPACING_MS = 5000;
 
@@ -87,12 +89,32 @@ export function playWithHls(Hls, video, url, quality) {
     if (jumpTo !== undefined) video.currentTime = jumpTo;
   });
 
+  /** @type {string | undefined} */
+  let chosen;
+  /** To be loaded from the start of the next segment on. @type {number | undefined} */
+  let nextLevel;
+  const load = () => {
+    const level = hls.levels.findIndex(({ uri }) => renditionOf(uri) === chosen); // -1 is auto
+    if (level !== -1 && hls.latestLevelDetails?.partList) nextLevel = level;
+    else hls.loadLevel = level;
+  };
   hls.on(Hls.Events.MANIFEST_PARSED, () => {
-    // What is in the buffer plays on, so that a switch is seamless.
     quality.offer(hls.levels.map(variantOf), (id) => {
-      hls.loadLevel = hls.levels.findIndex((level) => renditionOf(level.uri) === id); // -1 is auto
+      chosen = id;
+      nextLevel = undefined;
+      load();
     });
   });
+  hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
+    // Inside a segment hls.js begins at its start, over what is being played; the picture would then stand from the end of the
+    // old buffer to the new variant's next keyframe.
+    if (nextLevel === undefined || details.partList?.at(-1)?.index !== 0) return;
+    hls.loadLevel = nextLevel;
+    nextLevel = undefined;
+  });
+  const returning = setInterval(() => {
+    if (chosen !== undefined && hls.autoLevelEnabled) load();
+  }, RETURN_EVERY_MS);
   hls.on(Hls.Events.LEVEL_SWITCHING, (_event, { uri }) => quality.show(renditionOf(uri)));
 
   const hasEnded = () => hls.latestLevelDetails?.live === false;
@@ -120,6 +142,7 @@ export function playWithHls(Hls, video, url, quality) {
     stop: () => {
       stopped.abort();
       stopWatching();
+      clearInterval(returning);
       video.removeEventListener('ended', onEnded);
       hls.destroy();
       quality.offer([], () => {});
