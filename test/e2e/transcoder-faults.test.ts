@@ -24,7 +24,7 @@ import {
   variantsOf,
 } from './judge.ts';
 import { firstFrameSince, readFrames, seen } from './seen-frames.ts';
-import { get, watch } from './viewer.ts';
+import { get, mediaPlaylistUris, watch } from './viewer.ts';
 
 type Stream = Static<typeof StreamSchema>;
 
@@ -50,66 +50,106 @@ const FAULTS: readonly Fault[] = [
   { what: 'hangs', signal: 'SIGSTOP', reason: 'hung', noticedWithinMs: 10_000 },
 ];
 
-for (const fault of FAULTS) {
-  describe(`a transcoder that ${fault.what}`, NEEDS_CHROMIUM, () => {
-    let outcome: Awaited<ReturnType<typeof suffer>>;
-    before(async () => {
-      outcome = await suffer(fault);
-    });
+const outcomes = new Map<Fault, Awaited<ReturnType<typeof suffer>>>();
 
-    test('is replaced, its renditions go on, and no process is left of it', () => {
-      assert.deepEqual(outcome.reasons, [fault.reason]);
-      assert.deepEqual(outcome.children, [{ pid: outcome.replacement, state: outcome.children[0]?.state }]);
-      assert.notEqual(outcome.children[0]?.state, 'Z');
-      assert.equal(outcome.health.transcoder?.restarts, 1);
-      assert.ok(outcome.health.warnings.some(({ code }) => code === 'transcode_restarted'));
-      const segments = seenSegments(renditionOf(outcome.watched, 'small'));
-      const lastGap = segments.findLastIndex(({ gap }) => gap);
-      assert.ok(segments.length - 1 - lastGap >= 2, 'there are whole segments behind it');
-    });
+describe('while a stream is watched', NEEDS_CHROMIUM, () => {
+  before(async () => {
+    await Promise.all(FAULTS.map(async (fault) => outcomes.set(fault, await suffer(fault))));
+  });
+  for (const fault of FAULTS) describe(`a transcoder that ${fault.what}`, () => judge(fault));
+});
 
-    test('leaves the source and the sound as they are: every frame, no gap, no discontinuity', async () => {
-      const { watched } = outcome;
-      assertLoaded(watched);
-      for (const name of ['source', 'audio']) {
-        const viewing = renditionOf(watched, name);
-        assert.ok(
-          viewing.reloads.every(({ text }) => !/EXT-X-(GAP|DISCONTINUITY)$/m.test(text)),
-          name,
-        );
-        assertMedia(viewing);
-      }
-      const [source, ...others] = await decodeRuns(renditionOf(watched, 'source'));
-      assert.equal(others.length, 0);
-      assertEveryFrame(source!, 0);
-    });
+function judge(fault: Fault): void {
+  const outcome = () => outcomes.get(fault)!;
 
-    test('fills its renditions with gaps until they go on, by all the rules, at the frames of the source', async () => {
-      const { watched } = outcome;
-      // A rendition that waits may lie behind by what is waited for; then gaps bring it near again.
-      assertRules(watched, { stepS: 1.5 });
-      const at = (frames: readonly { ptsS: number; code: { counter: number } | undefined }[]) =>
-        new Map(frames.map(({ ptsS, code }) => [Math.round(ptsS * 90_000), code?.counter]));
-      const [source] = await decodeRuns(renditionOf(watched, 'source'));
-      const counters = at(source!.frames);
-      const runs = await decodeRuns(renditionOf(watched, 'small'));
-      for (const { frames, complaints } of runs) {
-        assert.deepEqual(complaints, []);
-        for (const [tick, counter] of at(frames)) assert.equal(counter, counters.get(tick));
-      }
-    });
+  test('is replaced, its renditions go on, and no process is left of it', () => {
+    assert.deepEqual(outcome().reasons, [fault.reason]);
+    assert.deepEqual(outcome().children, [{ pid: outcome().replacement, state: outcome().children[0]?.state }]);
+    assert.notEqual(outcome().children[0]?.state, 'Z');
+    assert.equal(outcome().health.transcoder?.restarts, 1);
+    assert.ok(outcome().health.warnings.some(({ code }) => code === 'transcode_restarted'));
+    const segments = seenSegments(renditionOf(outcome().watched, 'small'));
+    const lastGap = segments.findLastIndex(({ gap }) => gap);
+    assert.ok(segments.length - 1 - lastGap >= 2, 'there are whole segments behind it');
+  });
 
-    test('keeps a viewer of its rendition waiting for no more than three seconds', () => {
-      const { shown, choice, errors } = outcome;
-      const pauses = shown.slice(1).map(({ atMs }, index) => atMs - shown[index]!.atMs);
-      const longestMs = Math.max(...pauses);
-      assert.ok(longestMs <= PLAYS_WITHIN_MS, `the picture stood for ${longestMs} ms`);
-      assert.equal(choice, 'small');
-      assert.equal(shown.at(-1)!.width, SMALL.width, 'it is the variant that was chosen');
-      assert.deepEqual(errors, []);
-    });
+  test('leaves the source and the sound as they are: every frame, no gap, no discontinuity', async () => {
+    const { watched } = outcome();
+    assertLoaded(watched);
+    for (const name of ['source', 'audio']) {
+      const viewing = renditionOf(watched, name);
+      assert.ok(
+        viewing.reloads.every(({ text }) => !/EXT-X-(GAP|DISCONTINUITY)$/m.test(text)),
+        name,
+      );
+      assertMedia(viewing);
+    }
+    const [source, ...others] = await decodeRuns(renditionOf(watched, 'source'));
+    assert.equal(others.length, 0);
+    assertEveryFrame(source!, 0);
+  });
+
+  test('fills its renditions with gaps until they go on, by all the rules, at the frames of the source', async () => {
+    const { watched } = outcome();
+    // A rendition that waits may lie behind by what is waited for; then gaps bring it near again.
+    assertRules(watched, { stepS: 1.5 });
+    const at = (frames: readonly { ptsS: number; code: { counter: number } | undefined }[]) =>
+      new Map(frames.map(({ ptsS, code }) => [Math.round(ptsS * 90_000), code?.counter]));
+    const [source] = await decodeRuns(renditionOf(watched, 'source'));
+    const counters = at(source!.frames);
+    const runs = await decodeRuns(renditionOf(watched, 'small'));
+    for (const { frames, complaints } of runs) {
+      assert.deepEqual(complaints, []);
+      for (const [tick, counter] of at(frames)) assert.equal(counter, counters.get(tick));
+    }
+  });
+
+  test('keeps a viewer of its rendition waiting for no more than three seconds', () => {
+    const { shown, choice, errors } = outcome();
+    const pauses = shown.slice(1).map(({ atMs }, index) => atMs - shown[index]!.atMs);
+    const longestMs = Math.max(...pauses);
+    assert.ok(longestMs <= PLAYS_WITHIN_MS, `the picture stood for ${longestMs} ms`);
+    assert.equal(choice, 'small');
+    assert.equal(shown.at(-1)!.width, SMALL.width, 'it is the variant that was chosen');
+    assert.deepEqual(errors, []);
   });
 }
+
+test('ten transcoders killed, one after another, interrupt no source and leave nothing behind', async () => {
+  await using server = await startServerProcess();
+  await using parts = new AsyncDisposableStack();
+  const streams = await Promise.all(Array.from({ length: 5 }, () => server.api.createStream({ profiles: [SMALL] })));
+  for (const { streamKey } of streams) {
+    parts.use(await startPublisher({ url: server.rtmpUrl(streamKey), video: { width: 320, height: 180 } }));
+  }
+  for (const stream of streams) await variants(server, stream, 2);
+  const killed = new Set<number>();
+  for (let count = 0; count < 10; count += 1) {
+    const [victim] = await waitFor(
+      () => {
+        const alive = childrenOf(server.pid).filter(({ pid }) => !killed.has(pid));
+        return alive.length > 0 && alive;
+      },
+      { what: 'a transcoder to kill' },
+    );
+    killed.add(victim!.pid);
+    process.kill(victim!.pid, 'SIGKILL');
+  }
+  const replaced = () => {
+    const children = childrenOf(server.pid);
+    return children.length === streams.length && children.every(({ pid, state }) => state !== 'Z' && !killed.has(pid));
+  };
+  await waitFor(replaced, { what: 'all to be replaced and reaped' });
+  for (const stream of streams) {
+    await waitFor(() => isTranscoded(server, stream), {
+      what: 'every rendition to go on',
+      timeoutMs: STARTS_WITHIN_MS,
+    });
+    const playlist = await playlistOf(server, stream, 'source');
+    assert.ok(!/EXT-X-(GAP|DISCONTINUITY)$/m.test(playlist), playlist);
+  }
+  assert.ok(replaced());
+});
 
 test('beyond the limit of transcodes a session plays its source only, says so, and disturbs nobody', async () => {
   await using server = await startServerProcess({ settings: { MILLRACE_TRANSCODE_MAX: '1' } });
@@ -177,11 +217,20 @@ async function suffer({ signal, reason, noticedWithinMs }: Fault) {
   return { watched: await watching, health: health!, children, replacement, reasons, shown, choice, errors };
 }
 
-/** Two whole segments of media have come behind the gap. */
-async function mediaBehindGap(server: ServerProcess, { playbackId }: CreatedStream): Promise<boolean> {
+async function isTranscoded(server: ServerProcess, stream: CreatedStream): Promise<boolean> {
+  const { health } = await streamOf(server, stream);
+  return health?.renditions.every(({ state }) => state === 'running') ?? false;
+}
+
+async function playlistOf(server: ServerProcess, { playbackId }: CreatedStream, name: string): Promise<string> {
   const index = server.playlistUrl(playbackId);
-  const uri = (await get(index)).body.toString().match(/^.*\/small\.m3u8$/m)![0];
-  const { segments } = readMediaPlaylist((await get(new URL(uri, index).href)).body.toString());
+  const uri = mediaPlaylistUris((await get(index)).body.toString()).find((each) => each.endsWith(`/${name}.m3u8`))!;
+  return (await get(new URL(uri, index).href)).body.toString();
+}
+
+/** Two whole segments of media have come behind the gap. */
+async function mediaBehindGap(server: ServerProcess, stream: CreatedStream): Promise<boolean> {
+  const { segments } = readMediaPlaylist(await playlistOf(server, stream, SMALL.name));
   const lastGap = segments.findLastIndex(({ gap }) => gap);
   return lastGap !== -1 && segments.slice(lastGap + 1).filter((segment) => segment.uri !== undefined).length >= 2;
 }
