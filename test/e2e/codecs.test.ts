@@ -37,8 +37,8 @@ const IN_STEP_S = 0.06;
 /** What we encode ourselves adds no more than milliseconds to that: those RTMP rounds to. */
 const ENCODED_IN_STEP_S = 0.01;
 
-/** How far renditions may be behind the source: parts come all at once on a busy machine. */
-const RENDITIONS_BEHIND_S = 1;
+/** How far renditions may be behind the source: one that has just begun, on a busy machine, a target duration. */
+const RENDITIONS_BEHIND_S = 4;
 
 /** A publish, and what is to come of it. */
 interface Case {

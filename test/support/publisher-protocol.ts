@@ -36,7 +36,7 @@ export interface VideoJob {
   readonly openGop: boolean;
   /** Not for AV1, which keeps its quality instead. */
   readonly bitrateBps: number;
-  /** In the words of x264 and x265; AV1 is always made as fast as can be. */
+  /** In the words of x264 and x265; AV1 has one of its own. */
   readonly preset: string;
   readonly tune: string | undefined;
 }
