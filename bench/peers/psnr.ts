@@ -2,8 +2,8 @@
  * Encodes pictures with our settings and with stock ones, decodes both and compares. In a process of its own, since it loads
  * FFmpeg. Answers its first message with 0, every further one with a {@link PsnrReport}.
  */
-import { AV_PIX_FMT_YUV420P } from 'node-av/constants';
-import { FFmpegError, Frame } from 'node-av/lib';
+import { AV_LOG_QUIET, AV_PIX_FMT_YUV420P } from 'node-av/constants';
+import { FFmpegError, Frame, Log } from 'node-av/lib';
 import type { Profile } from '#domain/profile.ts';
 import { ticks } from '#lib/units.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
@@ -46,6 +46,7 @@ const stock: EncoderDescription = {
   },
 };
 
+Log.setLevel(AV_LOG_QUIET);
 process.once('message', () => {
   process.on('message', (job: PsnrJob) => {
     process.send?.({ ours: encode(libx264, job), stock: encode(stock, job) } satisfies PsnrReport);
