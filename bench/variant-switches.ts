@@ -105,7 +105,10 @@ function judge(
 
 /** How much later the sound is in the stream itself: an AAC encoder begins with a packet of silence. */
 async function publishedOffsetMs(source: URL, audio: URL): Promise<number> {
-  const [{ frames }, { sound }] = await Promise.all([source, audio].map(async (url) => decode(await newestMedia(url))));
+  const [{ frames }, { sound }] = await Promise.all([
+    decode(await newestMedia(source)),
+    decode(await newestMedia(audio)),
+  ]);
   const offsets = sound!.beepsS.flatMap((beepS) => {
     const near = frames.find(({ ptsS, code }) => code!.counter % SOURCE.fps === 0 && Math.abs(ptsS - beepS) < 0.5);
     return near === undefined ? [] : [(beepS - near.ptsS) * 1000];
