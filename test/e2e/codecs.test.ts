@@ -217,7 +217,10 @@ function assertInStep(
     const flash = frames.findLast(({ ptsS, code }) => code!.counter % FPS === 0 && ptsS < beepS + 0.5);
     return flash === undefined || beepS > endS ? [] : beepS - flash.ptsS;
   });
-  assert.ok(offsets.length >= least, `${offsets.length} beeps with their flash`);
+  assert.ok(
+    offsets.length >= least,
+    `beeps at ${sound.sound!.beepsS.join()}, pictures from ${frames[0]!.ptsS} to ${endS}`,
+  );
   const most = audio !== false && audio.codec === 'opus' ? ENCODED_IN_STEP_S : IN_STEP_S;
   for (const offset of offsets) assert.ok(Math.abs(offset) < most, `sound and picture are ${offset} s apart`);
 }
