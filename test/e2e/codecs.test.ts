@@ -7,7 +7,6 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
 import type { Decoded } from '../support/decode.ts';
-import { type Attributes, readAttributes } from '../support/hls-playlist.ts';
 import { readTrack } from '../support/iso-bmff.ts';
 import { startPublisher } from '../support/publisher.ts';
 import type { AudioJob, VideoJob } from '../support/publisher-protocol.ts';
@@ -21,10 +20,12 @@ import {
   assertRules,
   bytesOf,
   decodeRuns,
+  renditionOf,
   runsOf,
+  variantsOf,
 } from './judge.ts';
 import { assertContinuous, firstFrameSince, readFrames, seen } from './seen-frames.ts';
-import { get, type Viewing, type Watched, watch } from './viewer.ts';
+import { get, type Watched, watch } from './viewer.ts';
 
 const FPS = 30;
 const DURATION_S = 7;
@@ -116,7 +117,9 @@ test('sound made of Opus has no hole when its transcoder is killed, and is in st
   const watched = await watching;
   assertLoaded(watched);
   assertRules(watched, { stepS: RENDITIONS_BEHIND_S });
-  const [pictures, sounds] = await Promise.all(['source', 'audio'].map((name) => decodeRuns(viewingOf(watched, name))));
+  const [pictures, sounds] = await Promise.all(
+    ['source', 'audio'].map((name) => decodeRuns(renditionOf(watched, name))),
+  );
   assert.deepEqual([pictures!.length, sounds!.length], [2, 2]);
   for (const [index, picture] of pictures!.entries()) {
     assertEveryFrame(picture, 0);
@@ -125,7 +128,7 @@ test('sound made of Opus has no hole when its transcoder is killed, and is in st
     // The beep of the moment of the kill may be among what was lost.
     assertInStep(sound, job.audio, picture, { least: index === 0 ? 4 : 2 });
   }
-  assertMedia(viewingOf(watched, 'audio'));
+  assertMedia(renditionOf(watched, 'audio'));
 });
 
 describe('in Chromium', NEEDS_CHROMIUM, () => {
@@ -175,7 +178,7 @@ async function holds(each: Case): Promise<void> {
 
   const variants = variantsOf(watched.multivariant.at(-1)!.body.toString());
   assert.deepEqual(
-    variants.map((variant) => variant.get('CODECS')),
+    [...variants.values()].map((variant) => variant.get('CODECS')),
     each.codecs,
   );
   assertInits(each, watched);
@@ -246,7 +249,7 @@ async function record({ video, audio, profiles, codecs }: Case): Promise<Watched
   });
   const url = server.playlistUrl(stream.playbackId);
   // On a busy machine renditions may come after the source has been shown.
-  await waitFor(async () => variantsOf((await get(url)).body.toString()).length === codecs.length, {
+  await waitFor(async () => variantsOf((await get(url)).body.toString()).size === codecs.length, {
     what: 'every variant',
     timeoutMs: TIME_LIMIT_MS,
   });
@@ -256,19 +259,8 @@ async function record({ video, audio, profiles, codecs }: Case): Promise<Watched
   return watched;
 }
 
-function variantsOf(multivariant: string): readonly Attributes[] {
-  const lines = multivariant.split('\n').filter((line) => line.startsWith('#EXT-X-STREAM-INF:'));
-  return lines.map(readAttributes);
-}
-
-function viewingOf({ renditions }: Watched, name: string): Viewing {
-  const [, viewing] = [...renditions].find(([uri]) => uri.endsWith(`/${name}.m3u8`)) ?? [];
-  assert.ok(viewing !== undefined, `there is no rendition ${name}`);
-  return viewing;
-}
-
 async function decodeOnly(watched: Watched, name: string): Promise<Decoded> {
-  const [decoded, ...others] = await decodeRuns(viewingOf(watched, name));
+  const [decoded, ...others] = await decodeRuns(renditionOf(watched, name));
   assert.equal(others.length, 0, 'one run without a gap');
   return decoded!;
 }
