@@ -124,8 +124,13 @@ suite('the player page', NEEDS_CHROMIUM, () => {
     await level('source');
     await decoded(640);
     assert.equal(await page.locator('html').getAttribute('data-quality'), 'auto');
-    const options = await list.locator('option').allTextContents();
-    assert.deepEqual(options.slice(0, 1), ['Auto (360p30)']);
+    const options = await waitFor(
+      async () => {
+        const texts = await list.locator('option').allTextContents();
+        return texts[0] === 'Auto (360p30)' ? texts : undefined;
+      },
+      { what: 'the list of variants' },
+    );
     assert.match(options[1] ?? '', /^360p30 \(source\) · 1\.\d Mbit\/s$/);
     assert.match(options[2] ?? '', /^180p30 · \d{3} kbit\/s$/);
 
