@@ -89,10 +89,9 @@ async function killOneAfterAnother(server: PeerProcess, kills: number): Promise<
     const victim = await waitFor(
       () => {
         const now = performance.now();
-        return childrenOf(server.pid).find(({ pid }) => {
-          if (!seenAt.has(pid)) seenAt.set(pid, now);
-          return now - seenAt.get(pid)! > AT_WORK_AFTER_MS;
-        })?.pid;
+        const pids = childrenOf(server.pid).map(({ pid }) => pid);
+        for (const pid of pids) if (!seenAt.has(pid)) seenAt.set(pid, now);
+        return pids.find((pid) => now - seenAt.get(pid)! > AT_WORK_AFTER_MS);
       },
       { what: 'a transcoder to kill', timeoutMs: 30_000 },
     );

@@ -62,7 +62,7 @@ function command(url: string, folder: string): readonly string[] {
     return `[${from}]scale=${width}:${height}:flags=bicubic${isLast ? `[v${index}]` : `,split[v${index}][s${index}]`}`;
   });
   return [
-    ['-nostdin', '-hide_banner', '-loglevel', 'error', '-threads', '1', '-listen', '1', '-i', url],
+    ['-nostdin', '-hide_banner', '-loglevel', 'fatal', '-threads', '1', '-listen', '1', '-i', url],
     ['-filter_complex_threads', '1', '-filter_complex', chain.join(';')],
     ['-map', '0:v', ...renditions.flatMap((_, index) => ['-map', `[v${index}]`]), '-map', '0:a'],
     ['-c:v:0', 'copy', '-c:a', 'copy', '-force_key_frames', `expr:gte(t,n_forced*${SEGMENT_S})`],

@@ -69,7 +69,8 @@ function tipOf(path: string, { body, header }: LeanResponse): Tip {
 function readTip({ segments, ended }: MediaPlaylist): Tip {
   const last = segments.at(-1)!;
   const isOpen = last.uri === undefined;
-  const parts = segments.slice(-2).flatMap((segment) => segment.parts.map(({ uri }) => uri));
+  // Of a gap there is nothing to load.
+  const parts = segments.slice(-2).flatMap((segment) => segment.parts.flatMap(({ uri, gap }) => (gap ? [] : uri)));
   return { parts, ended, nextMsn: isOpen ? last.msn : last.msn + 1, nextPart: isOpen ? last.parts.length : 0 };
 }
 
