@@ -33,6 +33,7 @@ const NOISE_MB = 2;
 
 /** What a process holds. */
 interface Held {
+  /** Without the media it keeps. */
   readonly heapMb: number;
   readonly descriptors: number;
 }
@@ -102,7 +103,7 @@ async function killOneAfterAnother(server: PeerProcess, kills: number): Promise<
 }
 
 async function held(server: PeerProcess): Promise<Held> {
-  const heapMb = ((await server.ask('heap')) as number) / MB;
+  const heapMb = (((await server.ask('heap')) as number) - ((await server.ask('media')) as number)) / MB;
   return { heapMb, descriptors: readdirSync(`/proc/${server.pid}/fd`).length };
 }
 
