@@ -17,6 +17,25 @@ const SENTENCES = {
     `The database ${place} is of an older Millrace and its server is still running; restart the server with this version first.`,
   not_a_database: (place: string, detail: string) =>
     `${place} is not a database or is damaged (${detail}); restore it from a backup, or move it away to start empty.`,
+  no_node_id: (place: string) => `${place} does not hold the id of a node; remove it to get a new one.`,
+  database_url: () =>
+    'MILLRACE_DATABASE_URL is not one that PostgreSQL understands; write postgres://user:password@host:5432/database.',
+  no_connection: (place: string, detail: string) =>
+    `PostgreSQL at ${place} cannot be reached (${detail}); start it, or correct MILLRACE_DATABASE_URL.`,
+  no_encryption: (place: string, detail: string) =>
+    `PostgreSQL at ${place} cannot be reached over TLS (${detail}); correct sslmode or the certificates named in MILLRACE_DATABASE_URL.`,
+  login_refused: (place: string) =>
+    `PostgreSQL at ${place} refuses the user or password of MILLRACE_DATABASE_URL; correct them, or allow the user in its pg_hba.conf.`,
+  no_database: (place: string) =>
+    `PostgreSQL at ${place.replace(/\/[^/]*$/, '')} has no database of that name (${place}); create it, or correct MILLRACE_DATABASE_URL.`,
+  no_rights: (place: string, detail: string) =>
+    `The user of MILLRACE_DATABASE_URL may not make or use tables in ${place} (${detail}); make it the database's owner.`,
+  old_server: (place: string, detail: string) =>
+    `PostgreSQL at ${place} is of version ${detail}, which is too old; use 14 or later.`,
+  standby: (place: string) =>
+    `PostgreSQL at ${place} is a standby that can only be read; name the primary in MILLRACE_DATABASE_URL.`,
+  busy_schema: (place: string) =>
+    `Another process has been bringing the schema of ${place} up to date for long; start again when it is done.`,
   unusable: (place: string, detail: string) => `The database ${place} cannot be used (${detail}).`,
 } as const;
 

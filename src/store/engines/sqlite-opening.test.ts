@@ -11,7 +11,7 @@ import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someKey, someUser } from '#test/support/sample-records.ts';
-import { holdFolder } from './sqlite/folder.ts';
+import { holdFolder } from './data-folder.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const root = mkdtempSync(join(tmpdir(), 'millrace-store-'));

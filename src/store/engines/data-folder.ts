@@ -1,0 +1,56 @@
+/**
+ * The data folder: made when missing, held by one serving process at a time, whatever database it uses.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { StoreOpenError } from '#store/open-error.ts';
+import { RESULT, resultCode } from './sqlite/failure.ts';
+import { proveWritable, sqliteOpenError } from './sqlite/open-failure.ts';
+
+/** How long a command's short hold is waited for, in milliseconds. */
+const LOCK_TIMEOUT_MS = 250;
+
+/**
+ * Makes the folder, for its owner alone.
+ * @throws {StoreOpenError}
+ */
+export function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw folderError(error, dataDir, 'no_folder');
+  }
+}
+
+/**
+ * Holds the folder until disposed or until the process ends, however it ends: the lock is the system's, on an empty
+ * SQLite database beside what is kept there.
+ * @throws {StoreOpenError} `in_use` when another process holds it
+ */
+export function holdFolder(dataDir: string): Disposable {
+  const path = join(dataDir, 'millrace.lock');
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
+    lock.exec('BEGIN EXCLUSIVE');
+    proveWritable(lock);
+  } catch (error) {
+    lock?.close();
+    if (resultCode(error) === RESULT.busy) throw new StoreOpenError('in_use', dataDir, '', { cause: error });
+    throw sqliteOpenError(error, path);
+  }
+  const held = lock;
+  return { [Symbol.dispose]: () => held.close() };
+}
+
+/** What an error of the file system means to the one who starts Millrace. */
+export function folderError(error: unknown, path: string, code: 'no_folder' | 'read_only'): StoreOpenError {
+  const detail = error instanceof Error ? error.message.split(',')[0] : String(error);
+  return new StoreOpenError(isErrno(error, 'ENOSPC') ? 'disk_full' : code, path, detail, { cause: error });
+}
+
+/** Whether an error is the system's of that code. */
+export function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
