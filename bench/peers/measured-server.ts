@@ -5,7 +5,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Static } from 'typebox';
-import type { HealthSchema } from '#api/schemas.ts';
+import type { HealthSchema } from '#api/schemas/health.ts';
 import { startServer, type TestServer } from '../../test/support/server.ts';
 
 /**

@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { DEFAULT_PROFILES, type Profile } from '#domain/profile.ts';
 import { integer, type SettingValues } from '#lib/setting.ts';
 import { profilesProblem } from './profile-rules.ts';
-import { MAX_PROFILES, ProfileSchema } from './schemas.ts';
+import { MAX_PROFILES, ProfileSchema } from './schemas/profile.ts';
 
 const DEFAULT_LADDER = JSON.stringify(DEFAULT_PROFILES);
 

@@ -4,7 +4,8 @@
 import type { Static } from 'typebox';
 import { type AudioHealth, isHealthy, type SessionHealth, type VideoHealth } from '#live/health.ts';
 import type { LiveStatus } from '#live/live.ts';
-import type { HealthSchema, StreamSchema } from './schemas.ts';
+import type { HealthSchema } from './schemas/health.ts';
+import type { StreamSchema } from './schemas/stream.ts';
 
 type HealthFields = Pick<Static<typeof StreamSchema>, 'isHealthy' | 'issues' | 'ingestRate' | 'health'>;
 

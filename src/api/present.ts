@@ -6,7 +6,8 @@ import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { LiveDirectory } from '#live/live.ts';
 import { presentHealth } from './present-health.ts';
-import type { PlaybackSchema, StreamSchema } from './schemas.ts';
+import type { PlaybackSchema } from './schemas/playback.ts';
+import type { StreamSchema } from './schemas/stream.ts';
 
 const NO_TARGETS = { targets: [] };
 

@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import { type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { routes } from '#api/routes.ts';
-import { ErrorSchema, IngestSchema, PlaybackSchema, ProfileSchema, SCHEMAS, StreamSchema } from '#api/schemas.ts';
+import { ErrorSchema } from '#api/schemas/error.ts';
+import { IngestSchema } from '#api/schemas/ingest.ts';
+import { PlaybackSchema } from '#api/schemas/playback.ts';
+import { ProfileSchema } from '#api/schemas/profile.ts';
+import { StreamSchema } from '#api/schemas/stream.ts';
+import { SCHEMAS } from '#api/schemas.ts';
 import { startApi } from './server.ts';
 
 /** What the tests below read of the document. */

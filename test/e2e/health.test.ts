@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Static } from 'typebox';
-import type { HealthSchema, StreamSchema } from '#api/schemas.ts';
+import type { HealthSchema } from '#api/schemas/health.ts';
+import type { StreamSchema } from '#api/schemas/stream.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Static } from 'typebox';
-import type { HealthSchema } from '#api/schemas.ts';
+import type { HealthSchema } from '#api/schemas/health.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { ProfileObject } from '../support/api-client.ts';

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Static } from 'typebox';
-import type { HealthSchema, StreamSchema } from '#api/schemas.ts';
+import type { HealthSchema } from '#api/schemas/health.ts';
+import type { StreamSchema } from '#api/schemas/stream.ts';
 import type { CreatedStream } from '../support/api-client.ts';
 import { childrenOf } from '../support/children.ts';
 import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';

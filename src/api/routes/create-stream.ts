@@ -4,7 +4,10 @@
 import type { ApiRoute } from '#api/api.ts';
 import { presentStream } from '#api/present.ts';
 import { profilesProblem } from '#api/profile-rules.ts';
-import { answers, NewStreamSchema, ref, StreamSchema } from '#api/schemas.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { NewStreamSchema } from '#api/schemas/new-stream.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { StreamSchema } from '#api/schemas/stream.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { newPlaybackId, newStreamId } from '#domain/ids.ts';
 import { newStreamKey } from '#domain/secret.ts';

@@ -3,7 +3,9 @@
  */
 import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
-import { answers, IngestSchema, ref } from '#api/schemas.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { IngestSchema } from '#api/schemas/ingest.ts';
+import { ref } from '#api/schemas/ref.ts';
 
 const RTMP_DEFAULT_PORT = 1935;
 

@@ -4,7 +4,9 @@
 import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { presentPlayback } from '#api/present.ts';
-import { answers, PlaybackSchema, ref } from '#api/schemas.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { PlaybackSchema } from '#api/schemas/playback.ts';
+import { ref } from '#api/schemas/ref.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { PlaybackId } from '#domain/ids.ts';
 

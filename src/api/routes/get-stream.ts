@@ -4,7 +4,9 @@
 import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { presentSession, presentStream } from '#api/present.ts';
-import { answers, ref, StreamSchema } from '#api/schemas.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { StreamSchema } from '#api/schemas/stream.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { SessionId, StreamId } from '#domain/ids.ts';
 

@@ -6,7 +6,9 @@ import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { decodeCursor, encodeCursor } from '#api/cursor.ts';
 import { presentStream } from '#api/present.ts';
-import { answers, ref, StreamSchema } from '#api/schemas.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { StreamSchema } from '#api/schemas/stream.ts';
 
 const DEFAULT_LIMIT = 20;
 

@@ -1,0 +1,27 @@
+/**
+ * What an operation may answer with.
+ */
+import type { TSchema } from 'typebox';
+import { ErrorSchema } from './error.ts';
+import { ref } from './ref.ts';
+
+/** The answers an operation may give, by status: its own and errors. */
+export function answers<Schema extends TSchema>(
+  success: number,
+  schema: Schema,
+  ...errors: readonly (keyof typeof REASONS)[]
+) {
+  const failures = errors.map((status) => [status, { ...ref(ErrorSchema), description: REASONS[status] }] as const);
+  return { [success]: schema, ...Object.fromEntries(failures) };
+}
+
+const REASONS = {
+  400: 'Malformed JSON, cursor or query.',
+  401: 'No API key, or one that is unknown or revoked.',
+  404: "Unknown, or somebody else's.",
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  422: 'The body breaks a rule; the sentence names the field.',
+  429: 'Too many wrong API keys from this address; wait as long as Retry-After says.',
+  503: 'The store is away; try again after Retry-After.',
+} as const;

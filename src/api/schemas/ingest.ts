@@ -1,0 +1,25 @@
+/**
+ * Where to publish to and play from.
+ */
+import { Type } from 'typebox';
+
+/** Where to publish to and play from. */
+export const IngestSchema = Type.Object(
+  {
+    ingest: Type.String({ format: 'uri', description: 'Publish to this, a slash and the stream key.' }),
+    playback: Type.String({ format: 'uri', description: 'Play from this, a slash, the playback id and /index.m3u8.' }),
+    base: Type.String({ format: 'uri' }),
+    origin: Type.String({ format: 'uri' }),
+  },
+  {
+    $id: 'Ingest',
+    examples: [
+      {
+        ingest: 'rtmp://live.example.com/live',
+        playback: 'https://live.example.com/hls',
+        base: 'https://live.example.com',
+        origin: 'https://live.example.com',
+      },
+    ],
+  },
+);

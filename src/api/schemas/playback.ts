@@ -1,0 +1,44 @@
+/**
+ * How to play a playback id.
+ */
+import { Type } from 'typebox';
+
+/** How to play a playback id. */
+export const PlaybackSchema = Type.Object(
+  {
+    type: Type.Literal('live', { type: 'string' }),
+    meta: Type.Object({
+      live: Type.Integer({ minimum: 0, maximum: 1, description: '1 while media is coming in, else 0.' }),
+      source: Type.Array(
+        Type.Object({
+          hrn: Type.String({ description: 'What it is, for people.' }),
+          type: Type.String({ description: 'What it is, for players.' }),
+          url: Type.String({ format: 'uri' }),
+        }),
+      ),
+    }),
+  },
+  {
+    $id: 'Playback',
+    examples: [
+      {
+        type: 'live',
+        meta: {
+          live: 1,
+          source: [
+            {
+              hrn: 'HLS (TS)',
+              type: 'html5/application/vnd.apple.mpegurl',
+              url: 'https://live.example.com/hls/5v8c2hq0jn6t1wkz/index.m3u8',
+            },
+            {
+              hrn: 'Thumbnail (JPEG)',
+              type: 'image/jpeg',
+              url: 'https://live.example.com/hls/5v8c2hq0jn6t1wkz/thumbnail.jpg',
+            },
+          ],
+        },
+      },
+    ],
+  },
+);

@@ -1,0 +1,67 @@
+/**
+ * The profile: one output rendition asked for.
+ */
+import { Type } from 'typebox';
+import { H264_PROFILES } from '#domain/profile.ts';
+import { PRINTABLE } from './text.ts';
+
+/** At most this many profiles a stream. */
+export const MAX_PROFILES = 16;
+
+/** One output rendition asked for. */
+export const ProfileSchema = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 500,
+      pattern: PRINTABLE,
+      description: 'text of 1 to 500 characters without control characters, unique in the stream, not "source".',
+    }),
+    bitrate: Type.Integer({
+      minimum: 400,
+      maximum: 200_000_000,
+      description: 'bits per second, a whole number from 400 to 200000000.',
+    }),
+    fps: Type.Integer({
+      minimum: 0,
+      maximum: 240_000,
+      description:
+        'frames per second over fpsDen, a whole number: at most 240 a second, or 0 for the rate of the source.',
+    }),
+    width: Type.Integer({ minimum: 128, maximum: 8192, description: 'pixels, a whole number from 128 to 8192.' }),
+    height: Type.Integer({ minimum: 128, maximum: 8192, description: 'pixels, a whole number from 128 to 8192.' }),
+    fpsDen: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1001,
+        description: 'the denominator of fps, a whole number from 1 to 1001 (fps 30000 over fpsDen 1001 is 29.97).',
+      }),
+    ),
+    gop: Type.Optional(
+      Type.String({
+        pattern: '^(intra|[0-9]{1,2}(\\.[0-9]{1,3})?)$',
+        description:
+          'the keyframe interval as text: seconds such as "2.0", "0" for the encoder\'s default, or "intra".',
+      }),
+    ),
+    profile: Type.Optional(
+      Type.Unsafe<(typeof H264_PROFILES)[number]>({
+        type: 'string',
+        enum: [...H264_PROFILES],
+        description: 'an H.264 profile.',
+      }),
+    ),
+    quality: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 44, description: 'a constant quality, a whole number from 0 to 44.' }),
+    ),
+    encoder: Type.Optional(
+      Type.Literal('H.264', { type: 'string', description: 'the only encoder there is, or leave it out.' }),
+    ),
+  },
+  {
+    $id: 'Profile',
+    additionalProperties: false,
+    description: 'One output rendition. It comes back exactly as it was sent.',
+    examples: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
+  },
+);

@@ -1,0 +1,89 @@
+/**
+ * The stream as its owner sees it.
+ */
+import { Type } from 'typebox';
+import { HEALTH, HealthSchema } from './health.ts';
+import { ProfileSchema } from './profile.ts';
+import { ref } from './ref.ts';
+import { MILLISECONDS } from './text.ts';
+
+/** A stream, or one of its sessions: those have `parentId` and no `streamKey`. */
+export const StreamSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    kind: Type.Literal('stream', { type: 'string' }),
+    name: Type.String(),
+    userId: Type.String({ format: 'uuid', description: 'Its owner.' }),
+    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    streamKey: Type.Optional(
+      Type.String({ description: 'The secret to publish with, as rtmp://host/live/<streamKey>. Absent on a session.' }),
+    ),
+    playbackId: Type.String({ description: 'What viewers use, as /hls/<playbackId>/index.m3u8. Not a secret.' }),
+    createdByTokenName: Type.String({ description: 'Name of the API key that created it, as it was then.' }),
+    profiles: Type.Array(ref(ProfileSchema)),
+    parentId: Type.Optional(
+      Type.String({ format: 'uuid', description: 'The stream this session belongs to. Absent on a stream.' }),
+    ),
+    isActive: Type.Boolean({ description: 'Whether media is coming in now.' }),
+    lastSeen: Type.Integer({ description: `${MILLISECONDS} when media last came in; 0 = never.` }),
+    suspended: Type.Boolean(),
+    record: Type.Boolean({ description: 'Always false: recording is not there yet.' }),
+    multistream: Type.Object({ targets: Type.Array(Type.Object({})) }, { description: 'Always empty for now.' }),
+    isHealthy: Type.Unsafe<boolean | null>({
+      type: ['boolean', 'null'],
+      description: 'Whether all is well while media is coming in; null while none is.',
+    }),
+    issues: Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'string' },
+      description: 'What makes it unhealthy, in sentences for people; null while no media is coming in.',
+    }),
+    ingestRate: Type.Optional(
+      Type.Integer({ description: 'Bytes per second coming in, measured. Absent while no media is.' }),
+    ),
+    health: Type.Optional(ref(HealthSchema)),
+  },
+  {
+    $id: 'Stream',
+    examples: [
+      {
+        id: '66e2161c-7670-4d05-b71d-da2d6979556f',
+        kind: 'stream',
+        name: 'my first stream',
+        userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+        createdAt: 1_795_175_107_399,
+        streamKey: '7f3q-x0m2-9kdp-4rtz',
+        playbackId: '5v8c2hq0jn6t1wkz',
+        createdByTokenName: 'default',
+        profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
+        isActive: false,
+        lastSeen: 0,
+        suspended: false,
+        record: false,
+        multistream: { targets: [] },
+        isHealthy: null,
+        issues: null,
+      },
+      {
+        id: '66e2161c-7670-4d05-b71d-da2d6979556f',
+        kind: 'stream',
+        name: 'my first stream',
+        userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+        createdAt: 1_795_175_107_399,
+        streamKey: '7f3q-x0m2-9kdp-4rtz',
+        playbackId: '5v8c2hq0jn6t1wkz',
+        createdByTokenName: 'default',
+        profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
+        isActive: true,
+        lastSeen: 1_795_175_210_004,
+        suspended: false,
+        record: false,
+        multistream: { targets: [] },
+        isHealthy: false,
+        issues: ['keyframe every 9.6 s; set the encoder to 2 s'],
+        ingestRate: 641_250,
+        health: HEALTH,
+      },
+    ],
+  },
+);
