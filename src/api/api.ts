@@ -20,7 +20,7 @@ import type { ApiSettings } from './config.ts';
 /** What the API works with; `app.ts` hands it over. */
 export interface ApiOptions {
   readonly settings: ApiSettings;
-  readonly store: Pick<Store, 'apiKeys' | 'streams' | 'sessions'>;
+  readonly store: Pick<Store, 'apiKeys' | 'users' | 'streams' | 'sessions' | 'audit' | 'idempotency'>;
   readonly live: LiveDirectory;
   /** The same one that RTMP asks, so that guesses over both are counted together. */
   readonly throttle: AttemptThrottle;

@@ -3,16 +3,29 @@
  */
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import type { UserId } from '#domain/ids.ts';
+import type { ApiKeyId, UserId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
+import type { ApiKey } from '#domain/user.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Scope } from '#store/store.ts';
 import type { ApiOptions } from './api.ts';
 
 /** On whose behalf a request is made. */
 export interface Caller {
   readonly userId: UserId;
+  readonly keyId: ApiKeyId;
   /** Name of the API key used. */
   readonly keyName: string;
+  /** May manage users, read the audit log and do what any owner may. */
+  readonly isAdmin: boolean;
+  /** What the key may be used for; see {@link ApiKey.access}. */
+  readonly access: ApiKey['access'];
+  /** When it was let in. */
+  readonly at: Milliseconds;
 }
+
+/** Whose records a caller may see and change. */
+export const scopeOf = ({ isAdmin, userId }: Caller): Scope => (isAdmin ? 'everyone' : userId);
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,7 +48,8 @@ const MAX_KNOWN_GOOD = 10_000;
 export function createAuthenticate({
   store,
   throttle,
-}: Pick<ApiOptions, 'store' | 'throttle'>): onRequestAsyncHookHandler {
+  clock,
+}: Pick<ApiOptions, 'store' | 'throttle' | 'clock'>): onRequestAsyncHookHandler {
   const knownGood = new Set<string>();
   return async (request) => {
     const hash = presentedKey(request).hash();
@@ -48,8 +62,8 @@ export function createAuthenticate({
         { retryAfterS: waitS },
       );
     }
-    const key = await store.apiKeys.byHash(hash);
-    if (!key) {
+    const found = await store.apiKeys.byHash(hash);
+    if (!found) {
       knownGood.delete(pair);
       throttle.failed(request.ip);
       throw new MillraceError(
@@ -61,7 +75,18 @@ export function createAuthenticate({
       if (knownGood.size >= MAX_KNOWN_GOOD) knownGood.clear();
       knownGood.add(pair);
     }
-    request.caller = { userId: key.userId, keyName: key.name };
+    const { key, user } = found;
+    if (user.suspended) {
+      throw new MillraceError('user_suspended', 'The user of this API key is suspended; ask an admin to resume it.');
+    }
+    request.caller = {
+      userId: user.id,
+      keyId: key.id,
+      keyName: key.name,
+      isAdmin: user.isAdmin,
+      access: key.access,
+      at: clock.now(),
+    };
   };
 }
 
