@@ -1,11 +1,12 @@
 /**
- * The first API key: an empty store gets the user `admin` and its key `default`, so that there is a way in.
+ * The first API key: an empty store gets the user `admin`, who is one, and its key `default`, so that there is a way in.
  */
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newApiKeyId, newUserId } from '#domain/ids.ts';
 import { newApiKeySecret, type Secret } from '#domain/secret.ts';
 import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
@@ -48,9 +49,17 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
 
 function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): Promise<boolean> {
   const createdAt = clock.now();
-  const user = { id: newUserId(), name: 'admin', createdAt };
-  const key = { id: newApiKeyId(), userId: user.id, name: 'default', secretHash: secret.hash(), createdAt };
-  return store.apiKeys.createFirst(user, { ...key, revokedAt: undefined });
+  const user = { id: newUserId(), name: 'admin', createdAt, isAdmin: true, suspended: false };
+  return store.apiKeys.createFirst(user, {
+    id: newApiKeyId(),
+    userId: user.id,
+    name: 'default',
+    secretHash: secret.hash(),
+    createdAt,
+    revokedAt: undefined,
+    access: undefined,
+    lastSeen: ms(0),
+  });
 }
 
 /** Writes it durably, into a new file: an older one may be readable by others, or be a link to somewhere else. */

@@ -7,11 +7,13 @@ import { MillraceError } from '#domain/errors.ts';
 import { newApiKeyId, newUserId } from '#domain/ids.ts';
 import { newApiKeySecret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import type { Command } from './command.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
+import { operatorReceipt } from './receipt.ts';
 
 /** Names stand in tables and in `createdByTokenName`. */
 const NAME = /^[^\p{C}\s](?:[^\p{C}]{0,98}[^\p{C}\s])?$/u;
@@ -56,11 +58,24 @@ const ACTIONS: Readonly<Record<string, (args: readonly string[]) => (store: Stor
 
 async function create(store: Store, name: string, userName: string): Promise<void> {
   const createdAt = systemClock.now();
-  const user = await store.users.ensure({ id: newUserId(), name: userName, createdAt });
+  const user = await store.users.ensure({ id: newUserId(), name: userName, createdAt, isAdmin: false, suspended: false });
   const secret = newApiKeySecret();
-  const key = { id: newApiKeyId(), userId: user.id, name, secretHash: secret.hash(), createdAt, revokedAt: undefined };
+  const id = newApiKeyId();
+  const receipt = operatorReceipt(createdAt, { action: 'api_key.created', resourceId: id });
   try {
-    await store.apiKeys.create(key);
+    await store.apiKeys.create(
+      {
+        id,
+        userId: user.id,
+        name,
+        secretHash: secret.hash(),
+        createdAt,
+        revokedAt: undefined,
+        access: undefined,
+        lastSeen: ms(0),
+      },
+      receipt,
+    );
   } catch (error) {
     if (!(error instanceof MillraceError && error.code === 'conflict')) throw error;
     throw new Exit(EXIT.failed, [
@@ -98,7 +113,8 @@ async function revoke(store: Store, which: string): Promise<void> {
     const ids = matches.map(({ id, userName }) => `  ${id} of ${userName}`);
     throw new Exit(EXIT.failed, ['Several users have an active key of that name; name one by its id:', ...ids]);
   }
-  if (!key || !(await store.apiKeys.revoke(key.id, systemClock.now()))) {
+  const receipt = key && operatorReceipt(systemClock.now(), { action: 'api_key.deleted', resourceId: key.id });
+  if (!receipt || !(await store.apiKeys.revoke(key.id, 'everyone', receipt))) {
     throw new Exit(EXIT.failed, ['There is no active key of that id or name; see millrace keys list.']);
   }
   console.log(`Revoked the key ${key.name} (${key.id}) of ${key.userName}.`);
