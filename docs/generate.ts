@@ -48,6 +48,8 @@ const REFUSAL_MEANINGS: Record<Refusal['code'], string> = {
   too_many_publishers: 'The server has as many publishers as it may have.',
   media_memory_exhausted: 'The memory for media is spent.',
   service_unavailable: 'The key cannot be looked up now.',
+  stream_deleted: 'The stream is no more.',
+  stream_key_rotated: 'The stream has a new key, and the one published with is no more.',
   replaced_by_new_publisher: 'It fell silent, and another publisher took over.',
   terminated: 'It was ended by the API or the operator.',
 };

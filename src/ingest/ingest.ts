@@ -31,6 +31,8 @@ export const REFUSAL_CODES = [
   'media_memory_exhausted',
   'service_unavailable',
   'replaced_by_new_publisher',
+  'stream_deleted',
+  'stream_key_rotated',
   'terminated',
 ] as const;
 
