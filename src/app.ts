@@ -16,6 +16,7 @@ import { createPublishGate } from '#live/publish-gate.ts';
 import { SessionJournal } from '#live/session-journal.ts';
 import { SessionRegistry } from '#live/session-registry.ts';
 import { originPlugin } from '#origin/origin.ts';
+import { nodeIdOf } from '#store/node-id.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -46,12 +47,15 @@ export interface AppOptions {
  */
 export async function startApp(config: Config, { store, logger, clock, metrics }: AppOptions): Promise<App> {
   await using parts = new AsyncDisposableStack();
+  const nodeId = nodeIdOf(config.store.dataDir);
   const journal = parts.use(new SessionJournal(store, logger));
   const memory = createMediaMemory(config.hls.mediaMemoryMib * 1024 * 1024);
   const transcoders = new TranscoderPool({ settings: config.transcode, clock });
   const registry = parts.use(
     new SessionRegistry({
       settings: { ...config.hls, ...config.live },
+      nodeId,
+      isShared: store.isShared,
       createPresentation,
       openTranscoder: (request) => transcoders.open(request),
       memory,
@@ -61,7 +65,7 @@ export async function startApp(config: Config, { store, logger, clock, metrics }
       metrics,
     }),
   );
-  await adoptOrphans({ store, registry, journal, clock, reconnectWindowS: config.live.reconnectWindowS });
+  await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS: config.live.reconnectWindowS });
 
   const throttle = new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock });
   const http = createHttp({ settings: config.http, logger, metrics });
@@ -78,9 +82,9 @@ export async function startApp(config: Config, { store, logger, clock, metrics }
   });
   await http.register(originPlugin, {
     live: registry,
+    audience: registry,
     settings: config.origin,
     targetDurationS: config.hls.targetDurationS,
-    clock,
     metrics,
   });
 

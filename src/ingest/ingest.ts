@@ -26,6 +26,8 @@ export const REFUSAL_CODES = [
   'stream_key_invalid', // unknown or revoked; says no more, so keys cannot be probed
   'stream_key_in_use',
   'stream_suspended',
+  'stream_deleted',
+  'stream_key_rotated',
   'too_many_attempts',
   'too_many_publishers',
   'media_memory_exhausted',

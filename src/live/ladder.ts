@@ -10,6 +10,7 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { LadderPlan } from '#transcode/rendition-plan.ts';
 import type { Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
 import { type LadderHealth, type RenditionHealth, videoHealth } from './health.ts';
+import { MediaTotals } from './media-totals.ts';
 import { RateMeter } from './rate-meter.ts';
 import type { SessionWarnings } from './session-warnings.ts';
 
@@ -36,6 +37,7 @@ export interface LadderOptions {
 /** A rendition as it comes. */
 interface Output {
   readonly meter: RateMeter;
+  readonly totals: MediaTotals;
   track: VideoTrack;
 }
 
@@ -62,6 +64,25 @@ export class Ladder implements AsyncDisposable {
   /** Something is being transcoded. */
   get isActive(): boolean {
     return this.#transcoder !== undefined;
+  }
+
+  /** What it has made so far, all renditions together. */
+  get totals(): Pick<MediaTotals, 'bytes' | 'segments' | 'seconds'> {
+    const sum = { bytes: 0, segments: 0, seconds: 0 };
+    for (const { totals } of this.#outputs.values()) {
+      sum.bytes += totals.bytes;
+      sum.segments += totals.segments;
+      sum.seconds += totals.seconds;
+    }
+    return sum;
+  }
+
+  /** What it makes now, in bytes a second. */
+  get bytesPerSecond(): number {
+    const now = this.#options.clock.monotonic();
+    let bps = 0;
+    for (const { meter } of this.#outputs.values()) bps += meter.rates(now)?.bitrateBps ?? 0;
+    return bps / 8;
   }
 
   /** What it makes, and how. */
@@ -140,7 +161,7 @@ export class Ladder implements AsyncDisposable {
 
   #onTrack(id: string, track: VideoTrack): void {
     const output = this.#outputs.get(id);
-    if (output === undefined) this.#outputs.set(id, { meter: new RateMeter(), track });
+    if (output === undefined) this.#outputs.set(id, { meter: new RateMeter(), totals: new MediaTotals(), track });
     else output.track = track;
     const bitrateBps = this.#plan.renditions.find((rendition) => rendition.id === id)?.bitrateBps;
     this.#options.presentation.setTrack(id, track, bitrateBps);
@@ -151,6 +172,7 @@ export class Ladder implements AsyncDisposable {
     this.#options.presentation.write(id, packet);
     const output = this.#outputs.get(id);
     if (output === undefined) return;
+    output.totals.add(packet, output.track.timescale);
     output.meter.add(packet.data.byteLength, packet.dts / output.track.timescale, this.#options.clock.monotonic());
   }
 

@@ -41,6 +41,7 @@ function setUp({
       openTranscoder,
       targetDurationS: 4,
       reconnectWindowS: 30,
+      seenEveryMs: 10_000,
       clock: { now: () => ms(now), monotonic: () => ms(now - 500_000) },
       logger: silentLogger,
       metrics: createMetrics(),

@@ -10,6 +10,7 @@ import {
   type Session,
   type SessionInput,
   type SessionState,
+  type SessionTotals,
 } from '#domain/session.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Announcement } from '#ingest/ingest.ts';
@@ -21,6 +22,7 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { ActiveWarning, SessionHealth } from './health.ts';
 import { Ladder, type OpenTranscoder } from './ladder.ts';
+import { MediaTotals } from './media-totals.ts';
 import { SegmentMarker } from './segment-marker.ts';
 import { SessionWarnings } from './session-warnings.ts';
 import { SourceMeter } from './source-meter.ts';
@@ -34,9 +36,6 @@ export const LEAD_IN_MS = 1000;
 const GAP_PACE_MS = 250;
 /** Room left behind the last frame, whose duration is only guessed, when media starts again without a pause. */
 const RESTART_MARGIN_S = 0.1;
-/** How often `lastSeen` is written while live. */
-const LAST_SEEN_EVERY_MS = 10_000;
-
 /** The rendition a track is packaged as, passed through or not. */
 const RENDITION_OF: Record<TrackKind, string> = { video: SOURCE_RENDITION, audio: 'audio' };
 
@@ -48,6 +47,8 @@ export interface LiveSessionOptions {
   readonly openTranscoder: OpenTranscoder;
   readonly targetDurationS: number;
   readonly reconnectWindowS: number;
+  /** How often {@link onSeen} is called while live. */
+  readonly seenEveryMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -68,6 +69,11 @@ export class LiveSession implements AsyncDisposable {
   readonly #ladder: Ladder;
   readonly #source: SourceMeter;
   readonly #warnings: SessionWarnings;
+  readonly #totals = new MediaTotals();
+  #peakViewers: number;
+  /** As written last. */
+  #notedViewers: number;
+  #name: string;
   #state: SessionState;
   #tracks = new Map<TrackKind, Track>();
   /** What sound that is not passed through becomes. */
@@ -97,6 +103,9 @@ export class LiveSession implements AsyncDisposable {
     this.#state = state;
     this.#logger = options.logger.child({ sessionId: record.id, streamId: record.streamId });
     this.#startedAt = clock.monotonic() - Math.max(0, clock.now() - record.createdAt) - LEAD_IN_MS;
+    this.#name = record.name;
+    this.#notedViewers = record.viewers;
+    this.#peakViewers = record.totals.peakViewers;
     this.#seenAt = record.lastSeen;
     this.#seenWrittenAt = record.lastSeen;
     this.presentation = options.createPresentation({
@@ -133,6 +142,26 @@ export class LiveSession implements AsyncDisposable {
     return this.#seenAt;
   }
 
+  /** What came in and went out, by earlier processes too. */
+  get totals(): SessionTotals {
+    const { totals } = this.record;
+    const made = this.#ladder.totals;
+    return {
+      sourceBytes: totals.sourceBytes + this.#totals.bytes,
+      sourceSegments: totals.sourceSegments + this.#totals.segments,
+      sourceSegmentsDuration: totals.sourceSegmentsDuration + this.#totals.seconds,
+      transcodedBytes: totals.transcodedBytes + made.bytes,
+      transcodedSegments: totals.transcodedSegments + made.segments,
+      transcodedSegmentsDuration: totals.transcodedSegmentsDuration + made.seconds,
+      peakViewers: this.#peakViewers,
+    };
+  }
+
+  /** Bytes a second: what comes in, and what is made of it. */
+  get rates(): { readonly ingest: number; readonly outgoing: number } {
+    return { ingest: this.#source.bytesPerSecond, outgoing: this.#ladder.bytesPerSecond };
+  }
+
   /** Something of it could be watched. */
   get hasPlayed(): boolean {
     return this.#hasPlayed;
@@ -161,6 +190,25 @@ export class LiveSession implements AsyncDisposable {
   /** RFC 6381 names of its tracks, as {@link Session.codecs}. */
   get codecs(): string {
     return this.#tracks.size > 0 ? codecsOf([...this.#tracks.values()]) : this.record.codecs;
+  }
+
+  /** As many watch it now. */
+  watchedBy(viewers: number): void {
+    this.#peakViewers = Math.max(this.#peakViewers, viewers);
+  }
+
+  /** Takes how many watch it now; says whether that is another number than the last. */
+  noteViewers(viewers: number): boolean {
+    const isNew = viewers !== this.#notedViewers;
+    this.#notedViewers = viewers;
+    return isNew;
+  }
+
+  /** Takes the stream's name; says whether it was another. */
+  rename(name: string): boolean {
+    const isNew = name !== this.#name;
+    this.#name = name;
+    return isNew;
   }
 
   /**
@@ -204,6 +252,7 @@ export class LiveSession implements AsyncDisposable {
     if (placement.type === 'jumped') this.#jump(packet);
     if (placement.type !== 'placed') return;
     this.#source.add(placement.packet, track);
+    if (packet.kind !== this.#leader() || needsEncoding(track)) this.#totals.addBytes(packet.data.byteLength);
     if (needsEncoding(track)) this.#ladder.write(placement.packet);
     else this.#present(placement.packet, track);
   }
@@ -263,6 +312,7 @@ export class LiveSession implements AsyncDisposable {
   #present(packet: Packet, track: Track): void {
     const marked = this.#marker?.mark(packet, track);
     if (marked === undefined) return;
+    if (packet.kind === this.#leader()) this.#totals.add(marked, track.timescale);
     if (marked.mark?.independent === false) this.#warnOfKeyframes();
     this.presentation.write(RENDITION_OF[track.kind], marked);
     if (track.kind === 'video') this.#ladder.write(marked);
@@ -334,7 +384,7 @@ export class LiveSession implements AsyncDisposable {
 
   #seen(): void {
     this.#seenAt = this.#options.clock.now();
-    if (this.#seenAt - this.#seenWrittenAt < LAST_SEEN_EVERY_MS) return;
+    if (this.#seenAt - this.#seenWrittenAt < this.#options.seenEveryMs) return;
     this.#seenWrittenAt = this.#seenAt;
     this.#options.onSeen(this);
   }

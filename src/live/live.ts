@@ -3,7 +3,7 @@
  */
 
 import type { MediaPath, PlaybackId, SessionId, StreamId } from '#domain/ids.ts';
-import type { SessionPhase } from '#domain/session.ts';
+import type { SessionPhase, SessionTotals } from '#domain/session.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { SessionHealth } from './health.ts';
@@ -15,6 +15,14 @@ export interface LiveStatus {
   /** Media is coming in: true from the first media packet until the publisher stops or is lost. */
   readonly isActive: boolean;
   readonly lastSeen: Milliseconds;
+  /** What it took in and put out so far. */
+  readonly totals: SessionTotals;
+  /** Media coming in, in bytes a second, measured; 0 while none does. */
+  readonly ingestRate: number;
+  /** What is made of it for its profiles, the same way. */
+  readonly outgoingRate: number;
+  /** Viewers now. */
+  readonly viewers: number;
   /** How the session is doing, worked out when it is asked for; undefined while no media is coming in. */
   readonly health: (() => SessionHealth) | undefined;
 }
@@ -38,4 +46,16 @@ export interface LiveDirectory {
   watch(playbackId: PlaybackId): Watchable | undefined;
   /** The same by a session's own path, so that an older session's last segments stay fetchable beside a new one. */
   watchPath(playbackId: PlaybackId, path: MediaPath): Watchable | undefined;
+  /** How many watch it at this node now. */
+  viewers(playbackId: PlaybackId): number;
+}
+
+/** Is told who watches. */
+export interface Audience {
+  /**
+   * Notes a playlist request.
+   * @param viewer tells viewers apart; short, since it is kept
+   * @returns false when the viewer is new and there are as many as may be
+   */
+  watched(playbackId: PlaybackId, viewer: string): boolean;
 }

@@ -4,7 +4,7 @@ import { newUserId } from '#domain/ids.ts';
 import type { Session, SessionState } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import type { SessionChange, Store } from '#store/store.ts';
-import { someSession, someStream } from '#test/support/sample-records.ts';
+import { SOME_NODE, someSession, someStream } from '#test/support/sample-records.ts';
 import { adoptOrphans } from './orphans.ts';
 import type { SessionJournal } from './session-journal.ts';
 import type { SessionRegistry } from './session-registry.ts';
@@ -18,10 +18,12 @@ async function adopt(...left: readonly Session[]) {
   await adoptOrphans({
     store: {
       sessions: {
-        inPhases: async (phases: readonly string[]) => left.filter(({ phase }) => phases.includes(phase)),
+        ofNode: async (node: string, phases: readonly string[]) =>
+          left.filter(({ nodeId, phase }) => nodeId === node && phases.includes(phase)),
         change: async (id: string, change: SessionChange) => tell('stored', id, change),
       },
     } as unknown as Store,
+    nodeId: SOME_NODE,
     registry: {
       restore: (record: Session, state: SessionState) =>
         tell('restored', record.id, { restarts: record.restarts, state }),
@@ -43,7 +45,11 @@ for (const phase of ['starting', 'live'] as const) {
     const session = someSession(stream, { phase, restarts: 3 });
     const until = ms(NOW + 30_000);
     assert.deepEqual(await adopt(session), [
-      { what: 'activity', session: stream.id, value: { isActive: false, lastSeen: session.lastSeen } },
+      {
+        what: 'activity',
+        session: stream.id,
+        value: { isActive: false, lastSeen: session.lastSeen, health: undefined },
+      },
       { what: 'stored', session: session.id, value: { phase: 'reconnecting', reconnectUntil: until, restarts: 4 } },
       { what: 'restored', session: session.id, value: { restarts: 4, state: { phase: 'reconnecting', until } } },
     ]);

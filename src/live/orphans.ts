@@ -2,6 +2,7 @@
  * Takes up the sessions that an earlier process left behind: those whose publisher may still come back wait for it,
  * the others are ended.
  */
+import type { NodeId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
@@ -12,6 +13,8 @@ import type { SessionRegistry } from './session-registry.ts';
 /** What is needed to take sessions up. */
 export interface OrphansOptions {
   readonly store: Store;
+  /** This process: only its own sessions are taken up. */
+  readonly nodeId: NodeId;
   readonly registry: SessionRegistry;
   readonly journal: SessionJournal;
   readonly clock: Clock;
@@ -27,14 +30,15 @@ export interface OrphansOptions {
  */
 export async function adoptOrphans({
   store,
+  nodeId,
   registry,
   journal,
   clock,
   reconnectWindowS,
 }: OrphansOptions): Promise<void> {
   const now = clock.now();
-  for (const session of await store.sessions.inPhases(['starting', 'live', 'reconnecting'])) {
-    journal.activity(session.streamId, { isActive: false, lastSeen: session.lastSeen });
+  for (const session of await store.sessions.ofNode(nodeId, ['starting', 'live', 'reconnecting'])) {
+    journal.activity(session.streamId, { isActive: false, lastSeen: session.lastSeen, health: undefined });
     const until = session.reconnectUntil ?? ms(now + reconnectWindowS * 1000);
     if (until <= now) {
       journal.changed(session, {

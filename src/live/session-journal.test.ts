@@ -50,7 +50,7 @@ test('what happens while a write is under way is merged into one more', async ()
 test('only the latest activity is written', async () => {
   const { journal, calls } = setUp();
   for (const lastSeen of [1, 2, 3])
-    journal.activity(session.streamId, { isActive: lastSeen < 3, lastSeen: ms(lastSeen) });
+    journal.activity(session.streamId, { isActive: lastSeen < 3, lastSeen: ms(lastSeen), health: undefined });
   calls[0]!.settle();
   await turn();
   calls[1]!.settle();
@@ -58,8 +58,8 @@ test('only the latest activity is written', async () => {
   assert.deepEqual(
     calls.map(({ value }) => value),
     [
-      { isActive: true, lastSeen: 1 },
-      { isActive: false, lastSeen: 3 },
+      { isActive: true, lastSeen: 1, health: undefined },
+      { isActive: false, lastSeen: 3, health: undefined },
     ],
   );
 });

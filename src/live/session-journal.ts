@@ -8,17 +8,19 @@
 import { MillraceError } from '#domain/errors.ts';
 import type { StreamId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
-import type { Milliseconds } from '#lib/units.ts';
 import type { SessionChange, Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
 /** Pause before the store is tried again. */
 const RETRY_MS = 1000;
 
+/** What live media says of a stream. */
+export type StreamActivity = Parameters<Store['streams']['setActivity']>[1];
+
 interface Entry {
   /** Sessions to be created or changed, in order of their beginning. */
   sessions: Map<Session['id'], { create: Session | undefined; change: SessionChange }>;
-  activity: { isActive: boolean; lastSeen: Milliseconds } | undefined;
+  activity: StreamActivity | undefined;
   running: boolean;
 }
 
@@ -50,7 +52,7 @@ export class SessionJournal implements AsyncDisposable {
   }
 
   /** A stream's activity changed; only the latest counts. */
-  activity(streamId: StreamId, activity: { isActive: boolean; lastSeen: Milliseconds }): void {
+  activity(streamId: StreamId, activity: StreamActivity): void {
     this.#entry(streamId).activity = activity;
     this.#wake(streamId);
   }

@@ -9,7 +9,7 @@ import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { type RecordingPresentation, recordingPresentation } from '#test/support/recording-presentation.ts';
-import { someSession, someStream } from '#test/support/sample-records.ts';
+import { SOME_NODE, someSession, someStream } from '#test/support/sample-records.ts';
 import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { SessionJournal } from './session-journal.ts';
 import { SessionRegistry } from './session-registry.ts';
@@ -29,7 +29,9 @@ function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
   const journal = new SessionJournal(store, silentLogger);
   const metrics = createMetrics();
   const registry = new SessionRegistry({
-    settings: { maxPublishers, reconnectWindowS: 30, targetDurationS: 4, windowS: 36 },
+    settings: { maxPublishers, reconnectWindowS: 30, targetDurationS: 4, windowS: 36, maxViewers: 100 },
+    nodeId: SOME_NODE,
+    isShared: false,
     createPresentation: (options) => {
       const presentation = recordingPresentation(options);
       presentations.push(presentation);

@@ -3,27 +3,33 @@
  */
 import {
   type MediaPath,
+  type NodeId,
   newMediaPath,
   newSessionId,
   type PlaybackId,
   type SessionId,
   type StreamId,
+  type UserId,
 } from '#domain/ids.ts';
-import { SESSION_PHASES, type Session, type SessionState } from '#domain/session.ts';
+import type { Secret } from '#domain/secret.ts';
+import { NO_TOTALS, SESSION_PHASES, type Session, type SessionState } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { MediaMemory, Presentation, PresentationOptions } from '#hls/hls.ts';
 import type { Announcement, PublicationEnd, PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Track } from '#media/track.ts';
+import type { SessionChange } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { CUTS, type CutReason, endsPlayback } from './cuts.ts';
 import { isHealthy } from './health.ts';
 import { Intake } from './intake.ts';
 import type { OpenTranscoder } from './ladder.ts';
-import type { LiveDirectory, LiveStatus, Watchable } from './live.ts';
+import type { Audience, LiveDirectory, LiveStatus, Watchable } from './live.ts';
 import { codecsOf, LEAD_IN_MS, LiveSession } from './live-session.ts';
 import type { SessionJournal } from './session-journal.ts';
+import { Viewers } from './viewers.ts';
 
 /** A publisher that sent nothing for this long may be replaced: its socket is probably half open. */
 const TAKEOVER_SILENCE_MS = 3000;
@@ -31,6 +37,8 @@ const TAKEOVER_SILENCE_MS = 3000;
 const MEDIA_SEQUENCES_PER_RESTART = 1_000_000;
 /** New publishers are refused above this share of the media memory, so that running sessions keep theirs. */
 const MEMORY_FULL_AT = 0.9;
+/** How often what live media says of a stream is written: more often where other processes have nothing else to tell of it. */
+const NOTE_EVERY_MS = { alone: 10_000, shared: 5000 };
 
 /** What the registry is made with. */
 export interface SessionRegistryOptions {
@@ -39,7 +47,12 @@ export interface SessionRegistryOptions {
     readonly reconnectWindowS: number;
     readonly targetDurationS: number;
     readonly windowS: number;
+    readonly maxViewers: number;
   };
+  /** This process, among those that share the store. */
+  readonly nodeId: NodeId;
+  /** Whether there may be others: they read of sessions what is written of them. */
+  readonly isShared: boolean;
   readonly createPresentation: (options: PresentationOptions) => Presentation;
   readonly openTranscoder: OpenTranscoder;
   readonly memory: MediaMemory;
@@ -47,29 +60,44 @@ export interface SessionRegistryOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Called when the last publisher of a stream has gone. */
+  readonly onPublisherGone?: (streamId: StreamId) => void;
+}
+
+/** Who publishes a stream. */
+interface Publisher {
+  readonly intake: Intake;
+  readonly streamKey: Secret;
+  readonly cut: (refusal: Refusal) => void;
+  /** Why it is being cut. */
+  cutFor: CutReason;
 }
 
 /** What one stream has running. */
 interface Slot {
-  publisher: { readonly intake: Intake; readonly cut: (refusal: Refusal) => void } | undefined;
+  readonly userId: UserId;
+  publisher: Publisher | undefined;
   /** The session that is running, or ended last. */
   session: LiveSession | undefined;
 }
 
 /** The sessions of one process. */
-export class SessionRegistry implements LiveDirectory, AsyncDisposable {
+export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable {
   readonly #options: SessionRegistryOptions;
   readonly #slots = new Map<StreamId, Slot>();
   readonly #newest = new Map<PlaybackId, LiveSession>();
   readonly #sessions = new Map<SessionId, LiveSession>();
   readonly #paths = new Map<MediaPath, LiveSession>();
+  readonly #viewers: Viewers;
   readonly #retirements = new Map<LiveSession, NodeJS.Timeout>();
   #publishers = 0;
   #closing = false;
 
   constructor(options: SessionRegistryOptions) {
     this.#options = options;
-    const { metrics, memory } = options;
+    const { metrics, memory, settings, clock } = options;
+    this.#viewers = new Viewers(settings.maxViewers, clock);
+    metrics.viewers.observe({}, () => this.#viewers.count);
     metrics.publishers.observe({}, () => this.#publishers);
     metrics.mediaMemory.observe({}, () => memory.usedBytes);
     metrics.unhealthySessions.observe({}, () => this.#countUnhealthy());
@@ -78,20 +106,11 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
 
   /** Takes a publisher whose key was found good, or says why not. */
   publish(stream: Stream, request: PublishRequest): PublishDecision {
-    const { settings, memory, clock } = this.#options;
-    if (this.#closing)
-      return refused('service_unavailable', 'The server is shutting down; the encoder can reconnect in a moment.');
-    const slot = this.#slot(stream.id);
-    if (slot.publisher !== undefined && slot.publisher.intake.silentForMs() < TAKEOVER_SILENCE_MS) {
-      return refused('stream_key_in_use', 'This stream key is already in use: stop the other encoder first.');
-    }
-    if (slot.publisher === undefined && this.#publishers >= settings.maxPublishers) {
-      return refused('too_many_publishers', 'The server has as many publishers as it accepts; try again later.');
-    }
-    if (memory.usedBytes > memory.limitBytes * MEMORY_FULL_AT) {
-      return refused('media_memory_exhausted', 'The server has no media memory left; try again later.');
-    }
-    this.#replacePublisher(slot);
+    const refusal = this.refusalOf(stream.id);
+    if (refusal !== undefined) return { accepted: false, refusal };
+    const { clock } = this.#options;
+    const slot = this.#slot(stream.id, stream.userId);
+    const silent = slot.publisher;
     const intake = new Intake(
       {
         onMedia: () => this.#mediaBegan(slot, stream),
@@ -100,24 +119,110 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
       },
       clock,
     );
-    slot.publisher = { intake, cut: request.cut };
+    slot.publisher = { intake, streamKey: request.streamKey, cut: request.cut, cutFor: 'terminated' };
     this.#publishers++;
+    if (silent !== undefined) takeOver(silent);
     return { accepted: true, publication: intake };
+  }
+
+  /** Why a publisher of this stream would be refused now; undefined when it would not. */
+  refusalOf(streamId: StreamId): Refusal | undefined {
+    const { settings, memory } = this.#options;
+    const publisher = this.#slots.get(streamId)?.publisher;
+    if (this.#closing) {
+      const reason = 'The server is shutting down; the encoder can reconnect in a moment.';
+      return { code: 'service_unavailable', reason };
+    }
+    if (publisher !== undefined && publisher.intake.silentForMs() < TAKEOVER_SILENCE_MS) return STREAM_KEY_IN_USE;
+    if (publisher === undefined && this.#publishers >= settings.maxPublishers) {
+      const reason = 'The server has as many publishers as it accepts; try again later.';
+      return { code: 'too_many_publishers', reason };
+    }
+    if (memory.usedBytes > memory.limitBytes * MEMORY_FULL_AT) {
+      return { code: 'media_memory_exhausted', reason: 'The server has no media memory left; try again later.' };
+    }
+    return undefined;
+  }
+
+  /** The streams that have a publisher or something to watch here, each with its user. */
+  get streams(): ReadonlyMap<StreamId, UserId> {
+    const streams = new Map<StreamId, UserId>();
+    for (const { record } of this.#sessions.values()) streams.set(record.streamId, record.userId);
+    for (const [streamId, { userId }] of this.#slots) streams.set(streamId, userId);
+    return streams;
+  }
+
+  /** Whether somebody publishes it here. */
+  hasPublisher(streamId: StreamId): boolean {
+    return this.#slots.get(streamId)?.publisher !== undefined;
+  }
+
+  /**
+   * Ends a stream's session, its publisher told why. Where nothing of it may be watched any more, its media goes at once. A key that
+   * was replaced ends only what a publisher sends with the old one.
+   */
+  cut(streamId: StreamId, reason: CutReason): void {
+    const slot = this.#slots.get(streamId);
+    if (slot?.publisher !== undefined) cutOff(slot.publisher, reason);
+    else if (reason !== 'key_rotated') slot?.session?.end(reason);
+    if (!endsPlayback(reason)) return;
+    for (const session of this.#sessions.values()) if (session.record.streamId === streamId) this.#retire(session);
+  }
+
+  /** Another node has the stream's publisher: a session that waits for it here waits in vain. */
+  publishedElsewhere(streamId: StreamId): void {
+    const slot = this.#slots.get(streamId);
+    if (slot?.publisher === undefined) slot?.session?.end('replaced');
+  }
+
+  /** Takes what changed on a stream: its key, its name. */
+  follow(stream: Stream): void {
+    const slot = this.#slots.get(stream.id);
+    if (slot === undefined) return;
+    if (slot.publisher?.streamKey.equals(stream.streamKey) === false) this.cut(stream.id, 'key_rotated');
+    const { session } = slot;
+    if (session === undefined || session.state.phase === 'ended' || !session.rename(stream.name)) return;
+    this.#options.journal.changed(session.record, { name: stream.name });
+  }
+
+  /** Writes how many watch each session, where that has changed; for processes it does not run in. */
+  noteViewers(): void {
+    for (const session of this.#sessions.values()) {
+      const { record, state } = session;
+      const viewers = this.#viewers.countOf(record.playbackId);
+      if (state.phase === 'ended' || !session.noteViewers(viewers)) continue;
+      this.#options.journal.changed(record, { viewers, totals: session.totals });
+    }
+  }
+
+  /** Writes every running session again, as if nothing had been written: another node may have taken this one for dead. */
+  rewrite(): void {
+    for (const [streamId, slot] of this.#slots) {
+      const { session } = slot;
+      if (session === undefined || session.state.phase === 'ended') continue;
+      this.#options.journal.changed(session.record, {
+        ...this.#changeOf(session),
+        nodeId: this.#options.nodeId,
+        endedAt: undefined,
+        endReason: undefined,
+      });
+      this.#noteActivity(streamId, slot, session);
+    }
   }
 
   /** Takes up a session that another process left behind; it waits for its publisher until `until`. */
   restore(record: Session, state: SessionState): void {
-    this.#slot(record.streamId).session = this.#addSession(record, state);
+    this.#slot(record.streamId, record.userId).session = this.#addSession(record, state);
   }
 
   status(streamId: StreamId): LiveStatus | undefined {
     const slot = this.#slots.get(streamId);
-    return slot?.session === undefined ? undefined : statusOf(slot, slot.session);
+    return slot?.session === undefined ? undefined : this.#statusOf(slot, slot.session);
   }
 
   sessionStatus(sessionId: SessionId): LiveStatus | undefined {
     const session = this.#sessions.get(sessionId);
-    return session === undefined ? undefined : statusOf(this.#slots.get(session.record.streamId), session);
+    return session === undefined ? undefined : this.#statusOf(this.#slots.get(session.record.streamId), session);
   }
 
   watch(playbackId: PlaybackId): Watchable | undefined {
@@ -127,6 +232,16 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
   watchPath(playbackId: PlaybackId, path: MediaPath): Watchable | undefined {
     const session = this.#paths.get(path);
     return session?.record.playbackId === playbackId ? watchable(session) : undefined;
+  }
+
+  viewers(playbackId: PlaybackId): number {
+    return this.#viewers.countOf(playbackId);
+  }
+
+  watched(playbackId: PlaybackId, viewer: string): boolean {
+    const noted = this.#viewers.note(playbackId, viewer);
+    if (noted) this.#newest.get(playbackId)?.watchedBy(this.#viewers.countOf(playbackId));
+    return noted;
   }
 
   /** Refuses new publishers and lets all media go. Publishers must have been disconnected. */
@@ -150,26 +265,34 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
     return count;
   }
 
-  #slot(streamId: StreamId): Slot {
+  #statusOf(slot: Slot | undefined, session: LiveSession): LiveStatus {
+    const isActive = isActiveIn(slot, session);
+    const { record, state, lastSeen, totals, rates } = session;
+    return {
+      sessionId: record.id,
+      phase: state.phase,
+      isActive,
+      lastSeen,
+      totals,
+      ingestRate: isActive ? rates.ingest : 0,
+      outgoingRate: isActive ? rates.outgoing : 0,
+      viewers: this.viewers(record.playbackId),
+      health: isActive ? () => session.health : undefined,
+    };
+  }
+
+  #slot(streamId: StreamId, userId: UserId): Slot {
     let slot = this.#slots.get(streamId);
     if (slot === undefined) {
-      slot = { publisher: undefined, session: undefined };
+      slot = { userId, publisher: undefined, session: undefined };
       this.#slots.set(streamId, slot);
     }
     return slot;
   }
 
-  #replacePublisher(slot: Slot): void {
-    const silent = slot.publisher;
-    if (silent === undefined) return;
-    // First: a protocol that is cut ends its publication at once, for a reason that would end the session too.
-    silent.intake.end('connection_lost');
-    silent.cut({ code: 'replaced_by_new_publisher', reason: 'Another encoder took over after 3 s of silence.' });
-  }
-
   #mediaBegan(slot: Slot, stream: Stream): void {
     if (slot.session === undefined || slot.session.state.phase === 'ended') slot.session = this.#newSession(stream);
-    this.#options.journal.activity(stream.id, { isActive: true, lastSeen: this.#options.clock.now() });
+    this.#noteActivity(stream.id, slot, slot.session);
   }
 
   /** The publisher's tracks are known: it continues the session that waits for it only with the same codecs. */
@@ -192,15 +315,20 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
 
   #publisherGone(slot: Slot, streamId: StreamId, intake: Intake, reason: PublicationEnd): void {
     this.#publishers--;
-    if (slot.publisher?.intake === intake) slot.publisher = undefined;
-    const { session } = slot;
+    const { session, publisher } = slot;
+    const cutFor = publisher?.cutFor ?? 'terminated';
+    if (publisher?.intake === intake) {
+      slot.publisher = undefined;
+      this.#options.onPublisherGone?.(streamId);
+    }
     if (session === undefined) {
+      if (slot.publisher !== undefined) return;
       this.#slots.delete(streamId);
       return;
     }
     if (reason === 'connection_lost') session.publisherLost();
-    else session.end(reason === 'cut' ? 'terminated' : 'unpublished');
-    this.#options.journal.activity(streamId, { isActive: false, lastSeen: session.lastSeen });
+    else session.end(reason === 'cut' ? cutFor : 'unpublished');
+    this.#noteActivity(streamId, slot, session);
   }
 
   #newSession(stream: Stream): LiveSession {
@@ -221,6 +349,11 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
       endReason: undefined,
       mediaPath: newMediaPath(),
       restarts: 0,
+      nodeId: this.#options.nodeId,
+      record: stream.record,
+      totals: NO_TOTALS,
+      viewers: 0,
+      health: undefined,
       codecs: '',
     };
     this.#options.journal.created(record);
@@ -247,12 +380,13 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
         openTranscoder,
         targetDurationS: settings.targetDurationS,
         reconnectWindowS: settings.reconnectWindowS,
+        seenEveryMs: this.#options.isShared ? NOTE_EVERY_MS.shared : NOTE_EVERY_MS.alone,
         clock,
         logger,
         metrics,
         onState: (changed) => this.#stateChanged(changed),
-        onSeen: (seen) => this.#options.journal.changed(record, { lastSeen: seen.lastSeen, codecs: seen.codecs }),
-        onEndedByService: () => this.#cutPublisher(record.streamId),
+        onSeen: (seen) => this.#seen(seen),
+        onEndedByService: () => this.cut(record.streamId, 'media_memory_exhausted'),
       },
       state,
     );
@@ -262,22 +396,45 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
     return session;
   }
 
-  #cutPublisher(streamId: StreamId): void {
-    this.#slots.get(streamId)?.publisher?.cut({
-      code: 'media_memory_exhausted',
-      reason: 'The server has no media memory left; lower the bitrate or try again later.',
-    });
+  #seen(session: LiveSession): void {
+    const { record, lastSeen, codecs, totals } = session;
+    const slot = this.#slots.get(record.streamId);
+    const health = this.#healthOf(slot, session);
+    this.#options.journal.changed(record, { lastSeen, codecs, totals, health });
+    if (slot !== undefined) this.#noteActivity(record.streamId, slot, session);
   }
 
   #stateChanged(session: LiveSession): void {
-    const { state, record, lastSeen } = session;
-    this.#options.journal.changed(record, {
+    this.#options.journal.changed(session.record, this.#changeOf(session));
+    if (session.state.phase === 'ended') this.#retireLater(session);
+  }
+
+  /** What its state makes of its row. */
+  #changeOf(session: LiveSession): SessionChange {
+    const { state, record, lastSeen, totals } = session;
+    const change: SessionChange = {
       phase: state.phase,
       lastSeen,
+      totals,
       reconnectUntil: state.phase === 'reconnecting' ? state.until : undefined,
-      ...(state.phase === 'ended' ? { endedAt: state.at, endReason: state.reason } : {}),
+      health: this.#healthOf(this.#slots.get(record.streamId), session),
+    };
+    if (state.phase !== 'ended') return change;
+    return { ...change, endedAt: state.at, endReason: state.reason, viewers: 0 };
+  }
+
+  #noteActivity(streamId: StreamId, slot: Slot, session: LiveSession): void {
+    this.#options.journal.activity(streamId, {
+      isActive: isActiveIn(slot, session),
+      lastSeen: session.lastSeen,
+      health: this.#healthOf(slot, session),
     });
-    if (state.phase === 'ended') this.#retireLater(session);
+  }
+
+  /** As text, for processes it does not run in; there is no need where there are none. */
+  #healthOf(slot: Slot | undefined, session: LiveSession): string | undefined {
+    if (!this.#options.isShared || session.state.phase !== 'live' || !isActiveIn(slot, session)) return undefined;
+    return JSON.stringify(session.health);
   }
 
   /** What the last playlists name stays fetchable for their length and three target durations more. */
@@ -290,6 +447,7 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
 
   #retire(session: LiveSession): void {
     const { record } = session;
+    clearTimeout(this.#retirements.get(session));
     this.#retirements.delete(session);
     this.#sessions.delete(record.id);
     this.#paths.delete(record.mediaPath);
@@ -300,11 +458,27 @@ export class SessionRegistry implements LiveDirectory, AsyncDisposable {
   }
 }
 
-function statusOf(slot: Slot | undefined, session: LiveSession): LiveStatus {
-  const isActive = slot?.session === session && (slot.publisher?.intake.isActive ?? false);
-  const { record, state, lastSeen } = session;
-  const health = isActive ? () => session.health : undefined;
-  return { sessionId: record.id, phase: state.phase, isActive, lastSeen, health };
+const STREAM_KEY_IN_USE: Refusal = {
+  code: 'stream_key_in_use',
+  reason: 'This stream key is already in use: stop the other encoder first.',
+};
+
+/** Media of it is coming in. */
+function isActiveIn(slot: Slot | undefined, session: LiveSession): boolean {
+  return slot?.session === session && (slot.publisher?.intake.isActive ?? false);
+}
+
+/** A publisher came back while its old connection looked alive: that one was lost, and ends nothing. */
+function takeOver(silent: Publisher): void {
+  silent.intake.end('connection_lost');
+  silent.cut(CUTS.replaced);
+}
+
+/** First ends what it publishes: its protocol does so only when it has told it why. */
+function cutOff(publisher: Publisher, reason: CutReason): void {
+  publisher.cutFor = reason;
+  publisher.intake.end('cut');
+  publisher.cut(CUTS[reason]);
 }
 
 /** A session that ended before its first part has nothing to show. */

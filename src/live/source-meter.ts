@@ -35,6 +35,13 @@ export class SourceMeter {
     this.#keyframes.restart();
   }
 
+  /** Bytes a second of all tracks together; 0 while nothing comes. */
+  get bytesPerSecond(): number {
+    const now = this.#clock.monotonic();
+    const bps = (meter: RateMeter) => meter.rates(now)?.bitrateBps ?? 0;
+    return (bps(this.#rates.video) + bps(this.#rates.audio)) / 8;
+  }
+
   /** What was measured of these tracks. */
   health(tracks: Iterable<Track>): SourceHealth {
     let health: SourceHealth = { video: undefined, audio: undefined };

@@ -5,10 +5,6 @@ import { integer, type SettingValues } from '#lib/setting.ts';
 
 /** What the origin can be told. */
 export const originSettings = {
-  maxViewers: integer('MAX_VIEWERS', '5000', 'Viewers served at the same time; more are refused with 503', {
-    min: 1,
-    max: 1_000_000,
-  }),
   maxHeldRequests: integer(
     'MAX_HELD_REQUESTS',
     '30000',

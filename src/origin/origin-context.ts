@@ -1,15 +1,14 @@
 /**
  * What the origin's routes share.
  */
-import type { LiveDirectory } from '#live/live.ts';
+import type { Audience, LiveDirectory } from '#live/live.ts';
 import type { CacheControl } from './caching.ts';
 import type { HeldRequests } from './held-requests.ts';
-import type { Viewers } from './viewers.ts';
 
 /** Made once by the plugin, handed to each route file. */
 export interface OriginContext {
   readonly live: LiveDirectory;
-  readonly viewers: Viewers;
+  readonly audience: Audience;
   readonly held: HeldRequests;
   readonly cacheControl: CacheControl;
   /** EXT-X-TARGETDURATION of every session, in seconds. */

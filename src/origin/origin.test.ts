@@ -8,7 +8,8 @@ import { MillraceError } from '#domain/errors.ts';
 import { type MediaPath, newMediaPath, newPlaybackId, type PlaybackId } from '#domain/ids.ts';
 import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation } from '#hls/hls.ts';
 import { systemClock } from '#lib/clock.ts';
-import type { LiveDirectory } from '#live/live.ts';
+import type { Audience, LiveDirectory } from '#live/live.ts';
+import { Viewers } from '#live/viewers.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { originPlugin } from './origin.ts';
 
@@ -26,6 +27,7 @@ async function originOf(
   answer: (asked: Asked) => PlaylistAnswer | MediaAnswer | Promise<PlaylistAnswer | MediaAnswer>,
   {
     targetDurationS = 4,
+    maxViewers = 100,
     ...settings
   }: { maxViewers?: number; maxHeldRequests?: number; targetDurationS?: number } = {},
   thumbnail: () => Uint8Array | undefined = () => undefined,
@@ -43,11 +45,14 @@ async function originOf(
       ask({ what: `${rendition}/${name}`, signal }),
   } as unknown as Presentation;
   const watchable = () => ({ mediaPath, phase: 'live', presentation, thumbnail: thumbnail() }) as const;
-  const live: LiveDirectory = {
+  const viewers = new Viewers(maxViewers, systemClock);
+  const live: LiveDirectory & Audience = {
     status: () => undefined,
     sessionStatus: () => undefined,
     watch: (id: PlaybackId) => (id === playbackId ? watchable() : undefined),
     watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable() : undefined),
+    viewers: (id) => viewers.countOf(id),
+    watched: (id, viewer) => viewers.note(id, viewer),
   };
   const app = fastify();
   // Stands for the server's own handler, which belongs to another folder.
@@ -58,13 +63,13 @@ async function originOf(
   const metrics = createMetrics();
   await app.register(originPlugin, {
     live,
-    settings: { maxViewers: 100, maxHeldRequests: 100, ...settings },
+    audience: live,
+    settings: { maxHeldRequests: 100, ...settings },
     targetDurationS,
-    clock: systemClock,
     metrics,
   });
   t.after(() => app.close());
-  return { app, asked, metrics };
+  return { app, asked, metrics, viewers };
 }
 
 const playlist = (text: string, blocking = false): PlaylistAnswer => ({
@@ -237,7 +242,7 @@ test('not one byte of a part is sent before all of it is there', async (t) => {
 });
 
 test('a viewer who leaves ends its held request at once, and the gauges tell', async (t) => {
-  const { app, asked, metrics } = await originOf(t, ({ signal }) => pending(signal));
+  const { app, asked, metrics, viewers } = await originOf(t, ({ signal }) => pending(signal));
   const gauge = async (name: string) =>
     Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await metrics.registry.metrics())?.[1]);
   await app.listen({ port: 0, host: '127.0.0.1' });
@@ -246,7 +251,7 @@ test('a viewer who leaves ends its held request at once, and the gauges tell', a
   await until(() => asked.length === 1);
   assert.equal(asked[0]?.signal.aborted, false);
   assert.equal(await gauge('millrace_held_requests_count'), 1);
-  assert.equal(await gauge('millrace_viewers_count'), 1);
+  assert.equal(viewers.countOf(playbackId), 1);
   socket.destroy();
   await until(() => asked[0]?.signal.aborted === true);
   assert.equal(await gauge('millrace_held_requests_count'), 0);
@@ -324,7 +329,7 @@ test('a connection that takes none of the bytes it asked for is given half a min
 
 test('the thumbnail is the newest picture, cacheable for a moment, and makes nobody a viewer', async (t) => {
   let thumbnail: Uint8Array | undefined = Buffer.from('first');
-  const { app, metrics } = await originOf(
+  const { app, viewers } = await originOf(
     t,
     () => playlist(''),
     {},
@@ -347,7 +352,7 @@ test('the thumbnail is the newest picture, cacheable for a moment, and makes nob
   const second = await app.inject({ url, headers: { 'if-none-match': etag } });
   assert.deepEqual([second.statusCode, second.body], [200, 'second']);
   assert.notEqual(second.headers.etag, etag);
-  assert.match(await metrics.registry.metrics(), /^millrace_viewers_count 0$/m);
+  assert.equal(viewers.count, 0);
 });
 
 test('without a picture, and while the stream is offline, the thumbnail is not found for a moment', async (t) => {

@@ -3,8 +3,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import type { Clock } from '#lib/clock.ts';
-import type { LiveDirectory } from '#live/live.ts';
+import type { Audience, LiveDirectory } from '#live/live.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { OPEN_HEADERS, sendPreflight } from './answer.ts';
 import { type AnswerKind, cacheControlFor } from './caching.ts';
@@ -15,15 +14,14 @@ import type { OriginContext } from './origin-context.ts';
 import { playerPageRoutes } from './player-page.ts';
 import { mediaPlaylistRoute, multivariantRoute } from './playlist-routes.ts';
 import { thumbnailRoute } from './thumbnail-route.ts';
-import { Viewers } from './viewers.ts';
 
 /** What the origin is made with. */
 export interface OriginOptions {
   readonly live: LiveDirectory;
+  readonly audience: Audience;
   readonly settings: OriginSettings;
   /** EXT-X-TARGETDURATION of every session, in seconds: answers may be cached for multiples of it. */
   readonly targetDurationS: number;
-  readonly clock: Clock;
   readonly metrics: Metrics;
 }
 
@@ -33,18 +31,16 @@ export interface OriginOptions {
  */
 export async function originPlugin(app: FastifyInstance, options: OriginOptions): Promise<void> {
   const held = new HeldRequests(options.settings.maxHeldRequests);
-  const viewers = new Viewers(options.settings.maxViewers, options.clock);
   const cacheControl = cacheControlFor(options.targetDurationS);
   const context: OriginContext = {
     live: options.live,
-    viewers,
+    audience: options.audience,
     held,
     cacheControl,
     targetDurationS: options.targetDurationS,
   };
 
   options.metrics.heldRequests.observe({}, () => held.count);
-  options.metrics.viewers.observe({}, () => viewers.count);
   app.addHook('preClose', async () => held.release());
 
   await app.register(async (hls) => {

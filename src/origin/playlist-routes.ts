@@ -10,6 +10,7 @@ import { acceptsGzip } from './content-coding.ts';
 import { parseDirectives } from './directives.ts';
 import { HELD, type OriginContext } from './origin-context.ts';
 import { isMediaPath, isPlaybackId, playlistRendition } from './resource-name.ts';
+import { viewerOf } from './viewer.ts';
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
 
@@ -20,9 +21,10 @@ const EARLY_TARGET_DURATIONS = 3;
 export function multivariantRoute(app: FastifyInstance, context: OriginContext): void {
   app.get<{ Params: { playbackId: string } }>('/hls/:playbackId/index.m3u8', HELD, async (request, reply) => {
     const { playbackId } = request.params;
-    const watchable = isPlaybackId(playbackId) ? context.live.watch(playbackId) : undefined;
+    if (!isPlaybackId(playbackId)) throw offline();
+    const watchable = context.live.watch(playbackId);
     if (watchable === undefined) throw offline();
-    if (!context.viewers.note(request.ip, request.headers['user-agent'])) {
+    if (!context.audience.watched(playbackId, viewerOf(request))) {
       throw new MillraceError('too_many_viewers', 'This server has all the viewers it may have; try again soon.', {
         retryAfterS: 5,
       });
@@ -48,12 +50,12 @@ export function mediaPlaylistRoute(app: FastifyInstance, context: OriginContext)
     HELD,
     async (request, reply) => {
       const { playbackId, mediaPath, file } = request.params;
-      const watchable =
-        isPlaybackId(playbackId) && isMediaPath(mediaPath) ? context.live.watchPath(playbackId, mediaPath) : undefined;
       const rendition = playlistRendition(file);
-      if (watchable === undefined || rendition === undefined) throw gone();
+      if (!isPlaybackId(playbackId) || !isMediaPath(mediaPath) || rendition === undefined) throw gone();
+      const watchable = context.live.watchPath(playbackId, mediaPath);
+      if (watchable === undefined) throw gone();
       const directives = parseDirectives(request.query);
-      context.viewers.note(request.ip, request.headers['user-agent']);
+      context.audience.watched(playbackId, viewerOf(request));
       const answer = await context.held.hold(reply.raw, (signal) =>
         watchable.presentation.playlist(rendition, directives, { signal }),
       );

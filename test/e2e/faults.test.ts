@@ -221,7 +221,14 @@ async function startWithFaults(
     MILLRACE_DATA_DIR: dataDir,
   });
   const limits = { readTimeoutMs: 5000, writeTimeoutMs: 10_000, maxPending: 4096, closeTimeoutMs: 2000 };
-  const engine = { ...limits, dataDir, exclusive: true, clock: systemClock, logger: silentLogger };
+  const engine = {
+    ...limits,
+    dataDir,
+    databaseUrl: undefined,
+    exclusive: true,
+    clock: systemClock,
+    logger: silentLogger,
+  };
   const store = parts.use(storeOn(await openSqlite(engine, faults)));
   const key = 'a key for one test, of forty characters.';
   const bootstrapKey = new Secret(key);

@@ -1,25 +1,34 @@
 /**
  * Records for tests: complete and valid, each with ids of its own, so that a test states only what it is about.
  */
+import type { AuditEntry } from '#domain/audit.ts';
 import {
   newApiKeyId,
+  newAuditId,
   newMediaPath,
+  newNodeId,
+  newNodeId,
   newPlaybackId,
   newSessionId,
   newStreamId,
   newUserId,
   type UserId,
 } from '#domain/ids.ts';
+import type { ServiceNode } from '#domain/node.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import { newApiKeySecret, newStreamKey } from '#domain/secret.ts';
-import type { Session } from '#domain/session.ts';
+import { NO_TOTALS, type Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { ApiKey, User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
+import type { Receipt } from '#store/store.ts';
+
+/** The node sample sessions run on. */
+export const SOME_NODE = newNodeId();
 
 /** A user as a test needs one. */
 export function someUser(change: Partial<User> = {}): User {
-  return { id: newUserId(), name: newUserId(), createdAt: ms(1_700_000_000_000), ...change };
+  return { id: newUserId(), name: newUserId(), createdAt: ms(1_700_000_000_000), isAdmin: false, suspended: false, ...change };
 }
 
 /** A key of a user. */
@@ -31,6 +40,8 @@ export function someKey(user: User, change: Partial<ApiKey> = {}): ApiKey {
     secretHash: newApiKeySecret().hash(),
     createdAt: ms(1_700_000_000_001),
     revokedAt: undefined,
+    access: undefined,
+    lastSeen: ms(0),
     ...change,
   };
 }
@@ -49,6 +60,11 @@ export function someStream(owner: UserId, change: Partial<Stream> = {}): Stream 
     isActive: false,
     lastSeen: ms(0),
     suspended: false,
+    record: false,
+    creatorId: undefined,
+    userTags: undefined,
+    lastTerminatedAt: undefined,
+    health: undefined,
     ...change,
   };
 }
@@ -71,7 +87,43 @@ export function someSession(stream: Stream, change: Partial<Session> = {}): Sess
     endReason: undefined,
     mediaPath: newMediaPath(),
     restarts: 0,
+    nodeId: SOME_NODE,
+    record: stream.record,
+    totals: NO_TOTALS,
+    viewers: 0,
+    health: undefined,
     codecs: '',
+    nodeId: SOME_NODE.id,
+    record: false,
+    totals: NO_TOTALS,
+    viewers: 0,
+    health: undefined,
     ...change,
   };
 }
+
+/** A node of its own. */
+export function someNode(change: Partial<ServiceNode> = {}): ServiceNode {
+  return { id: newNodeId(), url: 'http://127.0.0.1:8080', ...change };
+}
+
+/** The node that sessions run on unless a test says otherwise. */
+export const SOME_NODE = someNode();
+
+/** An entry of the audit log, as of the command line. */
+export function someAudit(change: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    id: newAuditId(),
+    at: ms(1_700_000_000_004),
+    actor: undefined,
+    action: 'stream.created',
+    resourceId: newStreamId(),
+    fields: [],
+    remoteAddress: undefined,
+    requestId: undefined,
+    ...change,
+  };
+}
+
+/** A receipt without an answer. */
+export const someReceipt = (change: Partial<AuditEntry> = {}): Receipt => ({ audit: someAudit(change) });
