@@ -1,0 +1,80 @@
+/**
+ * The store in a PostgreSQL that several processes share.
+ *
+ * Reads and writes have connections of their own, so that reads never wait for a slow commit; a third kind of connection hears
+ * what other processes announce. Writes are isolated as `read committed` is: each query sees all that was committed before
+ * it, and one that changes a row waits for others that are changing it. What must not race is kept apart by unique indexes and by conditions in
+ * the changing query itself.
+ */
+import { sql } from 'kysely';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Engine, EngineOptions, Query } from '#store/engine.ts';
+import { StoreOpenError } from '#store/open-error.ts';
+import { bindable } from './bindable.ts';
+import { holdFolder, makeFolder } from './data-folder.ts';
+import { postgresCompiler } from './postgres/dialect.ts';
+import { Lane } from './postgres/lane.ts';
+import { Listener } from './postgres/listener.ts';
+import { updateSchema } from './postgres/opening.ts';
+import { statementOf } from './postgres/statements.ts';
+import { targetOf } from './postgres/target.ts';
+import { transact } from './postgres/transaction.ts';
+
+/** Connections of each kind. With the listener's, a process has at most 17: six fit into PostgreSQL's default of 100. */
+const CONNECTIONS = 8;
+
+/**
+ * Opens the database that `options.databaseUrl` names; `options.dataDir` is still held, for what belongs to this process alone.
+ * @throws {StoreOpenError}
+ */
+export async function openPostgres(options: EngineOptions): Promise<Engine> {
+  const { dataDir, databaseUrl, exclusive, clock, logger } = options;
+  if (databaseUrl === undefined) throw new StoreOpenError('database_url', '');
+  const target = targetOf(databaseUrl);
+  await using opened = new AsyncDisposableStack();
+  if (exclusive) {
+    makeFolder(dataDir);
+    opened.use(holdFolder(dataDir));
+  }
+  const listener = opened.use(new Listener({ target, clock, logger, holdsSchema: exclusive }));
+  await updateSchema(target, async () => {
+    if (exclusive) await listener.start();
+  });
+  const lane = (role: string, timeoutMs: number) =>
+    new Lane({ ...options, role, target, connections: CONNECTIONS, timeoutMs });
+  const [reads, writes] = [lane('read', options.readTimeoutMs), lane('write', options.writeTimeoutMs)];
+  const held = opened.move();
+  let closed: Promise<void> | undefined;
+  const close = async () => {
+    await reads.close();
+    await writes.close();
+    await held.disposeAsync();
+  };
+
+  return {
+    isShared: true,
+    now: sql<Milliseconds>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
+    compiler: postgresCompiler(),
+    // Nothing tells it without a round trip.
+    version: () => undefined,
+
+    async read<Row>(query: Query<Row>) {
+      query.parameters.forEach(bindable);
+      const { rows } = await reads.run((client) => client.query(statementOf(query)));
+      return rows as Row[];
+    },
+
+    async write(queries, announcements = []) {
+      for (const { parameters } of queries) parameters.forEach(bindable);
+      if (queries.length === 0 && announcements.length === 0) return [];
+      return writes.run((client) => transact(client, queries, announcements));
+    },
+
+    listen: (listen) => listener.listen(listen),
+
+    [Symbol.asyncDispose]() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * Why a call to PostgreSQL failed, sorted by what it means to the caller.
+ */
+import { DatabaseError } from 'pg';
+
+/** A failed call. */
+export interface Failure {
+  /**
+   * `unique`: the row is there already. `clash`: undone because of another transaction, try again. `stale`: the connection
+   * holds a query prepared for tables as they no longer are. `away`: the database cannot do it now. `defect`: the query is wrong.
+   */
+  readonly kind: 'unique' | 'clash' | 'stale' | 'away' | 'defect';
+  /** PostgreSQL's own words, without values, users and passwords. */
+  readonly reason: string;
+  /** Whether the connection can be used further. */
+  readonly connectionLives: boolean;
+}
+
+/** The codes told apart here (postgresql.org/docs/current/errcodes-appendix.html). */
+export const CODE = {
+  featureNotSupported: '0A000',
+  readOnlyTransaction: '25006',
+  unknownStatement: '26000',
+  invalidDatabase: '3D000',
+  serializationFailure: '40001',
+  deadlock: '40P01',
+  insufficientPrivilege: '42501',
+  duplicateStatement: '42P05',
+  uniqueViolation: '23505',
+  tooManyConnections: '53300',
+  lockNotAvailable: '55P03',
+  queryCanceled: '57014',
+  cannotConnectNow: '57P03',
+} as const;
+
+const KINDS: Readonly<Record<string, Failure['kind']>> = {
+  [CODE.uniqueViolation]: 'unique',
+  [CODE.serializationFailure]: 'clash',
+  [CODE.deadlock]: 'clash',
+  // A transaction pooler without prepared statements, or one that has lost them.
+  [CODE.unknownStatement]: 'stale',
+  [CODE.duplicateStatement]: 'stale',
+  // The server has become a standby.
+  [CODE.readOnlyTransaction]: 'away',
+  [CODE.lockNotAvailable]: 'away',
+  [CODE.invalidDatabase]: 'away',
+};
+
+/** Connection, authorization, resources, intervention of the operator, system. */
+const AWAY_CLASSES = ['08', '28', '53', '57', '58'];
+
+/** The database cannot be asked, says our side of it. */
+export class Away extends Error {
+  override readonly name = 'Away';
+}
+
+/** Sorts an error of `pg`, or an {@link Away}. Errors without a code are of the connection. */
+export function failureOf(error: unknown): Failure {
+  const reason = reasonOf(error);
+  if (!(error instanceof DatabaseError) || error.code === undefined) {
+    return { kind: 'away', reason, connectionLives: false };
+  }
+  const kind = kindOf(error.code, error.message);
+  const connectionLives = error.code === CODE.queryCanceled || !['stale', 'away'].includes(kind);
+  return { kind, reason, connectionLives };
+}
+
+function kindOf(code: string, message: string): Failure['kind'] {
+  if (code === CODE.featureNotSupported) return message.startsWith('cached plan') ? 'stale' : 'defect';
+  return KINDS[code] ?? (AWAY_CLASSES.includes(code.slice(0, 2)) ? 'away' : 'defect');
+}
+
+/**
+ * What an error says, for a log or a person. PostgreSQL names the user where it refuses one, and the value where one is wrong: of
+ * those only the code is told. Never `detail`, which repeats rows.
+ */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  if (!(error instanceof Error)) return 'unknown';
+  if (!(error instanceof DatabaseError)) return error.message;
+  const code = error.code ?? 'no code';
+  if (code.startsWith('28')) return `the user or password is refused, ${code}`;
+  if (code === CODE.tooManyConnections) return `too many connections, ${code}`;
+  if (code.startsWith('22')) return `a value does not fit, ${code}`;
+  return `${error.message}, ${code}`;
+}

@@ -1,0 +1,185 @@
+/**
+ * A pool of connections for calls of one kind, with a limit on how many wait and for how long.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool, type PoolClient } from 'pg';
+import type { MillraceError } from '#domain/errors.ts';
+import { Backoff } from '#lib/backoff.ts';
+import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
+import { Unchanged, UniqueViolation } from '#store/engine.ts';
+import { storeUnavailable } from '#store/engines/unavailable.ts';
+import { within } from '#store/engines/within.ts';
+import { OutageLog } from '#store/outage-log.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import { Away, failureOf, reasonOf } from './failure.ts';
+import { setUp } from './session.ts';
+import type { Target } from './target.ts';
+
+/** A connection nobody uses for so long is closed. */
+const IDLE_MS = 60_000;
+
+/** How often a transaction is tried that others undo, and the pause before the second try; it doubles. */
+const MAX_ATTEMPTS = 6;
+const FIRST_PAUSE_MS = 5;
+
+/** What a lane is given. */
+export interface LaneOptions {
+  /** For the log: `read` or `write`. */
+  readonly role: string;
+  readonly target: Target;
+  /** How many at most. */
+  readonly connections: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Milliseconds until a call rejects, the wait for a connection included. */
+  readonly timeoutMs: number;
+  /** Calls waiting or running above which more are refused. */
+  readonly maxPending: number;
+  /** Milliseconds that closing waits for calls under way. */
+  readonly closeTimeoutMs: number;
+}
+
+/** What a call does with its connection. May be tried again after a rejection, so it must leave nothing behind then. */
+export type Work<Result> = (client: PoolClient) => Promise<Result>;
+
+/** Some connections, made when needed, and again after they broke. */
+export class Lane {
+  readonly #options: LaneOptions;
+  readonly #outages: OutageLog;
+  readonly #backoff = new Backoff({ firstMs: 50, maxMs: 1000 });
+  readonly #pool: Pool;
+  /** Rejects each call under way. */
+  readonly #pending = new Set<(error: Error) => void>();
+  /** Monotonic: no connection is tried before. */
+  #retryAt = ms(0);
+  #closed: Promise<void> | undefined;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#outages = new OutageLog(options.logger.child({ lane: options.role }), options.clock);
+    this.#pool = new Pool({
+      ...options.target.options(),
+      // Several queries of a transaction travel together.
+      pipeline: true,
+      max: options.connections,
+      connectionTimeoutMillis: options.timeoutMs,
+      idleTimeoutMillis: IDLE_MS,
+      onConnect: (client) => setUp(client, options.timeoutMs),
+    });
+    // One that breaks while it is used fails its call; nobody else listens, and an error nobody listens to ends the process.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
+    this.#pool.on('error', (error) => this.#outages.failed(reasonOf(error)));
+  }
+
+  /**
+   * Does one call.
+   * @throws {MillraceError} `store_unavailable`
+   * @throws {UniqueViolation}
+   * @throws {Unchanged} as thrown by the work
+   */
+  async run<Result>(work: Work<Result>): Promise<Result> {
+    if (this.#closed !== undefined) throw storeUnavailable('the store is closed');
+    if (this.#pending.size >= this.#options.maxPending) throw this.#unavailable('too many calls are waiting');
+    const { timeoutMs } = this.#options;
+    const { promise: cut, reject } = Promise.withResolvers<never>();
+    // It may come when nobody waits for it any more.
+    cut.catch(() => {});
+    this.#pending.add(reject);
+    const timer = setTimeout(() => reject(new Away(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    try {
+      const result = await this.#tried(work, cut);
+      this.#outages.succeeded();
+      return result;
+    } catch (error) {
+      throw error instanceof Unchanged ? error : this.#errorOf(error);
+    } finally {
+      clearTimeout(timer);
+      this.#pending.delete(reject);
+      if (this.#pending.size === 0) this.#onIdle?.();
+    }
+  }
+
+  /** Finishes the calls under way as far as that goes fast, rejects the others, closes every connection. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /** Tries again what may go better at once. */
+  async #tried<Result>(work: Work<Result>, cut: Promise<never>): Promise<Result> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#onConnection(work, cut);
+      } catch (error) {
+        if (error instanceof Unchanged || attempt === MAX_ATTEMPTS) throw error;
+        const { kind } = failureOf(error);
+        if (kind !== 'clash' && kind !== 'stale') throw error;
+        // At random, so that two that clashed do not meet again.
+        if (kind === 'clash') await Promise.race([sleep(Math.random() * FIRST_PAUSE_MS * 2 ** attempt), cut]);
+      }
+    }
+  }
+
+  async #onConnection<Result>(work: Work<Result>, cut: Promise<never>): Promise<Result> {
+    const client = await this.#connected(cut);
+    try {
+      const result = await Promise.race([work(client), cut]);
+      client.release();
+      return result;
+    } catch (error) {
+      const keep = error instanceof Unchanged || failureOf(error).connectionLives;
+      client.release(!keep);
+      // Saying goodbye would wait for an answer that may never come.
+      if (!keep) client.connection.stream.destroy();
+      throw error;
+    }
+  }
+
+  async #connected(cut: Promise<never>): Promise<PoolClient> {
+    const { clock } = this.#options;
+    if (this.#pool.idleCount === 0 && clock.monotonic() < this.#retryAt) {
+      throw new Away('it could not be reached a moment ago');
+    }
+    const connecting = this.#pool.connect();
+    let isAbandoned = false;
+    connecting.then(
+      (client) => {
+        this.#backoff.succeeded();
+        if (isAbandoned) client.release();
+      },
+      () => {
+        this.#retryAt = ms(clock.monotonic() + this.#backoff.failed());
+      },
+    );
+    try {
+      return await Promise.race([connecting, cut]);
+    } catch (error) {
+      isAbandoned = true;
+      throw error;
+    }
+  }
+
+  async #close(): Promise<void> {
+    const { closeTimeoutMs } = this.#options;
+    if (this.#pending.size > 0) {
+      await within(closeTimeoutMs, new Promise<void>((resolve) => (this.#onIdle = resolve)));
+      for (const reject of this.#pending) reject(new Away('the store is closed'));
+    }
+    await within(closeTimeoutMs, this.#pool.end());
+  }
+
+  #errorOf(error: unknown): Error {
+    const { kind, reason } = failureOf(error);
+    if (kind === 'unique') return new UniqueViolation(reason);
+    // Not as its cause: it holds the row.
+    return kind === 'defect' ? new Error(`store query: ${reason}`) : this.#unavailable(reason);
+  }
+
+  #unavailable(reason: string): MillraceError {
+    this.#outages.failed(reason);
+    return storeUnavailable(reason);
+  }
+}

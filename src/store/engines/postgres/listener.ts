@@ -1,0 +1,133 @@
+/**
+ * Hears what any process announces, on a connection of its own that is made again whenever it breaks.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { Backoff } from '#lib/backoff.ts';
+import type { Clock } from '#lib/clock.ts';
+import { OutageLog } from '#store/outage-log.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import { Away, reasonOf } from './failure.ts';
+import { shareSchema } from './schema-locks.ts';
+import { setUp } from './session.ts';
+import type { Target } from './target.ts';
+import { CHANNEL } from './transaction.ts';
+
+/** How often the connection is asked whether it lives, and how long it may take to say so. */
+const ASK_EVERY_MS = 4000;
+const ANSWER_WITHIN_MS = 3000;
+
+/** Told an announcement, or undefined when some may have been missed. */
+export type Listen = (announcement: string | undefined) => void;
+
+/** What a listener is given. */
+export interface ListenerOptions {
+  readonly target: Target;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether the process serves: as long as it is connected, no other changes the schema. */
+  readonly holdsSchema: boolean;
+}
+
+/** One connection that listens from its start on, for any number of listeners. */
+export class Listener implements AsyncDisposable {
+  readonly #options: ListenerOptions;
+  readonly #outages: OutageLog;
+  readonly #listens = new Set<Listen>();
+  readonly #closing = new AbortController();
+  #running: Promise<void> | undefined;
+  /** Whether announcements are told at the moment. */
+  #hears = false;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#outages = new OutageLog(options.logger.child({ lane: 'listen' }), options.clock);
+  }
+
+  /**
+   * Starts and resolves once it listens.
+   * @throws an error of `pg` when it cannot; it has then not been started
+   */
+  async start(): Promise<void> {
+    const client = await this.#connect();
+    this.#running = this.#run(client);
+  }
+
+  /** From now on; told undefined first if the connection is yet to be made. */
+  listen(listen: Listen): Disposable {
+    const own: Listen = (announcement) => listen(announcement);
+    this.#listens.add(own);
+    this.#running ??= this.#run();
+    return { [Symbol.dispose]: () => this.#listens.delete(own) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+  }
+
+  async #run(first?: Client): Promise<void> {
+    const backoff = new Backoff({ firstMs: 100, maxMs: 2000 });
+    const { signal } = this.#closing;
+    let client = first;
+    while (!signal.aborted) {
+      try {
+        client ??= await this.#connect();
+        backoff.succeeded();
+        this.#outages.succeeded();
+        await this.#hear(client, client === first);
+      } catch (error) {
+        if (!signal.aborted) this.#outages.failed(reasonOf(error));
+      }
+      this.#hears = false;
+      client?.connection.stream.destroy();
+      client = undefined;
+      await sleep(backoff.failed(), undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** @returns a connection that listens */
+  async #connect(): Promise<Client> {
+    const client = new Client({
+      ...this.#options.target.options(),
+      connectionTimeoutMillis: ANSWER_WITHIN_MS,
+      query_timeout: ANSWER_WITHIN_MS,
+    });
+    // Whoever waits for it is told; one nobody waits for is found out when it is asked next.
+    client.on('error', () => {});
+    const close = () => client.connection.stream.destroy();
+    this.#closing.signal.addEventListener('abort', close);
+    client.once('end', () => this.#closing.signal.removeEventListener('abort', close));
+    try {
+      await client.connect();
+      await setUp(client, ANSWER_WITHIN_MS);
+      if (this.#options.holdsSchema) await shareSchema(client);
+      client.on('notification', ({ payload }) => this.#tell(payload));
+      await client.query(`listen ${CHANNEL}`);
+      return client;
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+
+  /** Until the connection breaks. @param knowsAll nobody has listened before */
+  async #hear(client: Client, knowsAll: boolean): Promise<never> {
+    const broken = new AbortController();
+    client.once('end', () => broken.abort());
+    this.#hears = true;
+    if (!knowsAll) this.#tell(undefined);
+    for (;;) {
+      await sleep(ASK_EVERY_MS, undefined, { signal: broken.signal }).catch(() => {
+        throw new Away('the connection for announcements ended');
+      });
+      await client.query('select 1');
+      this.#outages.succeeded();
+    }
+  }
+
+  #tell(announcement: string | undefined): void {
+    if (!this.#hears) return;
+    for (const listen of this.#listens) listen(announcement);
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Looks at a database before it is used, and brings its schema up to date.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, DatabaseError } from 'pg';
+import { migrate, schemaState } from '#store/migrations.ts';
+import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
+import { kyselyOn } from './dialect.ts';
+import { CODE, reasonOf } from './failure.ts';
+import { disownSchema, enterOpening, ownSchema } from './schema-locks.ts';
+import type { Target } from './target.ts';
+
+/** Milliseconds for one connection to be made. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** A server that is starting or has no connection left is asked again so often, with this pause. */
+const MAX_ASKED = 20;
+const ASK_AGAIN_MS = 500;
+
+/** How long another process may take with the schema, in milliseconds: an index on a large table takes minutes. */
+const OPENING_TIMEOUT_MS = 300_000;
+
+/** The oldest version that is still maintained when this is written. */
+const MIN_VERSION = 140_000;
+
+/**
+ * Opens a connection for as long as the database is looked at, and makes sure that it can be used.
+ * @throws {StoreOpenError}
+ */
+export async function onOpeningConnection<Result>(
+  target: Target,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  try {
+    const client = await connected(target);
+    try {
+      await checkServer(client, target);
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  } catch (error) {
+    throw openError(error, target);
+  }
+}
+
+/**
+ * Brings the schema up to date, unless another process serves from it. Several processes at once do it one after the other: only
+ * the first finds something to do.
+ * @param ready done before the next process may look
+ * @throws {StoreOpenError}
+ */
+export function updateSchema(target: Target, ready: () => Promise<void>): Promise<void> {
+  return onOpeningConnection(target, async (client) => {
+    await client.query(`set lock_timeout = ${OPENING_TIMEOUT_MS}`);
+    await enterOpening(client);
+    await client.query('set lock_timeout = 0');
+    const kysely = kyselyOn(client);
+    const found = await schemaState(kysely);
+    if (found.state === 'newer') throw new StoreOpenError('newer_schema', target.place, found.migration);
+    if (found.state === 'older') {
+      if (!(await ownSchema(client))) throw new StoreOpenError('outdated_schema', target.place);
+      await migrate(kysely);
+      await disownSchema(client);
+    }
+    await ready();
+  });
+}
+
+async function connected(target: Target): Promise<Client> {
+  for (let asked = 1; ; asked += 1) {
+    const client = new Client({ ...target.options(), connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+    // Whatever is done on it fails, and says so.
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      client.connection.stream.destroy();
+      const comes = hasCode(error, CODE.cannotConnectNow) || hasCode(error, CODE.tooManyConnections);
+      if (!comes || asked === MAX_ASKED) throw error;
+      await sleep(ASK_AGAIN_MS);
+    }
+  }
+}
+
+async function checkServer(client: Client, { place }: Target): Promise<void> {
+  const { rows } = await client.query<{ number: number; name: string; standby: 0 | 1 }>(
+    `select current_setting('server_version_num')::int as number, current_setting('server_version') as name,
+      pg_is_in_recovery() as standby`,
+  );
+  const { number, name, standby } = rows[0]!;
+  if (number < MIN_VERSION) throw new StoreOpenError('old_server', place, name);
+  if (standby === 1) throw new StoreOpenError('standby', place);
+}
+
+const CODES: Readonly<Record<string, StoreOpenErrorCode>> = {
+  [CODE.invalidDatabase]: 'no_database',
+  [CODE.insufficientPrivilege]: 'no_rights',
+  [CODE.readOnlyTransaction]: 'standby',
+  [CODE.lockNotAvailable]: 'busy_schema',
+};
+
+/** What an error means to the one who starts Millrace. Never the error as its cause: it may hold the user or the URL. */
+function openError(error: unknown, { place }: Target): unknown {
+  if (error instanceof StoreOpenError || !(error instanceof Error)) return error;
+  const detail = reasonOf(error);
+  if (error instanceof DatabaseError && error.code !== undefined) {
+    const code = error.code.startsWith('28') ? 'login_refused' : (CODES[error.code] ?? 'unusable');
+    return new StoreOpenError(code, place, detail);
+  }
+  // No password where one is wanted; or an answer that is not of who knows it.
+  if (/^SASL|password/i.test(detail)) return new StoreOpenError('login_refused', place);
+  if (/SSL|TLS|certificate|altname/i.test(`${'code' in error ? error.code : ''} ${detail}`)) {
+    return new StoreOpenError('no_encryption', place, detail);
+  }
+  return new StoreOpenError('no_connection', place, detail);
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof DatabaseError && error.code === code;
+}
