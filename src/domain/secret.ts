@@ -54,3 +54,8 @@ export function newStreamKey(): Secret {
 export function newApiKeySecret(): Secret {
   return new Secret(`millrace_${randomBytes(32).toString('base64url')}`);
 }
+
+/** A new secret that the nodes of one database share: 256 random bits. */
+export function newClusterSecret(): Secret {
+  return new Secret(randomBytes(32).toString('base64url'));
+}

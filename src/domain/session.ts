@@ -4,7 +4,7 @@
 
 import type { Milliseconds } from '#lib/units.ts';
 import { unreachable } from '#lib/unreachable.ts';
-import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from './ids.ts';
+import type { MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from './ids.ts';
 import type { Profile } from './profile.ts';
 
 /** The phases of a session, in their order; `live` and `reconnecting` may alternate. */
@@ -21,6 +21,10 @@ export const END_REASONS = [
   'publisher_error', // what it sent could not be played
   'media_memory_exhausted',
   'terminated', // cut by the API or the operator
+  'suspended', // cut because the stream or its user was suspended
+  'deleted', // cut because the stream was deleted
+  'key_rotated', // cut because it published with the key the stream had before
+  'node_lost', // the process that owned it is gone
 ] as const;
 /** One of {@link END_REASONS}. */
 export type EndReason = (typeof END_REASONS)[number];
@@ -59,6 +63,29 @@ export function nextSessionState(state: SessionState, input: SessionInput): Sess
   }
 }
 
+/** What a session has taken in and put out so far; sizes are bytes, times seconds of media. */
+export interface SessionTotals {
+  readonly sourceBytes: number;
+  readonly sourceSegments: number;
+  readonly sourceSegmentsDuration: number;
+  readonly transcodedBytes: number;
+  readonly transcodedSegments: number;
+  readonly transcodedSegmentsDuration: number;
+  /** Most viewers at one time. */
+  readonly peakViewers: number;
+}
+
+/** Of a session that has just begun. */
+export const NO_TOTALS: SessionTotals = {
+  sourceBytes: 0,
+  sourceSegments: 0,
+  sourceSegmentsDuration: 0,
+  transcodedBytes: 0,
+  transcodedSegments: 0,
+  transcodedSegmentsDuration: 0,
+  peakViewers: 0,
+};
+
 /** A session as stored: what must outlive the process that owns it. */
 export interface Session {
   readonly id: SessionId;
@@ -81,6 +108,15 @@ export interface Session {
   readonly mediaPath: MediaPath;
   /** How often another process took the session up again: the base of its media sequence and discontinuity numbers. */
   readonly restarts: number;
+  /** The node it runs on, or ran on last. */
+  readonly nodeId: NodeId;
+  readonly record: boolean;
+  /** As far as they have been written; what runs knows better. */
+  readonly totals: SessionTotals;
+  /** Viewers when it was last written; 0 once it has ended. */
+  readonly viewers: number;
+  /** JSON text of its health when that was last written, for processes it does not run in; undefined while no media is coming in. */
+  readonly health: string | undefined;
   /** `CODECS` of its tracks, sorted, comma-separated: a publisher continues the session only with the same; empty until known. */
   readonly codecs: string;
 }

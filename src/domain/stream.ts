@@ -7,6 +7,9 @@ import type { PlaybackId, StreamId, UserId } from './ids.ts';
 import type { Profile } from './profile.ts';
 import type { Secret } from './secret.ts';
 
+/** What a customer notes on a stream; never looked into. */
+export type UserTags = Readonly<Record<string, string | number | readonly (string | number)[]>>;
+
 /** A stream as stored. */
 export interface Stream {
   readonly id: StreamId;
@@ -24,4 +27,13 @@ export interface Stream {
   /** When media last came in; 0 = never. */
   readonly lastSeen: Milliseconds;
   readonly suspended: boolean;
+  /** Whether its sessions are to be recorded. */
+  readonly record: boolean;
+  /** Who made it, in the customer's own words. */
+  readonly creatorId: string | undefined;
+  readonly userTags: UserTags | undefined;
+  /** When its publisher was last cut by the API. */
+  readonly lastTerminatedAt: Milliseconds | undefined;
+  /** As of its running session; see there. */
+  readonly health: string | undefined;
 }

@@ -11,6 +11,18 @@ export interface User {
   /** Unique. */
   readonly name: string;
   readonly createdAt: Milliseconds;
+  /** May manage users, read the audit log and do what any owner may. */
+  readonly isAdmin: boolean;
+  /** Its keys are refused, and so are publishers to its streams. */
+  readonly suspended: boolean;
+}
+
+/** What a key may be used for: a request is allowed when any rule matches it. */
+export interface AccessRule {
+  /** Route patterns below the API prefix: `stream`, `stream/:id`, `stream/*`, `*`. */
+  readonly resources: readonly string[];
+  /** Lower case; `*` or nothing = all. */
+  readonly methods?: readonly string[];
 }
 
 /** An API key as the store knows it: the secret itself is kept only as its SHA-256. */
@@ -23,4 +35,8 @@ export interface ApiKey {
   readonly secretHash: string;
   readonly createdAt: Milliseconds;
   readonly revokedAt: Milliseconds | undefined;
+  /** undefined = everything its user may do; an empty list = nothing. */
+  readonly access: { readonly rules: readonly AccessRule[] } | undefined;
+  /** When it was last used, about a minute exact; 0 = never. */
+  readonly lastSeen: Milliseconds;
 }

@@ -1,7 +1,8 @@
 /**
  * The tables, as queries see them. `migrations/` makes them; the two change together.
  */
-import type { ApiKeyId, MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { AuditAction } from '#domain/audit.ts';
+import type { ApiKeyId, AuditId, MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { EndReason, SessionPhase } from '#domain/session.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
@@ -14,6 +15,11 @@ export interface Database {
   api_keys: ApiKeysTable;
   streams: StreamsTable;
   sessions: SessionsTable;
+  nodes: NodesTable;
+  publishers: PublishersTable;
+  secrets: SecretsTable;
+  idempotency: IdempotencyTable;
+  audit: AuditTable;
 }
 
 /** Users, unique by name. */
@@ -21,6 +27,8 @@ export interface UsersTable {
   id: UserId;
   name: string;
   created_at: Milliseconds;
+  is_admin: Flag;
+  suspended: Flag;
 }
 
 /** API keys; the secret only as its SHA-256 in lower-case hex. */
@@ -31,9 +39,12 @@ export interface ApiKeysTable {
   secret_hash: string;
   created_at: Milliseconds;
   revoked_at: Milliseconds | null;
+  /** JSON text of what it may be used for; null = everything its user may do. */
+  access: string | null;
+  last_seen: Milliseconds;
 }
 
-/** Streams. */
+/** Streams, deleted ones included. */
 export interface StreamsTable {
   id: StreamId;
   user_id: UserId;
@@ -41,7 +52,7 @@ export interface StreamsTable {
   created_at: Milliseconds;
   /** As it is, because its owner may read it. */
   stream_key: string;
-  /** SHA-256 of the key, lower-case hex: what publishers are looked up by. */
+  /** What publishers are looked up by: the SHA-256 of the key in lower-case hex, on its shelf; see `key-shelf.ts`. */
   stream_key_hash: string;
   playback_id: PlaybackId;
   created_by_token_name: string;
@@ -50,6 +61,13 @@ export interface StreamsTable {
   is_active: Flag;
   last_seen: Milliseconds;
   suspended: Flag;
+  record: Flag;
+  creator_id: string | null;
+  /** JSON text. */
+  user_tags: string | null;
+  last_terminated_at: Milliseconds | null;
+  health: string | null;
+  deleted_at: Milliseconds | null;
 }
 
 /** Sessions. */
@@ -71,4 +89,66 @@ export interface SessionsTable {
   media_path: MediaPath;
   restarts: number;
   codecs: string;
+  /** Empty for a session that began before there were nodes. */
+  node_id: NodeId | '';
+  record: Flag;
+  source_bytes: number;
+  source_segments: number;
+  /** Seconds. */
+  source_segments_duration: number;
+  transcoded_bytes: number;
+  transcoded_segments: number;
+  /** Seconds. */
+  transcoded_segments_duration: number;
+  peak_viewers: number;
+  viewers: number;
+  health: string | null;
+}
+
+/** Processes on this database; times are of its own clock. */
+export interface NodesTable {
+  id: NodeId;
+  url: string;
+  /** The node counts as gone from then on. */
+  lease_until: Milliseconds;
+}
+
+/** Which node a stream's publisher is connected to. */
+export interface PublishersTable {
+  stream_id: StreamId;
+  node_id: NodeId;
+}
+
+/** What only those who share the database know, by name. */
+export interface SecretsTable {
+  name: string;
+  value: string;
+}
+
+/** Requests that may be repeated, unique by user, route and key. */
+export interface IdempotencyTable {
+  user_id: UserId;
+  route: string;
+  key_hash: string;
+  body_hash: string;
+  /** When it was claimed. */
+  claimed_at: Milliseconds;
+  /** Null until it is answered. */
+  answer: string | null;
+}
+
+/** Who changed what. */
+export interface AuditTable {
+  id: AuditId;
+  at: Milliseconds;
+  /** Who did it; this and the next two are null for the operator on the command line. */
+  user_id: UserId | null;
+  key_id: ApiKeyId | null;
+  key_name: string | null;
+  action: AuditAction;
+  resource_id: string;
+  /** JSON text of a list of names. */
+  fields: string;
+  remote_address: string | null;
+  request_id: string | null;
 }

@@ -1,8 +1,10 @@
 /**
  * What a database must do to carry the store: run compiled queries. Each engine is a file in `engines/`, listed in `engines.ts`.
  */
-import type { Kysely } from 'kysely';
+import type { Kysely, RawBuilder } from 'kysely';
+import type { Secret } from '#domain/secret.ts';
 import type { Clock } from '#lib/clock.ts';
+import type { Milliseconds } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Database } from './database.ts';
 
@@ -13,6 +15,8 @@ export type SqlValue = string | number | null;
 export interface Query<Row = unknown> {
   readonly sql: string;
   readonly parameters: readonly SqlValue[];
+  /** In a write: how many rows it must change; when it changes another number, the whole write is undone. */
+  readonly mustChange?: number;
   /** Only carries the type; never set. */
   readonly row?: Row;
 }
@@ -28,6 +32,10 @@ export interface WriteResult {
  * queue is full or the time limit has passed; the engine heals by itself. No call blocks the event loop.
  */
 export interface Engine extends AsyncDisposable {
+  /** Whether other processes may serve from the same database. */
+  readonly isShared: boolean;
+  /** SQL for the database's own clock, in milliseconds since the epoch. */
+  readonly now: RawBuilder<Milliseconds>;
   /** Builds and compiles queries in the engine's dialect; it cannot run them. */
   readonly compiler: Kysely<Database>;
   /**
@@ -40,15 +48,23 @@ export interface Engine extends AsyncDisposable {
   /**
    * All or nothing and isolated from other writes; resolves after a durable commit, which concurrent callers may share. A
    * caller's failure never fails its neighbours. A write that ran into the time limit may still happen.
+   * @param announcements told to every listener of every process once it is committed, in order; each at most 4,000 bytes
    * @throws {UniqueViolation} when a row would be there twice
+   * @throws {Unchanged} when a query with `mustChange` did not change so many rows
    */
-  write(queries: readonly Query[]): Promise<readonly WriteResult[]>;
+  write(queries: readonly Query[], announcements?: readonly string[]): Promise<readonly WriteResult[]>;
+  /**
+   * Tells announcements; undefined when some may have been missed: it is told once listening works (again).
+   */
+  listen(listener: (announcement: string | undefined) => void): Disposable;
 }
 
 /** What every engine is given. */
 export interface EngineOptions {
   /** Folder for what must last; made when missing. */
   readonly dataDir: string;
+  /** Where the database is, for one that is not a file: `postgres://...`. Holds a password, so it is never logged or echoed. */
+  readonly databaseUrl: Secret | undefined;
   /**
    * Whether this process serves: it then holds the data folder until it ends, and a second one that asks for it is refused.
    * Commands beside a running server pass false.
@@ -71,6 +87,11 @@ export interface EngineOptions {
  * @throws {StoreOpenError} when it cannot serve, with a sentence for the operator
  */
 export type OpenEngine = (options: EngineOptions) => Promise<Engine>;
+
+/** A query did not change as many rows as it must; nothing of its write happened. */
+export class Unchanged extends Error {
+  override readonly name = 'Unchanged';
+}
 
 /** A row that must be unique is there already. */
 export class UniqueViolation extends Error {

@@ -1,11 +1,12 @@
 /**
  * Opens the store: the one call that `app.ts` and the command line make.
  */
+import type { Secret } from '#domain/secret.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { Engine, Query } from './engine.ts';
-import { ENGINES, type EngineName } from './engines.ts';
+import { ENGINES, engineNamed } from './engines.ts';
 import { storeOn } from './sql-store.ts';
 import type { Store } from './store.ts';
 
@@ -13,6 +14,8 @@ import type { Store } from './store.ts';
 export interface StoreOptions {
   /** Folder for what must last; made when missing. */
   readonly dataDir: string;
+  /** `postgres://...`: the store is there instead of in the folder. */
+  readonly databaseUrl?: Secret | undefined;
   /**
    * True for the process that serves: it holds the folder until it ends. False for commands, which may run beside it.
    */
@@ -20,7 +23,6 @@ export interface StoreOptions {
   readonly logger: Logger;
   readonly metrics?: Pick<Metrics, 'storeSeconds'>;
   readonly clock?: Clock;
-  readonly engine?: EngineName;
   /** Milliseconds until a read rejects. */
   readonly readTimeoutMs?: number;
   /** Milliseconds until a write rejects; it may still happen. */
@@ -36,10 +38,11 @@ export interface StoreOptions {
  * @throws {StoreOpenError} with one sentence for the operator
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { dataDir, exclusive, logger, metrics, clock = systemClock, engine: name = 'sqlite' } = options;
+  const { dataDir, exclusive, logger, metrics, clock = systemClock, databaseUrl } = options;
   const { readTimeoutMs = 5000, writeTimeoutMs = 10_000, maxPending = 4096, closeTimeoutMs = 2000 } = options;
-  const engine = await ENGINES[name]({
+  const engine = await ENGINES[engineNamed(databaseUrl)]({
     dataDir,
+    databaseUrl,
     exclusive,
     clock,
     logger,
@@ -65,10 +68,13 @@ function observed(engine: Engine, { storeSeconds }: Pick<Metrics, 'storeSeconds'
     };
   }
   return {
+    isShared: engine.isShared,
+    now: engine.now,
     compiler: engine.compiler,
     version: () => engine.version(),
     read: timed('read', (query: Query) => engine.read(query)) as Engine['read'],
-    write: timed('write', (queries: readonly Query[]) => engine.write(queries)),
+    write: timed('write', (...args: Parameters<Engine['write']>) => engine.write(...args)),
+    listen: (listener) => engine.listen(listener),
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
   };
 }

@@ -43,6 +43,28 @@ export function prepare<Args extends object, Row>(build: (args: Args) => Compila
   };
 }
 
+/**
+ * Prepares a query whose text depends on a few choices, too: it is compiled once for each of their combinations.
+ * @param build as in {@link prepare}; it may look at `choice`, whose values must be few and plain
+ */
+export function prepareEach<Choice extends object, Args extends object, Row>(
+  build: (choice: Choice, args: Args) => Compilable<Row>,
+): (choice: Choice, args: Args) => Query<Row> {
+  const prepared = new Map<string, PreparedQuery<Args, Row>>();
+  return (choice, args) => {
+    const key = Object.values(choice).join();
+    let query = prepared.get(key);
+    if (query === undefined) {
+      query = prepare((placeholders: Args) => build(choice, placeholders));
+      prepared.set(key, query);
+    }
+    return query(args);
+  };
+}
+
+/** The same query in a write that is undone as a whole unless this one changes exactly one row. */
+export const changingOne = (query: Query): Query => ({ ...query, mustChange: 1 });
+
 function compile<Args extends object>(build: (args: Args) => Compilable<unknown>, keys: readonly string[]): Template {
   const placeholders = Object.fromEntries(keys.map((key) => [key, new Placeholder(key)]));
   const { sql, parameters } = build(placeholders as Args).compile();

@@ -6,16 +6,22 @@
  * throws anything else for that. A write rejected so may still happen: repeat only what is harmless twice. The store heals
  * by itself. No call blocks the event loop.
  */
-import type { ApiKeyId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { AuditEntry } from '#domain/audit.ts';
+import type { ApiKeyId, MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { ServiceNode } from '#domain/node.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Session, SessionPhase } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { ApiKey, User } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
+import type { Announcement } from './announcement.ts';
 
-/** Where a list page ended: the key of its last row. */
+/** Whose records a call may see: one user's, or everybody's for an admin. */
+export type Scope = UserId | 'everyone';
+
+/** Where a list page ended: the value it is ordered by, of its last row, and that row's id. */
 export interface PageKey {
-  readonly createdAt: Milliseconds;
+  readonly at: Milliseconds;
   readonly id: string;
 }
 
@@ -26,51 +32,244 @@ export interface Page<Row> {
   readonly next: PageKey | undefined;
 }
 
+/** What every list takes. Rows of the same time are ordered by id, the same way. */
+export interface PageOptions {
+  /** 1..1000 */
+  readonly limit: number;
+  readonly after?: PageKey | undefined;
+}
+
+/** By which time records are listed. */
+export const LIST_ORDERS = ['createdAt', 'lastSeen'] as const;
+/** One of {@link LIST_ORDERS}. */
+export type ListOrder = (typeof LIST_ORDERS)[number];
+
+/** Which records are listed: those that meet all that is there. Each is answered from an index. */
+export interface ListFilter {
+  readonly id?: string;
+  readonly playbackId?: PlaybackId;
+  readonly isActive?: boolean;
+  /** Streams only. */
+  readonly creatorId?: string;
+  /** Sessions only: those of this stream. */
+  readonly parentId?: StreamId;
+  /** Sessions only. */
+  readonly record?: boolean;
+  /** Bounds of the time the list is ordered by, both included. */
+  readonly from?: Milliseconds;
+  readonly to?: Milliseconds;
+}
+
+/** A list asked for. */
+export interface ListOptions extends PageOptions {
+  readonly order: ListOrder;
+  /** `desc`: the newest first. */
+  readonly direction: 'asc' | 'desc';
+  readonly filter: ListFilter;
+}
+
+/** What may change on a stream; absent keys stay, `undefined` empties. */
+export type StreamChange = Partial<
+  Pick<
+    Stream,
+    'name' | 'profiles' | 'suspended' | 'record' | 'creatorId' | 'userTags' | 'lastTerminatedAt' | 'streamKey'
+  >
+>;
+
 /** What may change on a session; absent keys stay. */
 export type SessionChange = Partial<
-  Pick<Session, 'phase' | 'lastSeen' | 'reconnectUntil' | 'endedAt' | 'endReason' | 'restarts' | 'codecs'>
+  Pick<
+    Session,
+    | 'name'
+    | 'phase'
+    | 'lastSeen'
+    | 'reconnectUntil'
+    | 'endedAt'
+    | 'endReason'
+    | 'restarts'
+    | 'codecs'
+    | 'nodeId'
+    | 'totals'
+    | 'viewers'
+    | 'health'
+  >
 >;
+
+/** What is stored together with a change that somebody asked for: all of it or nothing. */
+export interface Receipt {
+  readonly audit: AuditEntry;
+  /** Answers repeats of the request from now on; see {@link Store.idempotency}. */
+  readonly answer?: { readonly claim: IdempotencyClaim; readonly sealed: string } | undefined;
+}
+
+/** Names one request that its sender may repeat. */
+export interface IdempotencyClaim {
+  readonly userId: UserId;
+  /** `POST /stream` */
+  readonly route: string;
+  /** SHA-256 of the Idempotency-Key, lower-case hex. */
+  readonly keyHash: string;
+  /** SHA-256 of the body, lower-case hex. */
+  readonly bodyHash: string;
+  readonly at: Milliseconds;
+}
+
+/** What is known of a request that may be a repeat. */
+export type IdempotencyState =
+  | { readonly state: 'claimed' } // by this call: go on, then answer or release it
+  | { readonly state: 'pending' } // its twin is under way
+  | { readonly state: 'answered'; readonly sealed: string }
+  | { readonly state: 'other_body' };
 
 /** Everything that must last. */
 export interface Store extends AsyncDisposable {
+  /** Whether other processes may serve from the same database. */
+  readonly isShared: boolean;
+  /**
+   * Tells what this process and others announced, each after its commit; the order of one process's is kept. What happens while
+   * the database is away is told as `missed`. The listener must not throw.
+   */
+  listen(listener: (announcement: Announcement) => void): Disposable;
+  /** Tells all processes, this one included; resolves once it is on its way. */
+  announce(announcement: Announcement): Promise<void>;
+
   readonly users: {
     /** The user of that name, made if there is none. */
     ensure(user: User): Promise<User>;
+    /** @throws {MillraceError} `conflict` when the name is taken */
+    create(user: User, receipt: Receipt): Promise<void>;
+    get(id: UserId): Promise<User | undefined>;
     byName(name: string): Promise<User | undefined>;
+    /** Oldest first. */
+    list(page: PageOptions): Promise<Page<User>>;
+    /** Says whether there is such a user. Announces `user_changed`. @throws {MillraceError} `conflict` when the name is taken */
+    change(
+      id: UserId,
+      change: Partial<Pick<User, 'name' | 'isAdmin' | 'suspended'>>,
+      receipt: Receipt,
+    ): Promise<boolean>;
   };
 
   readonly apiKeys: {
     /** @throws {MillraceError} `conflict` when the user has an unrevoked key of that name */
-    create(key: ApiKey): Promise<void>;
+    create(key: ApiKey, receipt: Receipt): Promise<void>;
     /** Makes the user and its key when the store holds no key at all; says whether it did. Atomic. */
     createFirst(user: User, key: ApiKey): Promise<boolean>;
-    /** The unrevoked key with that SHA-256 (lower-case hex). Sees at once what another process revoked. */
-    byHash(secretHash: string): Promise<ApiKey | undefined>;
+    /** The unrevoked key with that SHA-256 (lower-case hex) and its user. Sees at once what another process revoked. */
+    byHash(secretHash: string): Promise<{ readonly key: ApiKey; readonly user: User } | undefined>;
+    /** An unrevoked key. */
+    get(id: ApiKeyId, scope: Scope): Promise<ApiKey | undefined>;
+    /** The unrevoked keys of a user, newest first. */
+    ofUser(user: UserId, page: PageOptions): Promise<Page<ApiKey>>;
     /** All keys, revoked ones included, oldest first. For the command line. */
     list(): Promise<readonly (ApiKey & { readonly userName: string })[]>;
     /** Says whether there was such an unrevoked key. */
-    revoke(id: ApiKeyId, at: Milliseconds): Promise<boolean>;
+    revoke(id: ApiKeyId, scope: Scope, receipt: Receipt): Promise<boolean>;
+    /** Notes when keys were last used; never sets one back. */
+    seen(times: ReadonlyMap<ApiKeyId, Milliseconds>): Promise<void>;
   };
 
+  /** Deleted streams are kept, so that no id or key is ever used again, but only {@link Store.sessions} still tells of them. */
   readonly streams: {
-    /** @throws {MillraceError} `conflict` when its id, stream key or playback id is taken */
-    create(stream: Stream): Promise<void>;
-    get(id: StreamId, owner: UserId): Promise<Stream | undefined>;
+    /** @throws {MillraceError} `conflict` when its id or playback id is taken */
+    create(stream: Stream, receipt: Receipt): Promise<void>;
+    get(id: StreamId, scope: Scope): Promise<Stream | undefined>;
+    /** Those of `ids` that are there, in any order. */
+    getMany(ids: readonly StreamId[]): Promise<readonly Stream[]>;
     byStreamKey(key: Secret): Promise<Stream | undefined>;
     byPlaybackId(id: PlaybackId): Promise<Stream | undefined>;
-    /** Newest first (`createdAt` descending, then `id` descending). @param limit 1..1000 */
-    list(owner: UserId, options: { limit: number; after?: PageKey }): Promise<Page<Stream>>;
+    list(scope: Scope, options: ListOptions): Promise<Page<Stream>>;
+    count(scope: Scope, filter: ListFilter, order: ListOrder): Promise<number>;
+    /**
+     * Says whether there is such a stream. Announces `stream_changed`.
+     * @param when `idle`: only while no media is coming in. @throws {MillraceError} `conflict` when some is
+     */
+    change(id: StreamId, scope: Scope, change: StreamChange, receipt: Receipt, when?: 'idle'): Promise<boolean>;
+    /**
+     * Notes that its publisher is to be cut and announces `stream_terminated`.
+     * @param notWithinMs refused when that was done less than so long ago
+     */
+    terminate(
+      id: StreamId,
+      scope: Scope,
+      options: { readonly at: Milliseconds; readonly notWithinMs: number },
+      receipt: Receipt,
+    ): Promise<'done' | 'not_found' | { readonly retryAfterMs: number }>;
+    /** All of them, or none when one is not there: says which. Announces `stream_changed` for each. One receipt each, in order. */
+    delete(ids: readonly StreamId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
     /** Sets what live media says of it. */
-    setActivity(id: StreamId, activity: { isActive: boolean; lastSeen: Milliseconds }): Promise<void>;
+    setActivity(id: StreamId, activity: Pick<Stream, 'isActive' | 'lastSeen' | 'health'>): Promise<void>;
   };
 
   readonly sessions: {
     /** Harmless twice: a session that is there already gets what {@link SessionChange} names. */
     create(session: Session): Promise<void>;
-    get(id: SessionId, owner: UserId): Promise<Session | undefined>;
+    get(id: SessionId, scope: Scope): Promise<Session | undefined>;
     /** Does nothing when there is no such session. */
     change(id: SessionId, change: SessionChange): Promise<void>;
-    /** Every session in one of these phases, oldest first: what a starting process must take up or end. */
-    inPhases(phases: readonly SessionPhase[]): Promise<readonly Session[]>;
+    list(scope: Scope, options: ListOptions): Promise<Page<Session>>;
+    count(scope: Scope, filter: ListFilter, order: ListOrder): Promise<number>;
+    /** Every session of a node in one of these phases, oldest first: what a starting process must take up or end. */
+    ofNode(node: NodeId, phases: readonly SessionPhase[]): Promise<readonly Session[]>;
+    /** The sessions of a stream that have not ended, oldest first. */
+    openOf(stream: StreamId): Promise<readonly Session[]>;
+    /** What a playback id shows: of its sessions the one that began last, and where it runs. */
+    newest(
+      playbackId: PlaybackId,
+    ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
+    /** The same by the path of its media. */
+    byMediaPath(
+      path: MediaPath,
+    ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
+    /** Deletes ended sessions that ended before; at most `limit` at once, the oldest first. Says how many. */
+    deleteEnded(before: Milliseconds, limit: number): Promise<number>;
+  };
+
+  /** Who shares the database. Times are the database's, so that clocks need not agree. */
+  readonly nodes: {
+    /** Holds the lease for so long from now; the node is there from its first call on. Says whether the lease had run out. */
+    renew(node: ServiceNode, leaseMs: number): Promise<{ readonly hadLapsed: boolean }>;
+    /** Gives the lease back: the node stops. */
+    leave(id: NodeId): Promise<void>;
+    /** A secret that only those who share the database know, the same for all of them; made at the first call. */
+    clusterSecret(): Promise<Secret>;
+    /** Nodes whose lease has run out and that still own sessions or publishers. */
+    lapsed(): Promise<readonly NodeId[]>;
+    /** Ends all that a node owned, if its lease is still out: sessions as `node_lost`, streams idle. Says which sessions. */
+    endSessionsOf(id: NodeId, at: Milliseconds): Promise<readonly Session[]>;
+  };
+
+  /** Which node a stream's publisher is connected to: one at a time. */
+  readonly publishers: {
+    /** Takes the stream for a node, if no other node that lives has a connected publisher of it. Announces `stream_published`. */
+    claim(stream: StreamId, node: NodeId): Promise<boolean>;
+    /** The publisher of that node is gone; does nothing when another node has the stream. */
+    release(stream: StreamId, node: NodeId): Promise<void>;
+  };
+
+  /** Requests that their sender may repeat. */
+  readonly idempotency: {
+    /**
+     * Claims a request for its first sender. A claim neither answered nor released is anybody's after `pendingMs`.
+     * @param keepMs how long answers are kept
+     */
+    claim(
+      claim: IdempotencyClaim,
+      options: { readonly pendingMs: number; readonly keepMs: number },
+    ): Promise<IdempotencyState>;
+    /** It was refused and changed nothing: a repeat is judged anew. */
+    release(claim: IdempotencyClaim): Promise<void>;
+    /** Forgets answers kept long enough; at most `limit` at once. Says how many. */
+    deleteOlder(before: Milliseconds, limit: number): Promise<number>;
+  };
+
+  readonly audit: {
+    /** Newest first. */
+    list(
+      filter: { readonly userId?: UserId; readonly resourceId?: string },
+      page: PageOptions,
+    ): Promise<Page<AuditEntry>>;
+    /** At most `limit` at once, the oldest first. Says how many. */
+    deleteOlder(before: Milliseconds, limit: number): Promise<number>;
   };
 }

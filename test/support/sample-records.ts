@@ -7,7 +7,6 @@ import {
   newAuditId,
   newMediaPath,
   newNodeId,
-  newNodeId,
   newPlaybackId,
   newSessionId,
   newStreamId,
@@ -28,7 +27,14 @@ export const SOME_NODE = newNodeId();
 
 /** A user as a test needs one. */
 export function someUser(change: Partial<User> = {}): User {
-  return { id: newUserId(), name: newUserId(), createdAt: ms(1_700_000_000_000), isAdmin: false, suspended: false, ...change };
+  return {
+    id: newUserId(),
+    name: newUserId(),
+    createdAt: ms(1_700_000_000_000),
+    isAdmin: false,
+    suspended: false,
+    ...change,
+  };
 }
 
 /** A key of a user. */
@@ -93,11 +99,6 @@ export function someSession(stream: Stream, change: Partial<Session> = {}): Sess
     viewers: 0,
     health: undefined,
     codecs: '',
-    nodeId: SOME_NODE.id,
-    record: false,
-    totals: NO_TOTALS,
-    viewers: 0,
-    health: undefined,
     ...change,
   };
 }
@@ -106,9 +107,6 @@ export function someSession(stream: Stream, change: Partial<Session> = {}): Sess
 export function someNode(change: Partial<ServiceNode> = {}): ServiceNode {
   return { id: newNodeId(), url: 'http://127.0.0.1:8080', ...change };
 }
-
-/** The node that sessions run on unless a test says otherwise. */
-export const SOME_NODE = someNode();
 
 /** An entry of the audit log, as of the command line. */
 export function someAudit(change: Partial<AuditEntry> = {}): AuditEntry {

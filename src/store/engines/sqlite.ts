@@ -4,11 +4,15 @@
  * SQLite's calls block, so they run in two workers: one writes, one reads on its own connection and never waits for a slow commit.
  */
 import { DatabaseSync } from 'node:sqlite';
+import { sql } from 'kysely';
+import type { Milliseconds } from '#lib/units.ts';
 import type { Engine, EngineOptions, Query } from '#store/engine.ts';
+import { Listeners } from '#store/listeners.ts';
 import { migrate, schemaState } from '#store/migrations.ts';
 import { StoreOpenError } from '#store/open-error.ts';
+import { bindable } from './bindable.ts';
 import { holdFolder } from './data-folder.ts';
-import { bindable, kyselyOn, sqliteCompiler } from './sqlite/dialect.ts';
+import { kyselyOn, sqliteCompiler } from './sqlite/dialect.ts';
 import type { Faults } from './sqlite/faults.ts';
 import { prepareFolder } from './sqlite/folder.ts';
 import { proveWritable, sqliteOpenError } from './sqlite/open-failure.ts';
@@ -18,6 +22,9 @@ import { WorkerLane } from './sqlite/worker-lane.ts';
 
 /** How long opening waits for another process's write, in milliseconds. */
 const OPEN_TIMEOUT_MS = 5000;
+
+/** The clock is the machine's. */
+const NOW = sql<Milliseconds>`cast(round(unixepoch('subsec') * 1000) as integer)`;
 
 /**
  * Opens the database in `options.dataDir`, made when missing. Blocks while it does: call it before serving.
@@ -34,8 +41,10 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
     throw sqliteOpenError(error, path);
   }
 
+  const listeners = new Listeners(options.logger);
+  const tell = (announcement: string | undefined) => listeners.tell(announcement);
   const lane = (role: Role, timeoutMs: number) =>
-    new WorkerLane({ ...options, job: { role, path, faults }, timeoutMs });
+    new WorkerLane({ ...options, job: { role, path, faults }, timeoutMs, tell });
   const reads = lane('read', options.readTimeoutMs);
   const writes = lane('write', options.writeTimeoutMs);
   const index = new WalIndex(path);
@@ -49,6 +58,8 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
   };
 
   return {
+    isShared: false,
+    now: NOW,
     compiler: sqliteCompiler(),
     version: () => index.version(),
 
@@ -59,12 +70,18 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
       return recordsOf(answer) as Row[];
     },
 
-    async write(queries) {
+    async write(queries, announcements = []) {
       for (const { parameters } of queries) parameters.forEach(bindable);
-      const answer = await writes.submit(queries);
+      if (queries.length === 0) {
+        announcements.forEach(tell);
+        return [];
+      }
+      const answer = await writes.submit(queries, announcements);
       if (answer.kind !== 'changes') throw new Error('the writer gave no changes');
       return answer.changes.map((changes) => ({ changes }));
     },
+
+    listen: (listener) => listeners.add(listener),
 
     [Symbol.asyncDispose]() {
       closed ??= close();

@@ -2,20 +2,33 @@
  * Queries on API keys.
  */
 import type { Kysely } from 'kysely';
-import type { ApiKey } from '#domain/user.ts';
+import type { ApiKey, User } from '#domain/user.ts';
 import type { ApiKeysTable, Database, UsersTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
+import { type RangeArgs, within } from './lists.ts';
+import { userOfRow } from './users.ts';
+
+/** The columns of a key's user, beside those of the key. */
+interface OwnerRow {
+  user_name: UsersTable['name'];
+  user_created_at: UsersTable['created_at'];
+  user_is_admin: UsersTable['is_admin'];
+  user_suspended: UsersTable['suspended'];
+}
+
+type Columns<Key extends keyof ApiKeysTable> = Pick<ApiKeysTable, Key>;
 
 /** The queries, prepared for one dialect. */
 export function apiKeyQueries(db: Kysely<Database>) {
+  const unrevoked = db.selectFrom('api_keys').selectAll('api_keys').where('revoked_at', 'is', null);
   return {
     create: prepare((row: ApiKeysTable) => db.insertInto('api_keys').values(row)),
 
     /** Gives the key to the user of that name (its id is not known when the user was there before), if it is the first of all. */
-    createFirst: prepare((row: Omit<ApiKeysTable, 'user_id' | 'revoked_at'> & { user_name: UsersTable['name'] }) =>
+    createFirst: prepare((row: Omit<ApiKeysTable, 'user_id' | 'revoked_at'> & Pick<OwnerRow, 'user_name'>) =>
       db
         .insertInto('api_keys')
-        .columns(['id', 'user_id', 'name', 'secret_hash', 'created_at'])
+        .columns(['id', 'user_id', 'name', 'secret_hash', 'created_at', 'access', 'last_seen'])
         .expression((eb) =>
           eb
             .selectFrom('users')
@@ -24,16 +37,42 @@ export function apiKeyQueries(db: Kysely<Database>) {
               'users.id as user_id',
               eb.val(row.name).as('name'),
               eb.val(row.secret_hash).as('secret_hash'),
+              // The casts tell PostgreSQL the type of a bare parameter.
               eb.cast<number>(eb.val(row.created_at), 'bigint').as('created_at'),
+              eb.cast<string | null>(eb.val(row.access), 'text').as('access'),
+              eb.cast<number>(eb.val(row.last_seen), 'bigint').as('last_seen'),
             ])
             .where('users.name', '=', row.user_name)
             .where(eb.not(eb.exists(eb.selectFrom('api_keys').select('api_keys.id')))),
         ),
     ),
 
-    byHash: prepare((args: Pick<ApiKeysTable, 'secret_hash'>) =>
-      db.selectFrom('api_keys').selectAll().where('secret_hash', '=', args.secret_hash).where('revoked_at', 'is', null),
+    byHash: prepare((args: Columns<'secret_hash'>) =>
+      unrevoked
+        .innerJoin('users', 'users.id', 'api_keys.user_id')
+        .select([
+          'users.name as user_name',
+          'users.created_at as user_created_at',
+          'users.is_admin as user_is_admin',
+          'users.suspended as user_suspended',
+        ])
+        .where('secret_hash', '=', args.secret_hash),
     ),
+
+    /** Of anybody without `user_id`. */
+    get: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) => {
+      const key = unrevoked.where('id', '=', args.id);
+      return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
+    }),
+
+    pageOfUser: prepare(({ user_id, limit, ...range }: Columns<'user_id'> & RangeArgs & { limit: number }) => {
+      const keys = unrevoked
+        .where('user_id', '=', user_id)
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit);
+      return within('created_at', 'desc', range).reduce((query, condition) => query.where(condition), keys);
+    }),
 
     list: prepare(() =>
       db
@@ -45,8 +84,22 @@ export function apiKeyQueries(db: Kysely<Database>) {
         .orderBy('api_keys.id'),
     ),
 
-    revoke: prepare((args: { id: ApiKeysTable['id']; at: NonNullable<ApiKeysTable['revoked_at']> }) =>
-      db.updateTable('api_keys').set({ revoked_at: args.at }).where('id', '=', args.id).where('revoked_at', 'is', null),
+    /** Of anybody without `user_id`. */
+    revoke: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>> & { at: number }) => {
+      const key = db
+        .updateTable('api_keys')
+        .set({ revoked_at: args.at as ApiKeysTable['revoked_at'] })
+        .where('id', '=', args.id)
+        .where('revoked_at', 'is', null);
+      return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
+    }),
+
+    seen: prepare((args: Columns<'id' | 'last_seen'>) =>
+      db
+        .updateTable('api_keys')
+        .set({ last_seen: args.last_seen })
+        .where('id', '=', args.id)
+        .where('last_seen', '<', args.last_seen),
     ),
   };
 }
@@ -60,6 +113,8 @@ export function rowOfApiKey(key: ApiKey): ApiKeysTable {
     secret_hash: key.secretHash,
     created_at: key.createdAt,
     revoked_at: key.revokedAt ?? null,
+    access: key.access === undefined ? null : JSON.stringify(key.access),
+    last_seen: key.lastSeen,
   };
 }
 
@@ -72,5 +127,19 @@ export function apiKeyOfRow(row: ApiKeysTable): ApiKey {
     secretHash: row.secret_hash,
     createdAt: row.created_at,
     revokedAt: row.revoked_at ?? undefined,
+    access: row.access === null ? undefined : (JSON.parse(row.access) as ApiKey['access']),
+    lastSeen: row.last_seen,
   };
+}
+
+/** The key and its user of a row. */
+export function keyAndUserOfRow(row: ApiKeysTable & OwnerRow): { readonly key: ApiKey; readonly user: User } {
+  const user = userOfRow({
+    id: row.user_id,
+    name: row.user_name,
+    created_at: row.user_created_at,
+    is_admin: row.user_is_admin,
+    suspended: row.user_suspended,
+  });
+  return { key: apiKeyOfRow(row), user };
 }

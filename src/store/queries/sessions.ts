@@ -1,15 +1,40 @@
 /**
  * Queries on sessions.
  */
-import type { Kysely } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { ServiceNode } from '#domain/node.ts';
 import type { Profile } from '#domain/profile.ts';
-import type { Session, SessionPhase } from '#domain/session.ts';
-import type { Database, SessionsTable } from '#store/database.ts';
-import { prepare } from '#store/prepared-query.ts';
+import type { Session, SessionPhase, SessionTotals } from '#domain/session.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Database, SessionsTable, StreamsTable } from '#store/database.ts';
+import { prepare, prepareEach } from '#store/prepared-query.ts';
 import type { SessionChange } from '#store/store.ts';
+import {
+  alsoIs,
+  alsoIsFlag,
+  type Condition,
+  is,
+  ORDER_COLUMNS,
+  type OrderChoice,
+  type RangeArgs,
+  within,
+} from './lists.ts';
+import { lives } from './nodes.ts';
 
-/** The column of everything that may change on a session. */
+/** The columns of the totals. */
+const TOTALS = {
+  sourceBytes: 'source_bytes',
+  sourceSegments: 'source_segments',
+  sourceSegmentsDuration: 'source_segments_duration',
+  transcodedBytes: 'transcoded_bytes',
+  transcodedSegments: 'transcoded_segments',
+  transcodedSegmentsDuration: 'transcoded_segments_duration',
+  peakViewers: 'peak_viewers',
+} as const satisfies Record<keyof SessionTotals, keyof SessionsTable>;
+
+/** The column of everything else that may change on a session. */
 const CHANGING = {
+  name: 'name',
   phase: 'phase',
   lastSeen: 'last_seen',
   reconnectUntil: 'reconnect_until',
@@ -17,13 +42,34 @@ const CHANGING = {
   endReason: 'end_reason',
   restarts: 'restarts',
   codecs: 'codecs',
-} as const satisfies Record<keyof SessionChange, keyof SessionsTable>;
+  nodeId: 'node_id',
+  viewers: 'viewers',
+  health: 'health',
+} as const satisfies Record<Exclude<keyof SessionChange, 'totals'>, keyof SessionsTable>;
+
+const CHANGING_COLUMNS = [...Object.values(CHANGING), ...Object.values(TOTALS)];
+
+type Columns<Key extends keyof SessionsTable> = Pick<SessionsTable, Key>;
 
 /** The columns a change sets. */
-export type SessionChangeRow = Partial<Pick<SessionsTable, (typeof CHANGING)[keyof SessionChange]>>;
+export type SessionChangeRow = Partial<Columns<(typeof CHANGING_COLUMNS)[number]>>;
 
-/** The queries, prepared for one dialect. */
-export function sessionQueries(db: Kysely<Database>) {
+/** Which sessions are listed or counted; those that are there are used. */
+export type SessionListArgs = Partial<Columns<'user_id' | 'id' | 'stream_id' | 'playback_id' | 'record'>> & RangeArgs;
+
+/** What decides on the text of a list's query. */
+export type SessionListChoice = OrderChoice & { readonly isActive: boolean | undefined };
+
+/** The queries, prepared for one dialect. @param now SQL for the database's clock */
+export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
+  const oldestFirst = db.selectFrom('sessions').selectAll().orderBy('created_at').orderBy('id');
+  const withNode = db
+    .selectFrom('sessions')
+    .leftJoin('nodes', 'nodes.id', 'sessions.node_id')
+    .selectAll('sessions')
+    .select('nodes.url as node_url');
+  const open = sql<boolean>`phase <> 'ended'`;
+
   return {
     /** A repeat sets again what may change, so that a write whose outcome is unknown can be repeated. */
     create: prepare((row: SessionsTable) =>
@@ -34,35 +80,117 @@ export function sessionQueries(db: Kysely<Database>) {
           conflict
             .column('id')
             .doUpdateSet((eb) =>
-              Object.fromEntries(Object.values(CHANGING).map((column) => [column, eb.ref(`excluded.${column}`)])),
+              Object.fromEntries(CHANGING_COLUMNS.map((column) => [column, eb.ref(`excluded.${column}`)])),
             ),
         ),
     ),
 
-    get: prepare((args: Pick<SessionsTable, 'id' | 'user_id'>) =>
-      db.selectFrom('sessions').selectAll().where('id', '=', args.id).where('user_id', '=', args.user_id),
-    ),
+    /** Of anybody without `user_id`. */
+    get: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) => {
+      const session = db.selectFrom('sessions').selectAll().where('id', '=', args.id);
+      return args.user_id === undefined ? session : session.where('user_id', '=', args.user_id);
+    }),
 
-    change: prepare(({ id, ...change }: Pick<SessionsTable, 'id'> & SessionChangeRow) =>
+    change: prepare(({ id, ...change }: Columns<'id'> & SessionChangeRow) =>
       db.updateTable('sessions').set(change).where('id', '=', id),
     ),
 
-    /** @param phases under any keys */
-    inPhases: prepare((phases: Readonly<Record<string, SessionPhase>>) =>
-      db
+    page: prepareEach((choice: SessionListChoice, { limit, ...args }: SessionListArgs & { limit: number }) => {
+      const { order, direction } = choice;
+      const page = db
         .selectFrom('sessions')
         .selectAll()
-        .where('phase', 'in', Object.values(phases))
-        .orderBy('created_at')
-        .orderBy('id'),
+        .orderBy(ORDER_COLUMNS[order], direction)
+        .orderBy('id', direction)
+        .limit(limit);
+      return listed(choice, args).reduce((query, condition) => query.where(condition), page);
+    }),
+
+    count: prepareEach((choice: SessionListChoice, args: SessionListArgs) => {
+      const count = db.selectFrom('sessions').select((eb) => eb.fn.countAll<number>().as('count'));
+      return listed(choice, args).reduce((query, condition) => query.where(condition), count);
+    }),
+
+    /** @param phases under any keys */
+    inPhases: prepare((phases: Readonly<Record<string, SessionPhase>>) =>
+      oldestFirst.where('phase', 'in', Object.values(phases)),
+    ),
+
+    /** Those of a node that have not ended. */
+    openOfNode: prepare((args: Columns<'node_id'>) => oldestFirst.where('node_id', '=', args.node_id).where(open)),
+
+    openOfStream: prepare((args: Columns<'stream_id'>) =>
+      oldestFirst.where('stream_id', '=', args.stream_id).where(open),
+    ),
+
+    newest: prepare((args: Pick<StreamsTable, 'playback_id'>) =>
+      withNode
+        .where(ofPlaybackId(args.playback_id))
+        .orderBy('sessions.created_at', 'desc')
+        .orderBy('sessions.id', 'desc')
+        .limit(sql.lit(1)),
+    ),
+
+    byMediaPath: prepare((args: Columns<'media_path'>) => withNode.where('media_path', '=', args.media_path)),
+
+    /** Ends one whose node is gone. */
+    endLost: prepare(({ id, ...end }: Columns<'id'> & SessionChangeRow) =>
+      db
+        .updateTable('sessions')
+        .set(end)
+        .where('id', '=', id)
+        .where(open)
+        .where((eb) => eb.not(lives(now, sql.ref('sessions.node_id')))),
+    ),
+
+    deleteEnded: prepare((args: { before: Milliseconds; limit: number }) =>
+      db.deleteFrom('sessions').where('id', 'in', (eb) =>
+        eb
+          .selectFrom('sessions')
+          .select('id')
+          .where('phase', '=', sql.lit('ended' as const))
+          .where('ended_at', '<', args.before)
+          .orderBy('ended_at')
+          .orderBy('id')
+          .limit(args.limit),
+      ),
     ),
   };
 }
 
+/** A playback id belongs to one stream, deleted or not. */
+const ofPlaybackId = (id: StreamsTable['playback_id'] | undefined): Condition =>
+  sql`${sql.ref('stream_id')} = (select id from streams where playback_id = ${id})`;
+
+/** A stream's sessions and live ones are few, so what else is asked of them need not have an index. */
+function listed({ order, direction, isActive }: SessionListChoice, args: SessionListArgs): Condition[] {
+  const ofStream = 'stream_id' in args || 'playback_id' in args;
+  const conditions = within(ORDER_COLUMNS[order], direction, args);
+  if ('id' in args) conditions.push(is('id', args.id));
+  if ('stream_id' in args) conditions.push(is('stream_id', args.stream_id));
+  if ('playback_id' in args) conditions.push(ofPlaybackId(args.playback_id));
+  if ('user_id' in args) conditions.push((ofStream ? alsoIs : is)('user_id', args.user_id));
+  if ('record' in args) conditions.push((ofStream || isActive ? alsoIsFlag : is)('record', args.record));
+  if (isActive !== undefined) conditions.push(isActive ? sql`phase = 'live'` : sql`phase <> 'live'`);
+  return conditions;
+}
+
 /** The columns of a change. A key that is there with `undefined` empties its column; one that is not leaves it. */
-export function rowOfSessionChange(change: SessionChange): SessionChangeRow {
-  const columns = Object.entries(change).map(([key, value]) => [CHANGING[key as keyof SessionChange], value ?? null]);
-  return Object.fromEntries(columns) as SessionChangeRow;
+export function rowOfSessionChange({ totals, ...change }: SessionChange): SessionChangeRow {
+  const columns = Object.entries(change).map(([key, value]) => [CHANGING[key as keyof typeof CHANGING], value ?? null]);
+  return { ...Object.fromEntries(columns), ...(totals && rowOfTotals(totals)) } as SessionChangeRow;
+}
+
+function rowOfTotals(totals: SessionTotals): Columns<(typeof TOTALS)[keyof SessionTotals]> {
+  return {
+    source_bytes: totals.sourceBytes,
+    source_segments: totals.sourceSegments,
+    source_segments_duration: totals.sourceSegmentsDuration,
+    transcoded_bytes: totals.transcodedBytes,
+    transcoded_segments: totals.transcodedSegments,
+    transcoded_segments_duration: totals.transcodedSegmentsDuration,
+    peak_viewers: totals.peakViewers,
+  };
 }
 
 /** The row of a session. */
@@ -84,6 +212,11 @@ export function rowOfSession(session: Session): SessionsTable {
     media_path: session.mediaPath,
     restarts: session.restarts,
     codecs: session.codecs,
+    node_id: session.nodeId,
+    record: session.record ? 1 : 0,
+    ...rowOfTotals(session.totals),
+    viewers: session.viewers,
+    health: session.health ?? null,
   };
 }
 
@@ -105,6 +238,26 @@ export function sessionOfRow(row: SessionsTable): Session {
     endReason: row.end_reason ?? undefined,
     mediaPath: row.media_path,
     restarts: row.restarts,
+    nodeId: row.node_id as Session['nodeId'],
+    record: row.record === 1,
+    totals: {
+      sourceBytes: row.source_bytes,
+      sourceSegments: row.source_segments,
+      sourceSegmentsDuration: row.source_segments_duration,
+      transcodedBytes: row.transcoded_bytes,
+      transcodedSegments: row.transcoded_segments,
+      transcodedSegmentsDuration: row.transcoded_segments_duration,
+      peakViewers: row.peak_viewers,
+    },
+    viewers: row.viewers,
+    health: row.health ?? undefined,
     codecs: row.codecs,
   };
+}
+
+/** A session and where it runs, of a row. */
+export function locatedSessionOfRow(row: SessionsTable & { node_url: ServiceNode['url'] | null }) {
+  const session = sessionOfRow(row);
+  const node: ServiceNode | undefined = row.node_url === null ? undefined : { id: session.nodeId, url: row.node_url };
+  return { session, node };
 }

@@ -1,14 +1,20 @@
 /**
- * Queries on streams.
+ * Queries on streams. But for the lists of `sessions.ts`, nothing finds a deleted one.
  */
-import type { Kysely } from 'kysely';
+import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
+import type { NodeId, UserId } from '#domain/ids.ts';
 import type { Profile } from '#domain/profile.ts';
 import { Secret } from '#domain/secret.ts';
-import type { Stream } from '#domain/stream.ts';
+import type { Stream, UserTags } from '#domain/stream.ts';
+import type { Milliseconds } from '#lib/units.ts';
 import type { Database, StreamsTable } from '#store/database.ts';
-import { prepare } from '#store/prepared-query.ts';
+import type { KeyShelves } from '#store/key-shelf.ts';
+import { prepare, prepareEach } from '#store/prepared-query.ts';
+import type { StreamChange } from '#store/store.ts';
+import { alsoIs, type Condition, is, ORDER_COLUMNS, type OrderChoice, type RangeArgs, within } from './lists.ts';
+import { lives, publisherLives } from './nodes.ts';
 
-/** What a stream is read from: all but the hash of its key. */
+/** What a stream is read from: all but the hash of its key and when it was deleted. */
 const COLUMNS = [
   'id',
   'user_id',
@@ -21,6 +27,11 @@ const COLUMNS = [
   'is_active',
   'last_seen',
   'suspended',
+  'record',
+  'creator_id',
+  'user_tags',
+  'last_terminated_at',
+  'health',
 ] as const satisfies readonly (keyof StreamsTable)[];
 
 /** A stream as it is read. */
@@ -28,59 +39,167 @@ export type StreamRow = Pick<StreamsTable, (typeof COLUMNS)[number]>;
 
 type Columns<Key extends keyof StreamsTable> = Pick<StreamsTable, Key>;
 
-/** The queries, prepared for one dialect. */
-export function streamQueries(db: Kysely<Database>) {
-  const streams = db.selectFrom('streams').select(COLUMNS);
-  const newestFirst = streams.orderBy('created_at', 'desc').orderBy('id', 'desc');
+/** A stream of a user; of anybody without `user_id`. */
+export type StreamOfScope = Columns<'id'> & Partial<Columns<'user_id'>>;
+
+/** The columns a change sets. */
+export type StreamChangeRow = Partial<
+  Omit<StreamsTable, 'id' | 'user_id' | 'created_at' | 'playback_id' | 'deleted_at'>
+>;
+
+/** Which streams are listed or counted; those that are there are used. */
+export type StreamListArgs = Partial<Columns<'user_id' | 'id' | 'playback_id' | 'creator_id'>> & RangeArgs;
+
+/** What decides on the text of a list's query. */
+export type StreamListChoice = OrderChoice & { readonly isActive: boolean | undefined };
+
+/** The queries, prepared for one dialect. @param now SQL for the database's clock */
+export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
+  const streams = db.selectFrom('streams').select(COLUMNS).where('deleted_at', 'is', null);
+
+  /** Changes one that is there. */
+  function change(
+    { id, user_id }: Columns<'id'> & { user_id?: UserId | undefined },
+    row: StreamChangeRow & Partial<Columns<'deleted_at'>>,
+  ) {
+    const query = db.updateTable('streams').set(row).where('id', '=', id).where('deleted_at', 'is', null);
+    return user_id === undefined ? query : query.where('user_id', '=', user_id);
+  }
+
   return {
     create: prepare((row: StreamsTable) => db.insertInto('streams').values(row)),
 
-    get: prepare((args: Columns<'id' | 'user_id'>) =>
-      streams.where('id', '=', args.id).where('user_id', '=', args.user_id),
+    get: prepare((args: StreamOfScope) => {
+      const stream = streams.where('id', '=', args.id);
+      return args.user_id === undefined ? stream : stream.where('user_id', '=', args.user_id);
+    }),
+
+    /** @param ids under any keys; always as many, so that it is compiled once */
+    getMany: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
+      streams.where('id', 'in', Object.values(ids)),
     ),
 
-    byStreamKeyHash: prepare((args: Columns<'stream_key_hash'>) =>
-      streams.where('stream_key_hash', '=', args.stream_key_hash),
+    /** @param hashes under any keys: every way the hash may be stored */
+    byStreamKeyHash: prepare((hashes: Readonly<Record<string, string>>) =>
+      streams.where('stream_key_hash', 'in', Object.values(hashes)),
     ),
 
     byPlaybackId: prepare((args: Columns<'playback_id'>) => streams.where('playback_id', '=', args.playback_id)),
 
-    firstPage: prepare((args: Columns<'user_id'> & { limit: number }) =>
-      newestFirst.where('user_id', '=', args.user_id).limit(args.limit),
+    page: prepareEach((choice: StreamListChoice, { limit, ...args }: StreamListArgs & { limit: number }) => {
+      const { order, direction } = choice;
+      const page = streams.orderBy(ORDER_COLUMNS[order], direction).orderBy('id', direction).limit(limit);
+      return listed(choice, args).reduce((query, condition) => query.where(condition), page);
+    }),
+
+    count: prepareEach((choice: StreamListChoice, args: StreamListArgs) => {
+      const count = db
+        .selectFrom('streams')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .where('deleted_at', 'is', null);
+      return listed(choice, args).reduce((query, condition) => query.where(condition), count);
+    }),
+
+    change: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) => change({ id, user_id }, row)),
+
+    /** Nothing while media comes in, or a node that lives has a publisher who may send some at any moment. */
+    changeIdle: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) =>
+      change({ id, user_id }, row)
+        .where('is_active', '=', sql.lit(0 as const))
+        .where((eb) => eb.not(eb.exists(publishersOf(eb).where(publisherLives(now))))),
     ),
 
-    /** The page after the row with that `created_at` and `id`. */
-    nextPage: prepare((args: Columns<'user_id' | 'created_at' | 'id'> & { limit: number }) =>
-      newestFirst
-        .where('user_id', '=', args.user_id)
-        // One comparison of pairs, because the index answers it with one range; `or` would read both halves.
-        .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(args.created_at, args.id)))
-        .limit(args.limit),
+    /** Nothing when it was done after `since` and before `until`; a time yet to come is of a clock that was set back. */
+    terminate: prepare(
+      ({ at, since, until, ...stream }: StreamOfScope & { at: number; since: number; until: number }) =>
+        change(stream, { last_terminated_at: at as Milliseconds }).where((eb) =>
+          eb.or([
+            eb('last_terminated_at', 'is', null),
+            eb('last_terminated_at', '<=', since as Milliseconds),
+            eb('last_terminated_at', '>=', until as Milliseconds),
+          ]),
+        ),
     ),
 
-    setActivity: prepare(({ id, ...activity }: Columns<'id' | 'is_active' | 'last_seen'>) =>
+    delete: prepare(({ at, ...stream }: StreamOfScope & { at: number }) =>
+      change(stream, { deleted_at: at as Milliseconds }),
+    ),
+
+    /** Of a node that is gone: unless its publisher is connected to another one by now. */
+    setIdle: prepare((args: Columns<'id'> & { node_id: NodeId }) =>
+      db
+        .updateTable('streams')
+        .set({ is_active: sql.lit(0 as const), health: null })
+        .where('id', '=', args.id)
+        .where((eb) => eb.not(lives(now, args.node_id)))
+        .where((eb) => eb.not(eb.exists(publishersOf(eb).where('publishers.node_id', '<>', args.node_id)))),
+    ),
+
+    setActivity: prepare(({ id, ...activity }: Columns<'id' | 'is_active' | 'last_seen' | 'health'>) =>
       db.updateTable('streams').set(activity).where('id', '=', id),
     ),
   };
 }
 
+/** The publishers of the stream that is being changed. */
+function publishersOf(eb: ExpressionBuilder<Database, 'streams'>) {
+  return eb.selectFrom('publishers').select('publishers.stream_id').whereRef('publishers.stream_id', '=', 'streams.id');
+}
+
+/** Live streams are few, so what else is asked of them need not have an index; of the others it is the live ones that are few. */
+function listed({ order, direction, isActive }: StreamListChoice, args: StreamListArgs): Condition[] {
+  const conditions = within(ORDER_COLUMNS[order], direction, args);
+  if ('id' in args) conditions.push(is('id', args.id));
+  if ('playback_id' in args) conditions.push(is('playback_id', args.playback_id));
+  if ('user_id' in args) conditions.push(is('user_id', args.user_id));
+  if ('creator_id' in args) conditions.push((isActive ? alsoIs : is)('creator_id', args.creator_id));
+  if (isActive !== undefined) conditions.push(isActive ? sql`is_active = 1` : sql`is_active = 0`);
+  return conditions;
+}
+
 /** The row of a stream. */
-export function rowOfStream(stream: Stream): StreamsTable {
+export function rowOfStream(stream: Stream, shelves: KeyShelves): StreamsTable {
   return {
     id: stream.id,
     user_id: stream.userId,
     name: stream.name,
     created_at: stream.createdAt,
     stream_key: stream.streamKey.reveal(),
-    stream_key_hash: stream.streamKey.hash(),
+    stream_key_hash: shelves.put(stream.streamKey.hash()),
     playback_id: stream.playbackId,
     created_by_token_name: stream.createdByTokenName,
     profiles: JSON.stringify(stream.profiles),
     is_active: stream.isActive ? 1 : 0,
     last_seen: stream.lastSeen,
     suspended: stream.suspended ? 1 : 0,
+    record: stream.record ? 1 : 0,
+    creator_id: stream.creatorId ?? null,
+    user_tags: textOfTags(stream.userTags),
+    last_terminated_at: stream.lastTerminatedAt ?? null,
+    health: stream.health ?? null,
+    deleted_at: null,
   };
 }
+
+/** The columns of a change. A key that is there with `undefined` empties its column; one that is not leaves it. */
+export function rowOfStreamChange(change: StreamChange, shelves: KeyShelves): StreamChangeRow {
+  const { name, profiles, suspended, record, streamKey } = change;
+  return {
+    ...(name !== undefined && { name }),
+    ...(profiles !== undefined && { profiles: JSON.stringify(profiles) }),
+    ...(suspended !== undefined && { suspended: suspended ? 1 : 0 }),
+    ...(record !== undefined && { record: record ? 1 : 0 }),
+    ...('creatorId' in change && { creator_id: change.creatorId ?? null }),
+    ...('userTags' in change && { user_tags: textOfTags(change.userTags) }),
+    ...('lastTerminatedAt' in change && { last_terminated_at: change.lastTerminatedAt ?? null }),
+    ...(streamKey !== undefined && {
+      stream_key: streamKey.reveal(),
+      stream_key_hash: shelves.put(streamKey.hash()),
+    }),
+  };
+}
+
+const textOfTags = (tags: UserTags | undefined): string | null => (tags === undefined ? null : JSON.stringify(tags));
 
 /** The stream of a row. */
 export function streamOfRow(row: StreamRow): Stream {
@@ -96,5 +215,10 @@ export function streamOfRow(row: StreamRow): Stream {
     isActive: row.is_active === 1,
     lastSeen: row.last_seen,
     suspended: row.suspended === 1,
+    record: row.record === 1,
+    creatorId: row.creator_id ?? undefined,
+    userTags: row.user_tags === null ? undefined : (JSON.parse(row.user_tags) as UserTags),
+    lastTerminatedAt: row.last_terminated_at ?? undefined,
+    health: row.health ?? undefined,
   };
 }

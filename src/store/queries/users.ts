@@ -5,48 +5,88 @@ import type { Kysely } from 'kysely';
 import type { User } from '#domain/user.ts';
 import type { Database, UsersTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
+import { type RangeArgs, within } from './lists.ts';
+
+/** What may change on a user. */
+export type UserChangeRow = Partial<Pick<UsersTable, 'name' | 'is_admin' | 'suspended'>>;
 
 /** The queries, prepared for one dialect. */
 export function userQueries(db: Kysely<Database>) {
   return {
     /** Does nothing when the name is taken. */
-    add: prepare((row: UsersTable) =>
+    ensure: prepare((row: UsersTable) =>
       db
         .insertInto('users')
         .values(row)
         .onConflict((conflict) => conflict.column('name').doNothing()),
     ),
 
-    /** As `add`, but only into a store without any API key. */
+    /** As `ensure`, but only into a store without any API key. */
     addFirst: prepare((row: UsersTable) =>
       db
         .insertInto('users')
-        .columns(['id', 'name', 'created_at'])
+        .columns(['id', 'name', 'created_at', 'is_admin', 'suspended'])
         .expression(
           db
             .selectNoFrom((eb) => [
               eb.val(row.id).as('id'),
               eb.val(row.name).as('name'),
-              // The cast tells PostgreSQL the type of a bare parameter.
+              // The casts tell PostgreSQL the type of a bare parameter.
               eb.cast<number>(eb.val(row.created_at), 'bigint').as('created_at'),
+              eb.cast<number>(eb.val(row.is_admin), 'integer').as('is_admin'),
+              eb.cast<number>(eb.val(row.suspended), 'integer').as('suspended'),
             ])
             .where((eb) => eb.not(eb.exists(eb.selectFrom('api_keys').select('api_keys.id')))),
         )
         .onConflict((conflict) => conflict.column('name').doNothing()),
     ),
 
+    create: prepare((row: UsersTable) => db.insertInto('users').values(row)),
+
+    get: prepare((args: Pick<UsersTable, 'id'>) => db.selectFrom('users').selectAll().where('id', '=', args.id)),
+
     byName: prepare((args: Pick<UsersTable, 'name'>) =>
       db.selectFrom('users').selectAll().where('name', '=', args.name),
+    ),
+
+    page: prepare(({ limit, ...range }: RangeArgs & { limit: number }) => {
+      const users = db.selectFrom('users').selectAll().orderBy('created_at').orderBy('id').limit(limit);
+      return within('created_at', 'asc', range).reduce((query, condition) => query.where(condition), users);
+    }),
+
+    change: prepare(({ id, ...change }: Pick<UsersTable, 'id'> & UserChangeRow) =>
+      db.updateTable('users').set(change).where('id', '=', id),
     ),
   };
 }
 
 /** The row of a user. */
 export function rowOfUser(user: User): UsersTable {
-  return { id: user.id, name: user.name, created_at: user.createdAt };
+  return {
+    id: user.id,
+    name: user.name,
+    created_at: user.createdAt,
+    is_admin: user.isAdmin ? 1 : 0,
+    suspended: user.suspended ? 1 : 0,
+  };
+}
+
+/** The columns of a change. */
+export function rowOfUserChange({ name, isAdmin, suspended }: Partial<Omit<User, 'id' | 'createdAt'>>): UserChangeRow {
+  return {
+    ...(name !== undefined && { name }),
+    ...(isAdmin !== undefined && { is_admin: isAdmin ? 1 : 0 }),
+    ...(suspended !== undefined && { suspended: suspended ? 1 : 0 }),
+  };
 }
 
 /** The user of a row. */
 export function userOfRow(row: UsersTable): User {
-  return { id: row.id, name: row.name, createdAt: row.created_at };
+  return {
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at,
+    isAdmin: row.is_admin === 1,
+    suspended: row.suspended === 1,
+  };
 }

@@ -4,7 +4,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { DummyDriver, Kysely, SqliteAdapter, SqliteDialect, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { Database } from '#store/database.ts';
-import type { SqlValue } from '#store/engine.ts';
+import { bindable } from '#store/engines/bindable.ts';
 
 /** Builds and compiles queries. */
 export function sqliteCompiler(): Kysely<Database> {
@@ -31,16 +31,4 @@ export function kyselyOn(db: DatabaseSync): Kysely<never> {
     };
   };
   return new Kysely({ dialect: new SqliteDialect({ database: { prepare, close: () => {} } }) });
-}
-
-/**
- * Refuses what SQLite would store as something else: `node:sqlite` takes a lone object or Date for named parameters and
- * stores NULL, and text that is no Unicode (half a surrogate pair) comes back changed.
- * @throws {TypeError} that names the type, never the value
- */
-export function bindable(value: unknown): SqlValue {
-  if (value === null || (typeof value === 'number' && Number.isFinite(value))) return value;
-  if (typeof value === 'string' && value.isWellFormed()) return value;
-  const what = typeof value === 'string' ? 'text with half a surrogate pair' : `a value of type ${typeof value}`;
-  throw new TypeError(`the store cannot keep ${what}`);
 }

@@ -4,8 +4,11 @@
 
 /** A failed call, as it travels between threads. */
 export interface Failure {
-  /** `unique`: the row is there already. `away`: the database cannot do it now. `defect`: the query is wrong. */
-  readonly kind: 'unique' | 'away' | 'defect';
+  /**
+   * `unique`: the row is there already. `unchanged`: a query did not change what it must. `away`: the database cannot do it now.
+   * `defect`: the query is wrong.
+   */
+  readonly kind: 'unique' | 'unchanged' | 'away' | 'defect';
   /** SQLite's own words. They may name columns, never values. */
   readonly reason: string;
 }
@@ -44,10 +47,16 @@ export class DatabaseAway extends Error {
   override readonly name = 'DatabaseAway';
 }
 
+/** A query did not change as many rows as it must. */
+export class NotChanged extends Error {
+  override readonly name = 'NotChanged';
+}
+
 /** Sorts an error that came out of `node:sqlite` or of opening the database. */
 export function failureOf(error: unknown): Failure {
   const reason = error instanceof Error ? error.message : String(error);
   if (error instanceof DatabaseAway) return { kind: 'away', reason };
+  if (error instanceof NotChanged) return { kind: 'unchanged', reason };
   const code = extendedCode(error);
   if (code === undefined) return { kind: 'defect', reason };
   if (UNIQUE.includes(code)) return { kind: 'unique', reason };

@@ -4,13 +4,14 @@
  */
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { MillraceError } from '#domain/errors.ts';
+import type { MillraceError } from '#domain/errors.ts';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import { UniqueViolation } from '#store/engine.ts';
+import { Unchanged, UniqueViolation } from '#store/engine.ts';
+import { storeUnavailable } from '#store/engines/unavailable.ts';
+import { within } from '#store/engines/within.ts';
 import { OutageLog } from '#store/outage-log.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Failure } from './failure.ts';
@@ -33,10 +34,13 @@ export interface LaneOptions {
   readonly maxPending: number;
   /** Milliseconds that closing waits for calls under way and for the worker's end. */
   readonly closeTimeoutMs: number;
+  /** Called with what was announced with a call, once that is done; with undefined when it cannot be known whether it was. */
+  readonly tell: (announcement: string | undefined) => void;
 }
 
 interface PendingCall {
   readonly call: Call;
+  readonly announcements: readonly string[];
   /** Monotonic. */
   readonly since: Milliseconds;
   readonly resolve: (answer: Rows | Changes) => void;
@@ -69,15 +73,18 @@ export class WorkerLane {
   /**
    * Runs one call.
    * @throws {MillraceError} `store_unavailable`
+   * @param announcements told before this resolves, and also when it is done too late
    * @throws {UniqueViolation}
+   * @throws {Unchanged}
    */
-  submit(call: Call): Promise<Rows | Changes> {
+  submit(call: Call, announcements: readonly string[] = []): Promise<Rows | Changes> {
     if (this.#closed !== undefined) return Promise.reject(storeUnavailable('the store is closed'));
     if (this.#waiting.length + (this.#running?.length ?? 0) >= this.#options.maxPending) {
       return Promise.reject(this.#unavailable('too many calls are waiting'));
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ call, since: this.#options.clock.monotonic(), resolve, reject, expired: false });
+      const since = this.#options.clock.monotonic();
+      this.#waiting.push({ call, announcements, since, resolve, reject, expired: false });
       this.#flushSoon();
       this.#expiry ??= this.#expireIn(this.#options.timeoutMs);
     });
@@ -130,8 +137,10 @@ export class WorkerLane {
     this.#backoff.succeeded();
     for (const [index, pending] of calls.entries()) {
       const answer = answers[index] ?? { kind: 'defect', reason: 'the worker gave no answer' };
-      if (answer.kind === 'rows' || answer.kind === 'changes') pending.resolve(answer);
-      else pending.reject(this.#errorOf(answer));
+      if (answer.kind === 'rows' || answer.kind === 'changes') {
+        for (const announcement of pending.announcements) this.#options.tell(announcement);
+        pending.resolve(answer);
+      } else pending.reject(this.#errorOf(answer));
       if (answer.kind !== 'away' && !pending.expired) this.#outages.succeeded();
     }
     this.#flushSoon();
@@ -144,6 +153,8 @@ export class WorkerLane {
     const calls = this.#running ?? [];
     this.#running = undefined;
     for (const { reject } of calls) reject(this.#unavailable(reason));
+    // It may have died after a commit.
+    if (calls.some(({ announcements }) => announcements.length > 0)) this.#options.tell(undefined);
     if (this.#closed === undefined) {
       this.#flushDue = true;
       setTimeout(() => this.#flush(), this.#backoff.failed());
@@ -201,9 +212,9 @@ export class WorkerLane {
 
   #errorOf(failure: Failure): Error {
     if (failure.kind === 'away') return this.#unavailable(failure.reason);
-    return failure.kind === 'unique'
-      ? new UniqueViolation(failure.reason)
-      : new Error(`store query: ${failure.reason}`);
+    if (failure.kind === 'unique') return new UniqueViolation(failure.reason);
+    if (failure.kind === 'unchanged') return new Unchanged(failure.reason);
+    return new Error(`store query: ${failure.reason}`);
   }
 
   #unavailable(reason: string): MillraceError {
@@ -220,21 +231,4 @@ function workerEnvironment(): NodeJS.ProcessEnv {
   const folder = getCompileCacheDir();
   // It names the folder of this very Node, below the one to be asked for.
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
-}
-
-/** The error a caller sees; the reason is only its cause. */
-function storeUnavailable(reason: string): MillraceError {
-  const sentence = 'The store cannot be reached at the moment; try again in a second.';
-  return new MillraceError('store_unavailable', sentence, { cause: new Error(reason), retryAfterS: 1 });
-}
-
-/** Whether something came within a time. */
-async function within(durationMs: number, something: Promise<unknown>): Promise<boolean> {
-  const giveUp = new AbortController();
-  const late = sleep(durationMs, false, { signal: giveUp.signal }).catch(() => false);
-  try {
-    return await Promise.race([something.then(() => true), late]);
-  } finally {
-    giveUp.abort();
-  }
 }

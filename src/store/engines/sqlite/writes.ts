@@ -2,8 +2,9 @@
  * Runs a batch of writes in one transaction, so that they share one commit.
  */
 import type { DatabaseSync } from 'node:sqlite';
+import type { Query } from '#store/engine.ts';
 import type { Connection } from './connection.ts';
-import { failureOf, RESULT, resultCode } from './failure.ts';
+import { failureOf, NotChanged, RESULT, resultCode } from './failure.ts';
 import { type Faults, holdCommit, limitPages } from './faults.ts';
 import type { Answer, Call } from './protocol.ts';
 
@@ -30,13 +31,11 @@ export function runWrites(connection: Connection, calls: readonly Call[], faults
 
 /** @throws when the database is away: then nothing of the whole batch has happened */
 function write(connection: Connection, call: Call): Answer {
-  // SQLite undoes a single failing statement by itself.
-  const alone = call.length === 1;
+  // SQLite undoes a single failing statement by itself; and one that changed nothing has nothing to undo.
+  const alone = call.length === 1 && (call[0]?.mustChange ?? 1) === 1;
   if (!alone) connection.prepare('SAVEPOINT call').statement.run();
   try {
-    const changes = call.map(({ sql, parameters }) =>
-      Number(connection.prepare(sql).statement.run(...parameters).changes),
-    );
+    const changes = call.map((query) => run(connection, query));
     if (!alone) connection.prepare('RELEASE call').statement.run();
     return { kind: 'changes', changes };
   } catch (error) {
@@ -48,6 +47,14 @@ function write(connection: Connection, call: Call): Answer {
     }
     return failure;
   }
+}
+
+function run(connection: Connection, { sql, parameters, mustChange }: Query): number {
+  const changes = Number(connection.prepare(sql).statement.run(...parameters).changes);
+  if (mustChange !== undefined && changes !== mustChange) {
+    throw new NotChanged(`${changes} rows changed instead of ${mustChange}`);
+  }
+  return changes;
 }
 
 function rolledBack(db: DatabaseSync | undefined): boolean {

@@ -1,0 +1,37 @@
+/**
+ * The audit log: who changed what, when and from where.
+ */
+import type { Milliseconds } from '#lib/units.ts';
+import type { ApiKeyId, AuditId, UserId } from './ids.ts';
+
+/** Everything that is logged. Part of the interface: add, never rename. */
+export const AUDIT_ACTIONS = [
+  'stream.created',
+  'stream.updated',
+  'stream.deleted',
+  'stream.terminated',
+  'stream.key_rotated',
+  'api_key.created',
+  'api_key.deleted',
+  'user.created',
+  'user.updated',
+] as const;
+/** One of {@link AUDIT_ACTIONS}. */
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** One change. Holds no secret and no value, only what was changed. */
+export interface AuditEntry {
+  readonly id: AuditId;
+  readonly at: Milliseconds;
+  /** Who did it; undefined for the operator on the command line. */
+  readonly actor: { readonly userId: UserId; readonly keyId: ApiKeyId; readonly keyName: string } | undefined;
+  readonly action: AuditAction;
+  /** Id of what was changed: of a stream, API key or user. */
+  readonly resourceId: string;
+  /** Names of the fields that were changed, for an update. */
+  readonly fields: readonly string[];
+  /** Address it came from; undefined for the command line. */
+  readonly remoteAddress: string | undefined;
+  /** As in the server's log; undefined for the command line. */
+  readonly requestId: string | undefined;
+}

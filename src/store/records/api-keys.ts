@@ -1,0 +1,51 @@
+/**
+ * API keys in the store.
+ */
+
+import type { Engine } from '#store/engine.ts';
+import { changingOne } from '#store/prepared-query.ts';
+import { apiKeyOfRow, apiKeyQueries, keyAndUserOfRow, rowOfApiKey } from '#store/queries/api-keys.ts';
+import { rangeArgs } from '#store/queries/lists.ts';
+import { rowOfUser, userQueries } from '#store/queries/users.ts';
+import { ofScope, type Runner } from '#store/runner.ts';
+import type { Store } from '#store/store.ts';
+
+const TAKEN = 'The user has a key of that name already; revoke it or take another name.';
+
+/** The store's API keys. */
+export function apiKeyRecords(runner: Runner, { compiler }: Engine): Store['apiKeys'] {
+  const apiKeys = apiKeyQueries(compiler);
+  const users = userQueries(compiler);
+  return {
+    async create(key, receipt) {
+      await runner.change([apiKeys.create(rowOfApiKey(key))], [receipt], { taken: TAKEN });
+    },
+
+    async createFirst(user, key) {
+      const { user_id: _, revoked_at: __, ...row } = rowOfApiKey(key);
+      const queries = [users.addFirst(rowOfUser(user)), apiKeys.createFirst({ ...row, user_name: user.name })];
+      return (await runner.write(queries)).at(-1) === 1;
+    },
+
+    byHash: (secretHash) => runner.cachedOne(apiKeys.byHash({ secret_hash: secretHash }), keyAndUserOfRow),
+    get: (id, scope) => runner.one(apiKeys.get({ id, ...ofScope(scope) }), apiKeyOfRow),
+
+    ofUser: (user, { limit, after }) =>
+      runner.page(
+        limit,
+        (rows) => apiKeys.pageOfUser({ user_id: user, ...rangeArgs({}, 'desc', after), limit: rows }),
+        apiKeyOfRow,
+        ({ createdAt, id }) => ({ at: createdAt, id }),
+      ),
+
+    list: () => runner.all(apiKeys.list({}), (row) => ({ ...apiKeyOfRow(row), userName: row.user_name })),
+
+    revoke: (id, scope, receipt) =>
+      runner.change([changingOne(apiKeys.revoke({ id, ...ofScope(scope), at: receipt.audit.at }))], [receipt]),
+
+    async seen(times) {
+      if (times.size === 0) return;
+      await runner.write([...times].map(([id, at]) => apiKeys.seen({ id, last_seen: at })));
+    },
+  };
+}

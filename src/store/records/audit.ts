@@ -1,0 +1,33 @@
+/**
+ * The audit log in the store.
+ */
+import type { Engine } from '#store/engine.ts';
+import { auditOfRow, auditQueries } from '#store/queries/audit.ts';
+import { rangeArgs } from '#store/queries/lists.ts';
+import type { Runner } from '#store/runner.ts';
+import type { Store } from '#store/store.ts';
+
+/** The store's audit log; entries come with the changes they tell of. */
+export function auditRecords(runner: Runner, { compiler }: Engine): Store['audit'] {
+  const audit = auditQueries(compiler);
+  return {
+    list: ({ userId, resourceId }, { limit, after }) => {
+      const args = {
+        ...(userId !== undefined && { user_id: userId }),
+        ...(resourceId !== undefined && { resource_id: resourceId }),
+        ...rangeArgs({}, 'desc', after),
+      };
+      return runner.page(
+        limit,
+        (rows) => audit.page({ ...args, limit: rows }),
+        auditOfRow,
+        ({ at, id }) => ({ at, id }),
+      );
+    },
+
+    async deleteOlder(before, limit) {
+      const [deleted] = await runner.write([audit.deleteOlder({ before, limit })]);
+      return deleted ?? 0;
+    },
+  };
+}

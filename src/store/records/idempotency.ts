@@ -1,0 +1,44 @@
+/**
+ * Requests that may be repeated, in the store.
+ */
+
+import { ms } from '#lib/units.ts';
+import type { Engine } from '#store/engine.ts';
+import { idempotencyQueries, keyOfClaim } from '#store/queries/idempotency.ts';
+import type { Runner } from '#store/runner.ts';
+import type { IdempotencyState, Store } from '#store/store.ts';
+
+/** The store's memory of requests. */
+export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store['idempotency'] {
+  const idempotency = idempotencyQueries(compiler);
+  return {
+    async claim(claim, { pendingMs, keepMs }) {
+      const { claimed_at: claimedAt, ...request } = keyOfClaim(claim);
+      const [claimed] = await runner.write([
+        idempotency.claim({
+          ...request,
+          claimed_at: claimedAt,
+          body_hash: claim.bodyHash,
+          pending_since: ms(claim.at - pendingMs),
+          kept_since: ms(claim.at - keepMs),
+        }),
+      ]);
+      if (claimed === 1) return { state: 'claimed' };
+      const state = await runner.one(idempotency.get(request), (row): IdempotencyState => {
+        if (row.body_hash !== claim.bodyHash) return { state: 'other_body' };
+        return row.answer === null ? { state: 'pending' } : { state: 'answered', sealed: row.answer };
+      });
+      // Released in between: whoever asks again gets it.
+      return state ?? { state: 'pending' };
+    },
+
+    async release(claim) {
+      await runner.write([idempotency.release(keyOfClaim(claim))]);
+    },
+
+    async deleteOlder(before, limit) {
+      const [deleted] = await runner.write([idempotency.deleteOlder({ before, limit })]);
+      return deleted ?? 0;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * Nodes in the store, and the publishers connected to them.
+ */
+import type { NodeId } from '#domain/ids.ts';
+import { newClusterSecret, Secret } from '#domain/secret.ts';
+import type { Session } from '#domain/session.ts';
+import { ms } from '#lib/units.ts';
+import { type Engine, type Query, Unchanged } from '#store/engine.ts';
+import { changingOne } from '#store/prepared-query.ts';
+import { nodeQueries, publisherQueries } from '#store/queries/nodes.ts';
+import { rowOfSessionChange, sessionOfRow, sessionQueries } from '#store/queries/sessions.ts';
+import { streamQueries } from '#store/queries/streams.ts';
+import type { Runner } from '#store/runner.ts';
+import type { Store } from '#store/store.ts';
+
+/** The name of the secret that all nodes share. */
+const CLUSTER = 'cluster';
+
+/** The store's nodes. */
+export function nodeRecords(runner: Runner, { compiler, now }: Engine): Store['nodes'] {
+  const nodes = nodeQueries(compiler, now);
+  const publishers = publisherQueries(compiler, now);
+  const sessions = sessionQueries(compiler, now);
+  const streams = streamQueries(compiler, now);
+  /** Nodes that have renewed their lease through this store. */
+  const known = new Set<NodeId>();
+
+  return {
+    async renew(node, leaseMs) {
+      const row = { ...node, lease_until: ms(leaseMs) };
+      const queries: Query[] = [nodes.renewLapsed(row), nodes.renew(row)];
+      // A process that starts has no publisher connected; one that was killed may have left some behind.
+      if (!known.has(node.id)) queries.push(publishers.releaseAll({ node_id: node.id }));
+      const [lapsed] = await runner.write(queries);
+      known.add(node.id);
+      return { hadLapsed: lapsed === 1 };
+    },
+
+    async leave(id) {
+      await runner.write([publishers.releaseAll({ node_id: id }), nodes.leave({ id }), nodes.forget({ id })]);
+    },
+
+    async clusterSecret() {
+      const known = await runner.one(nodes.secret({ name: CLUSTER }), ({ value }) => new Secret(value));
+      if (known !== undefined) return known;
+      await runner.write([nodes.makeSecret({ name: CLUSTER, value: newClusterSecret().reveal() })]);
+      const made = await runner.one(nodes.secret({ name: CLUSTER }), ({ value }) => new Secret(value));
+      if (made === undefined) throw new Error('a secret just made is not there');
+      return made;
+    },
+
+    lapsed: () => runner.all(nodes.lapsed({}), ({ id }) => id),
+
+    async endSessionsOf(id, at) {
+      const open = await runner.all(sessions.openOfNode({ node_id: id }), sessionOfRow);
+      const end = {
+        phase: 'ended',
+        endedAt: at,
+        endReason: 'node_lost',
+        reconnectUntil: undefined,
+        viewers: 0,
+        health: undefined,
+      } as const;
+      const row = rowOfSessionChange(end);
+      const changed = await runner.write([
+        ...open.map((session) => sessions.endLost({ id: session.id, ...row })),
+        ...open.map((session) => streams.setIdle({ id: session.streamId, node_id: id })),
+        publishers.releaseLost({ node_id: id }),
+        nodes.forget({ id }),
+      ]);
+      return open.filter((_, index) => changed[index] === 1).map((session): Session => ({ ...session, ...end }));
+    },
+  };
+}
+
+/** The store's publishers. */
+export function publisherRecords(runner: Runner, { compiler, now }: Engine): Store['publishers'] {
+  const publishers = publisherQueries(compiler, now);
+  return {
+    async claim(stream, node) {
+      const query = changingOne(publishers.claim({ stream_id: stream, node_id: node }));
+      try {
+        await runner.write([query], [{ type: 'stream_published', streamId: stream, nodeId: node }]);
+        return true;
+      } catch (error) {
+        if (error instanceof Unchanged) return false;
+        throw error;
+      }
+    },
+
+    async release(stream, node) {
+      await runner.write([publishers.release({ stream_id: stream, node_id: node })]);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * Sessions in the store.
+ */
+import type { SessionId } from '#domain/ids.ts';
+import type { Engine } from '#store/engine.ts';
+import { rangeArgs } from '#store/queries/lists.ts';
+import {
+  locatedSessionOfRow,
+  rowOfSession,
+  rowOfSessionChange,
+  type SessionListArgs,
+  sessionOfRow,
+  sessionQueries,
+} from '#store/queries/sessions.ts';
+import { ofScope, type Runner } from '#store/runner.ts';
+import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
+
+/** The store's sessions. */
+export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engine): Store['sessions'] {
+  const sessions = sessionQueries(compiler, now);
+
+  const records: Store['sessions'] = {
+    async create(session) {
+      await runner.write([sessions.create(rowOfSession(session))]);
+    },
+
+    get: (id, scope) => runner.cachedOne(sessions.get({ id, ...ofScope(scope) }), sessionOfRow),
+
+    async change(id, change) {
+      const row = rowOfSessionChange(change);
+      if (Object.keys(row).length > 0) await runner.write([sessions.change({ id, ...row })]);
+    },
+
+    list(scope, { limit, after, order, direction, filter }) {
+      const choice = { order, direction, isActive: filter.isActive };
+      const args = listArgs(scope, filter, direction, after);
+      return runner.page(
+        limit,
+        (rows) => sessions.page(choice, { ...args, limit: rows }),
+        sessionOfRow,
+        (session) => ({ at: session[order], id: session.id }),
+      );
+    },
+
+    async count(scope, filter, order) {
+      const { isActive, ...others } = filter;
+      // Live ones are few and have an index of their own; the others are what is left.
+      if (isActive === false) {
+        const [all, live] = [
+          await records.count(scope, others, order),
+          await records.count(scope, { ...others, isActive: true }, order),
+        ];
+        return Math.max(0, all - live);
+      }
+      const query = sessions.count({ order, direction: 'asc', isActive }, listArgs(scope, filter, 'asc'));
+      return (await runner.one(query, ({ count }) => count)) ?? 0;
+    },
+
+    async ofNode(node, phases) {
+      const found = await runner.all(sessions.inPhases(Object.fromEntries(phases.entries())), sessionOfRow);
+      // Whoever serves a store that is not shared owns every session in it, also those of before there were nodes.
+      return isShared ? found.filter(({ nodeId }) => nodeId === node) : found;
+    },
+
+    openOf: (stream) => runner.all(sessions.openOfStream({ stream_id: stream }), sessionOfRow),
+    newest: (playbackId) => runner.cachedOne(sessions.newest({ playback_id: playbackId }), locatedSessionOfRow),
+    byMediaPath: (path) => runner.cachedOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow),
+
+    async deleteEnded(before, limit) {
+      const [deleted] = await runner.write([sessions.deleteEnded({ before, limit })]);
+      return deleted ?? 0;
+    },
+  };
+  return records;
+}
+
+function listArgs(
+  scope: Scope,
+  { id, playbackId, parentId, record, from, to }: ListFilter,
+  direction: ListOptions['direction'],
+  after?: PageKey,
+): SessionListArgs {
+  return {
+    ...ofScope(scope),
+    ...(id !== undefined && { id: id as SessionId }),
+    ...(playbackId !== undefined && { playback_id: playbackId }),
+    ...(parentId !== undefined && { stream_id: parentId }),
+    ...(record !== undefined && { record: record ? 1 : 0 }),
+    ...rangeArgs({ from, to }, direction, after),
+  };
+}

@@ -1,0 +1,136 @@
+/**
+ * Streams in the store.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import type { StreamId } from '#domain/ids.ts';
+import type { Engine } from '#store/engine.ts';
+import { KeyShelves, onEveryShelf } from '#store/key-shelf.ts';
+import { changingOne } from '#store/prepared-query.ts';
+import { rangeArgs } from '#store/queries/lists.ts';
+import {
+  rowOfStream,
+  rowOfStreamChange,
+  type StreamListArgs,
+  streamOfRow,
+  streamQueries,
+} from '#store/queries/streams.ts';
+import { ofScope, type Runner } from '#store/runner.ts';
+import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
+
+const TAKEN = 'A stream with that id, key or playback id exists already.';
+
+/** Streams read by one query of `getMany`. */
+const MANY = 32;
+
+/** The store's streams. */
+export function streamRecords(runner: Runner, { compiler, now }: Engine): Store['streams'] {
+  const streams = streamQueries(compiler, now);
+  const shelves = new KeyShelves();
+
+  const records: Store['streams'] = {
+    async create(stream, receipt) {
+      await runner.change([streams.create(rowOfStream(stream, shelves))], [receipt], { taken: TAKEN });
+    },
+
+    get: (id, scope) => runner.cachedOne(streams.get({ id, ...ofScope(scope) }), streamOfRow),
+
+    async getMany(ids) {
+      const found = await Promise.all(runsOf(ids).map((run) => runner.all(streams.getMany(run), streamOfRow)));
+      return found.flat();
+    },
+
+    async byStreamKey(key) {
+      const query = streams.byStreamKeyHash(Object.fromEntries(onEveryShelf(key.hash()).entries()));
+      return (await runner.all(query, streamOfRow)).find(({ streamKey }) => streamKey.equals(key));
+    },
+
+    byPlaybackId: (id) => runner.cachedOne(streams.byPlaybackId({ playback_id: id }), streamOfRow),
+
+    list(scope, { limit, after, order, direction, filter }) {
+      const choice = { order, direction, isActive: filter.isActive };
+      const args = listArgs(scope, filter, direction, after);
+      return runner.page(
+        limit,
+        (rows) => streams.page(choice, { ...args, limit: rows }),
+        streamOfRow,
+        (stream) => ({ at: stream[order], id: stream.id }),
+      );
+    },
+
+    async count(scope, filter, order) {
+      const { isActive, ...others } = filter;
+      // Live ones are few and have an index of their own; the others are what is left.
+      if (isActive === false) {
+        const [all, live] = [
+          await records.count(scope, others, order),
+          await records.count(scope, { ...others, isActive: true }, order),
+        ];
+        return Math.max(0, all - live);
+      }
+      const query = streams.count({ order, direction: 'asc', isActive }, listArgs(scope, filter, 'asc'));
+      return (await runner.one(query, ({ count }) => count)) ?? 0;
+    },
+
+    async change(id, scope, change, receipt, when) {
+      const row = { id, ...ofScope(scope), ...rowOfStreamChange(change, shelves) };
+      const query = when === 'idle' ? streams.changeIdle(row) : streams.change(row);
+      const announce = [{ type: 'stream_changed', streamId: id }] as const;
+      if (await runner.change([changingOne(query)], [receipt], { announce, taken: TAKEN })) return true;
+      if (when === 'idle' && (await records.get(id, scope)) !== undefined) {
+        throw new MillraceError(
+          'conflict',
+          'The stream is being published to; change this when its publisher has stopped.',
+        );
+      }
+      return false;
+    },
+
+    async terminate(id, scope, { at, notWithinMs }, receipt) {
+      const query = streams.terminate({ id, ...ofScope(scope), at, since: at - notWithinMs, until: at + notWithinMs });
+      const announce = [{ type: 'stream_terminated', streamId: id }] as const;
+      if (await runner.change([changingOne(query)], [receipt], { announce })) return 'done';
+      const stream = await records.get(id, scope);
+      if (stream === undefined) return 'not_found';
+      return { retryAfterMs: Math.max(1, (stream.lastTerminatedAt ?? at) + notWithinMs - at) };
+    },
+
+    delete(ids, scope, receipts) {
+      const queries = ids.map((id, index) =>
+        changingOne(streams.delete({ id, ...ofScope(scope), at: receipts[index]!.audit.at })),
+      );
+      return runner.change(queries, receipts, {
+        announce: ids.map((streamId) => ({ type: 'stream_changed', streamId })),
+      });
+    },
+
+    async setActivity(id, { isActive, lastSeen, health }) {
+      await runner.write([
+        streams.setActivity({ id, is_active: isActive ? 1 : 0, last_seen: lastSeen, health: health ?? null }),
+      ]);
+    },
+  };
+  return records;
+}
+
+function listArgs(
+  scope: Scope,
+  { id, playbackId, creatorId, from, to }: ListFilter,
+  direction: ListOptions['direction'],
+  after?: PageKey,
+): StreamListArgs {
+  return {
+    ...ofScope(scope),
+    ...(id !== undefined && { id: id as StreamId }),
+    ...(playbackId !== undefined && { playback_id: playbackId }),
+    ...(creatorId !== undefined && { creator_id: creatorId }),
+    ...rangeArgs({ from, to }, direction, after),
+  };
+}
+
+/** Ids in runs of {@link MANY}, the last one filled up with its first, so that one query fits all. */
+function runsOf(ids: readonly StreamId[]): Record<string, StreamId>[] {
+  return Array.from({ length: Math.ceil(ids.length / MANY) }, (_, run) => {
+    const first = run * MANY;
+    return Object.fromEntries(Array.from({ length: MANY }, (__, index) => [index, ids[first + index] ?? ids[first]!]));
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * Users in the store.
+ */
+
+import type { Engine } from '#store/engine.ts';
+import { changingOne } from '#store/prepared-query.ts';
+import { rangeArgs } from '#store/queries/lists.ts';
+import { rowOfUser, rowOfUserChange, userOfRow, userQueries } from '#store/queries/users.ts';
+import type { Runner } from '#store/runner.ts';
+import type { Store } from '#store/store.ts';
+
+const TAKEN = 'There is a user of that name already; take another name.';
+
+/** The store's users. */
+export function userRecords(runner: Runner, { compiler }: Engine): Store['users'] {
+  const users = userQueries(compiler);
+  return {
+    async ensure(user) {
+      const known = await runner.one(users.byName({ name: user.name }), userOfRow);
+      if (known !== undefined) return known;
+      await runner.write([users.ensure(rowOfUser(user))]);
+      const now = await runner.one(users.byName({ name: user.name }), userOfRow);
+      if (now === undefined) throw new Error('a user just added is not there');
+      return now;
+    },
+
+    async create(user, receipt) {
+      await runner.change([users.create(rowOfUser(user))], [receipt], { taken: TAKEN });
+    },
+
+    get: (id) => runner.cachedOne(users.get({ id }), userOfRow),
+    byName: (name) => runner.one(users.byName({ name }), userOfRow),
+
+    list: ({ limit, after }) =>
+      runner.page(
+        limit,
+        (rows) => users.page({ ...rangeArgs({}, 'asc', after), limit: rows }),
+        userOfRow,
+        ({ createdAt, id }) => ({ at: createdAt, id }),
+      ),
+
+    change(id, change, receipt) {
+      const row = { id, ...rowOfUserChange(change) };
+      const announce = [{ type: 'user_changed', userId: id }] as const;
+      return runner.change([changingOne(users.change(row))], [receipt], { announce, taken: TAKEN });
+    },
+  };
+}

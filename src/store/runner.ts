@@ -1,0 +1,113 @@
+/**
+ * Runs the queries of every kind of record on one engine: reads, pages, and changes with what is stored beside them.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import { type Announcement, textOfAnnouncement } from './announcement.ts';
+import { type Engine, type Query, Unchanged, UniqueViolation } from './engine.ts';
+import { changingOne } from './prepared-query.ts';
+import { auditQueries, rowOfAudit } from './queries/audit.ts';
+import { idempotencyQueries, keyOfClaim } from './queries/idempotency.ts';
+import { ReadCache } from './read-cache.ts';
+import type { IdempotencyClaim, Page, PageKey, Receipt, Scope } from './store.ts';
+
+/** What goes with a change. */
+export interface ChangeOptions {
+  /** Told once it is committed. */
+  readonly announce?: readonly Announcement[];
+  /** The sentence of the `conflict` when a row would be there twice. */
+  readonly taken?: string;
+}
+
+/** Runs queries. */
+export class Runner {
+  readonly #engine: Engine;
+  readonly #cache: ReadCache;
+  readonly #audit: ReturnType<typeof auditQueries>;
+  readonly #idempotency: ReturnType<typeof idempotencyQueries>;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#cache = new ReadCache(() => engine.version());
+    this.#audit = auditQueries(engine.compiler);
+    this.#idempotency = idempotencyQueries(engine.compiler);
+  }
+
+  /** Every row as a record. */
+  async all<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item[]> {
+    return (await this.#engine.read(query)).map(itemOf);
+  }
+
+  /** The first row as a record, if there is a row. */
+  async one<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
+    const [row] = await this.#engine.read(query);
+    return row && itemOf(row);
+  }
+
+  /** As `one`, for what is asked at every request: callers share the record. */
+  cachedOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
+    return this.#cache.get(query, () => this.one(query, itemOf));
+  }
+
+  /**
+   * One page of a list.
+   * @param queryOf makes the query for so many rows; it is asked for one more than `limit`, which tells whether there is a next page
+   */
+  async page<Row, Item>(
+    limit: number,
+    queryOf: (limit: number) => Query<Row>,
+    itemOf: (row: Row) => Item,
+    keyOf: (item: Item) => PageKey,
+  ): Promise<Page<Item>> {
+    const found = await this.#engine.read(queryOf(limit + 1));
+    const rows = found.slice(0, limit).map(itemOf);
+    const last = rows.at(-1);
+    return { rows, next: found.length > limit && last !== undefined ? keyOf(last) : undefined };
+  }
+
+  /** Runs queries all or nothing and says how many rows each changed. @throws {Unchanged} {UniqueViolation} */
+  async write(queries: readonly Query[], announcements: readonly Announcement[] = []): Promise<number[]> {
+    const results = await this.#engine.write(queries, announcements.map(textOfAnnouncement));
+    return results.map(({ changes }) => changes);
+  }
+
+  /**
+   * What somebody asked for, in one write with its receipts; says whether every query changed what it must.
+   * @throws {MillraceError} `conflict` when a row would be there twice, or a repeat of the request has taken its place
+   */
+  async change(
+    queries: readonly Query[],
+    receipts: readonly Receipt[],
+    { announce = [], taken = 'It exists already.' }: ChangeOptions = {},
+  ): Promise<boolean> {
+    try {
+      await this.write([...queries, ...receipts.flatMap((receipt) => this.#entries(receipt))], announce);
+      return true;
+    } catch (error) {
+      if (error instanceof UniqueViolation) throw new MillraceError('conflict', taken, { cause: error });
+      if (!(error instanceof Unchanged)) throw error;
+      for (const { answer } of receipts) if (answer !== undefined) await this.#mustHold(answer.claim);
+      return false;
+    }
+  }
+
+  /** What is stored beside a change. */
+  #entries({ audit, answer }: Receipt): Query[] {
+    const entry = this.#audit.add(rowOfAudit(audit));
+    if (answer === undefined) return [entry];
+    const { claim, sealed } = answer;
+    return [entry, changingOne(this.#idempotency.answer({ ...keyOfClaim(claim), answer: sealed }))];
+  }
+
+  async #mustHold(claim: IdempotencyClaim): Promise<void> {
+    const { claimed_at: claimedAt, ...request } = keyOfClaim(claim);
+    const holds = await this.one(
+      this.#idempotency.get(request),
+      (row) => row.claimed_at === claimedAt && row.answer === null,
+    );
+    if (holds === true) return;
+    throw new MillraceError('conflict', 'A repeat of this request was taken up meanwhile; its answer counts.');
+  }
+}
+
+/** The arguments that keep a query to what a scope may see. */
+export const ofScope = (scope: Scope) => (scope === 'everyone' ? {} : { user_id: scope });
