@@ -1,0 +1,91 @@
+/**
+ * Deletes what has been kept long enough: ended sessions, entries of the audit log, answers to requests that may be repeated.
+ */
+import type { Clock } from '#lib/clock.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Store } from './store.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Between two rounds. */
+const INTERVAL_MS = 60_000;
+
+/** Rows deleted by one write: what others wait for behind it is a few milliseconds. */
+const BATCH = 500;
+
+/** How long answers are kept for requests that are repeated. */
+export const ANSWERS_KEPT_MS = DAY_MS;
+
+/** What housekeeping needs. */
+export interface HousekeepingOptions {
+  readonly store: Pick<Store, 'sessions' | 'audit' | 'idempotency'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Days after their end; 0 = for ever. */
+  readonly sessionRetentionDays: number;
+  /** 0 = for ever. */
+  readonly auditRetentionDays: number;
+  /** Milliseconds between two rounds. */
+  readonly intervalMs?: number;
+}
+
+/** The housekeeping of one process; several on one database do each other's work. The first round is at once. */
+export class Housekeeping implements AsyncDisposable {
+  readonly #options: HousekeepingOptions;
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(options: HousekeepingOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** Ends after the batch under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { intervalMs = INTERVAL_MS, logger } = this.#options;
+    while (!this.#closing.signal.aborted) {
+      try {
+        await this.#round();
+      } catch (error) {
+        logger.warn({ err: error }, 'housekeeping put off');
+      }
+      await pause(intervalMs, this.#closing.signal);
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { store, clock, sessionRetentionDays, auditRetentionDays } = this.#options;
+    const now = clock.now();
+    await this.#emptyOut((limit) => store.idempotency.deleteOlder(ms(now - ANSWERS_KEPT_MS), limit));
+    if (sessionRetentionDays > 0) {
+      const before = daysBefore(now, sessionRetentionDays);
+      await this.#emptyOut((limit) => store.sessions.deleteEnded(before, limit));
+    }
+    if (auditRetentionDays > 0) {
+      const before = daysBefore(now, auditRetentionDays);
+      await this.#emptyOut((limit) => store.audit.deleteOlder(before, limit));
+    }
+  }
+
+  /** Deletes batch by batch until there is nothing left, so that other writes get in between. */
+  async #emptyOut(deleteSome: (limit: number) => Promise<number>): Promise<void> {
+    while (!this.#closing.signal.aborted && (await deleteSome(BATCH)) === BATCH);
+  }
+}
+
+const daysBefore = (now: Milliseconds, days: number): Milliseconds => ms(now - days * DAY_MS);
+
+/** Resolves after a time, or at once when the signal aborts. Does not keep the process alive. */
+function pause(durationMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) return Promise.resolve();
+  const timer = setTimeout(resolve, durationMs).unref();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise.finally(() => clearTimeout(timer));
+}
