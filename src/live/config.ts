@@ -2,9 +2,16 @@
  * Settings of live sessions.
  */
 import { integer, type SettingValues } from '#lib/setting.ts';
+import { originOf } from './node-url.ts';
 
 /** What an operator may set. */
 export const liveSettings = {
+  nodeUrl: {
+    name: 'NODE_URL',
+    fallback: undefined,
+    help: 'Origin that other servers on the same PostgreSQL reach this one by, such as http://10.0.0.5:8080; from the address it listens on, or the host name, when not set',
+    parse: parseOrigin,
+  },
   maxPublishers: integer('MAX_PUBLISHERS', '200', 'Publishers accepted at the same time', { min: 1, max: 100_000 }),
   maxViewers: integer('MAX_VIEWERS', '5000', 'Viewers served at the same time; more are refused with 503', {
     min: 1,
@@ -20,3 +27,9 @@ export const liveSettings = {
 
 /** Their values. */
 export type LiveSettings = SettingValues<typeof liveSettings>;
+
+function parseOrigin(value: string): string {
+  const origin = originOf(value);
+  if (origin === undefined) throw new Error('must be a scheme and a host only, such as http://10.0.0.5:8080');
+  return origin;
+}

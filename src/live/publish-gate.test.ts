@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
-import { newUserId } from '#domain/ids.ts';
+import { newUserId, type UserId } from '#domain/ids.ts';
 import { newStreamKey, type Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Publication } from '#ingest/ingest.ts';
@@ -9,7 +9,7 @@ import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
-import { someStream } from '#test/support/sample-records.ts';
+import { someStream, someUser } from '#test/support/sample-records.ts';
 import { createPublishGate } from './publish-gate.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
@@ -19,13 +19,18 @@ const stream = someStream(newUserId());
 function setUp(
   find: (key: Secret) => Promise<Stream | undefined> = async (key) =>
     key.equals(stream.streamKey) ? stream : undefined,
+  suspendedOwner = false,
 ) {
   const metrics = createMetrics();
   const gate = createPublishGate({
-    store: { streams: { byStreamKey: find } } as unknown as Store,
+    store: {
+      streams: { byStreamKey: find },
+      users: { get: async (id: UserId) => someUser({ id, suspended: suspendedOwner }) },
+    } as unknown as Store,
     registry: { publish: () => ({ accepted: true, publication: {} as Publication }) } as unknown as SessionRegistry,
     throttle: new AttemptThrottle({ perMinute: 3, clock: { now: () => ms(0), monotonic: () => ms(0) } }),
     metrics,
+    claims: undefined,
   });
   const publish = async (
     streamKey: Secret,
@@ -59,6 +64,11 @@ test('guessing is slowed down for the address that guesses, and for no other', a
 
 test('a suspended stream is refused', async () => {
   const { publish } = setUp(async () => ({ ...stream, suspended: true }));
+  assert.equal(await publish(stream.streamKey), 'stream_suspended');
+});
+
+test('so is every stream of a suspended user', async () => {
+  const { publish } = setUp(async () => stream, true);
   assert.equal(await publish(stream.streamKey), 'stream_suspended');
 });
 

@@ -1,5 +1,5 @@
 /**
- * Decides who may publish: the stream key, guessing, suspension, then what the registry has room for.
+ * Decides who may publish: the stream key, guessing, suspension, what the registry has room for, and other nodes' publishers.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { Stream } from '#domain/stream.ts';
@@ -7,7 +7,8 @@ import type { PublishDecision, PublishGate, PublishRequest } from '#ingest/inges
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Store } from '#store/store.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
-import { refused, type SessionRegistry } from './session-registry.ts';
+import type { PublisherClaims } from './publisher-claims.ts';
+import { refused, type SessionRegistry, STREAM_KEY_IN_USE } from './session-registry.ts';
 
 /** What the gate judges with. */
 export interface PublishGateOptions {
@@ -16,21 +17,17 @@ export interface PublishGateOptions {
   /** Shared with the HTTP interface: a wrong key counts wherever it was tried. */
   readonly throttle: AttemptThrottle;
   readonly metrics: Metrics;
+  /** Undefined where no other node can have the stream's publisher. */
+  readonly claims: PublisherClaims | undefined;
 }
 
 /** The gate every ingest protocol asks. */
-export function createPublishGate({ store, registry, throttle, metrics }: PublishGateOptions): PublishGate {
+export function createPublishGate({ store, registry, throttle, metrics, claims }: PublishGateOptions): PublishGate {
   async function judge(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {
     if (throttle.retryAfterS(request.remoteAddress) > 0) {
       return refused('too_many_attempts', 'Too many wrong stream keys from this address; try again in a few minutes.');
     }
-    let stream: Stream | undefined;
-    try {
-      stream = await store.streams.byStreamKey(request.streamKey);
-    } catch (error) {
-      if (error instanceof MillraceError) return unavailable();
-      throw error;
-    }
+    const stream = await store.streams.byStreamKey(request.streamKey);
     if (signal.aborted) return unavailable();
     if (stream === undefined) {
       throttle.failed(request.remoteAddress);
@@ -40,12 +37,41 @@ export function createPublishGate({ store, registry, throttle, metrics }: Publis
       );
     }
     if (stream.suspended) return refused('stream_suspended', 'This stream is suspended; its owner can resume it.');
-    return registry.publish(stream, request);
+    const owner = await store.users.get(stream.userId);
+    if (owner?.suspended) return refused('stream_suspended', 'The account this stream belongs to is suspended.');
+    if (signal.aborted) return unavailable();
+    return claims === undefined
+      ? registry.publish(stream, request)
+      : await publishClaimed(claims, stream, request, signal);
+  }
+
+  /** Takes the stream for this node first, and gives it back when nobody publishes it in the end. */
+  async function publishClaimed(
+    claims: PublisherClaims,
+    stream: Stream,
+    request: PublishRequest,
+    signal: AbortSignal,
+  ): Promise<PublishDecision> {
+    const refusal = registry.refusalOf(stream.id);
+    if (refusal !== undefined) return { accepted: false, refusal };
+    if (!(await claims.claim(stream.id))) return { accepted: false, refusal: STREAM_KEY_IN_USE };
+    const decision = signal.aborted ? unavailable() : registry.publish(stream, request);
+    if (!registry.hasPublisher(stream.id)) claims.release(stream.id);
+    return decision;
+  }
+
+  async function decide(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {
+    try {
+      return await judge(request, signal);
+    } catch (error) {
+      if (error instanceof MillraceError) return unavailable();
+      throw error;
+    }
   }
 
   return {
     async publish(request, { signal }) {
-      const decision = await judge(request, signal);
+      const decision = await decide(request, signal);
       if (!decision.accepted) metrics.refusals.inc({ code: decision.refusal.code });
       return decision;
     },

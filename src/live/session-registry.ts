@@ -152,6 +152,11 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     return streams;
   }
 
+  /** Whether a session here has not ended. */
+  get isRunning(): boolean {
+    return this.#count('ended') < this.#sessions.size;
+  }
+
   /** Whether somebody publishes it here. */
   hasPublisher(streamId: StreamId): boolean {
     return this.#slots.get(streamId)?.publisher !== undefined;
@@ -458,7 +463,8 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   }
 }
 
-const STREAM_KEY_IN_USE: Refusal = {
+/** The answer to a second publisher. */
+export const STREAM_KEY_IN_USE: Refusal = {
   code: 'stream_key_in_use',
   reason: 'This stream key is already in use: stop the other encoder first.',
 };

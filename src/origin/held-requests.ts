@@ -3,6 +3,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { MillraceError } from '#domain/errors.ts';
+import { hasLeft } from './viewer-connection.ts';
 
 /** The reason a hold is aborted with when its connection has closed: made once, since making an error costs a stack trace. */
 const VIEWER_LEFT = new Error('the viewer left');
@@ -30,7 +31,7 @@ export class HeldRequests {
     response: ServerResponse,
     ask: (signal: AbortSignal) => Promise<Answer>,
   ): Promise<Answer | undefined> {
-    if (response.destroyed) return undefined;
+    if (hasLeft(response)) return undefined;
     if (this.#waiting.size >= this.#limit) {
       throw new MillraceError('too_many_viewers', 'Too many requests wait for media at this server; try again soon.', {
         retryAfterS: 1,

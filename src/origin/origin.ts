@@ -3,6 +3,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
+import type { Secret } from '#domain/secret.ts';
 import type { Audience, LiveDirectory } from '#live/live.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { OPEN_HEADERS, sendPreflight } from './answer.ts';
@@ -11,9 +12,15 @@ import type { OriginSettings } from './config.ts';
 import { HeldRequests } from './held-requests.ts';
 import { mediaRoute } from './media-route.ts';
 import type { OriginContext } from './origin-context.ts';
+import { Owners, type OwnersOptions } from './owners.ts';
+import { PeerProxy } from './peer-proxy.ts';
 import { playerPageRoutes } from './player-page.ts';
 import { mediaPlaylistRoute, multivariantRoute } from './playlist-routes.ts';
 import { thumbnailRoute } from './thumbnail-route.ts';
+import { ViewerNames } from './viewer.ts';
+
+/** Playlists and parts are held this many target durations. */
+const LONGEST_HOLD_TARGET_DURATIONS = 3;
 
 /** What the origin is made with. */
 export interface OriginOptions {
@@ -23,6 +30,8 @@ export interface OriginOptions {
   /** EXT-X-TARGETDURATION of every session, in seconds: answers may be cached for multiples of it. */
   readonly targetDurationS: number;
   readonly metrics: Metrics;
+  /** The other nodes on the same database; undefined where there are none. */
+  readonly cluster?: { readonly secret: Secret; readonly owners: OwnersOptions } | undefined;
 }
 
 /**
@@ -31,10 +40,12 @@ export interface OriginOptions {
  */
 export async function originPlugin(app: FastifyInstance, options: OriginOptions): Promise<void> {
   const held = new HeldRequests(options.settings.maxHeldRequests);
+  const viewers = new ViewerNames(options.cluster?.secret);
   const cacheControl = cacheControlFor(options.targetDurationS);
   const context: OriginContext = {
     live: options.live,
     audience: options.audience,
+    viewers,
     held,
     cacheControl,
     targetDurationS: options.targetDurationS,
@@ -48,6 +59,7 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
       void reply.headers({ ...OPEN_HEADERS, 'cache-control': cacheControl(kindOfError(error, request)) });
       throw error;
     });
+    if (options.cluster !== undefined) addPeerProxy(hls, context, options.cluster.owners, options.settings);
     hls.options('/hls/*', async (_request, reply) => sendPreflight(reply));
     multivariantRoute(hls, context);
     mediaPlaylistRoute(hls, context);
@@ -55,6 +67,24 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
     thumbnailRoute(hls, context);
   });
   await app.register(playerPageRoutes);
+}
+
+function addPeerProxy(
+  hls: FastifyInstance,
+  { live, viewers, held, targetDurationS }: OriginContext,
+  owners: OwnersOptions,
+  { maxHeldRequests }: OriginSettings,
+): void {
+  const proxy = new PeerProxy({
+    live,
+    owners: new Owners(owners),
+    viewers,
+    held,
+    maxConnections: maxHeldRequests,
+    longestHoldMs: LONGEST_HOLD_TARGET_DURATIONS * targetDurationS * 1000,
+  });
+  hls.addHook('preHandler', (request, reply) => proxy.answer(request, reply));
+  hls.addHook('onClose', () => proxy[Symbol.asyncDispose]());
 }
 
 /** Which rule of caching an error falls under. */

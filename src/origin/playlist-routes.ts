@@ -10,7 +10,6 @@ import { acceptsGzip } from './content-coding.ts';
 import { parseDirectives } from './directives.ts';
 import { HELD, type OriginContext } from './origin-context.ts';
 import { isMediaPath, isPlaybackId, playlistRendition } from './resource-name.ts';
-import { viewerOf } from './viewer.ts';
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
 
@@ -24,7 +23,7 @@ export function multivariantRoute(app: FastifyInstance, context: OriginContext):
     if (!isPlaybackId(playbackId)) throw offline();
     const watchable = context.live.watch(playbackId);
     if (watchable === undefined) throw offline();
-    if (!context.audience.watched(playbackId, viewerOf(request))) {
+    if (!context.audience.watched(playbackId, context.viewers.of(request))) {
       throw new MillraceError('too_many_viewers', 'This server has all the viewers it may have; try again soon.', {
         retryAfterS: 5,
       });
@@ -55,7 +54,7 @@ export function mediaPlaylistRoute(app: FastifyInstance, context: OriginContext)
       const watchable = context.live.watchPath(playbackId, mediaPath);
       if (watchable === undefined) throw gone();
       const directives = parseDirectives(request.query);
-      context.audience.watched(playbackId, viewerOf(request));
+      context.audience.watched(playbackId, context.viewers.of(request));
       const answer = await context.held.hold(reply.raw, (signal) =>
         watchable.presentation.playlist(rendition, directives, { signal }),
       );

@@ -1,0 +1,122 @@
+/**
+ * Makes what changed on a stream take effect on what runs here: its publisher is cut, its playback ends, its session gets its name.
+ */
+
+import { MillraceError } from '#domain/errors.ts';
+import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
+import type { Announcement } from '#store/announcement.ts';
+import type { Store } from '#store/store.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { SessionRegistry } from './session-registry.ts';
+
+/** Not everything is announced: the command line beside a server on SQLite changes what it changes in silence. */
+const LOOK_EVERY_MS = 5000;
+/** Streams read in one query. */
+const BATCH = 500;
+
+/** What a watcher is made with. */
+export interface StreamWatcherOptions {
+  readonly store: Store;
+  readonly registry: SessionRegistry;
+  readonly nodeId: NodeId;
+  readonly logger: Logger;
+}
+
+/** Looks after every stream that runs here, until disposed. */
+export class StreamWatcher implements Disposable {
+  readonly #options: StreamWatcherOptions;
+  readonly #listening: Disposable;
+  readonly #timer: NodeJS.Timeout;
+  /** What is to be looked at; only what runs here is ever put in. */
+  readonly #streams = new Set<StreamId>();
+  readonly #users = new Set<UserId>();
+  #looking = false;
+
+  constructor(options: StreamWatcherOptions) {
+    this.#options = options;
+    this.#listening = options.store.listen((announcement) => this.#heard(announcement));
+    this.#timer = setInterval(() => this.#lookAtAll(), LOOK_EVERY_MS);
+    this.#timer.unref();
+    this.#lookAtAll(); // sessions that were taken up may be of streams that were suspended meanwhile
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#listening[Symbol.dispose]();
+  }
+
+  #heard(announcement: Announcement): void {
+    const { registry, nodeId } = this.#options;
+    switch (announcement.type) {
+      case 'stream_changed':
+        if (!registry.streams.has(announcement.streamId)) return;
+        this.#streams.add(announcement.streamId);
+        break;
+      case 'stream_terminated':
+        registry.cut(announcement.streamId, 'terminated');
+        return;
+      case 'stream_published':
+        if (announcement.nodeId !== nodeId) registry.publishedElsewhere(announcement.streamId);
+        return;
+      case 'user_changed':
+        this.#users.add(announcement.userId);
+        break;
+      case 'missed':
+        this.#lookAtAll();
+        return;
+    }
+    void this.#look();
+  }
+
+  #lookAtAll(): void {
+    for (const [streamId, userId] of this.#options.registry.streams) {
+      this.#streams.add(streamId);
+      this.#users.add(userId);
+    }
+    void this.#look();
+  }
+
+  /** One look at a time; what is named meanwhile is looked at next. A store that is away is asked again at the next time. */
+  async #look(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      while (this.#streams.size > 0 || this.#users.size > 0) {
+        await this.#lookAtStreams(take(this.#streams, BATCH));
+        for (const userId of take(this.#users, BATCH)) await this.#lookAtUser(userId);
+      }
+    } catch (error) {
+      this.#streams.clear();
+      this.#users.clear();
+      if (error instanceof MillraceError) this.#options.logger.debug({ err: error }, 'streams not looked at');
+      else this.#options.logger.error({ err: error }, 'looking at streams failed');
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  async #lookAtStreams(ids: readonly StreamId[]): Promise<void> {
+    if (ids.length === 0) return;
+    const { store, registry } = this.#options;
+    const found = new Map((await store.streams.getMany(ids)).map((stream) => [stream.id, stream]));
+    for (const id of ids) {
+      const stream = found.get(id);
+      if (stream === undefined) registry.cut(id, 'deleted');
+      else if (stream.suspended) registry.cut(id, 'suspended');
+      else registry.follow(stream);
+    }
+  }
+
+  async #lookAtUser(id: UserId): Promise<void> {
+    const { store, registry } = this.#options;
+    const owned = [...registry.streams].filter(([, userId]) => userId === id);
+    if (owned.length === 0 || !(await store.users.get(id))?.suspended) return;
+    for (const [streamId] of owned) registry.cut(streamId, 'suspended');
+  }
+}
+
+function take<Value>(set: Set<Value>, limit: number): readonly Value[] {
+  const taken = [...set].slice(0, limit);
+  for (const value of taken) set.delete(value);
+  return taken;
+}
