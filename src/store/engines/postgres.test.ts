@@ -1,0 +1,392 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import { sql } from 'kysely';
+import { Secret } from '#domain/secret.ts';
+import { systemClock } from '#lib/clock.ts';
+import { type Engine, type EngineOptions, type Query, Unchanged, UniqueViolation } from '#store/engine.ts';
+import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
+import { openStore } from '#store/open-store.ts';
+import { isMillraceError, storeContract } from '#store/store.contract.ts';
+import { createLogger, silentLogger } from '#telemetry/logger.ts';
+import { type PostgresServer, startPostgres } from '#test/support/postgres.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { openPostgres } from './postgres.ts';
+
+const REPOSITORY = join(import.meta.dirname, '../../..');
+const root = mkdtempSync(join(tmpdir(), 'millrace-postgres-data-'));
+const away = isMillraceError('store_unavailable');
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres();
+});
+after(async () => {
+  await server[Symbol.asyncDispose]();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const newFolder = () => mkdtempSync(join(root, 'data-'));
+
+async function optionsOf(change: Partial<EngineOptions> = {}): Promise<EngineOptions> {
+  return {
+    dataDir: newFolder(),
+    databaseUrl: change.databaseUrl ?? new Secret(await server.newDatabase()),
+    exclusive: true,
+    clock: systemClock,
+    logger: silentLogger,
+    readTimeoutMs: 5000,
+    writeTimeoutMs: 5000,
+    maxPending: 1000,
+    closeTimeoutMs: 1000,
+    ...change,
+  };
+}
+
+/** An engine on a database of its own with a table `things`: `id` is its key, `n` a number. */
+async function opened(change: Partial<EngineOptions> = {}): Promise<Engine & { readonly url: string }> {
+  const options = await optionsOf(change);
+  const engine = await openPostgres(options);
+  const url = options.databaseUrl!.reveal();
+  await server.query('create table things (id text primary key, n bigint not null)', url);
+  return { ...engine, url };
+}
+
+const insert = (id: string, n = 0): Query => ({ sql: 'insert into things values ($1, $2)', parameters: [id, n] });
+const update = (id: string, n: number): Query => ({
+  sql: 'update things set n = $1 where id = $2',
+  parameters: [n, id],
+});
+const things = (engine: Engine) =>
+  engine.read<{ id: string; n: number }>({ sql: 'select id, n from things order by id', parameters: [] });
+/** Holds its connection, and the row, until released. */
+const hold = 'begin; select from things for update';
+
+storeContract('PostgreSQL', async () =>
+  openStore({
+    dataDir: newFolder(),
+    databaseUrl: new Secret(await server.newDatabase()),
+    exclusive: true,
+    logger: silentLogger,
+  }),
+);
+
+describe('a write', () => {
+  it('is all or nothing', async () => {
+    await using engine = await opened();
+    assert.deepEqual(await engine.write([insert('a'), insert('b'), update('a', 5)]), [
+      { changes: 1 },
+      { changes: 1 },
+      { changes: 1 },
+    ]);
+    await assert.rejects(engine.write([insert('c'), insert('a'), insert('d')]), UniqueViolation);
+    await assert.rejects(engine.write([insert('e'), { ...update('nobody', 1), mustChange: 1 }]), Unchanged);
+    await assert.rejects(engine.write([insert('f'), { sql: 'select nothing', parameters: [] }]), /store query/);
+    assert.deepEqual(await things(engine), [
+      { id: 'a', n: 5 },
+      { id: 'b', n: 0 },
+    ]);
+    await engine.write([insert('g'), { ...update('g', 7), mustChange: 1 }]);
+    assert.deepEqual((await things(engine)).at(-1), { id: 'g', n: 7 });
+  });
+
+  it('says nothing of a row that it could not write', async () => {
+    await using engine = await opened();
+    await engine.write([insert('planted-secret')]);
+    for (const bad of [insert('planted-secret'), { ...insert('x'), parameters: ['x', 'planted-secret'] }]) {
+      await assert.rejects(engine.write([bad]), (error) => !inspect(error, { depth: 9 }).includes('planted-secret'));
+    }
+  });
+
+  it('is tried again when two lock each other out', async () => {
+    await using engine = await opened();
+    await engine.write([insert('a'), insert('b')]);
+    await server.query(`alter database ${new URL(engine.url).pathname.slice(1)} set deadlock_timeout = '10ms'`);
+    const rounds = Array.from({ length: 20 }, (_, n) => [
+      engine.write([update('a', n), update('b', n)]),
+      engine.write([update('b', n), update('a', n)]),
+    ]);
+    await Promise.all(rounds.flat());
+    const [{ deadlocks } = {}] = await server.query(
+      'select deadlocks from pg_stat_database where datname = current_database()',
+      engine.url,
+    );
+    assert.ok(Number(deadlocks) > 0, 'there were none to survive');
+  });
+
+  it('survives a change of the tables under its prepared queries', async () => {
+    await using engine = await opened();
+    const all: Query = { sql: 'select * from things', parameters: [] };
+    await engine.write([insert('a')]);
+    await engine.read(all);
+    await server.query('alter table things add column more text', engine.url);
+    assert.deepEqual(await engine.read(all), [{ id: 'a', n: 0, more: null }]);
+  });
+
+  it('is on the disk when it resolves, whatever the server is set to', async () => {
+    const options = await optionsOf();
+    const url = options.databaseUrl!.reveal();
+    await server.query(`alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
+    await using engine = await openPostgres(options);
+    const setting: Query = { sql: "select current_setting('synchronous_commit') as it", parameters: [] };
+    assert.deepEqual(await engine.read(setting), [{ it: 'on' }]);
+  });
+});
+
+describe('values', () => {
+  it('come as numbers and text, as from SQLite', async () => {
+    await using engine = await opened();
+    await engine.write([insert('a', 1_700_000_000_123), insert('é\u{1f600}', -1)]);
+    const totals = 'select count(*) as rows, sum(n) as sum, max(n) > 0 as some, null as none from things';
+    assert.deepEqual(await engine.read({ sql: totals, parameters: [] }), [
+      { rows: 2, sum: 1_700_000_000_122, some: 1, none: null },
+    ]);
+    const [{ now } = { now: 0 }] = await engine.read<{ now: number }>(
+      sql<{ now: number }>`select ${engine.now} as now`.compile(engine.compiler) as unknown as Query<{ now: number }>,
+    );
+    assert.ok(Math.abs(now - Date.now()) < 60_000, String(now));
+  });
+
+  it('that would be kept as something else are refused', async () => {
+    await using engine = await opened();
+    for (const value of [new Date(0), {}, [], undefined, true, 1n, Number.NaN, '\ud83c']) {
+      await assert.rejects(engine.write([{ ...insert('a'), parameters: [value as never, 1] }]), TypeError);
+      await assert.rejects(engine.read({ sql: 'select $1::text', parameters: [value as never] }), TypeError);
+    }
+  });
+});
+
+describe('announcements', () => {
+  it('reach every process in their order, and only those of writes that happened', async () => {
+    await using one = await opened();
+    await using other = await openPostgres(await optionsOf({ databaseUrl: new Secret(one.url) }));
+    const heard: Record<string, (string | undefined)[]> = { one: [], other: [] };
+    using _one = one.listen((announcement) => heard.one!.push(announcement));
+    using _other = other.listen((announcement) => heard.other!.push(announcement));
+    await one.write([insert('a')], ['first "quoted"', 'second \u{1f600}']);
+    await assert.rejects(one.write([insert('a')], ['never']), UniqueViolation);
+    await one.write([], ['third']);
+    await other.write([insert('b')], ['x'.repeat(4000)]);
+    const all = ['first "quoted"', 'second \u{1f600}', 'third', 'x'.repeat(4000)];
+    await waitFor(() => heard.one!.length >= 4 && heard.other!.length >= 4, { what: 'what was announced' });
+    assert.deepEqual(heard, { one: all, other: all });
+  });
+
+  it('that nobody listens to any more are not told', async () => {
+    await using engine = await opened();
+    const heard: (string | undefined)[] = [];
+    const listening = engine.listen(() => assert.fail('told after it was disposed'));
+    listening[Symbol.dispose]();
+    using _ = engine.listen((announcement) => heard.push(announcement));
+    await engine.write([], ['it']);
+    await waitFor(() => heard.length > 0, { what: 'the announcement' });
+  });
+});
+
+describe('an outage', () => {
+  it('makes calls reject, tells the log once, and is over by itself when the server is back', async () => {
+    await using own = await startPostgres();
+    const lines: string[] = [];
+    const logger = createLogger('info', { write: (line) => lines.push(line) });
+    const databaseUrl = new Secret(await own.newDatabase());
+    await using engine = await openPostgres(await optionsOf({ databaseUrl, logger }));
+    await own.query('create table things (id text primary key, n bigint not null)', databaseUrl.reveal());
+    const heard: (string | undefined)[] = [];
+    using _ = engine.listen((announcement) => heard.push(announcement));
+    // Idle connections that break must not end the process.
+    await Promise.all(Array.from({ length: 6 }, (__, n) => engine.write([insert(`before ${n}`)])));
+    for (const how of [undefined, 'crash'] as const) {
+      await own.stop(how);
+      await assert.rejects(engine.write([insert('while away')]), away);
+      await assert.rejects(things(engine), away);
+      await own.start();
+      await waitFor(() => engine.write([]).then(() => things(engine).then(Boolean, () => false)), { what: 'reads' });
+      await waitFor(() => engine.write([insert(`after ${how}`)]).then(Boolean, () => false), { what: 'writes' });
+      await waitFor(() => heard.includes(undefined), { what: 'word that some may have been missed' });
+      heard.length = 0;
+      await engine.write([], [`heard ${how}`]);
+      await waitFor(() => heard.includes(`heard ${how}`), { what: 'announcements' });
+    }
+    assert.equal((await things(engine)).length, 8);
+    assert.ok(lines.some((line) => line.includes('store unavailable')));
+    for (const planted of [own.password, own.user]) assert.ok(!lines.some((line) => line.includes(planted)));
+  });
+
+  it('in which the server is frozen makes calls reject at their time limit, and is over by itself', async () => {
+    await using own = await startPostgres();
+    const databaseUrl = new Secret(await own.newDatabase());
+    await using engine = await openPostgres(await optionsOf({ databaseUrl, readTimeoutMs: 200, writeTimeoutMs: 300 }));
+    await own.query('create table things (id text primary key, n bigint not null)', databaseUrl.reveal());
+    await engine.write([insert('a')]);
+    own.pause();
+    const calls = Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? things(engine) : engine.write([insert(`${n}`)])));
+    await Promise.all(calls.map((call) => assert.rejects(call, away)));
+    own.resume();
+    await waitFor(() => engine.write([update('a', 1)]).then(Boolean, () => false), { what: 'writes' });
+    await waitFor(() => things(engine).then(Boolean, () => false), { what: 'reads' });
+  });
+
+  it('does not keep the engine from closing', async () => {
+    await using own = await startPostgres();
+    const databaseUrl = new Secret(await own.newDatabase());
+    const engine = await openPostgres(await optionsOf({ databaseUrl, closeTimeoutMs: 50 }));
+    await engine.read({ sql: 'select 1', parameters: [] });
+    own.pause();
+    const call = assert.rejects(engine.read({ sql: 'select 1', parameters: [] }), away);
+    await engine[Symbol.asyncDispose]();
+    await call;
+    await assert.rejects(engine.read({ sql: 'select 1', parameters: [] }), away);
+    own.resume();
+  });
+});
+
+describe('too much at once', () => {
+  it('of waiting calls is refused', async () => {
+    await using engine = await opened({ maxPending: 20 });
+    const calls = await Promise.allSettled(Array.from({ length: 25 }, (_, n) => engine.write([insert(`${n}`)])));
+    const refused = calls.filter(({ status }) => status === 'rejected');
+    assert.equal(refused.length, 5);
+    for (const call of refused) assert.ok(call.status === 'rejected' && away(call.reason));
+  });
+
+  it('of slow writes keeps neither reads waiting nor later writes from being done', async () => {
+    await using engine = await opened({ writeTimeoutMs: 300 });
+    await engine.write([insert('a')]);
+    const blocker = server.query(`${hold}; select pg_sleep(1); commit`, engine.url);
+    await waitFor(
+      async () =>
+        (
+          await server.query(
+            "select 1 from pg_stat_activity where query like '%pg_sleep(1)%' and wait_event = 'PgSleep'",
+          )
+        ).length > 0,
+      { what: 'the lock to be held' },
+    );
+    const stuck = Array.from({ length: 12 }, (_, n) => assert.rejects(engine.write([update('a', n)]), away));
+    assert.equal((await things(engine)).length, 1);
+    await Promise.all(stuck);
+    await blocker;
+    await waitFor(() => engine.write([update('a', 99)]).then(Boolean, () => false), { what: 'a write' });
+    assert.deepEqual(await things(engine), [{ id: 'a', n: 99 }]);
+  });
+
+  it('of connections to the server is an outage like another', async () => {
+    const url = new URL(await server.newDatabase());
+    await server.query(
+      `create role planted_user login password 'small-secret' connection limit 2;
+       alter database ${url.pathname.slice(1)} owner to planted_user`,
+    );
+    const databaseUrl = new Secret(Object.assign(url, { username: 'planted_user', password: 'small-secret' }).href);
+    await using engine = await openPostgres(await optionsOf({ databaseUrl }));
+    const one: Query = { sql: 'select 1 as one', parameters: [] };
+    const reads = await Promise.allSettled(Array.from({ length: 4 }, () => engine.read(one)));
+    const refused = reads.flatMap((read) => (read.status === 'rejected' ? [read.reason as unknown] : []));
+    assert.ok(refused.length > 0 && refused.length < 4, String(refused.length));
+    for (const error of refused) assert.ok(away(error) && !inspect(error, { depth: 9 }).includes('planted_user'));
+    await waitFor(() => engine.read(one).then(Boolean, () => false), { what: 'a read' });
+  });
+});
+
+describe('opening', () => {
+  it('by five processes at once makes the tables once', async () => {
+    const url = await server.newDatabase();
+    const script = `
+      import { openPostgres } from '#store/engines/postgres.ts';
+      import { Secret } from '#domain/secret.ts';
+      import { systemClock } from '#lib/clock.ts';
+      import { silentLogger } from '#telemetry/logger.ts';
+      const engine = await openPostgres({
+        dataDir: process.env.FOLDER, databaseUrl: new Secret(process.env.URL_OF_DATABASE), exclusive: true, clock: systemClock,
+        logger: silentLogger, readTimeoutMs: 5000, writeTimeoutMs: 5000, maxPending: 10, closeTimeoutMs: 1000,
+      });
+      await engine[Symbol.asyncDispose]();
+      console.log('opened');`;
+    const outputs = Array.from({ length: 5 }, async () => {
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+        cwd: REPOSITORY,
+        env: { ...process.env, FOLDER: newFolder(), URL_OF_DATABASE: url },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
+      return output;
+    });
+    assert.deepEqual(
+      await Promise.all(outputs),
+      Array.from({ length: 5 }, () => 'opened\n'),
+    );
+    const done = await server.query('select name from kysely_migration', url);
+    assert.equal(new Set(done.map(({ name }) => name)).size, done.length);
+  });
+
+  it('is refused while another server holds the folder, which a command may use', async () => {
+    const options = await optionsOf();
+    const engine = await openPostgres(options);
+    await assert.rejects(openPostgres(options), opensWith('in_use'));
+    await (await openPostgres({ ...options, exclusive: false }))[Symbol.asyncDispose]();
+    await engine[Symbol.asyncDispose]();
+    await (await openPostgres(options))[Symbol.asyncDispose]();
+    assert.deepEqual(readdirSync(options.dataDir), ['millrace.lock']);
+  });
+
+  it('refuses a database of a newer Millrace', async () => {
+    const options = await optionsOf();
+    await (await openPostgres(options))[Symbol.asyncDispose]();
+    const future = "insert into kysely_migration values ('9999-from-the-future', '2099-01-01')";
+    await server.query(future, options.databaseUrl!.reveal());
+    for (const exclusive of [true, false]) {
+      await assert.rejects(openPostgres({ ...options, exclusive }), opensWith('newer_schema'));
+    }
+  });
+
+  it('changes no tables under a running server', async () => {
+    const options = await optionsOf();
+    const url = options.databaseUrl!.reveal();
+    const running = await openPostgres(options);
+    // As if this program were of a later version.
+    await server.query('delete from kysely_migration where name in (select max(name) from kysely_migration)', url);
+    await assert.rejects(openPostgres({ ...options, dataDir: newFolder() }), opensWith('outdated_schema'));
+    await assert.rejects(openPostgres({ ...options, exclusive: false }), opensWith('outdated_schema'));
+    await running[Symbol.asyncDispose]();
+  });
+
+  it('says in one sentence what is wrong, without the user or the password', async () => {
+    const url = new URL(await server.newDatabase());
+    const changed = (change: Partial<URL>) => Object.assign(new URL(url), change).href;
+    await server.query("create role guest login password 'guest-secret'");
+    const wrong: readonly (readonly [StoreOpenErrorCode, string])[] = [
+      ['no_connection', changed({ port: '1' })],
+      ['no_connection', changed({ hostname: 'planted-host.invalid' })],
+      ['login_refused', changed({ password: 'planted-secret' })],
+      ['login_refused', changed({ password: '' })],
+      ['login_refused', changed({ username: 'planted_user' })],
+      ['no_database', changed({ pathname: '/nowhere' })],
+      ['no_rights', changed({ username: 'guest', password: 'guest-secret' })],
+      ['no_encryption', changed({ search: '?sslmode=verify-full' })],
+      ['database_url', 'postgres://planted_user:12/planted-secret@127.0.0.1/x'],
+      ['database_url', 'postgres://planted_user:planted/secret@127.0.0.1:x/y'],
+    ];
+    for (const [code, databaseUrl] of wrong) {
+      const opening = openPostgres(await optionsOf({ databaseUrl: new Secret(databaseUrl) }));
+      await assert.rejects(opening, (error) => {
+        assert.ok(error instanceof StoreOpenError, inspect(error));
+        assert.equal(error.code, code, error.message);
+        assert.match(error.message, /^[^\n]+\.$/);
+        const shown = inspect(error, { depth: 9 });
+        for (const planted of [server.user, server.password, 'planted_user', 'planted-secret', 'guest']) {
+          assert.ok(!shown.includes(planted), shown);
+        }
+        return true;
+      });
+    }
+  });
+});
+
+/** Whether an error says that the store cannot be opened for this reason. */
+function opensWith(code: StoreOpenErrorCode) {
+  return (error: unknown) => error instanceof StoreOpenError && error.code === code;
+}
