@@ -6,17 +6,26 @@ import { decodeCursor, encodeCursor } from './cursor.ts';
 
 test('a cursor leads back to the key it was made of', () => {
   fc.assert(
-    fc.property(fc.nat({ max: 8_640_000_000_000_000 }), fc.uuid(), (createdAt, id) => {
-      const key = { createdAt: ms(createdAt), id };
-      const cursor = encodeCursor(key);
+    fc.property(fc.nat({ max: 8_640_000_000_000_000 }), fc.uuid(), (at, id) => {
+      const key = { at: ms(at), id };
+      const cursor = encodeCursor('stream-createdAt-desc', key);
       assert.match(cursor, /^[\w-]+$/);
-      assert.deepEqual(decodeCursor(cursor), key);
+      assert.deepEqual(decodeCursor('stream-createdAt-desc', cursor), key);
     }),
   );
 });
 
+const KEY = { at: ms(1), id: '66e2161c-7670-4d05-b71d-da2d6979556f' };
+
+test('a cursor of one list is refused by another, and by another order of the same', () => {
+  const cursor = encodeCursor('stream-createdAt-desc', KEY);
+  for (const list of ['session-createdAt-desc', 'stream-createdAt-asc', 'stream-lastSeen-desc', 'stream']) {
+    assert.throws(() => decodeCursor(list, cursor), { code: 'invalid_cursor' }, list);
+  }
+});
+
 test('any other text is refused as no cursor of ours', () => {
-  const made = encodeCursor({ createdAt: ms(1), id: '66e2161c-7670-4d05-b71d-da2d6979556f' });
+  const made = encodeCursor('stream', KEY);
   const others = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.base64String(),
@@ -24,7 +33,7 @@ test('any other text is refused as no cursor of ours', () => {
   );
   fc.assert(
     fc.property(others, (text) => {
-      assert.throws(() => decodeCursor(text), { code: 'invalid_cursor' });
+      assert.throws(() => decodeCursor('stream', text), { code: 'invalid_cursor' });
     }),
   );
 });

@@ -5,22 +5,31 @@ import { MillraceError } from '#domain/errors.ts';
 import { ms } from '#lib/units.ts';
 import type { PageKey } from '#store/store.ts';
 
-const CONTENT = /^(0|[1-9]\d{0,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const CONTENT = /^([a-zA-Z-]+)\.(0|[1-9]\d{0,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** @param key whose `id` is a UUID */
-export function encodeCursor(key: PageKey): string {
-  return Buffer.from(`${key.createdAt}.${key.id}`).toString('base64url');
+/**
+ * @param list names the list and the way it is ordered, in letters and hyphens: a cursor leads through that one only
+ * @param key whose `id` is a UUID
+ */
+export function encodeCursor(list: string, key: PageKey): string {
+  return Buffer.from(`${list}.${key.at}.${key.id}`).toString('base64url');
 }
 
-/** @throws {MillraceError} `invalid_cursor` for anything {@link encodeCursor} did not make */
-export function decodeCursor(cursor: string): PageKey {
+/** @throws {MillraceError} `invalid_cursor` for anything {@link encodeCursor} did not make for that list */
+export function decodeCursor(list: string, cursor: string): PageKey {
   const match = CONTENT.exec(Buffer.from(cursor, 'base64url').toString());
-  const key = match && { createdAt: ms(Number(match[1])), id: match[2]! };
+  const key = match && { at: ms(Number(match[2])), id: match[3]! };
   // The decoder skips characters that are not base64url, so only the way back proves that nothing was there.
-  if (!key || encodeCursor(key) !== cursor) {
+  if (!key || encodeCursor(match[1]!, key) !== cursor) {
     throw new MillraceError(
       'invalid_cursor',
       'The query parameter cursor is not one this server gave; follow the URL of the Link header, or leave it out to start again.',
+    );
+  }
+  if (match[1] !== list) {
+    throw new MillraceError(
+      'invalid_cursor',
+      'The query parameter cursor belongs to another list, or to another order of this one; leave it out to start again.',
     );
   }
   return key;

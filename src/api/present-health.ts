@@ -7,23 +7,38 @@ import type { LiveStatus } from '#live/live.ts';
 import type { HealthSchema } from './schemas/health.ts';
 import type { StreamSchema } from './schemas/stream.ts';
 
-type HealthFields = Pick<Static<typeof StreamSchema>, 'isHealthy' | 'issues' | 'ingestRate' | 'health'>;
+type HealthFields = Pick<
+  Static<typeof StreamSchema>,
+  'isHealthy' | 'issues' | 'ingestRate' | 'outgoingRate' | 'health'
+>;
 
 /** Shared by all that are idle, which most are. */
 const IDLE: HealthFields = { isHealthy: null, issues: null };
 
-/** The fields of a stream or session that tell how it is doing; null while no media comes in. */
-export function presentHealth(status: LiveStatus | undefined): HealthFields {
-  if (status?.health === undefined) return IDLE;
-  const session = status.health();
-  const { warnings, source } = session;
-  const ingestBps = (source.video?.rates?.bitrateBps ?? 0) + (source.audio?.rates?.bitrateBps ?? 0);
+/**
+ * The fields of a stream or session that tell how it is doing; null while no media comes in.
+ * @param status of what runs here
+ * @param stored for what runs elsewhere
+ */
+export function presentHealth(
+  status: LiveStatus | undefined,
+  stored: { readonly health: string | undefined },
+): HealthFields {
+  const session = status ? status.health?.() : storedHealth(stored.health);
+  if (session === undefined) return IDLE;
+  const { warnings, source, ladder } = session;
   return {
     isHealthy: isHealthy(warnings),
     issues: warnings.flatMap(({ severity, message }) => (severity === 'issue' ? [message] : [])),
-    ingestRate: Math.round(ingestBps / 8),
+    ingestRate: bytesPerSecond([source.video, source.audio]),
+    outgoingRate: bytesPerSecond(ladder.renditions.map(({ video }) => video)),
     health: details(session),
   };
+}
+
+/** Written by another process of ours, as JSON. */
+function storedHealth(text: string | undefined): SessionHealth | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as SessionHealth);
 }
 
 function details({ encoder, source, ladder, warnings }: SessionHealth): Static<typeof HealthSchema> {
@@ -49,6 +64,10 @@ function details({ encoder, source, ladder, warnings }: SessionHealth): Static<t
     ...(transcoder && { transcoder: { restarts: transcoder.restarts, lag: Math.round(transcoder.lagMs) } }),
     warnings: [...warnings],
   };
+}
+
+function bytesPerSecond(tracks: readonly (VideoHealth | AudioHealth | undefined)[]): number {
+  return Math.round(tracks.reduce((bps, track) => bps + (track?.rates?.bitrateBps ?? 0), 0) / 8);
 }
 
 function video({ codec, width, height, rates }: VideoHealth) {

@@ -2,11 +2,59 @@
  * The operations of the API. To add one, write its file and name it here.
  */
 import type { ApiRoute } from './api.ts';
+import { createApiToken } from './routes/create-api-token.ts';
 import { createStream } from './routes/create-stream.ts';
+import { createUser } from './routes/create-user.ts';
+import { deleteApiToken } from './routes/delete-api-token.ts';
+import { deleteStream, deleteStreams } from './routes/delete-stream.ts';
+import { getStreamByKey, getStreamByPlaybackId } from './routes/find-streams.ts';
 import { getIngest } from './routes/get-ingest.ts';
 import { getPlayback } from './routes/get-playback.ts';
+import { getSession } from './routes/get-session.ts';
 import { getStream } from './routes/get-stream.ts';
+import { getStreamInfo } from './routes/get-stream-info.ts';
+import { getViewsNow } from './routes/get-views-now.ts';
+import { listAudit } from './routes/list-audit.ts';
+import { listSessions, listStreamSessions } from './routes/list-sessions.ts';
 import { listStreams } from './routes/list-streams.ts';
+import { notImplemented } from './routes/not-implemented.ts';
+import { getApiToken, listApiTokens } from './routes/read-api-tokens.ts';
+import { getMe, getUser, listUsers } from './routes/read-users.ts';
+import { rotateStreamKey } from './routes/rotate-stream-key.ts';
+import { terminateStream } from './routes/terminate-stream.ts';
+import { setRecord, setSuspended, updateStream } from './routes/update-stream.ts';
+import { updateUser } from './routes/update-user.ts';
 
 /** Every operation, in the order of the documentation. */
-export const routes: readonly ApiRoute[] = [createStream, getStream, listStreams, getPlayback, getIngest];
+export const routes: readonly ApiRoute[] = [
+  createStream,
+  getStream,
+  listStreams,
+  updateStream,
+  setSuspended,
+  setRecord,
+  terminateStream,
+  rotateStreamKey,
+  deleteStream,
+  deleteStreams,
+  getStreamByKey,
+  getStreamByPlaybackId,
+  getStreamInfo,
+  listSessions,
+  getSession,
+  listStreamSessions,
+  getViewsNow,
+  getPlayback,
+  getIngest,
+  createApiToken,
+  listApiTokens,
+  getApiToken,
+  deleteApiToken,
+  getMe,
+  createUser,
+  listUsers,
+  getUser,
+  updateUser,
+  listAudit,
+  notImplemented,
+];

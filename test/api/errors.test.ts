@@ -151,11 +151,16 @@ test('an unknown key is named only when it is short and plain', async (t) => {
 test('a limit or cursor that is wrong is refused, saying what is right', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
-  for (const limit of ['0', '-1', '1001', '1e2', '0x10', '', 'all', '2.5', ' 2', '1&limit=2', '99999999999999999999']) {
+  for (const limit of ['0', '-1', '1001', '1e2', '0x10', '', 'all', '2.5', ' 2', '99999999999999999999']) {
     const response = await api.call('GET', `/stream?limit=${limit}`, { key });
     assert.equal(response.statusCode, 400, limit);
     assert.match(response.json().errors[0], /^The query parameter limit must .*from 1 to 1000\.$/, limit);
   }
+  const twice = await api.call('GET', '/stream?limit=1&limit=2', { key });
+  assert.deepEqual(
+    [twice.statusCode, twice.json().errors],
+    [400, ['The query parameter limit must be there only once.']],
+  );
   for (const cursor of ['', 'x', 'skip20', 'MTox', '1&cursor=2']) {
     const response = await api.call('GET', `/stream?cursor=${cursor}`, { key });
     assert.equal(response.statusCode, 400, cursor);

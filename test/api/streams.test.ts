@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { newMediaPath, newSessionId, type StreamId } from '#domain/ids.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
-import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import type { SessionHealth } from '#live/health.ts';
+import { someSession } from '#test/support/sample-records.ts';
+import { someStatus } from './live-status.ts';
 import { startApi } from './server.ts';
 
 const profile = { name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 };
@@ -32,7 +32,7 @@ test('creating a stream answers 201 with every field of the specification', asyn
     isHealthy: null,
     issues: null,
   });
-  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.match(streamKey, /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);
   assert.match(playbackId, /^[0-9a-z]{16}$/);
 });
@@ -136,11 +136,10 @@ test('isActive and lastSeen are as the running session says, else as stored', as
     return { isActive, lastSeen, live: meta.live };
   };
   assert.deepEqual(await stateOf(), { isActive: false, lastSeen: 0, live: 0 });
-  const status = { sessionId: newSessionId(), phase: 'live' as const, health: undefined };
-  api.statuses.set(id, { ...status, isActive: true, lastSeen: ms(5000) });
+  api.statuses.set(id, someStatus({ lastSeen: ms(5000) }));
   assert.deepEqual(await stateOf(), { isActive: true, lastSeen: 5000, live: 1 });
-  await api.store.streams.setActivity(id, { isActive: true, lastSeen: ms(6000) });
-  api.statuses.set(id, { ...status, isActive: false, lastSeen: ms(5000) });
+  await api.store.streams.setActivity(id, { isActive: true, lastSeen: ms(6000), health: undefined });
+  api.statuses.set(id, someStatus({ isActive: false, lastSeen: ms(5000) }));
   assert.deepEqual(await stateOf(), { isActive: false, lastSeen: 6000, live: 0 });
   api.statuses.delete(id);
   assert.deepEqual(await stateOf(), { isActive: true, lastSeen: 6000, live: 1 });
@@ -168,18 +167,12 @@ test('while media comes in, a stream and its session tell how they are doing', a
     },
     warnings: [],
   };
-  api.statuses.set(id, {
-    sessionId: newSessionId(),
-    phase: 'live',
-    isActive: true,
-    lastSeen: ms(5000),
-    health: () => health,
-  });
+  api.statuses.set(id, someStatus({ health: () => health }));
   const read = async () => (await api.call('GET', `/stream/${id}`, { key })).json();
   const well = await read();
   assert.equal(well.isHealthy, true);
   assert.deepEqual(well.issues, []);
-  assert.equal(well.ingestRate, 266_000);
+  assert.deepEqual([well.ingestRate, well.outgoingRate], [266_000, 250_000]);
   const measured = { fps: 29.97, bitrate: 2_000_000 };
   assert.deepEqual(well.health, {
     encoder: 'Lavf61',
@@ -211,30 +204,16 @@ test('a session reads as a stream with a parent and without a stream key', async
   const key = await api.makeKey('ann', 'ann-laptop');
   const stream = (await api.call('POST', '/stream', { key, body: { name: 'x', profiles: [profile] } })).json();
   assert.ok(!('parentId' in stream));
-  const session: Session = {
-    id: newSessionId(),
-    streamId: stream.id as StreamId,
-    userId: stream.userId,
-    playbackId: stream.playbackId,
-    name: stream.name,
-    createdByTokenName: stream.createdByTokenName,
-    profiles: stream.profiles,
+  const session = someSession((await api.store.streams.get(stream.id, 'everyone'))!, {
     phase: 'ended',
     createdAt: ms(7000),
     lastSeen: ms(8000),
-    reconnectUntil: undefined,
-    endedAt: ms(9000),
-    endReason: 'unpublished',
-    mediaPath: newMediaPath(),
-    restarts: 0,
-    codecs: '',
-  };
+  });
   await api.store.sessions.create(session);
   const { streamKey: _, ...inherited } = stream;
   const expected = { ...inherited, id: session.id, parentId: stream.id, createdAt: 7000, lastSeen: 8000 };
   assert.deepEqual((await api.call('GET', `/stream/${session.id}`, { key })).json(), expected);
-  const status = { sessionId: session.id, phase: 'live' as const, health: undefined };
-  api.statuses.set(session.id, { ...status, isActive: true, lastSeen: ms(8500) });
+  api.statuses.set(session.id, someStatus({ lastSeen: ms(8500) }));
   assert.deepEqual((await api.call('GET', `/stream/${session.id}`, { key })).json(), {
     ...expected,
     isActive: true,

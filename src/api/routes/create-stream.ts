@@ -2,49 +2,56 @@
  * `POST /stream`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { presentStream } from '#api/present.ts';
-import { profilesProblem } from '#api/profile-rules.ts';
+import { presentStream } from '#api/present-stream.ts';
+import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { NewStreamSchema } from '#api/schemas/new-stream.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
-import { MillraceError } from '#domain/errors.ts';
+import { storedFields } from '#api/stream-rules.ts';
 import { newPlaybackId, newStreamId } from '#domain/ids.ts';
 import { newStreamKey } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import { ms } from '#lib/units.ts';
 
 const schema = {
+  operationId: 'createStream',
   summary: 'Create a stream',
   description:
     'Answers once the stream is stored durably. Publish to it with its `streamKey`, watch it by its `playbackId`.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   body: ref(NewStreamSchema),
-  response: answers(201, ref(StreamSchema), 400, 401, 413, 415, 422, 429, 503),
+  response: answers(201, ref(StreamSchema), 400, 401, 403, 413, 415, 422, 429, 503),
 };
 
 /** Creates a stream of the caller. */
 export const createStream: ApiRoute = (api, { authenticate, store, live, clock, settings }) => {
   api.post('/stream', { schema, onRequest: authenticate }, async (request, reply) => {
-    const { name, profiles } = request.body;
-    const problem = profiles ? profilesProblem(profiles) : undefined;
-    if (problem !== undefined) throw new MillraceError('invalid_body', problem);
+    const { caller, body } = request;
     const stream: Stream = {
       id: newStreamId(),
-      userId: request.caller.userId,
-      name,
+      userId: caller.userId,
+      name: body.name,
       createdAt: clock.now(),
       streamKey: newStreamKey(),
       playbackId: newPlaybackId(),
-      createdByTokenName: request.caller.keyName,
-      profiles: profiles ?? settings.defaultProfiles,
+      createdByTokenName: caller.keyName,
+      profiles: settings.defaultProfiles,
       isActive: false,
       lastSeen: ms(0),
       suspended: false,
+      record: false,
+      creatorId: undefined,
+      userTags: undefined,
+      lastTerminatedAt: undefined,
+      health: undefined,
+      ...storedFields(body, settings.defaultProfiles),
     };
-    await store.streams.create(stream);
+    const answer = presentStream(stream, caller, live);
+    const change = { action: 'stream.created', resourceId: stream.id } as const;
+    await store.streams.create(stream, receiptOf(request, change, { status: 201, body: answer }));
     reply.code(201);
-    return presentStream(stream, live);
+    return answer;
   });
 };

@@ -1,56 +1,47 @@
 /**
  * `GET /stream`.
  */
-import type { preValidationHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
-import { decodeCursor, encodeCursor } from '#api/cursor.ts';
-import { presentStream } from '#api/present.ts';
+import { readListOptions, readScope } from '#api/list-options.ts';
+import { linkNext, sendCount } from '#api/page.ts';
+import { presentChildStream, presentStream } from '#api/present-stream.ts';
+import { documentedOnly, type Query, readFlag, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
+import { ADMIN_QUERY, listQuery, STREAM_LIST_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
 
-const DEFAULT_LIMIT = 20;
-
 const schema = {
+  operationId: 'getStreams',
   summary: 'List streams',
   description:
-    'Your streams, newest first. While there are more, the `Link` header holds the URL of the next page (`rel="next"`).',
+    'Your streams, newest first. While there are more, the `Link` header holds the URL of the next page (`rel="next"`): follow it until there is none. A stream created or deleted meanwhile moves no other from one page to another.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
-  querystring: Type.Object({
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1000,
-        default: DEFAULT_LIMIT,
-        description: 'a whole number from 1 to 1000.',
-      }),
-    ),
-    cursor: Type.Optional(Type.String({ description: 'what the Link header of the page before gave, once.' })),
-  }),
-  response: answers(200, Type.Array(ref(StreamSchema)), 400, 401, 429, 503),
+  querystring: Type.Object({ ...listQuery('stream'), ...STREAM_LIST_QUERY, ...ADMIN_QUERY }),
+  response: answers(200, Type.Array(ref(StreamSchema)), 400, 401, 403, 429, 503),
 };
 
-/** A query holds text only, and nothing else here converts types. What is no plain number stays text and is refused. */
-const readLimit: preValidationHookHandler = (request, _reply, done) => {
-  const query = request.query as { limit?: unknown };
-  if (typeof query.limit === 'string' && /^\d{1,9}$/.test(query.limit)) query.limit = Number(query.limit);
-  done();
-};
-
-/** Lists the caller's streams, page by page; a stream created meanwhile moves none from one page to another. */
-export const listStreams: ApiRoute = (api, { authenticate, store, live, publicUrl, settings }) => {
-  api.get('/stream', { schema, onRequest: authenticate, preValidation: readLimit }, async (request, reply) => {
-    const { limit = DEFAULT_LIMIT, cursor } = request.query;
-    const page = await store.streams.list(request.caller.userId, {
-      limit,
-      ...(cursor !== undefined && { after: decodeCursor(cursor) }),
-    });
-    if (page.next) {
-      const url = `${publicUrl(request)}${settings.prefix}/stream?limit=${limit}&cursor=${encodeCursor(page.next)}`;
-      reply.header('link', `<${url}>; rel="next"`);
+/** Lists streams, or sessions in their form, page by page. */
+export const listStreams: ApiRoute = (api, context) => {
+  const { authenticate, store, live } = context;
+  const options = { schema, onRequest: authenticate, validatorCompiler: documentedOnly };
+  api.get('/stream', options, async (request, reply) => {
+    const query = request.query as Query;
+    const scope = readScope(query, request.caller);
+    const ofSessions = readFlag(query, 'sessionsonly') ?? false;
+    if (ofSessions && readFlag(query, 'streamsonly')) {
+      throw refused('sessionsonly', 'contradicts streamsonly; send one of them');
     }
-    return page.rows.map((stream) => presentStream(stream, live));
+    const list = readListOptions(query, ofSessions ? 'session' : 'stream');
+    const page = ofSessions ? await store.sessions.list(scope, list) : await store.streams.list(scope, list);
+    await sendCount(request, reply, () =>
+      store[ofSessions ? 'sessions' : 'streams'].count(scope, list.filter, list.order),
+    );
+    linkNext(request, reply, context, { path: '/stream', list: list.list, next: page.next });
+    return page.rows.map((row) =>
+      'streamId' in row ? presentChildStream(row, live) : presentStream(row, request.caller, live),
+    );
   });
 };

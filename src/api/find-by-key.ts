@@ -1,0 +1,50 @@
+/**
+ * Finds streams by what their publishers and viewers know.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import { Secret } from '#domain/secret.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { RouteContext } from './api.ts';
+import type { Caller } from './authenticate.ts';
+import { isPlaybackId } from './id-forms.ts';
+
+const STREAM_KEY = /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/;
+
+/** Whether text can be a stream key. */
+export const isStreamKey = (text: string): boolean => STREAM_KEY.test(text);
+
+/**
+ * The caller's stream with that key. A wrong key counts as a guess of its address, like one over RTMP, and so does somebody
+ * else's: otherwise an API key would allow unlimited guessing.
+ * @throws {MillraceError} `too_many_attempts` once the address guessed too often, however right it is now
+ */
+export async function streamByKey(
+  { store, throttle }: Pick<RouteContext, 'store' | 'throttle'>,
+  key: string,
+  { caller, ip }: { readonly caller: Caller; readonly ip: string },
+): Promise<Stream | undefined> {
+  const waitS = throttle.retryAfterS(ip);
+  if (waitS > 0) {
+    throw new MillraceError(
+      'too_many_attempts',
+      `Too many wrong keys came from this address; wait ${waitS} seconds, or name the stream by its id.`,
+      { retryAfterS: waitS },
+    );
+  }
+  const stream = isStreamKey(key) ? await store.streams.byStreamKey(new Secret(key)) : undefined;
+  if (stream && mayRead(caller, stream)) return stream;
+  throttle.failed(ip);
+  return undefined;
+}
+
+/** The caller's stream with that playback id. */
+export async function streamByPlaybackId(
+  { store }: Pick<RouteContext, 'store'>,
+  playbackId: string,
+  caller: Caller,
+): Promise<Stream | undefined> {
+  const stream = isPlaybackId(playbackId) ? await store.streams.byPlaybackId(playbackId) : undefined;
+  return stream && mayRead(caller, stream) ? stream : undefined;
+}
+
+const mayRead = ({ isAdmin, userId }: Caller, stream: Stream): boolean => isAdmin || userId === stream.userId;

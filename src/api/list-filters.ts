@@ -1,0 +1,109 @@
+/**
+ * The `filters` of a list: a JSON list of `{"id": <field>, "value": <value>}`, over indexed fields only.
+ */
+import type { StreamId } from '#domain/ids.ts';
+import { ms } from '#lib/units.ts';
+import type { ListFilter, ListOrder } from '#store/store.ts';
+import { isPlaybackId, isUuid } from './id-forms.ts';
+import { refused } from './query.ts';
+import { isStorable } from './schemas/text.ts';
+
+/** What lists there are. */
+export type ListKind = 'stream' | 'session';
+
+/** By which fields each list is filtered. */
+export const FILTER_FIELDS = {
+  stream: ['id', 'playbackId', 'isActive', 'creatorId', 'createdAt', 'lastSeen'],
+  session: ['id', 'playbackId', 'isActive', 'parentId', 'record', 'createdAt', 'lastSeen'],
+} as const satisfies Record<ListKind, readonly string[]>;
+
+type Field = (typeof FILTER_FIELDS)[ListKind][number];
+
+/** A filter under construction. */
+type Draft = { -readonly [Key in keyof ListFilter]: ListFilter[Key] };
+
+const MAX_FILTERS = 20;
+const MAX_TEXT_LENGTH = 512;
+/** Bounds by their name in the query: which of the filter's, and how far the first time that counts lies from the one given. */
+const BOUNDS = { gt: ['from', 1], gte: ['from', 0], lt: ['to', -1], lte: ['to', 0] } as const;
+
+/**
+ * @param preset what the query says elsewhere, as `active=true`
+ * @throws {MillraceError} `invalid_request`, with a sentence that repeats no value
+ */
+export function parseFilters(text: string, kind: ListKind, order: ListOrder, preset: ListFilter): ListFilter {
+  let entries: unknown;
+  try {
+    entries = JSON.parse(text);
+  } catch {
+    throw wrong('is not valid JSON');
+  }
+  if (!Array.isArray(entries)) throw wrong('must be a list');
+  if (entries.length > MAX_FILTERS) throw wrong(`must have at most ${MAX_FILTERS} entries`);
+  const filter: Draft = { ...preset };
+  for (const entry of entries as readonly unknown[]) {
+    const { id, value } = (typeof entry === 'object' && entry !== null ? entry : {}) as {
+      id?: unknown;
+      value?: unknown;
+    };
+    const field = (FILTER_FIELDS[kind] as readonly Field[]).find((each) => each === id);
+    if (field === undefined) {
+      throw wrong(`needs a field that can be filtered by in each id: ${FILTER_FIELDS[kind].join(', ')}`);
+    }
+    if (value === undefined) throw wrong(`has no value for ${field}`);
+    if (field === 'createdAt' || field === 'lastSeen') addBounds(filter, field, order, value);
+    else if (filter[field] !== undefined) throw wrong(`has ${field}, which this request says twice; say it once`);
+    else addValue(filter, field, value);
+  }
+  return filter;
+}
+
+function addValue(filter: Draft, field: Exclude<Field, ListOrder>, value: unknown): void {
+  const is = <Value>(test: (text: string) => boolean, what: string): Value => {
+    if (typeof value === 'string' && test(value)) return value as Value;
+    throw wrong(`needs ${what} as the value of ${field}`);
+  };
+  const flag = (): boolean => {
+    if (typeof value === 'boolean') return value;
+    throw wrong(`needs true or false, without quotes, as the value of ${field}`);
+  };
+  switch (field) {
+    case 'id':
+      filter.id = is(isUuid, 'a UUID in lower case');
+      break;
+    case 'parentId':
+      filter.parentId = is<StreamId>(isUuid, 'a UUID in lower case');
+      break;
+    case 'playbackId':
+      filter.playbackId = is(isPlaybackId, 'a playback id');
+      break;
+    case 'creatorId':
+      filter.creatorId = is((text) => text.length <= MAX_TEXT_LENGTH && isStorable(text), 'text as in creatorId.value');
+      break;
+    case 'isActive':
+    case 'record':
+      filter[field] = flag();
+      break;
+  }
+}
+
+function addBounds(filter: Draft, field: ListOrder, order: ListOrder, value: unknown): void {
+  if (field !== order) {
+    throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-true to bound that`);
+  }
+  const bounds = typeof value === 'number' ? { gte: value, lte: value } : value;
+  if (typeof bounds !== 'object' || bounds === null || Array.isArray(bounds) || Object.keys(bounds).length === 0) {
+    throw wrong(`needs a time or an object of gt, gte, lt and lte as the value of ${field}`);
+  }
+  for (const [name, time] of Object.entries(bounds) as [string, unknown][]) {
+    if (!Object.hasOwn(BOUNDS, name)) throw wrong(`compares ${field} in an unknown way; there are gt, gte, lt and lte`);
+    if (typeof time !== 'number' || !Number.isSafeInteger(time)) {
+      throw wrong(`needs milliseconds since the epoch, a whole number, as the bounds of ${field}`);
+    }
+    const [bound, distance] = BOUNDS[name as keyof typeof BOUNDS];
+    const narrower = bound === 'from' ? Math.max : Math.min;
+    filter[bound] = ms(narrower(time + distance, filter[bound] ?? time + distance));
+  }
+}
+
+const wrong = (problem: string) => refused('filters', problem);

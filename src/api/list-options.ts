@@ -1,0 +1,84 @@
+/**
+ * What a query asks of a list.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import type { StreamId, UserId } from '#domain/ids.ts';
+import { LIST_ORDERS, type ListFilter, type ListOptions, type PageOptions, type Scope } from '#store/store.ts';
+import type { Caller } from './authenticate.ts';
+import { decodeCursor } from './cursor.ts';
+import { isUuid } from './id-forms.ts';
+import { type ListKind, parseFilters } from './list-filters.ts';
+import { type Query, readFlag, readInteger, readText, refused } from './query.ts';
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 1000;
+
+/** As clients write them: `createdAt-true` and the like, true = descending. */
+const ORDERS = LIST_ORDERS.flatMap((order) => [
+  { text: `${order}-true`, order, direction: 'desc' as const },
+  { text: `${order}-false`, order, direction: 'asc' as const },
+]);
+
+/**
+ * Which page is asked for.
+ * @param list see {@link decodeCursor}
+ */
+export function readPage(query: Query, list: string): PageOptions {
+  const cursor = readText(query, 'cursor');
+  return {
+    limit: readInteger(query, 'limit', { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT,
+    after: cursor === undefined ? undefined : decodeCursor(list, cursor),
+  };
+}
+
+/**
+ * Which streams or sessions are asked for, in which order, and which page of them.
+ * @param preset what the route itself filters by
+ * @returns with `list`, the name to make the next cursor with
+ */
+export function readListOptions(
+  query: Query,
+  kind: ListKind,
+  preset: ListFilter = {},
+): ListOptions & { readonly list: string } {
+  const { order, direction } = readOrder(query);
+  const list = `${kind}-${order}-${direction}`;
+  const filters = readText(query, 'filters');
+  const parentId = kind === 'session' && preset.parentId === undefined ? readText(query, 'parentId') : undefined;
+  if (parentId !== undefined && !isUuid(parentId)) throw refused('parentId', 'must be the id of a stream');
+  const known: ListFilter = {
+    ...preset,
+    ...(readFlag(query, 'active') && { isActive: true }),
+    ...(parentId !== undefined && { parentId: parentId as StreamId }),
+  };
+  return {
+    ...readPage(query, list),
+    list,
+    order,
+    direction,
+    filter: filters === undefined ? known : parseFilters(filters, kind, order, known),
+  };
+}
+
+function readOrder(query: Query) {
+  const text = readText(query, 'order') ?? 'createdAt-true';
+  const order = ORDERS.find((each) => each.text === text);
+  if (order) return order;
+  const known = ORDERS.map((each) => each.text).join(', ');
+  throw refused('order', `must be one of ${known}; true means the newest first`);
+}
+
+/**
+ * Whose records a list shows: the caller's, unless an admin asks for another user's or everybody's.
+ * @throws {MillraceError} `admin_only` when somebody else asks for that: fewer rows than asked for would mislead
+ */
+export function readScope(query: Query, caller: Caller): Scope {
+  const userId = readText(query, 'userId');
+  if (userId !== undefined && !isUuid(userId)) throw refused('userId', 'must be the id of a user');
+  const scope = (userId as UserId | undefined) ?? (readFlag(query, 'all') ? 'everyone' : caller.userId);
+  if (scope === caller.userId || caller.isAdmin) return scope;
+  throw new MillraceError(
+    'admin_only',
+    "Only an admin may list what is not the caller's own; leave out the query parameters all and userId.",
+  );
+}

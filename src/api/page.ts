@@ -1,0 +1,51 @@
+/**
+ * Answers a list page by page: the rows, where the next page is, and how many there are if that was asked.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PageKey } from '#store/store.ts';
+import type { RouteContext } from './api.ts';
+import { encodeCursor } from './cursor.ts';
+import { type Query, readFlag } from './query.ts';
+
+/** Query parameters that the URL of the next page keeps. Any other is not repeated: it may hold anything. */
+const KEPT = [
+  'limit',
+  'order',
+  'filters',
+  'active',
+  'streamsonly',
+  'sessionsonly',
+  'parentId',
+  'record',
+  'count',
+  'all',
+  'userId',
+  'resourceId',
+];
+
+/**
+ * Sets the `Link` header when there is a next page.
+ * @param path below the API prefix: `/stream`
+ * @param list see {@link encodeCursor}
+ */
+export function linkNext(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { publicUrl, settings }: Pick<RouteContext, 'publicUrl' | 'settings'>,
+  { path, list, next }: { readonly path: string; readonly list: string; readonly next: PageKey | undefined },
+): void {
+  if (!next) return;
+  const query = request.query as Query;
+  const kept = KEPT.flatMap((name) => (typeof query[name] === 'string' ? [[name, query[name]]] : []));
+  const parameters = new URLSearchParams([...kept, ['cursor', encodeCursor(list, next)]] as [string, string][]);
+  reply.header('link', `<${publicUrl(request)}${settings.prefix}${path}?${parameters}>; rel="next"`);
+}
+
+/** Sets `X-Total-Count`, the length of the whole list, when the query has `count`. */
+export async function sendCount(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  count: () => Promise<number>,
+): Promise<void> {
+  if (readFlag(request.query as Query, 'count')) reply.header('x-total-count', String(await count()));
+}

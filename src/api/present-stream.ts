@@ -1,0 +1,61 @@
+/**
+ * A stream as its owner sees it. What is not named here is never shown.
+ */
+import type { Static } from 'typebox';
+import type { Session } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { LiveDirectory } from '#live/live.ts';
+import type { Caller } from './authenticate.ts';
+import { presentHealth } from './present-health.ts';
+import type { StreamSchema } from './schemas/stream.ts';
+import { streamKeyFor } from './stream-key.ts';
+
+const NO_TARGETS = { targets: [] };
+
+/** What runs here is fresher than what is stored; what runs elsewhere is told by the store. */
+export function presentStream(stream: Stream, caller: Caller, live: LiveDirectory): Static<typeof StreamSchema> {
+  const status = live.status(stream.id);
+  const { creatorId, userTags, lastTerminatedAt } = stream;
+  return {
+    id: stream.id,
+    kind: 'stream',
+    name: stream.name,
+    userId: stream.userId,
+    createdAt: stream.createdAt,
+    ...streamKeyFor(caller, stream),
+    playbackId: stream.playbackId,
+    createdByTokenName: stream.createdByTokenName,
+    ...(creatorId !== undefined && { creatorId: { type: 'unverified', value: creatorId } }),
+    ...(userTags && { userTags }),
+    profiles: stream.profiles as Stream['profiles'][number][],
+    isActive: status?.isActive ?? stream.isActive,
+    lastSeen: status ? Math.max(status.lastSeen, stream.lastSeen) : stream.lastSeen,
+    ...(lastTerminatedAt !== undefined && { lastTerminatedAt }),
+    suspended: stream.suspended,
+    record: stream.record,
+    multistream: NO_TARGETS,
+    ...presentHealth(status, stream),
+  };
+}
+
+/** A session in the form of a stream with a parent, as clients of the reference service know it. */
+export function presentChildStream(session: Session, live: LiveDirectory): Static<typeof StreamSchema> {
+  const status = live.sessionStatus(session.id);
+  return {
+    id: session.id,
+    kind: 'stream',
+    name: session.name,
+    userId: session.userId,
+    createdAt: session.createdAt,
+    playbackId: session.playbackId,
+    createdByTokenName: session.createdByTokenName,
+    profiles: session.profiles as Session['profiles'][number][],
+    parentId: session.streamId,
+    isActive: status?.isActive ?? session.phase === 'live',
+    lastSeen: status ? Math.max(status.lastSeen, session.lastSeen) : session.lastSeen,
+    suspended: false,
+    record: session.record,
+    multistream: NO_TARGETS,
+    ...presentHealth(status, session),
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * `DELETE /stream/<id>` and `DELETE /stream`.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { ApiRoute, RouteContext } from '#api/api.ts';
+import { scopeOf } from '#api/authenticate.ts';
+import { unknownStream } from '#api/find-stream.ts';
+import { isUuid } from '#api/id-forms.ts';
+import { receiptOf } from '#api/receipt.ts';
+import { answers, NOTHING } from '#api/schemas/answers.ts';
+import { streamIdParams } from '#api/schemas/params.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { StreamIdsSchema } from '#api/schemas/stream-change.ts';
+import { MillraceError } from '#domain/errors.ts';
+import type { StreamId } from '#domain/ids.ts';
+
+const WHAT_HAPPENS =
+  'Its publisher is cut and its viewers are told that it is offline within a second. Its key and playback id are never given out again. Its sessions can still be read at `/session/<id>`.';
+
+const one = {
+  operationId: 'deleteStream',
+  summary: 'Delete a stream',
+  description: WHAT_HAPPENS,
+  tags: ['stream'],
+  security: [{ apiKey: [] }],
+  params: streamIdParams,
+  response: answers(204, NOTHING, 400, 401, 403, 404, 429, 503),
+};
+
+/** Deletes one. */
+export const deleteStream: ApiRoute = (api, { authenticate, store }) => {
+  api.delete('/stream/:id', { schema: one, onRequest: authenticate }, async (request, reply) => {
+    const { id } = request.params;
+    if (!(await deleteAll({ store }, request, [id]))) throw await unknownStream({ store }, id, scopeOf(request.caller));
+    return reply.code(204).send();
+  });
+};
+
+const many = {
+  operationId: 'deleteStreams',
+  summary: 'Delete streams',
+  description: `All of them, or none when one is not there. ${WHAT_HAPPENS}`,
+  tags: ['stream'],
+  security: [{ apiKey: [] }],
+  body: ref(StreamIdsSchema),
+  response: answers(204, NOTHING, 400, 401, 403, 404, 413, 415, 422, 429, 503),
+};
+
+/** Deletes several, all or none. */
+export const deleteStreams: ApiRoute = (api, { authenticate, store }) => {
+  api.delete('/stream', { schema: many, onRequest: authenticate }, async (request, reply) => {
+    if (await deleteAll({ store }, request, request.body.ids)) return reply.code(204).send();
+    throw new MillraceError(
+      'not_found',
+      'Nothing was deleted: one of the ids is of no stream of yours; list yours with GET /stream.',
+    );
+  });
+};
+
+async function deleteAll(
+  { store }: Pick<RouteContext, 'store'>,
+  request: FastifyRequest,
+  ids: readonly string[],
+): Promise<boolean> {
+  if (!ids.every(isUuid)) return false;
+  const receipts = ids.map((resourceId) => receiptOf(request, { action: 'stream.deleted', resourceId }));
+  return await store.streams.delete(ids as readonly StreamId[], scopeOf(request.caller), receipts);
+}

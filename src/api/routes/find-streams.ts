@@ -1,0 +1,52 @@
+/**
+ * `GET /stream/key/<streamKey>` and `GET /stream/playback/<playbackId>`.
+ */
+import type { ApiRoute } from '#api/api.ts';
+import { streamByKey, streamByPlaybackId } from '#api/find-by-key.ts';
+import { presentStream } from '#api/present-stream.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { playbackIdParams, streamKeyParams } from '#api/schemas/params.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { StreamSchema } from '#api/schemas/stream.ts';
+import { MillraceError } from '#domain/errors.ts';
+
+const common = {
+  tags: ['stream'],
+  security: [{ apiKey: [] }],
+  response: answers(200, ref(StreamSchema), 401, 403, 404, 429, 503),
+};
+
+const byKey = {
+  ...common,
+  operationId: 'getStreamByKey',
+  summary: 'Get the stream of a stream key',
+  description:
+    'Paths end up in the logs of proxies: name a stream by its id where you can. Wrong keys are throttled like those of publishers.',
+  params: streamKeyParams,
+};
+
+/** Gives the caller's stream with that key. */
+export const getStreamByKey: ApiRoute = (api, { authenticate, store, live, throttle }) => {
+  api.get('/stream/key/:streamKey', { schema: byKey, onRequest: authenticate }, async (request) => {
+    const stream = await streamByKey({ store, throttle }, request.params.streamKey, request);
+    if (stream) return presentStream(stream, request.caller, live);
+    throw new MillraceError('not_found', 'You have no stream of that key; check it, or list yours with GET /stream.');
+  });
+};
+
+const byPlaybackId = {
+  ...common,
+  operationId: 'getStreamByPlaybackId',
+  summary: 'Get the stream of a playback id',
+  params: playbackIdParams,
+};
+
+/** Gives the caller's stream with that playback id. */
+export const getStreamByPlaybackId: ApiRoute = (api, { authenticate, store, live }) => {
+  const options = { schema: byPlaybackId, onRequest: authenticate };
+  api.get('/stream/playback/:playbackId', options, async (request) => {
+    const stream = await streamByPlaybackId({ store }, request.params.playbackId, request.caller);
+    if (stream) return presentStream(stream, request.caller, live);
+    throw new MillraceError('not_found', 'You have no stream of that playback id; list yours with GET /stream.');
+  });
+};

@@ -1,0 +1,33 @@
+/**
+ * `GET /session/<id>`.
+ */
+import type { ApiRoute } from '#api/api.ts';
+import { scopeOf } from '#api/authenticate.ts';
+import { isUuid } from '#api/id-forms.ts';
+import { presentSession } from '#api/present-session.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { sessionIdParams } from '#api/schemas/params.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { SessionSchema } from '#api/schemas/session.ts';
+import { MillraceError } from '#domain/errors.ts';
+import type { SessionId } from '#domain/ids.ts';
+
+const schema = {
+  operationId: 'getSession',
+  summary: 'Get a session',
+  description: 'Also when its stream has been deleted, as long as the operator keeps sessions.',
+  tags: ['session'],
+  security: [{ apiKey: [] }],
+  params: sessionIdParams,
+  response: answers(200, ref(SessionSchema), 401, 403, 404, 429, 503),
+};
+
+/** Gives a session of the caller. */
+export const getSession: ApiRoute = (api, { authenticate, store, live }) => {
+  api.get('/session/:id', { schema, onRequest: authenticate }, async (request) => {
+    const { id } = request.params;
+    const session = isUuid(id) ? await store.sessions.get(id as SessionId, scopeOf(request.caller)) : undefined;
+    if (session) return presentSession(session, live);
+    throw new MillraceError('not_found', 'You have no session of that id; list yours with GET /session.');
+  });
+};

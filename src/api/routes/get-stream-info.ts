@@ -1,0 +1,68 @@
+/**
+ * `GET /stream/<id>/info`.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { ApiRoute, RouteContext } from '#api/api.ts';
+import { scopeOf } from '#api/authenticate.ts';
+import { isStreamKey, streamByKey, streamByPlaybackId } from '#api/find-by-key.ts';
+import { isUuid } from '#api/id-forms.ts';
+import { presentSession } from '#api/present-session.ts';
+import { presentStream } from '#api/present-stream.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { anyIdParams } from '#api/schemas/params.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { StreamInfoSchema } from '#api/schemas/stream-info.ts';
+import { MillraceError } from '#domain/errors.ts';
+import type { SessionId, StreamId } from '#domain/ids.ts';
+import type { Session } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
+
+const schema = {
+  operationId: 'getStreamInfo',
+  summary: 'Find out what an id, stream key or playback id stands for',
+  description: 'Gives the stream and its session. Wrong stream keys are throttled like those of publishers.',
+  tags: ['stream'],
+  security: [{ apiKey: [] }],
+  params: anyIdParams,
+  response: answers(200, ref(StreamInfoSchema), 401, 403, 404, 429, 503),
+};
+
+/** What was found, and how it was named. */
+interface Found {
+  readonly stream: Stream | undefined;
+  readonly session?: Session | undefined;
+  readonly by: 'id' | 'streamKey' | 'playbackId';
+}
+
+/** Tells what the caller's id, stream key or playback id stands for. */
+export const getStreamInfo: ApiRoute = (api, context) => {
+  const { authenticate, store, live } = context;
+  api.get('/stream/:id/info', { schema, onRequest: authenticate }, async (request) => {
+    const { stream, session, by } = await find(context, request, request.params.id);
+    if (!stream) {
+      throw new MillraceError(
+        'not_found',
+        'Nothing of yours has that id, key or playback id; list yours with GET /stream.',
+      );
+    }
+    const newest = session ?? (await store.sessions.newest(stream.playbackId))?.session;
+    return {
+      stream: presentStream(stream, request.caller, live),
+      session: newest ? presentSession(newest, live) : null,
+      isPlaybackid: by === 'playbackId',
+      isSession: session !== undefined,
+      isStreamKey: by === 'streamKey',
+    };
+  });
+};
+
+async function find(context: RouteContext, request: FastifyRequest, name: string): Promise<Found> {
+  const { streams, sessions } = context.store;
+  if (isStreamKey(name)) return { by: 'streamKey', stream: await streamByKey(context, name, request) };
+  if (!isUuid(name)) return { by: 'playbackId', stream: await streamByPlaybackId(context, name, request.caller) };
+  const scope = scopeOf(request.caller);
+  const stream = await streams.get(name as StreamId, scope);
+  if (stream) return { by: 'id', stream };
+  const session = await sessions.get(name as SessionId, scope);
+  return { by: 'id', session, stream: session && (await streams.get(session.streamId, scope)) };
+}

@@ -1,0 +1,50 @@
+/**
+ * `GET /data/views/now`.
+ */
+import { Type } from 'typebox';
+import type { ApiRoute } from '#api/api.ts';
+import { streamByPlaybackId } from '#api/find-by-key.ts';
+import { documentedOnly, type Query, readText, refused } from '#api/query.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { ViewershipSchema } from '#api/schemas/viewership.ts';
+import { MillraceError } from '#domain/errors.ts';
+
+const schema = {
+  operationId: 'getRealtimeViewershipNow',
+  summary: 'Count the viewers of a stream now',
+  description: 'A list of one entry. What is watched through another node is told about 10 seconds late.',
+  tags: ['viewers'],
+  security: [{ apiKey: [] }],
+  querystring: Type.Object({
+    playbackId: Type.String({ description: 'The playbackId of a stream of yours.', examples: ['5v8c2hq0jn6t1wkz'] }),
+  }),
+  response: answers(200, Type.Array(ref(ViewershipSchema)), 400, 401, 403, 404, 429, 501, 503),
+};
+
+/** What the reference service also filters and breaks down by. */
+const NOT_BUILT = ['creatorId', 'breakdownBy', 'breakdownBy[]'];
+
+/** Tells the owner of a stream how many watch it. */
+export const getViewsNow: ApiRoute = (api, { authenticate, store, live }) => {
+  const options = { schema, onRequest: authenticate, validatorCompiler: documentedOnly };
+  api.get('/data/views/now', options, async (request) => {
+    const query = request.query as Query;
+    if (NOT_BUILT.some((name) => Object.hasOwn(query, name))) {
+      throw new MillraceError(
+        'not_implemented',
+        'Viewers are counted by playbackId only; leave out creatorId and breakdownBy.',
+      );
+    }
+    const playbackId = readText(query, 'playbackId');
+    if (playbackId === undefined) throw refused('playbackId', 'is missing; send the playbackId of a stream of yours');
+    const stream = await streamByPlaybackId({ store }, playbackId, request.caller);
+    if (!stream) {
+      throw new MillraceError('not_found', 'You have no stream of that playback id; list yours with GET /stream.');
+    }
+    const viewCount = live.status(stream.id)
+      ? live.viewers(stream.playbackId)
+      : ((await store.sessions.newest(stream.playbackId))?.session.viewers ?? 0);
+    return [{ playbackId: stream.playbackId, viewCount, errorRate: 0 }];
+  });
+};

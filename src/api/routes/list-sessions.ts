@@ -1,0 +1,79 @@
+/**
+ * `GET /session` and `GET /stream/<id>/sessions`.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { ApiRoute, RouteContext } from '#api/api.ts';
+import { scopeOf } from '#api/authenticate.ts';
+import { findStream } from '#api/find-stream.ts';
+import { readListOptions, readScope } from '#api/list-options.ts';
+import { linkNext, sendCount } from '#api/page.ts';
+import { presentSession } from '#api/present-session.ts';
+import { documentedOnly, type Query, readFlag } from '#api/query.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { ADMIN_QUERY, listQuery, PARENT_QUERY, RECORD_QUERY } from '#api/schemas/list-query.ts';
+import { streamIdParams } from '#api/schemas/params.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { SessionSchema } from '#api/schemas/session.ts';
+import type { ListFilter, Scope } from '#store/store.ts';
+
+const HOW = 'Newest first; follow the `Link` header for more.';
+
+const all = {
+  operationId: 'getSessions',
+  summary: 'List sessions',
+  description: `Every publish of your streams, those of deleted ones included, as long as the operator keeps them. ${HOW}`,
+  tags: ['session'],
+  security: [{ apiKey: [] }],
+  querystring: Type.Object({ ...listQuery('session'), ...PARENT_QUERY, ...ADMIN_QUERY }),
+  response: answers(200, Type.Array(ref(SessionSchema)), 400, 401, 403, 429, 503),
+};
+
+/** Lists the caller's sessions. */
+export const listSessions: ApiRoute = (api, context) => {
+  const options = { schema: all, onRequest: context.authenticate, validatorCompiler: documentedOnly };
+  api.get('/session', options, (request, reply) =>
+    answer(context, request, reply, {
+      path: '/session',
+      scope: readScope(request.query as Query, request.caller),
+      filter: {},
+    }),
+  );
+};
+
+const ofStream = {
+  operationId: 'getRecordedSessions',
+  summary: 'List the sessions of a stream',
+  description: HOW,
+  tags: ['session'],
+  security: [{ apiKey: [] }],
+  params: streamIdParams,
+  querystring: Type.Object({ ...listQuery('session'), ...RECORD_QUERY }),
+  response: answers(200, Type.Array(ref(SessionSchema)), 400, 401, 403, 404, 429, 503),
+};
+
+/** Lists the sessions of one stream that is still there. */
+export const listStreamSessions: ApiRoute = (api, context) => {
+  const options = { schema: ofStream, onRequest: context.authenticate, validatorCompiler: documentedOnly };
+  api.get('/stream/:id/sessions', options, async (request, reply) => {
+    const scope = scopeOf(request.caller);
+    const { id } = await findStream(context, request.params.id, scope);
+    const record = readFlag(request.query as Query, 'record');
+    const filter = { parentId: id, ...(record !== undefined && { record }) };
+    return await answer(context, request, reply, { path: `/stream/${id}/sessions`, scope, filter });
+  });
+};
+
+async function answer(
+  context: RouteContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { path, scope, filter }: { readonly path: string; readonly scope: Scope; readonly filter: ListFilter },
+) {
+  const { sessions } = context.store;
+  const options = readListOptions(request.query as Query, 'session', filter);
+  const { rows, next } = await sessions.list(scope, options);
+  await sendCount(request, reply, () => sessions.count(scope, options.filter, options.order));
+  linkNext(request, reply, context, { path, list: options.list, next });
+  return rows.map((session) => presentSession(session, context.live));
+}

@@ -1,0 +1,38 @@
+/**
+ * `POST /stream/<id>/rotate-key`.
+ */
+import type { ApiRoute } from '#api/api.ts';
+import { scopeOf } from '#api/authenticate.ts';
+import { findStream, unknownStream } from '#api/find-stream.ts';
+import { presentStream } from '#api/present-stream.ts';
+import { receiptOf } from '#api/receipt.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { streamIdParams } from '#api/schemas/params.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { StreamSchema } from '#api/schemas/stream.ts';
+import { newStreamKey } from '#domain/secret.ts';
+
+const schema = {
+  operationId: 'rotateStreamKey',
+  summary: 'Give a stream a new key',
+  description:
+    'The old key is refused from now on, and a publisher connected with it is cut within a second. The playback id stays.',
+  tags: ['stream'],
+  security: [{ apiKey: [] }],
+  params: streamIdParams,
+  response: answers(200, ref(StreamSchema), 400, 401, 403, 404, 429, 503),
+};
+
+/** Replaces the stream key and shows the new one. */
+export const rotateStreamKey: ApiRoute = (api, { authenticate, store, live }) => {
+  api.post('/stream/:id/rotate-key', { schema, onRequest: authenticate }, async (request) => {
+    const { caller } = request;
+    const { id } = request.params;
+    const stream = await findStream({ store }, id, scopeOf(caller));
+    const streamKey = newStreamKey();
+    const answer = presentStream({ ...stream, streamKey }, caller, live);
+    const receipt = receiptOf(request, { action: 'stream.key_rotated', resourceId: id }, { status: 200, body: answer });
+    if (await store.streams.change(stream.id, scopeOf(caller), { streamKey }, receipt)) return answer;
+    throw await unknownStream({ store }, id, scopeOf(caller)); // deleted in between
+  });
+};

@@ -1,0 +1,46 @@
+/**
+ * `DELETE /stream/<id>/terminate`.
+ */
+import type { ApiRoute } from '#api/api.ts';
+import { scopeOf } from '#api/authenticate.ts';
+import { unknownStream } from '#api/find-stream.ts';
+import { isUuid } from '#api/id-forms.ts';
+import { receiptOf } from '#api/receipt.ts';
+import { answers, NOTHING } from '#api/schemas/answers.ts';
+import { streamIdParams } from '#api/schemas/params.ts';
+import { MillraceError } from '#domain/errors.ts';
+import type { StreamId } from '#domain/ids.ts';
+
+/** An encoder that comes back at once must not be cut in a loop. */
+const NOT_WITHIN_MS = 5000;
+
+const schema = {
+  operationId: 'terminateStream',
+  summary: 'End the broadcast of a stream',
+  description:
+    'Cuts the publisher within a second, wherever it is connected. It may come back at once: suspend the stream to keep it out. Also works while nobody publishes. At most once in 5 seconds, else 429.',
+  tags: ['stream'],
+  security: [{ apiKey: [] }],
+  params: streamIdParams,
+  response: answers(204, NOTHING, 400, 401, 403, 404, 429, 503),
+};
+
+/** Cuts the publisher. */
+export const terminateStream: ApiRoute = (api, { authenticate, store, clock }) => {
+  api.delete('/stream/:id/terminate', { schema, onRequest: authenticate }, async (request, reply) => {
+    const { id } = request.params;
+    const scope = scopeOf(request.caller);
+    if (!isUuid(id)) throw await unknownStream({ store }, id, scope);
+    const receipt = receiptOf(request, { action: 'stream.terminated', resourceId: id });
+    const when = { at: clock.now(), notWithinMs: NOT_WITHIN_MS };
+    const outcome = await store.streams.terminate(id as StreamId, scope, when, receipt);
+    if (outcome === 'done') return reply.code(204).send();
+    if (outcome === 'not_found') throw await unknownStream({ store }, id, scope);
+    const retryAfterS = Math.ceil(outcome.retryAfterMs / 1000);
+    throw new MillraceError(
+      'too_many_terminates',
+      `The stream was terminated less than ${NOT_WITHIN_MS / 1000} seconds ago; wait ${retryAfterS} s, or suspend it to keep its publisher out.`,
+      { retryAfterS },
+    );
+  });
+};

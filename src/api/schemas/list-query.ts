@@ -1,0 +1,60 @@
+/**
+ * The query parameters of lists, for the document; `list-options.ts` reads them.
+ */
+import { Type } from 'typebox';
+import { FILTER_FIELDS, type ListKind } from '#api/list-filters.ts';
+
+const flag = (description: string) =>
+  Type.Optional(Type.Unsafe<string>({ type: 'string', enum: ['1', 'true', '0', 'false'], description }));
+
+/** Of every list. */
+export const PAGE_QUERY = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, default: 20, description: 'How many at most.', examples: [100] }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ description: 'Where to go on; part of the URL in the Link header of the page before.' }),
+  ),
+};
+
+/** Of lists of streams and sessions. */
+export const listQuery = (kind: ListKind) => ({
+  ...PAGE_QUERY,
+  order: Type.Optional(
+    Type.Unsafe<string>({
+      type: 'string',
+      enum: ['createdAt-true', 'createdAt-false', 'lastSeen-true', 'lastSeen-false'],
+      default: 'createdAt-true',
+      description:
+        '`true`: the newest first. `lastSeen` changes while media comes in: what is live may move between pages.',
+    }),
+  ),
+  active: flag('`1`: only those that media is coming in for.'),
+  filters: Type.Optional(
+    Type.String({
+      description: `A JSON list of \`{"id", "value"}\`, all of which must be met. Fields: ${FILTER_FIELDS[kind].map((field) => `\`${field}\``).join(', ')}. The time the list is ordered by also takes \`{"gt","gte","lt","lte"}\`.`,
+      examples: ['[{"id":"createdAt","value":{"gte":1795175107399}}]'],
+    }),
+  ),
+  count: flag('`1`: also tell the length of the whole list, in `X-Total-Count`.'),
+});
+
+/** Of lists that admins may see more of. */
+export const ADMIN_QUERY = {
+  all: flag("Admins only, `1`: everybody's."),
+  userId: Type.Optional(Type.String({ format: 'uuid', description: "Another user's: admins only." })),
+};
+
+/** Of `GET /stream`. */
+export const STREAM_LIST_QUERY = {
+  streamsonly: flag('`1`: streams, which is what is listed anyway.'),
+  sessionsonly: flag('`1`: sessions instead, in the form of streams with `parentId`.'),
+};
+
+/** Of lists of sessions. */
+export const RECORD_QUERY = { record: flag('`1`: only sessions that were to be recorded, `0`: only others.') };
+
+/** Of `GET /session`. */
+export const PARENT_QUERY = {
+  parentId: Type.Optional(Type.String({ format: 'uuid', description: 'Only sessions of the stream of that id.' })),
+};

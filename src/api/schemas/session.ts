@@ -1,0 +1,130 @@
+/**
+ * The session as the owner of its stream sees it.
+ */
+import { Type } from 'typebox';
+import { END_REASONS, type EndReason, SESSION_PHASES, type SessionPhase } from '#domain/session.ts';
+import { HEALTH, HealthSchema } from './health.ts';
+import { ProfileSchema } from './profile.ts';
+import { ref } from './ref.ts';
+import { healthFields } from './stream.ts';
+import { MILLISECONDS } from './text.ts';
+
+const bytes = (what: string) => Type.Integer({ description: `Bytes of ${what}.` });
+const segments = (what: string) => Type.Integer({ description: `Segments of ${what}.` });
+const seconds = (what: string) => Type.Number({ description: `Seconds of ${what}.` });
+const SOURCE = 'the source rendition';
+const TRANSCODED = 'all other renditions together';
+
+/** For examples, here and where an object holds one: idle or ended, and live. */
+export const SESSION_EXAMPLES = [
+  {
+    id: '0190d2f0-1f6e-7c3a-9a51-3c2f6a1b7e20',
+    kind: 'session',
+    parentId: '66e2161c-7670-4d05-b71d-da2d6979556f',
+    playbackId: '5v8c2hq0jn6t1wkz',
+    name: 'my first stream',
+    userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+    createdAt: 1_795_175_117_402,
+    lastSeen: 1_795_178_717_391,
+    phase: 'ended',
+    isActive: false,
+    endedAt: 1_795_178_717_402,
+    endReason: 'unpublished',
+    duration: 3600,
+    codecs: ['avc1.640028', 'mp4a.40.2'],
+    profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
+    record: false,
+    sourceBytes: 2_308_500_000,
+    sourceSegments: 1800,
+    sourceSegmentsDuration: 3599.98,
+    transcodedBytes: 891_900_000,
+    transcodedSegments: 1800,
+    transcodedSegmentsDuration: 3599.9,
+    viewers: 0,
+    peakViewers: 212,
+    isHealthy: null,
+    issues: null,
+  },
+  {
+    id: '0190d2f0-1f6e-7c3a-9a51-3c2f6a1b7e20',
+    kind: 'session',
+    parentId: '66e2161c-7670-4d05-b71d-da2d6979556f',
+    playbackId: '5v8c2hq0jn6t1wkz',
+    name: 'my first stream',
+    userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+    createdAt: 1_795_175_117_402,
+    lastSeen: 1_795_175_217_391,
+    phase: 'live',
+    isActive: true,
+    duration: 99.99,
+    codecs: ['avc1.640028', 'mp4a.40.2'],
+    profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
+    record: false,
+    sourceBytes: 64_125_000,
+    sourceSegments: 49,
+    sourceSegmentsDuration: 98.2,
+    transcodedBytes: 24_775_000,
+    transcodedSegments: 49,
+    transcodedSegmentsDuration: 98,
+    viewers: 3,
+    peakViewers: 17,
+    isHealthy: false,
+    issues: ['keyframe every 9.6 s; set the encoder to 2 s'],
+    ingestRate: 641_250,
+    outgoingRate: 247_750,
+    health: HEALTH,
+  },
+] as const;
+
+/** One publish of a stream. */
+export const SessionSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'Also the id of the child stream, see `GET /stream/<id>`.' }),
+    kind: Type.Literal('session', { type: 'string' }),
+    parentId: Type.String({
+      format: 'uuid',
+      description: 'The stream it belongs to, which may have been deleted since.',
+    }),
+    playbackId: Type.String({ description: "The stream's." }),
+    name: Type.String({ description: "The stream's when the session began." }),
+    userId: Type.String({ format: 'uuid', description: 'Its owner.' }),
+    createdAt: Type.Integer({ description: `${MILLISECONDS} when it began.` }),
+    lastSeen: Type.Integer({ description: `${MILLISECONDS} when media last came in; 0 = never.` }),
+    phase: Type.Unsafe<SessionPhase>({
+      type: 'string',
+      enum: SESSION_PHASES,
+      description: '`reconnecting`: the connection was lost, and the publisher may still come back.',
+    }),
+    isActive: Type.Boolean({ description: 'Whether media is coming in now.' }),
+    endedAt: Type.Optional(Type.Integer({ description: `${MILLISECONDS} when it ended.` })),
+    endReason: Type.Optional(
+      Type.Unsafe<EndReason>({ type: 'string', enum: END_REASONS, description: 'Why it ended. Never renamed.' }),
+    ),
+    duration: Type.Number({
+      description: 'Seconds from its beginning to its end, or so far; times without a publisher included.',
+    }),
+    codecs: Type.Array(Type.String(), { description: 'Of what came in, as in RFC 6381. Empty until it is known.' }),
+    profiles: Type.Array(ref(ProfileSchema), { description: "The stream's when the session began." }),
+    record: Type.Boolean({ description: 'Whether it was to be recorded.' }),
+    recordingStatus: Type.Optional(
+      Type.Literal('none', {
+        type: 'string',
+        description: 'There is no recording, since recording is not there yet. Absent without `record`.',
+      }),
+    ),
+    sourceBytes: bytes(SOURCE),
+    sourceSegments: segments(SOURCE),
+    sourceSegmentsDuration: seconds(`media of ${SOURCE}`),
+    transcodedBytes: bytes(TRANSCODED),
+    transcodedSegments: segments(TRANSCODED),
+    transcodedSegmentsDuration: seconds(`media of ${TRANSCODED}`),
+    viewers: Type.Integer({ description: 'Watching now.' }),
+    peakViewers: Type.Integer({ description: 'Most at one time.' }),
+    ...healthFields,
+    health: Type.Optional(ref(HealthSchema)),
+  },
+  {
+    $id: 'Session',
+    examples: [...SESSION_EXAMPLES],
+  },
+);

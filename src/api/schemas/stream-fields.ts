@@ -1,0 +1,86 @@
+/**
+ * The fields a client may set on a stream, the same when it is created and when it is changed.
+ */
+import { type Static, Type } from 'typebox';
+import type { UserTags } from '#domain/stream.ts';
+import { MAX_PROFILES, ProfileSchema } from './profile.ts';
+import { ref } from './ref.ts';
+import { STORABLE } from './text.ts';
+
+/** What a client names as the maker of a stream: text alone, or as it is shown. */
+type CreatorIdInput = string | { type: 'unverified'; value: string };
+
+const creatorIdText = { minLength: 1, maxLength: 512, pattern: STORABLE };
+const CREATOR_ID = 'text of 1 to 512 characters, or {"type":"unverified","value":<such text>}.';
+
+/** `name`, which alone is required when a stream is created. */
+export const nameField = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  pattern: STORABLE,
+  description: 'text of 1 to 512 characters, without U+0000 and unpaired surrogates.',
+});
+
+/** The others. What is not built yet is taken only with the value that stands for nothing, so that no wish is ignored. */
+export const optionalStreamFields = {
+  profiles: Type.Optional(
+    Type.Unsafe<Static<typeof ProfileSchema>[] | null>({
+      type: ['array', 'null'],
+      items: ref(ProfileSchema),
+      maxItems: MAX_PROFILES,
+      description: `a list of at most ${MAX_PROFILES} profiles, null for the default ladder, or [] for the source rendition only.`,
+    }),
+  ),
+  record: Type.Optional(
+    Type.Boolean({
+      description: 'true or false: whether its sessions are to be recorded. It is noted; recording is not there yet.',
+    }),
+  ),
+  creatorId: Type.Optional(
+    Type.Unsafe<CreatorIdInput>({
+      type: ['string', 'object'],
+      ...creatorIdText,
+      properties: {
+        type: { type: 'string', const: 'unverified', description: 'the text unverified.' },
+        value: { type: 'string', ...creatorIdText, description: 'text of 1 to 512 characters.' },
+      },
+      required: ['type', 'value'],
+      additionalProperties: false,
+      description: CREATOR_ID,
+    }),
+  ),
+  userTags: Type.Optional(
+    Type.Unsafe<UserTags>({
+      type: 'object',
+      description: 'an object of text, numbers and lists of those, of at most 2048 characters as JSON.',
+    }),
+  ),
+  multistream: Type.Optional(
+    Type.Object(
+      {
+        targets: Type.Optional(
+          Type.Array(Type.Unknown(), {
+            maxItems: 0,
+            description: 'an empty list: multistream targets are not there yet.',
+          }),
+        ),
+      },
+      { additionalProperties: false, description: 'an object with an empty list of targets, or leave it out.' },
+    ),
+  ),
+  playbackPolicy: Type.Optional(
+    Type.Unsafe<{ type: 'public' } | null>({
+      type: ['object', 'null'],
+      properties: {
+        type: {
+          type: 'string',
+          const: 'public',
+          description: 'public: anybody who knows the playback id may watch; other policies are not there yet.',
+        },
+      },
+      required: ['type'],
+      additionalProperties: false,
+      description: 'null or {"type":"public"}: other policies are not there yet.',
+    }),
+  ),
+};

@@ -1,0 +1,34 @@
+/**
+ * What an id, stream key or playback id stands for.
+ */
+import { type Static, Type } from 'typebox';
+import { ref } from './ref.ts';
+import { SESSION_EXAMPLES, SessionSchema } from './session.ts';
+import { STREAM_EXAMPLES, StreamSchema } from './stream.ts';
+
+/** Answer of `GET /stream/<id>/info`; the spelling is the reference service's. */
+export const StreamInfoSchema = Type.Object(
+  {
+    stream: ref(StreamSchema),
+    session: Type.Unsafe<Static<typeof SessionSchema> | null>({
+      anyOf: [ref(SessionSchema), { type: 'null' }],
+      description: 'The session of that id, else the newest of the stream; null when there was none yet.',
+    }),
+    isPlaybackid: Type.Boolean(),
+    isSession: Type.Boolean(),
+    isStreamKey: Type.Boolean(),
+  },
+  {
+    $id: 'StreamInfo',
+    examples: [
+      { stream: STREAM_EXAMPLES[0], session: null, isPlaybackid: false, isSession: false, isStreamKey: true },
+      {
+        stream: STREAM_EXAMPLES[1],
+        session: SESSION_EXAMPLES[1],
+        isPlaybackid: true,
+        isSession: false,
+        isStreamKey: false,
+      },
+    ],
+  },
+);

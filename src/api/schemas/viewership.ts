@@ -1,0 +1,19 @@
+/**
+ * How many are watching.
+ */
+import { Type } from 'typebox';
+
+/** Viewers of one playback id at this moment. */
+export const ViewershipSchema = Type.Object(
+  {
+    playbackId: Type.String(),
+    viewCount: Type.Integer({
+      description: 'Distinct pairs of address and user agent that asked for a playlist in the last 10 s.',
+    }),
+    errorRate: Type.Number({
+      description:
+        'Always 0: failures in players are not measured. It is there since clients of the reference service need it.',
+    }),
+  },
+  { $id: 'Viewership', examples: [{ playbackId: '5v8c2hq0jn6t1wkz', viewCount: 17, errorRate: 0 }] },
+);

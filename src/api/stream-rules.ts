@@ -1,0 +1,52 @@
+/**
+ * The rules of a stream's fields that a schema cannot say.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import type { Profile } from '#domain/profile.ts';
+import type { Stream, UserTags } from '#domain/stream.ts';
+import { profilesProblem } from './profile-rules.ts';
+import { isStorable } from './schemas/text.ts';
+
+const MAX_USER_TAGS_LENGTH = 2048;
+
+/** Fields as sent, of a body that fits its schema. */
+interface SentFields {
+  readonly profiles?: readonly Profile[] | null | undefined;
+  readonly record?: boolean | undefined;
+  readonly creatorId?: string | { readonly value: string } | undefined;
+  readonly userTags?: UserTags | undefined;
+}
+
+/** As stored. */
+type StoredFields = Partial<Pick<Stream, 'profiles' | 'record' | 'creatorId' | 'userTags'>>;
+
+/**
+ * The fields that were sent, as they are stored; null as `profiles` stands for the defaults.
+ * @throws {MillraceError} `invalid_body`
+ */
+export function storedFields(sent: SentFields, defaultProfiles: readonly Profile[]): StoredFields {
+  const { profiles, record, creatorId, userTags } = sent;
+  const problem = (profiles && profilesProblem(profiles)) || (userTags && userTagsProblem(userTags));
+  if (problem) throw new MillraceError('invalid_body', problem);
+  return {
+    ...(profiles !== undefined && { profiles: profiles ?? defaultProfiles }),
+    ...(record !== undefined && { record }),
+    ...(creatorId !== undefined && { creatorId: typeof creatorId === 'string' ? creatorId : creatorId.value }),
+    ...(userTags !== undefined && { userTags }),
+  };
+}
+
+/** What is wrong with tags, as a sentence; undefined when nothing is. Their names are the client's, so none is repeated. */
+export function userTagsProblem(tags: Readonly<Record<string, unknown>>): string | undefined {
+  const isValue = (value: unknown) =>
+    typeof value === 'string' ? isStorable(value) : typeof value === 'number' && Number.isFinite(value);
+  const isFine = ([name, value]: readonly [string, unknown]) =>
+    isStorable(name) && (Array.isArray(value) ? value.every(isValue) : isValue(value));
+  if (!Object.entries(tags).every(isFine)) {
+    return 'The field userTags holds something else than text without U+0000, numbers and lists of those; leave that out.';
+  }
+  if (JSON.stringify(tags).length > MAX_USER_TAGS_LENGTH) {
+    return `The field userTags has more than ${MAX_USER_TAGS_LENGTH} characters as JSON; send fewer or shorter tags.`;
+  }
+  return undefined;
+}
