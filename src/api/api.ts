@@ -27,8 +27,11 @@ export interface ApiOptions {
   readonly clock: Clock;
   /** The origin (`https://live.example.com`) that the sender of a request reaches this server by. */
   readonly publicUrl: (request: FastifyRequest) => string;
-  /** The port RTMP really listens on. Asked at each request, as RTMP may start listening after the API was made. */
-  readonly rtmpPort: () => number;
+  /**
+   * Where to publish to, for somebody who reaches this server by that host name: without the stream key, in the order to be
+   * offered. Asked at each request, as ingest may start listening after the API was made.
+   */
+  readonly publishUrls: (hostname: string) => readonly string[];
 }
 
 /** What a route is made with. */

@@ -30,6 +30,7 @@ export function cannotListen(error: unknown, config: Config): Exit | undefined {
   const listeners = [
     { host: http.host, port: http.port, at: [config.http.host, config.http.port] },
     { host: ingest.rtmpHost, port: ingest.rtmpPort, at: [config.ingest.rtmpHost, config.ingest.rtmpPort] },
+    { host: ingest.rtmpHost, port: ingest.rtmpsPort, at: [config.ingest.rtmpHost, config.ingest.rtmpsPort] },
     { host: http.metricsHost, port: http.metricsPort, at: [config.http.metricsHost, config.http.metricsPort] },
   ];
   const isAboutPort = code === 'EADDRINUSE' || code === 'EACCES';

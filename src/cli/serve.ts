@@ -4,12 +4,13 @@
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { configFromEnvironment } from '#config.ts';
+import { CertificateError } from '#lib/certificate.ts';
 import { systemClock } from '#lib/clock.ts';
 import { openStore } from '#store/open-store.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import type { Command } from './command.ts';
-import { EXIT, wrongUsage } from './exit-code.ts';
+import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { ensureFirstKey } from './first-key.ts';
 import { cannotListen } from './listen-failure.ts';
 import { settingsHelp } from './settings-help.ts';
@@ -55,23 +56,27 @@ ${settingsHelp()}`,
     metrics.collectProcess();
     const stopped = stopSignal();
 
-    await using store = await openStore({ dataDir: config.store.dataDir, exclusive: true, clock, logger, metrics });
+    const { dataDir, databaseUrl } = config.store;
+    await using store = await openStore({ dataDir, databaseUrl, exclusive: true, clock, logger, metrics });
     await ensureFirstKey({
       store,
       clock,
       bootstrapKey: config.process.bootstrapApiKey,
-      dataDir: config.store.dataDir,
+      dataDir,
       terminal: process.stdout.isTTY ? process.stdout : undefined,
       logger,
     });
     await using app = await startApp(config, { store, logger, clock, metrics }).catch((error: unknown) => {
+      if (error instanceof CertificateError) throw new Exit(EXIT.usage, [error.message], { cause: error });
       throw cannotListen(error, config) ?? error;
     });
     const { addresses } = app;
     logger.info(
       {
-        http: `http://${authority(addresses.http)}`,
-        rtmp: `rtmp://${authority(addresses.rtmp)}/live`,
+        http: `${config.http.tlsCert === undefined ? 'http' : 'https'}://${authority(addresses.http)}`,
+        ...Object.fromEntries(
+          addresses.ingest.map((address) => [address.scheme, `${address.scheme}://${authority(address)}/live`]),
+        ),
         metrics: `http://${authority(addresses.metrics)}/metrics`,
       },
       'ready',

@@ -11,17 +11,19 @@ const REASONS: Readonly<Record<string, readonly [keyof typeof ERRORS, string]>> 
 };
 
 /**
- * A `clientError` listener.
+ * A `clientError` listener. What is wrong below HTTP (a TLS handshake that fails, plain HTTP sent to HTTPS) gets no answer,
+ * since there is no way to send one: the connection is closed.
  * @param nextId gives the request id of the answer
  */
 export function answerClientError(nextId: () => string): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return (error, socket) => {
+    const { code: cause = '' } = error;
     // Something was answered on this connection already: more bytes could land in the middle of it.
-    if (!socket.writable || socket.bytesWritten > 0) {
+    if (!socket.writable || socket.bytesWritten > 0 || !(cause in REASONS || cause.startsWith('HPE_'))) {
       socket.destroy();
       return;
     }
-    const [code, message] = REASONS[error.code ?? ''] ?? ['invalid_request', 'The request is not valid HTTP/1.1.'];
+    const [code, message] = REASONS[cause] ?? ['invalid_request', 'The request is not valid HTTP/1.1.'];
     const refusal = new MillraceError(code, message);
     const body = JSON.stringify(errorBody(refusal, nextId()));
     socket.end(

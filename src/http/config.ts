@@ -8,6 +8,12 @@ import { integer, port, type SettingValues, text } from '#lib/setting.ts';
 export const httpSettings = {
   host: text('HTTP_HOST', '0.0.0.0', 'Address the HTTP interface and playback listen on'),
   port: port('HTTP_PORT', '8080', 'Port the HTTP interface and playback listen on'),
+  tlsCert: text(
+    'TLS_CERT',
+    undefined,
+    'PEM file of the certificate, followed by those that vouch for it: HTTPS with HTTP/2, and RTMPS. Read anew when it changes',
+  ),
+  tlsKey: text('TLS_KEY', undefined, 'PEM file of the private key of TLS_CERT, without a passphrase'),
   publicUrl: {
     name: 'PUBLIC_URL',
     fallback: undefined,

@@ -2,8 +2,9 @@
  * The HTTP server every face is mounted on: its limits, request ids, errors and its close.
  */
 import type { AddressInfo } from 'node:net';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { ERRORS, MillraceError } from '#domain/errors.ts';
+import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { answerClientError } from './client-error.ts';
@@ -11,7 +12,9 @@ import type { HttpSettings } from './config.ts';
 import { drainOnClose } from './drain.ts';
 import { BODY_LIMIT_BYTES, sendError, toMillraceError } from './error-reply.ts';
 import { acceptOnlyJson } from './json-body.ts';
+import { CHECK_MS, HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from './limits.ts';
 import { requestIds } from './request-id.ts';
+import { secureServerFactory } from './secure-server.ts';
 import { observeRequests, reportDroppedConnections } from './telemetry.ts';
 
 /** What {@link createHttp} needs. */
@@ -19,17 +22,18 @@ export interface HttpOptions {
   readonly settings: Pick<HttpSettings, 'maxConnections' | 'trustedProxies' | 'publicUrl'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** With it the server speaks HTTPS only, as HTTP/2 and HTTP/1.1. */
+  readonly certificate?: CertificateWatch | undefined;
 }
 
-/** Path and headers together, and each path parameter. Every id is at most 36 characters. */
-const MAX_HEADER_BYTES = 16_384;
+/** Every id is at most 36 characters. */
 const MAX_PARAM_LENGTH = 100;
-/** A request must have arrived within these, so that slow senders cannot hold connections. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
-const TIMEOUT_CHECK_MS = 2000;
-/** Longer than the idle time-out of common proxies (60 s), so that it is they who close. */
-const KEEP_ALIVE_MS = 75_000;
+/** Options of `http.createServer`; `secure-server.ts` has those of HTTPS. */
+const PLAIN_OPTIONS = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: CHECK_MS,
+};
 
 /**
  * A server that listens once `listen` is called and closes within about two seconds.
@@ -38,7 +42,7 @@ const KEEP_ALIVE_MS = 75_000;
  * JSON overrides those it must. Every error has one shape (see `error-reply.ts`). `GET /healthz` says that the process
  * answers; it does not ask the store, since live viewers need none and a restart would only cut them off.
  */
-export function createHttp({ settings, logger, metrics }: HttpOptions): FastifyInstance {
+export function createHttp({ settings, logger, metrics, certificate }: HttpOptions): FastifyInstance {
   const nextRequestId = requestIds();
   const http = fastify({
     logger: false,
@@ -49,11 +53,7 @@ export function createHttp({ settings, logger, metrics }: HttpOptions): FastifyI
     return503OnClosing: false, // answered below, in our own shape
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    },
+    ...(certificate === undefined ? { http: PLAIN_OPTIONS } : { serverFactory: secureServerFactory(certificate) }),
     // Answers are written as the handlers made them: a serializer compiled from the schema would put a profile's keys into
     // the schema's order, and they must come back in the order they were sent.
     schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
@@ -73,7 +73,7 @@ export function createHttp({ settings, logger, metrics }: HttpOptions): FastifyI
     },
   });
   http.server.maxConnections = settings.maxConnections;
-  const headers = secureHeaders(settings.publicUrl);
+  const headers = secureHeaders(settings.publicUrl ?? (certificate && 'https:'));
   const isClosing = drainOnClose(http);
 
   acceptOnlyJson(http);
@@ -82,7 +82,7 @@ export function createHttp({ settings, logger, metrics }: HttpOptions): FastifyI
   http.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
     if (isClosing()) {
-      reply.header('connection', 'close');
+      closeAfter(reply);
       done(new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 5 }));
     } else if (request.is404) {
       done(new MillraceError('not_found', 'There is nothing under this method and path; check both.'));
@@ -99,7 +99,7 @@ export function createHttp({ settings, logger, metrics }: HttpOptions): FastifyI
       const route = request.routeOptions.url;
       logger.error({ requestId: request.id, route, code: error.code, err: error.cause ?? error }, 'request failed');
     }
-    if (bodyIsLarge(request.headers)) reply.header('connection', 'close');
+    if (bodyIsLarge(request.headers)) closeAfter(reply);
     return sendError(reply, error, request.id);
   });
 
@@ -119,6 +119,11 @@ export async function listenHttp(
   await http.listen({ host: settings.host, port: settings.port });
   const { port } = http.server.address() as AddressInfo;
   return { host: settings.host, port };
+}
+
+/** Ends an HTTP/1.1 connection with this answer. HTTP/2 knows no such header: it ends streams, and says GOAWAY. */
+function closeAfter(reply: FastifyReply): void {
+  if (reply.request.raw.httpVersionMajor === 1) reply.header('connection', 'close');
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Track, TrackKind } from '#media/track.ts';
 /** Somebody who wants to publish. */
 export interface PublishRequest {
   readonly streamKey: Secret;
-  /** `rtmp`; shown in logs and metrics. */
+  /** `rtmp`, `rtmps`; shown in logs and metrics. */
   readonly protocol: string;
   /** Where it comes from, for throttling guesses. */
   readonly remoteAddress: string;
@@ -26,8 +26,6 @@ export const REFUSAL_CODES = [
   'stream_key_invalid', // unknown or revoked; says no more, so keys cannot be probed
   'stream_key_in_use',
   'stream_suspended',
-  'stream_deleted',
-  'stream_key_rotated',
   'too_many_attempts',
   'too_many_publishers',
   'media_memory_exhausted',
@@ -93,9 +91,17 @@ export interface Publication {
   end(reason: PublicationEnd): void;
 }
 
+/** Where encoders can connect. */
+export interface IngestAddress {
+  /** Of the URLs that lead there: `rtmp`, `rtmps`. */
+  readonly scheme: string;
+  readonly host: string;
+  /** The real one, also when port 0 was asked for. */
+  readonly port: number;
+}
+
 /** A listening ingest protocol. */
 export interface IngestServer extends AsyncDisposable {
-  readonly protocol: string;
-  /** Where it listens, after it does: the real port also when port 0 was asked for. */
-  readonly address: { readonly host: string; readonly port: number };
+  /** Where it listens; none when it is turned off. */
+  readonly addresses: readonly IngestAddress[];
 }

@@ -1,6 +1,7 @@
 /**
  * The ingest protocols Millrace speaks: a list, one entry a protocol.
  */
+import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -15,6 +16,8 @@ export interface IngestOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** What encrypted connections are shown; without it there are none. */
+  readonly certificate?: CertificateWatch | undefined;
 }
 
 /** Starts to listen; rejects when it cannot, with the system's error (`EADDRINUSE`). */

@@ -43,6 +43,20 @@ export function port(name: string, fallback: string, help: string) {
   return integer(name, fallback, `${help}; 0 = any free port`, { min: 0, max: 65_535 });
 }
 
+/** A TCP port, or `off` to listen on none: undefined. */
+export function portOrOff(name: string, fallback: string, help: string) {
+  const { parse: parsePort } = port(name, fallback, help);
+  const parse = (text: string): number | undefined => {
+    if (text === 'off') return undefined;
+    try {
+      return parsePort(text);
+    } catch (error) {
+      throw new Error(`${(error as Error).message}, or off`);
+    }
+  };
+  return { name, fallback, help: `${help}; 0 = any free port, off = none`, parse } as const;
+}
+
 /** Text that is not empty. */
 export function text<Fallback extends string | undefined>(name: string, fallback: Fallback, help: string) {
   const parse = (value: string): string => {

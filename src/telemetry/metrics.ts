@@ -63,6 +63,12 @@ export function createMetrics() {
       labelNames: ['code'],
       registers,
     }),
+    certificateExpiry: new ObservedGauge<'file'>({
+      name: 'millrace_tls_certificate_expiry_timestamp_seconds',
+      help: 'Unix time at which the TLS certificate in use expires',
+      labelNames: ['file'],
+      registers,
+    }),
     httpSeconds: new Histogram({
       name: 'millrace_http_request_seconds',
       help: 'Time to answer, held requests left out',

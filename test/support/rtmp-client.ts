@@ -3,6 +3,7 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { type AmfValue, decodeAmf0, encodeAmf0 } from '#ingest/rtmp/amf0.ts';
 import { ChunkReader } from '#ingest/rtmp/chunk-reader.ts';
 import { ChunkWriter } from '#ingest/rtmp/chunk-writer.ts';
@@ -58,16 +59,18 @@ export class RtmpClient implements AsyncDisposable {
   /**
    * Opens the connection, and says nothing yet.
    * @param options.isDeaf keeps its side open, and goes on sending, when the server has closed its own
+   * @param options.tls over TLS, whatever certificate the server shows
    */
-  static async open(port: number, { isDeaf = false } = {}): Promise<RtmpClient> {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: isDeaf });
-    await once(socket, 'connect');
+  static async open(port: number, { isDeaf = false, tls = false } = {}): Promise<RtmpClient> {
+    const options = { port, host: '127.0.0.1', noDelay: true, allowHalfOpen: isDeaf };
+    const socket = tls ? connectTls({ ...options, rejectUnauthorized: false }) : connect(options);
+    await once(socket, tls ? 'secureConnect' : 'connect');
     return new RtmpClient(socket);
   }
 
   /** Opens, and does all that an encoder does until its media may flow. @throws {RtmpRefusedError} when it may not */
-  static async publish(port: number, streamKey: string, app = 'live'): Promise<RtmpClient> {
-    const client = await RtmpClient.open(port);
+  static async publish(port: number, streamKey: string, app = 'live', { tls = false } = {}): Promise<RtmpClient> {
+    const client = await RtmpClient.open(port, { tls });
     await client.handshake();
     await client.connect(app);
     await client.publish(streamKey);

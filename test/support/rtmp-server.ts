@@ -4,6 +4,7 @@
 import type { IngestServer } from '#ingest/ingest.ts';
 import { type RtmpSettings, rtmpSettings } from '#ingest/rtmp/config.ts';
 import { listenRtmp } from '#ingest/rtmp/server.ts';
+import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { createLogger } from '#telemetry/logger.ts';
@@ -13,7 +14,10 @@ import { waitFor } from './wait-for.ts';
 
 /** The server, its far end, and what it logged. Disposing it closes the server. */
 export interface TestRtmpServer extends AsyncDisposable {
+  /** Of plain RTMP. */
   readonly port: number;
+  /** Of RTMPS; 0 without a certificate. */
+  readonly tlsPort: number;
   readonly gate: RecordingGate;
   readonly metrics: ReturnType<typeof createMetrics>;
   /** Every line logged, as written. */
@@ -26,10 +30,19 @@ export interface TestRtmpServer extends AsyncDisposable {
   advance(byMs: number): Promise<void>;
 }
 
-/** @param overrides settings that differ from their defaults */
-export async function startTestRtmpServer(overrides: Partial<RtmpSettings> = {}): Promise<TestRtmpServer> {
+/**
+ * @param overrides settings that differ from their defaults
+ * @param certificate to be shown over RTMPS
+ */
+export async function startTestRtmpServer(
+  overrides: Partial<RtmpSettings> = {},
+  certificate?: Pick<CertificateWatch, 'current'>,
+): Promise<TestRtmpServer> {
   const defaults = Object.fromEntries(
-    Object.entries(rtmpSettings).map(([key, { fallback, parse }]) => [key, parse(fallback)]),
+    Object.entries(rtmpSettings).map(([key, { fallback, parse }]) => [
+      key,
+      fallback === undefined ? undefined : parse(fallback),
+    ]),
   ) as unknown as RtmpSettings;
   const gate = new RecordingGate();
   const metrics = createMetrics();
@@ -44,10 +57,12 @@ export async function startTestRtmpServer(overrides: Partial<RtmpSettings> = {})
     },
   };
   const logger = createLogger('debug', { write: (line) => void logLines.push(line) });
-  const settings = { ...defaults, rtmpHost: '127.0.0.1', rtmpPort: 0, ...overrides };
-  const server = await listenRtmp({ settings, gate, clock, logger, metrics });
+  const settings = { ...defaults, rtmpHost: '127.0.0.1', rtmpPort: 0, rtmpsPort: 0, ...overrides };
+  const server = await listenRtmp({ settings, gate, clock, logger, metrics, certificate });
+  const portOf = (wanted: string) => server.addresses.find(({ scheme }) => scheme === wanted)?.port ?? 0;
   return {
-    port: server.address.port,
+    port: portOf('rtmp'),
+    tlsPort: portOf('rtmps'),
     gate,
     metrics,
     logLines,

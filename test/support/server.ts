@@ -39,6 +39,8 @@ export interface TestServer extends AsyncDisposable {
   readonly httpPort: number;
   readonly metricsUrl: string;
   readonly rtmpPort: number;
+  /** 0 without a certificate. */
+  readonly rtmpsPort: number;
   readonly dataDir: string;
   readonly apiKey: string;
   readonly api: ApiClient;
@@ -72,13 +74,15 @@ export async function startServer(options: ServerOptions & { readonly clock?: Cl
   const logLines: string[] = [];
   const logger = createLogger(config.process.logLevel, { write: (line) => void logLines.push(line.trimEnd()) });
   const metrics = createMetrics();
-  const store = parts.use(await openStore({ dataDir, exclusive: true, logger, clock, metrics }));
+  const store = parts.use(await openStore({ dataDir, databaseUrl: config.store.databaseUrl, exclusive: true, logger, clock, metrics }));
   const bootstrapKey = new Secret(apiKey);
   await ensureFirstKey({ store, clock, logger, dataDir, terminal: undefined, bootstrapKey });
   const { addresses } = parts.use(await startApp(config, { store, logger, clock, metrics }));
+  const portOf = (wanted: string) => addresses.ingest.find(({ scheme }) => scheme === wanted)?.port ?? 0;
   const endpoints = {
-    url: `http://127.0.0.1:${addresses.http.port}`,
-    rtmpPort: addresses.rtmp.port,
+    url: `${config.http.tlsCert === undefined ? 'http' : 'https'}://127.0.0.1:${addresses.http.port}`,
+    rtmpPort: portOf('rtmp'),
+    rtmpsPort: portOf('rtmps'),
     metricsUrl: `http://127.0.0.1:${addresses.metrics.port}/metrics`,
   };
   const running = parts.move();
@@ -129,7 +133,7 @@ export async function startServerProcess(options: ServerOptions = {}): Promise<S
   };
 }
 
-type Endpoints = Pick<TestServer, 'url' | 'rtmpPort' | 'metricsUrl'>;
+type Endpoints = Pick<TestServer, 'url' | 'rtmpPort' | 'rtmpsPort' | 'metricsUrl'>;
 
 function describeServer(known: Pick<TestServer, 'dataDir' | 'apiKey' | 'logLines'>, endpoints: Endpoints) {
   return {
@@ -148,6 +152,7 @@ function environment(dataDir: string, { settings }: ServerOptions): Record<strin
     MILLRACE_HTTP_PORT: '0',
     MILLRACE_RTMP_HOST: '127.0.0.1',
     MILLRACE_RTMP_PORT: '0',
+    MILLRACE_RTMPS_PORT: '0',
     MILLRACE_METRICS_PORT: '0',
     MILLRACE_DATA_DIR: dataDir,
     MILLRACE_LOG_LEVEL: 'debug',
@@ -165,7 +170,8 @@ const randomKey = (): string => `test_${randomBytes(32).toString('base64url')}`;
 
 /** The line `serve` writes once it listens everywhere: its fields are URLs. */
 function readyEndpoints(line: string): Endpoints | undefined {
-  const { msg, http, rtmp, metrics } = JSON.parse(line) as Record<string, string>;
-  if (msg !== 'ready' || http === undefined || rtmp === undefined || metrics === undefined) return undefined;
-  return { url: http, rtmpPort: Number(new URL(rtmp).port), metricsUrl: metrics };
+  const { msg, http, rtmp, rtmps, metrics } = JSON.parse(line) as Record<string, string>;
+  if (msg !== 'ready' || http === undefined || metrics === undefined) return undefined;
+  const portOf = (url: string | undefined) => (url === undefined ? 0 : Number(new URL(url).port));
+  return { url: http, rtmpPort: portOf(rtmp), rtmpsPort: portOf(rtmps), metricsUrl: metrics };
 }

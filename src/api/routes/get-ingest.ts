@@ -7,21 +7,23 @@ import { answers } from '#api/schemas/answers.ts';
 import { IngestSchema } from '#api/schemas/ingest.ts';
 import { ref } from '#api/schemas/ref.ts';
 
-const RTMP_DEFAULT_PORT = 1935;
-
 const schema = {
+  operationId: 'getIngest',
   summary: 'Find out where to publish',
   description: 'Needs no API key.',
   tags: ['ingest'],
   response: answers(200, Type.Array(ref(IngestSchema))),
 };
 
-/** Tells anybody the addresses streams are published to and played from, all on the host the request was sent to. */
-export const getIngest: ApiRoute = (api, { publicUrl, rtmpPort }) => {
+/** Tells anybody the addresses streams are published to, one entry for each, and where they are played from. */
+export const getIngest: ApiRoute = (api, { publicUrl, publishUrls }) => {
   api.get('/ingest', { schema }, (request) => {
     const base = publicUrl(request);
-    const port = rtmpPort();
-    const rtmpHost = new URL(base).hostname + (port === RTMP_DEFAULT_PORT ? '' : `:${port}`);
-    return [{ ingest: `rtmp://${rtmpHost}/live`, playback: `${base}/hls`, base, origin: base }];
+    return publishUrls(new URL(base).hostname).map((ingest) => ({
+      ingest,
+      playback: `${base}/hls`,
+      base,
+      origin: base,
+    }));
   });
 };

@@ -1,16 +1,28 @@
 /**
  * Settings of the RTMP server, and the limits that are facts of the protocol rather than wishes of an operator.
  */
-import { integer, port, type SettingValues, text } from '#lib/setting.ts';
+import { integer, portOrOff, type SettingValues, text } from '#lib/setting.ts';
 
 const CONNECTIONS = { min: 1, max: 100_000 };
 const SECONDS = { min: 1, max: 3600 };
 
 /** What an operator may set. */
 export const rtmpSettings = {
-  rtmpHost: text('RTMP_HOST', '0.0.0.0', 'Address RTMP listens on'),
-  rtmpPort: port('RTMP_PORT', '1935', 'Port RTMP listens on'),
-  rtmpMaxConnections: integer('RTMP_MAX_CONNECTIONS', '1000', 'RTMP connections at the same time', CONNECTIONS),
+  rtmpHost: text('RTMP_HOST', '0.0.0.0', 'Address RTMP and RTMPS listen on'),
+  rtmpPort: portOrOff('RTMP_PORT', '1935', 'Port RTMP listens on, unencrypted'),
+  rtmpsPort: portOrOff('RTMPS_PORT', '1936', 'Port RTMPS (RTMP in TLS) listens on, when there is a certificate'),
+  publicRtmpUrl: {
+    name: 'PUBLIC_RTMP_URL',
+    fallback: undefined,
+    help: 'Where encoders reach this server, where that is not the host of the request and the port listened on: rtmp:// or rtmps://, host and port, such as rtmps://live.example.com:443; several separated by commas',
+    parse: parsePublicRtmpUrls,
+  },
+  rtmpMaxConnections: integer(
+    'RTMP_MAX_CONNECTIONS',
+    '1000',
+    'RTMP and RTMPS connections at the same time',
+    CONNECTIONS,
+  ),
   rtmpMaxUnauthenticated: integer(
     'RTMP_MAX_UNAUTHENTICATED',
     '300',
@@ -23,7 +35,12 @@ export const rtmpSettings = {
     'RTMP connections at the same time from one address',
     CONNECTIONS,
   ),
-  rtmpHandshakeTimeoutS: integer('RTMP_HANDSHAKE_TIMEOUT_S', '5', 'Seconds an RTMP handshake may take', SECONDS),
+  rtmpHandshakeTimeoutS: integer(
+    'RTMP_HANDSHAKE_TIMEOUT_S',
+    '5',
+    'Seconds an RTMP handshake may take, that of TLS before it included',
+    SECONDS,
+  ),
   rtmpPublishTimeoutS: integer(
     'RTMP_PUBLISH_TIMEOUT_S',
     '10',
@@ -40,6 +57,9 @@ export const rtmpSettings = {
 
 /** Their values. */
 export type RtmpSettings = SettingValues<typeof rtmpSettings>;
+
+/** How a publisher is connected: over TCP, or over TLS. */
+export type RtmpScheme = 'rtmp' | 'rtmps';
 
 /** A message declared longer is refused before anything is kept for it; the largest sane keyframe fits many times. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
@@ -74,3 +94,15 @@ export const PING_AFTER_MS = 5000;
 export const CLOSE_WITHIN_MS = 700;
 /** How often connections are looked at: the grain of every time limit. */
 export const SWEEP_MS = 100;
+
+/** @returns each without a slash at the end */
+function parsePublicRtmpUrls(value: string): readonly string[] {
+  return value.split(',').map((entry) => {
+    const text = entry.trim();
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const isOrigin = url !== undefined && /^rtmps?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/?$/i.test(text);
+    if (!isOrigin)
+      throw new Error('must be rtmp:// or rtmps:// with a host and maybe a port, such as rtmps://live.example.com:443');
+    return `${url.protocol}//${url.host}`;
+  });
+}

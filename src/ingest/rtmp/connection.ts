@@ -1,5 +1,5 @@
 /**
- * One TCP connection: bytes in and out, time limits, and its end, whatever the reason.
+ * One connection, over TCP or TLS: bytes in and out, time limits, and its end, whatever the reason.
  */
 import type { Socket } from 'node:net';
 import type { PublishGate } from '#ingest/ingest.ts';
@@ -16,6 +16,7 @@ import {
   MAX_OUTPUT_BYTES,
   MAX_UNAUTHENTICATED_MESSAGE_BYTES,
   PING_AFTER_MS,
+  type RtmpScheme,
   type RtmpSettings,
   WINDOW_BYTES,
 } from './config.ts';
@@ -38,7 +39,7 @@ export interface ConnectionOwner {
   /** It is gone. @param fault why, when it failed before it got as far as a publish */
   onClosed(connection: Connection, fault: string | undefined): void;
   onPublishing(connection: Connection, isPublishing: boolean): void;
-  onMediaBytes(bytes: number): void;
+  onMediaBytes(connection: Connection, bytes: number): void;
 }
 
 /** What a connection is made of. */
@@ -47,6 +48,7 @@ export interface ConnectionOptions {
   readonly settings: RtmpSettings;
   readonly gate: PublishGate;
   readonly logger: Logger;
+  readonly scheme: RtmpScheme;
   readonly remoteAddress: string;
   /** Monotonic time. */
   readonly openedAt: Milliseconds;
@@ -67,6 +69,7 @@ const MIN_ACKNOWLEDGED_BYTES = 64 * 1024;
 
 /** One connection. Lives from accept to close; its server calls {@link tick} all along. */
 export class Connection implements Peer {
+  readonly scheme: RtmpScheme;
   readonly remoteAddress: string;
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
@@ -97,11 +100,13 @@ export class Connection implements Peer {
   #controlMessages = 0;
   #countedSince: Milliseconds;
 
-  constructor(socket: Socket, { owner, settings, gate, logger, remoteAddress, openedAt }: ConnectionOptions) {
+  /** @param socket whose TLS handshake, if it has one, may still be to come: it counts as part of RTMP's */
+  constructor(socket: Socket, { owner, settings, gate, logger, scheme, remoteAddress, openedAt }: ConnectionOptions) {
     this.#socket = socket;
     this.#owner = owner;
     this.#settings = settings;
     this.#logger = logger;
+    this.scheme = scheme;
     this.remoteAddress = remoteAddress;
     this.#openedAt = openedAt;
     this.#now = openedAt;
@@ -286,7 +291,7 @@ export class Connection implements Peer {
     this.#controlMessages = 0;
     const faults = this.#faults.take();
     if (faults !== undefined) this.#logger.warn({ faults }, 'publisher sent what cannot be used');
-    if (this.#mediaBytes > 0) this.#owner.onMediaBytes(this.#mediaBytes);
+    if (this.#mediaBytes > 0) this.#owner.onMediaBytes(this, this.#mediaBytes);
     this.#mediaBytes = 0;
   }
 

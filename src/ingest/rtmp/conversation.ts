@@ -9,7 +9,13 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { AmfValue } from './amf0.ts';
 import { askGate } from './ask-gate.ts';
 import { type Command, callResult, connectResult, onStatus, readCommand, type StatusCode } from './commands.ts';
-import { GATE_TIMEOUT_MS, MAX_STREAM_NAME_LENGTH, OUTGOING_CHUNK_SIZE, WINDOW_BYTES } from './config.ts';
+import {
+  GATE_TIMEOUT_MS,
+  MAX_STREAM_NAME_LENGTH,
+  OUTGOING_CHUNK_SIZE,
+  type RtmpScheme,
+  WINDOW_BYTES,
+} from './config.ts';
 import type { FaultCounter } from './fault-counter.ts';
 import { MediaReader, UnplayableMediaError } from './media-reader.ts';
 import {
@@ -25,6 +31,7 @@ import { RtmpError } from './rtmp-error.ts';
 
 /** What a conversation does with its connection. */
 export interface Peer {
+  readonly scheme: RtmpScheme;
   readonly remoteAddress: string;
   send(message: Message): void;
   /** Hands on no message, and reads nothing, until {@link release}: the publisher feels it as back-pressure. */
@@ -161,7 +168,7 @@ export class Conversation {
       this.#logger.info({ code: 'address_invalid' }, 'publisher refused');
       this.#refuse(
         'NetStream.Publish.BadName',
-        `Publish to rtmp://<this server>/${APPLICATION} with the stream key as the stream name.`,
+        `Publish to ${this.#peer.scheme}://<this server>/${APPLICATION} with the stream key as the stream name.`,
       );
       return;
     }
@@ -176,7 +183,7 @@ export class Conversation {
       this.#gate,
       {
         streamKey,
-        protocol: 'rtmp',
+        protocol: this.#peer.scheme,
         remoteAddress: this.#peer.remoteAddress,
         encoder: this.#encoder,
         cut: (refusal) => this.#cut(refusal),

@@ -1,13 +1,16 @@
 /**
- * The RTMP server: listens, limits how many come in, and looks after all connections with one timer.
+ * The RTMP server: listens, with TLS and without, limits how many come in by either way together, and looks after all
+ * connections with one timer.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
-import type { IngestServer, PublishGate } from '#ingest/ingest.ts';
+import { TLSSocket } from 'node:tls';
+import type { IngestAddress, IngestServer, PublishGate } from '#ingest/ingest.ts';
+import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
-import { type RtmpSettings, SWEEP_MS } from './config.ts';
+import { type RtmpScheme, type RtmpSettings, SWEEP_MS } from './config.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { FaultCounter } from './fault-counter.ts';
 
@@ -18,6 +21,8 @@ export interface RtmpServerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'ingestBytes'>;
+  /** Shown to RTMPS; without it that is not listened for. */
+  readonly certificate?: Pick<CertificateWatch, 'current'> | undefined;
 }
 
 /**
@@ -25,16 +30,17 @@ export interface RtmpServerOptions {
  * Rejects with the system's error when the port cannot be had.
  */
 export async function listenRtmp(options: RtmpServerOptions): Promise<IngestServer> {
-  const server = new RtmpServer(options);
+  await using parts = new AsyncDisposableStack();
+  const server = parts.use(new RtmpServer(options));
   await server.listen();
+  parts.move();
   return server;
 }
 
 class RtmpServer implements IngestServer, ConnectionOwner {
-  readonly protocol = 'rtmp';
   readonly #options: RtmpServerOptions;
   readonly #logger: Logger;
-  readonly #server: Server;
+  readonly #doors: { readonly scheme: RtmpScheme; readonly server: Server }[] = [];
   readonly #connections = new Set<Connection>();
   readonly #publishing = new Set<Connection>();
   readonly #perAddress = new Map<string, number>();
@@ -46,22 +52,31 @@ class RtmpServer implements IngestServer, ConnectionOwner {
 
   constructor(options: RtmpServerOptions) {
     this.#options = options;
-    this.#logger = options.logger.child({ protocol: this.protocol });
-    this.#server = createServer((socket) => this.#accept(socket));
+    this.#logger = options.logger.child({ protocol: 'rtmp' });
   }
 
-  get address(): { readonly host: string; readonly port: number } {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the RTMP server does not listen');
-    return { host: address.address, port: address.port };
+  get addresses(): readonly IngestAddress[] {
+    return this.#doors.flatMap(({ scheme, server }) => {
+      const address = server.address();
+      return address === null || typeof address === 'string'
+        ? []
+        : [{ scheme, host: address.address, port: address.port }];
+    });
   }
 
   async listen(): Promise<void> {
-    const { rtmpHost: host, rtmpPort: port } = this.#options.settings;
-    this.#server.listen({ host, port });
-    await once(this.#server, 'listening');
-    // Afterwards only accepting can fail (no descriptors left); those who are in stay.
-    this.#server.on('error', (error) => this.#logger.error({ err: error }, 'accepting connections failed'));
+    const { settings, certificate } = this.#options;
+    if (settings.rtmpPort !== undefined) {
+      await this.#open('rtmp', settings.rtmpPort, (socket) => this.#accept(socket, 'rtmp'));
+    }
+    if (settings.rtmpsPort !== undefined && certificate !== undefined) {
+      // The limits come first: a handshake costs more than all else a stranger can ask of us.
+      await this.#open('rtmps', settings.rtmpsPort, (socket) =>
+        this.#accept(socket, 'rtmps', () => {
+          return new TLSSocket(socket, { isServer: true, secureContext: certificate.current.context });
+        }),
+      );
+    }
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
   }
 
@@ -75,8 +90,8 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     else this.#publishing.delete(connection);
   }
 
-  onMediaBytes(bytes: number): void {
-    this.#options.metrics.ingestBytes.inc({ protocol: this.protocol }, bytes);
+  onMediaBytes({ scheme }: Connection, bytes: number): void {
+    this.#options.metrics.ingestBytes.inc({ protocol: scheme }, bytes);
   }
 
   onClosed(connection: Connection, fault: string | undefined): void {
@@ -88,7 +103,17 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     if (fault !== undefined) this.#faults.count(fault);
   }
 
-  #accept(socket: Socket): void {
+  async #open(scheme: RtmpScheme, port: number, accept: (socket: Socket) => void): Promise<void> {
+    const server = createServer(accept);
+    server.listen({ host: this.#options.settings.rtmpHost, port });
+    await once(server, 'listening');
+    // Afterwards only accepting can fail (no descriptors left); those who are in stay.
+    server.on('error', (error) => this.#logger.error({ err: error }, 'accepting connections failed'));
+    this.#doors.push({ scheme, server });
+  }
+
+  /** @param secure puts TLS over the socket, when that is let in */
+  #accept(socket: Socket, scheme: RtmpScheme, secure: () => Socket = () => socket): void {
     const remoteAddress = addressOf(socket);
     const refused = remoteAddress === undefined ? 'gone_before_accept' : this.#overLimit(remoteAddress);
     if (remoteAddress === undefined || refused !== undefined) {
@@ -100,11 +125,12 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     const { settings, gate, clock } = this.#options;
     this.#perAddress.set(remoteAddress, (this.#perAddress.get(remoteAddress) ?? 0) + 1);
     this.#lastId += 1;
-    const connection = new Connection(socket, {
+    const connection = new Connection(secure(), {
       owner: this,
       settings,
       gate,
-      logger: this.#logger.child({ connection: this.#lastId, remoteAddress }),
+      logger: this.#logger.child({ connection: this.#lastId, remoteAddress, scheme }),
+      scheme,
       remoteAddress,
       openedAt: clock.monotonic(),
     });
@@ -132,10 +158,10 @@ class RtmpServer implements IngestServer, ConnectionOwner {
 
   /** Connections close by their own time limit, which the sweeper keeps. */
   async #close(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
+    const closed = this.#doors.map(({ server }) => once(server, 'close'));
+    for (const { server } of this.#doors) server.close();
     for (const connection of this.#connections) connection.shutDown();
-    await closed;
+    await Promise.all(closed);
     clearInterval(this.#sweeper);
   }
 }

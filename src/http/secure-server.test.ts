@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { type EventEmitter, once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from 'node:http2';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { CertificateWatch } from '#lib/certificate-watch.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { makeCertificate, writeCertificate } from '#test/support/certificate.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { createHttp, listenHttp } from './http.ts';
+
+/** A server with a certificate of its own; routes may be added until it listens. */
+async function serverOf(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-tls-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const files = await writeCertificate(folder, makeCertificate());
+  const certificate = await CertificateWatch.open(
+    { certFile: files.MILLRACE_TLS_CERT, keyFile: files.MILLRACE_TLS_KEY },
+    { lookEveryMs: 5 },
+  );
+  const settings = { maxConnections: 100, trustedProxies: [], publicUrl: undefined };
+  const metrics = createMetrics();
+  const http = createHttp({ settings, logger: silentLogger, metrics, certificate });
+  const clients: { destroy(): void }[] = [];
+  t.after(async () => {
+    for (const client of clients) client.destroy();
+    await http.close();
+    certificate[Symbol.dispose]();
+  });
+  const port = () => (http.server.address() as AddressInfo).port;
+  return {
+    http,
+    metrics,
+    folder,
+    listen: () => listenHttp(http, { host: '127.0.0.1', port: 0 }),
+    /** An HTTP/2 client; errors of its connection are the test's to look for in `closed`. */
+    http2: () => {
+      const session = connectHttp2(`https://127.0.0.1:${port()}`, { rejectUnauthorized: false });
+      session.on('error', () => {});
+      clients.push(session);
+      return session;
+    },
+    /** A TLS connection to write bytes to. */
+    tls: async (alpn: string[] = []): Promise<TLSSocket> => {
+      const socket = connectTls({ port: port(), host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: alpn });
+      socket.on('error', () => {});
+      clients.push(socket);
+      await once(socket, 'secureConnect');
+      return socket;
+    },
+    /** A connection below TLS. */
+    tcp: () => {
+      const socket = connect(port(), '127.0.0.1').on('error', () => {});
+      clients.push(socket);
+      return socket;
+    },
+  };
+}
+
+/** The end of something, also by an error. */
+const closeOf = (emitter: EventEmitter) => new Promise<void>((resolve) => emitter.once('close', () => resolve()));
+
+/** Asks, and waits for the whole answer. */
+async function ask(session: ClientHttp2Session, path: string, headers: Record<string, string> = {}) {
+  return await answerOf(session.request({ ':path': path, ...headers }));
+}
+
+async function answerOf(stream: ClientHttp2Stream) {
+  const headers = once(stream, 'response').then(([values]) => values as Record<string, string>);
+  const [values, body] = await Promise.all([headers, text(stream)]);
+  return { status: Number(values[':status']), headers: values, body };
+}
+
+test('HTTP/2 and HTTP/1.1 are spoken on one port, with the same headers and ids', async (t) => {
+  const server = await serverOf(t);
+  await server.listen();
+  const first = await ask(server.http2(), '/healthz', { 'x-request-id': 'mine' });
+  assert.equal(first.status, 200);
+  assert.equal(first.body, '{"ok":true}');
+  assert.equal(first.headers['x-request-id'], 'mine');
+  assert.match(first.headers['strict-transport-security']!, /max-age/);
+  const old = await server.tls(['http/1.1']);
+  old.end('GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+  const answer = await text(old);
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n.*strict-transport-security: max-age.*{"ok":true}$/s);
+  const counted = await server.metrics.registry.getSingleMetricAsString('millrace_http_request_seconds');
+  assert.match(counted, /_count{route="\/healthz",status="200"} 2$/m);
+});
+
+test('a route sees https and the host, whatever the version', async (t) => {
+  const server = await serverOf(t);
+  server.http.get('/url', ({ protocol, host, ip }) => ({ protocol, host, ip }));
+  await server.listen();
+  const { body } = await ask(server.http2(), '/url', { ':authority': 'live.example.com' });
+  assert.deepEqual(JSON.parse(body), { protocol: 'https', host: 'live.example.com', ip: '127.0.0.1' });
+});
+
+test('errors have their shape over HTTP/2, and say nothing of the connection', async (t) => {
+  const server = await serverOf(t);
+  server.http.post('/refuse', { onRequest: (_request, _reply, done) => done(new Error('no')) }, () => 'ok');
+  await server.listen();
+  const session = server.http2();
+  const missing = await ask(session, '/nothing');
+  assert.equal(missing.status, 404);
+  assert.equal(JSON.parse(missing.body).code, 'not_found');
+  const large = session.request({ ':path': '/refuse', ':method': 'POST', 'content-length': '1000000000' });
+  large.on('error', () => {});
+  const [headers] = await once(large, 'response');
+  assert.equal(headers[':status'], 500);
+  assert.equal(headers.connection, undefined);
+  const tooLong = session.request({ ':path': '/healthz', x: 'x'.repeat(40_000) }).on('error', () => {});
+  await closeOf(tooLong);
+  assert.equal((await ask(server.http2(), '/healthz')).status, 200);
+});
+
+test('plain HTTP, and bytes that are neither, close their own connection only', async (t) => {
+  const server = await serverOf(t);
+  await server.listen();
+  for (const bytes of ['GET / HTTP/1.1\r\nhost: a\r\n\r\n', '\0'.repeat(1000), '\x16\x03\x01\x02\x00\x01\xff']) {
+    const socket = server.tcp();
+    socket.end(bytes);
+    await closeOf(socket.resume());
+  }
+  const socket = await server.tls(['http/1.1']);
+  socket.write('nonsense\r\n\r\n');
+  assert.match(await text(socket), /^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
+  const broken = await server.tls(['h2']);
+  broken.write('nonsense, and no preface of HTTP/2\r\n\r\n');
+  await closeOf(broken.resume());
+  assert.equal((await ask(server.http2(), '/healthz')).status, 200);
+});
+
+test('a client may have so many requests under way on a connection, and no more', async (t) => {
+  const server = await serverOf(t);
+  let arrived = 0;
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  server.http.get('/held', async () => {
+    arrived += 1;
+    await promise;
+    return 'x';
+  });
+  await server.listen();
+  const session = server.http2();
+  await once(session, 'remoteSettings');
+  assert.equal(session.remoteSettings.maxConcurrentStreams, 256);
+  const answers = Array.from({ length: 256 }, () => ask(session, '/held'));
+  await waitFor(() => arrived === 256, { what: 'as many requests as may be' });
+  release();
+  assert.ok((await Promise.all(answers)).every(({ status }) => status === 200));
+});
+
+test('a client that takes back request after request is cut off', async (t) => {
+  const server = await serverOf(t);
+  let arrived = 0;
+  server.http.get('/held', () => {
+    arrived += 1;
+    return new Promise(() => {});
+  });
+  await server.listen();
+  const session = server.http2();
+  const closed = closeOf(session);
+  await once(session, 'connect');
+  let isOver = false;
+  void closed.then(() => {
+    isOver = true;
+  });
+  for (let round = 0; !isOver && round < 1000; round += 1) {
+    for (let each = 0; each < 20 && !session.destroyed; each += 1) {
+      const stream = session.request({ ':path': '/held' }).on('error', () => {});
+      stream.close(constants.NGHTTP2_CANCEL);
+    }
+    await new Promise((done) => setImmediate(done));
+  }
+  await closed;
+  assert.ok(arrived < 2000, `${arrived} requests arrived`);
+  assert.equal((await ask(server.http2(), '/healthz')).status, 200);
+});
+
+test('a connection without a request is closed: at first soon, later as late as over HTTP/1.1', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const server = await serverOf(t);
+  const sessions: unknown[] = [];
+  server.http.server.on('session', (session) => sessions.push(session));
+  await server.listen();
+  const silent = server.http2();
+  await waitForReal(() => sessions.length === 1);
+  t.mock.timers.tick(9_999);
+  assert.equal(silent.closed, false);
+  const goodbye = closeOf(silent);
+  t.mock.timers.tick(1);
+  await goodbye;
+
+  const used = server.http2();
+  await ask(used, '/healthz');
+  t.mock.timers.tick(74_999);
+  await ask(used, '/healthz');
+  t.mock.timers.tick(74_999);
+  assert.equal(used.closed, false);
+  const end = closeOf(used);
+  // Pings are no requests.
+  await new Promise((resolve) => used.ping(resolve));
+  t.mock.timers.tick(1);
+  await end;
+});
+
+test('a body that does not arrive ends its request, and no other', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const server = await serverOf(t);
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  server.http.addHook('preParsing', (_request, _reply, _payload, done) => {
+    arrive();
+    done();
+  });
+  server.http.post('/echo', ({ body }) => body);
+  await server.listen();
+  const session = server.http2();
+  const slow = session.request({ ':path': '/echo', ':method': 'POST', 'content-type': 'application/json' });
+  slow.on('error', () => {});
+  slow.write('{');
+  await arrived;
+  const closed = closeOf(slow);
+  t.mock.timers.tick(30_000);
+  await closed;
+  assert.equal(slow.rstCode, constants.NGHTTP2_CANCEL);
+  assert.equal((await ask(session, '/healthz')).status, 200);
+});
+
+test('closing says goodbye, lets requests in flight finish, and waits for nobody else', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const server = await serverOf(t);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  server.http.get('/slow', async () => {
+    arrive();
+    await released;
+    return { done: true };
+  });
+  await server.listen();
+  const [busy, idle] = [server.http2(), server.http2()];
+  await ask(idle, '/healthz');
+  const answer = ask(busy, '/slow');
+  await arrived;
+  const idleClosed = closeOf(idle);
+  const goodbye = once(busy, 'goaway');
+  const closed = server.http.close();
+  await Promise.all([idleClosed, goodbye]);
+  release();
+  assert.deepEqual(JSON.parse((await answer).body), { done: true });
+  await closed;
+});
+
+test('closing cuts off, in the end, who never finishes: a request, a handshake', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const server = await serverOf(t);
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  server.http.get('/never', () => {
+    arrive();
+    return new Promise(() => {});
+  });
+  let connections = 0;
+  server.http.server.on('connection', () => {
+    connections += 1;
+  });
+  await server.listen();
+  const session = server.http2();
+  session.request({ ':path': '/never' }).on('error', () => {});
+  await arrived;
+  const mute = server.tcp();
+  await waitForReal(() => connections === 2);
+  const gone = Promise.all([closeOf(session), closeOf(mute.resume())]);
+  const closed = server.http.close();
+  await waitForReal(() => !server.http.server.listening);
+  t.mock.timers.tick(2000);
+  await Promise.all([closed, gone]);
+});
+
+test('a renewed certificate is shown to new connections, and those there are stay', async (t) => {
+  const server = await serverOf(t);
+  await server.listen();
+  const before = server.http2();
+  await ask(before, '/healthz');
+  const next = makeCertificate();
+  await writeCertificate(server.folder, next);
+  await waitFor(
+    async () => {
+      const socket = await server.tls();
+      const { fingerprint256 } = socket.getPeerCertificate();
+      socket.destroy();
+      return fingerprint256 === next.fingerprint;
+    },
+    { what: 'the new certificate' },
+  );
+  assert.equal((await ask(before, '/healthz')).status, 200);
+});
+
+/** For tests that hold the timers. */
+async function waitForReal(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,104 @@
+/**
+ * HTTPS: HTTP/2 where the client can, HTTP/1.1 where it cannot, with the limits plain HTTP has, and those only HTTP/2 needs.
+ */
+import type { Server, ServerOptions } from 'node:http';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { FastifyServerFactory } from 'fastify';
+import type { CertificateWatch } from '#lib/certificate-watch.ts';
+import {
+  CHECK_MS,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_MS,
+  MAX_HEADER_BYTES,
+  MAX_STREAMS,
+  REQUEST_TIMEOUT_MS,
+} from './limits.ts';
+
+/**
+ * Megabytes one HTTP/2 connection may keep in this process, headers and answers not yet sent together; more streams are
+ * refused above it. Every stream may have 64 KiB of an answer on its way (`origin/answer.ts`).
+ */
+const MAX_SESSION_MB = 20;
+/**
+ * Requests a client may take back at once, and per second from then on; beyond that the connection is closed (rapid reset,
+ * CVE-2023-44487). A player that seeks takes back a handful.
+ */
+const RESET_BURST = 500;
+const RESETS_PER_S = 50;
+/** RFC 9113 §7: the client does not want the answer any more; said to one who sends too slowly. */
+const CANCEL = 8;
+
+/** What plain HTTP is given too; its headers may have Node's default of 16 KiB, which is {@link MAX_HEADER_BYTES}. */
+const HTTP1_OPTIONS: Pick<
+  ServerOptions,
+  'headersTimeout' | 'requestTimeout' | 'connectionsCheckingInterval' | 'keepAliveTimeout'
+> = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: CHECK_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+};
+
+/**
+ * Makes the server that shows a certificate, and the renewed one from the moment it is renewed; connections there are stay.
+ * Node gives requests of HTTP/2 and their answers the face of HTTP/1.1: routes need not know which they serve, but for what
+ * `http.ts` and `origin/answer.ts` say.
+ */
+export function secureServerFactory(certificate: CertificateWatch): FastifyServerFactory {
+  return (handler) => {
+    const server = createSecureServer({
+      ...certificate.current.options,
+      handshakeTimeout: HEADERS_TIMEOUT_MS,
+      allowHTTP1: true,
+      http1Options: HTTP1_OPTIONS,
+      settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES, enablePush: false },
+      maxSessionMemory: MAX_SESSION_MB,
+      streamResetBurst: RESET_BURST,
+      streamResetRate: RESETS_PER_S,
+    }) as unknown as Server;
+    server.on('request', handler);
+    server.on('session', closeWhenIdle);
+    server.on('stream', limitBody);
+    certificate.observe({
+      renewed: ({ options }) => (server as unknown as Http2SecureServer).setSecureContext(options),
+      refused: () => {},
+    });
+    return server;
+  };
+}
+
+/** A request's body has as long as over HTTP/1.1. */
+function limitBody(stream: ServerHttp2Stream): void {
+  if (stream.endAfterHeaders) return;
+  const overdue = setTimeout(() => stream.close(CANCEL), REQUEST_TIMEOUT_MS);
+  for (const event of ['end', 'close']) stream.once(event, () => clearTimeout(overdue));
+}
+
+/**
+ * Holds a connection to the time limits Node keeps for HTTP/1.1 only: its first request has as long as headers have there, and
+ * without any under way it stays as long as there. Requests alone count as life; pings, settings and headers that never end
+ * keep nothing open.
+ */
+function closeWhenIdle(session: ServerHttp2Session): void {
+  let streams = 0;
+  const close = () => {
+    session.close();
+    // Says goodbye first; whoever does not take even that is cut off.
+    idle = setTimeout(() => session.destroy(), HEADERS_TIMEOUT_MS);
+  };
+  let idle = setTimeout(close, HEADERS_TIMEOUT_MS);
+  session.on('stream', (stream: ServerHttp2Stream) => {
+    streams += 1;
+    clearTimeout(idle);
+    stream.once('close', () => {
+      streams -= 1;
+      if (streams === 0 && !session.closed) idle = setTimeout(close, KEEP_ALIVE_MS);
+    });
+  });
+  session.once('close', () => clearTimeout(idle));
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { TokenBuckets } from './token-buckets.ts';
+import { ms } from './units.ts';
+
+function buckets(perMinute: number) {
+  const time = { ms: 5000 };
+  const clock = { now: () => ms(0), monotonic: () => ms(time.ms) };
+  return { time, buckets: new TokenBuckets({ perMinute, clock }) };
+}
+
+test('a whole allowance may be used at once, and comes back evenly', () => {
+  const { time, buckets: each } = buckets(120);
+  for (let left = 119; left >= 0; left -= 1) assert.equal(each.take('ann').remaining, left);
+  assert.deepEqual(each.take('ann'), { allowed: false, remaining: 0, fullAfterS: 60, retryAfterS: 1 });
+  time.ms += 499;
+  assert.equal(each.take('ann').allowed, false, 'asking too early does not delay what comes back');
+  time.ms += 1;
+  assert.equal(each.take('ann').allowed, true);
+  time.ms += 30_000;
+  assert.deepEqual(each.take('ann'), { allowed: true, remaining: 59, fullAfterS: 31, retryAfterS: 0 });
+});
+
+test('each key has an allowance of its own', () => {
+  const { buckets: each } = buckets(1);
+  assert.equal(each.take('ann').allowed, true);
+  assert.equal(each.take('ann').allowed, false);
+  assert.equal(each.take('bob').allowed, true);
+});
+
+test('never more are allowed than the limit and what has come back since', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 300 }),
+      fc.array(fc.nat({ max: 5000 }), { maxLength: 400 }),
+      (perMinute, pauses) => {
+        const { time, buckets: each } = buckets(perMinute);
+        const start = time.ms;
+        let allowed = 0;
+        for (const pause of pauses) {
+          time.ms += pause;
+          if (each.take('ann').allowed) allowed += 1;
+          assert.ok(allowed <= perMinute + ((time.ms - start) / 60_000) * perMinute + 1e-6);
+        }
+      },
+    ),
+  );
+});
+
+test('whoever waits as long as told is allowed', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 100_000 }), fc.nat({ max: 60_000 }), (perMinute, pause) => {
+      const { time, buckets: each } = buckets(perMinute);
+      let last = each.take('ann');
+      for (let count = 0; last.allowed && count < 300; count += 1) last = each.take('ann');
+      time.ms += pause;
+      last = each.take('ann');
+      if (last.allowed) return;
+      time.ms += last.retryAfterS * 1000;
+      assert.equal(each.take('ann').allowed, true);
+    }),
+  );
+});
+
+test('more keys than are remembered take no more memory, and the newest are', () => {
+  const { buckets: each } = buckets(1);
+  for (let key = 0; key <= 10_000; key += 1) each.take(`key ${key}`);
+  assert.equal(each.take('key 10000').allowed, false);
+  assert.equal(each.take('key 0').allowed, true, 'the first was forgotten');
+});
