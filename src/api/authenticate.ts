@@ -1,14 +1,17 @@
 /**
  * Who is calling: `authorization: Bearer <API key>`, judged before the body is read.
  */
-import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { ApiKeyId, UserId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Scope } from '#store/store.ts';
+import { AccessJudge } from './access.ts';
 import type { ApiOptions } from './api.ts';
+import type { KeyUse } from './key-use.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 /** On whose behalf a request is made. */
 export interface Caller {
@@ -38,20 +41,27 @@ const BEARER = /^ *bearer +(.*\S) *$/i;
 /** Pairs of address and key remembered as good. */
 const MAX_KNOWN_GOOD = 10_000;
 
+/** What the hook judges by besides the store. */
+export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttle' | 'clock'> {
+  readonly rateLimit: RateLimit;
+  readonly keyUse: Pick<KeyUse, 'note'>;
+  /** Paths of rules begin after it. */
+  readonly prefix: string;
+}
+
 /**
- * The hook. It asks the store at every request, so a key works until the request after its revocation and no longer.
+ * The hook: judges the key, its user, how often it calls and what it may be used for, in this order. It asks the store at every request,
+ * so a key works until the request after its revocation and no longer.
  *
  * An address that was wrong too often gets 429 and its keys are not judged. A key that was right from the same address before
  * is judged all the same: otherwise one client with a stale key would lock out all others behind its NAT or proxy, and
  * a guesser gains nothing by it.
  */
-export function createAuthenticate({
-  store,
-  throttle,
-  clock,
-}: Pick<ApiOptions, 'store' | 'throttle' | 'clock'>): onRequestAsyncHookHandler {
+export function createAuthenticate(options: AuthenticateOptions): onRequestAsyncHookHandler {
+  const { store, throttle, clock, rateLimit, keyUse, prefix } = options;
+  const judge = new AccessJudge();
   const knownGood = new Set<string>();
-  return async (request) => {
+  return async (request, reply) => {
     const hash = presentedKey(request).hash();
     const pair = `${hash} ${request.ip}`;
     const waitS = throttle.retryAfterS(request.ip);
@@ -76,21 +86,32 @@ export function createAuthenticate({
       knownGood.add(pair);
     }
     const { key, user } = found;
+    const at = clock.now();
+    keyUse.note(key.id, at);
     if (user.suspended) {
       throw new MillraceError('user_suspended', 'The user of this API key is suspended; ask an admin to resume it.');
     }
-    request.caller = {
-      userId: user.id,
-      keyId: key.id,
-      keyName: key.name,
-      isAdmin: user.isAdmin,
-      access: key.access,
-      at: clock.now(),
-    };
+    rateLimit(key.id, reply);
+    if (key.access !== undefined) mustBeAllowed(judge, key, request, prefix);
+    const { isAdmin } = user;
+    request.caller = { userId: user.id, keyId: key.id, keyName: key.name, isAdmin, access: key.access, at };
   };
 }
 
-function presentedKey({ headers }: FastifyRequest): Secret {
+/**
+ * Hook of routes that only admins may call; stands behind the one that authenticates.
+ * @throws {MillraceError} `admin_only`
+ */
+export const adminOnly: onRequestHookHandler = (request, _reply, done) => {
+  if (request.caller.isAdmin) done();
+  else done(new MillraceError('admin_only', 'Only an admin may do this; use an API key of one.'));
+};
+
+/**
+ * The API key a request presents, right or wrong.
+ * @throws {MillraceError} `unauthenticated` when it presents none
+ */
+export function presentedKey({ headers }: FastifyRequest): Secret {
   const header = headers.authorization;
   const key = header === undefined ? undefined : BEARER.exec(header)?.[1];
   if (key === undefined) {
@@ -101,4 +122,19 @@ function presentedKey({ headers }: FastifyRequest): Secret {
   }
   // Node gives header bytes as Latin-1, while a key chosen by the operator is hashed as UTF-8.
   return new Secret(Buffer.from(key, 'latin1').toString());
+}
+
+/** @throws {MillraceError} `insufficient_scope` */
+function mustBeAllowed(judge: AccessJudge, key: ApiKey, request: FastifyRequest, prefix: string): void {
+  const pattern = (request.routeOptions.url ?? '').slice(prefix.length);
+  const params = request.params as Readonly<Record<string, string>>;
+  const path = pattern
+    .slice(1)
+    .split('/')
+    .map((segment) => (segment.startsWith(':') ? (params[segment.slice(1)] ?? '') : segment));
+  if (judge.allows(key, request.method, path)) return;
+  throw new MillraceError(
+    'insufficient_scope',
+    `This API key may not ${request.method} ${pattern}; use one whose access.rules allow it.`,
+  );
 }

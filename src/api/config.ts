@@ -31,6 +31,12 @@ export const apiSettings = {
     'Wrong API and stream keys allowed per minute and address (an IPv6 /64 is one), over HTTP and RTMP together',
     { min: 1, max: 100_000 },
   ),
+  rateLimit: integer(
+    'API_RATE_LIMIT',
+    '6000',
+    'Requests per minute and API key, which may also come at once; each process counts for itself; 0 = no limit',
+    { min: 0, max: 100_000_000 },
+  ),
 };
 
 /** Their values. */

@@ -1,8 +1,20 @@
 /**
  * Requests that their sender may repeat: `Idempotency-Key` on any POST.
+ *
+ * The first request of a key claims it in the store, so that its twins wait, also those that another process received. Its answer becomes
+ * durable together with what it changed, so that there is never one without the other.
  */
-import type { IdempotencyClaim } from '#store/store.ts';
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
+import { Type } from 'typebox';
+import { MillraceError } from '#domain/errors.ts';
+import { unreachable } from '#lib/unreachable.ts';
+import type { IdempotencyClaim, IdempotencyState, Store } from '#store/store.ts';
+import type { ApiInstance } from './api.ts';
+import { presentedKey } from './authenticate.ts';
 import type { Answer } from './receipt.ts';
+import { openAnswer, type SealingKeys, type SentAnswer, sealAnswer } from './sealed-answer.ts';
 
 /** A request with an `Idempotency-Key` that was the first of its kind. */
 export interface ClaimedRequest {
@@ -17,3 +29,136 @@ declare module 'fastify' {
     claimed?: ClaimedRequest;
   }
 }
+
+/** How long answers are kept. */
+const KEEP_MS = 24 * 3600 * 1000;
+/** After so long without an answer whoever claimed it is taken for dead. */
+const PENDING_MS = 60_000;
+/** How long a twin waits, in growing pauses, and how many do at one time; others are to come back. */
+const MAX_WAIT_MS = 10_000;
+const FIRST_PAUSE_MS = 20;
+const MAX_PAUSE_MS = 500;
+const MAX_WAITING = 100;
+const RETRY_AFTER_S = 5;
+
+const HEADERS = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      pattern: '^[ -~]{1,255}$',
+      description:
+        '1 to 255 printable ASCII characters, such as a UUID. For 24 hours the same request with the same key, of the same API key, is answered with the first answer and `Idempotency-Replayed: true`, and done only once. Another request with it is refused.',
+    }),
+  ),
+});
+
+/** Makes every POST added from now on repeatable. A request without the header costs a look at its headers. */
+export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pick<Store, 'idempotency'> }): void {
+  const claim = claimHook(store);
+  const release = releaseHook(store);
+  api.addHook('onRoute', (route: RouteOptions) => {
+    if (route.method !== 'POST') return;
+    route.schema = { ...route.schema, headers: HEADERS };
+    route.preHandler = [claim, ...[route.preHandler ?? []].flat()];
+    route.onSend = [release, ...[route.onSend ?? []].flat()];
+  });
+}
+
+/** Claims a request or answers it as before. Stands behind the checks of key and schema: what they refuse is never claimed. */
+function claimHook(store: Pick<Store, 'idempotency'>): preHandlerHookHandler {
+  let waiting = 0;
+
+  /** Claims it, or waits until its twin has been answered or has given up. */
+  async function claimOrWait(claim: IdempotencyClaim): Promise<IdempotencyState> {
+    const state = await store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: KEEP_MS });
+    if (state.state !== 'pending' || waiting >= MAX_WAITING) return state;
+    waiting += 1;
+    try {
+      let pauseMs = FIRST_PAUSE_MS;
+      for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += pauseMs) {
+        await pause(pauseMs);
+        const later = await store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: KEEP_MS });
+        if (later.state !== 'pending') return later;
+        pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
+      }
+      return state;
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  /** Says whether it is to be done; if not, it was answered as before. */
+  async function begin(request: FastifyRequest, reply: FastifyReply, idempotencyKey: string): Promise<boolean> {
+    const claim = claimOf(request, idempotencyKey);
+    const keys: SealingKeys = {
+      apiKey: presentedKey(request),
+      idempotencyKey,
+      request: `${claim.userId} ${claim.route} ${claim.bodyHash}`,
+    };
+    const state = await claimOrWait(claim);
+    switch (state.state) {
+      case 'claimed': {
+        const seal = ({ status, body }: Answer) => sealAnswer({ status, text: JSON.stringify(body) }, keys);
+        request.claimed = { claim, seal };
+        return true;
+      }
+      case 'answered':
+        replay(reply, openAnswer(state.sealed, keys));
+        return false;
+      case 'pending':
+        throw new MillraceError(
+          'conflict',
+          'The first request with this Idempotency-Key is still under way; repeat it after Retry-After.',
+          { retryAfterS: RETRY_AFTER_S },
+        );
+      case 'other_body':
+        throw new MillraceError(
+          'idempotency_key_reused',
+          'This Idempotency-Key came with another request, or with another API key, within 24 hours; choose a new one for a new request.',
+        );
+      default:
+        return unreachable(state);
+    }
+  }
+
+  return (request, reply, done) => {
+    const idempotencyKey = request.headers['idempotency-key'];
+    if (typeof idempotencyKey !== 'string') done();
+    else begin(request, reply, idempotencyKey).then((isFirst) => isFirst && done(), done);
+  };
+}
+
+/** Lets a repeat of what was refused be judged anew, before its sender can know that it was. */
+function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
+  return (request, reply, _payload, done) => {
+    if (!request.claimed || reply.statusCode < 400) {
+      done();
+      return;
+    }
+    // Without the store the claim runs out by itself.
+    const goOn = () => done();
+    store.idempotency.release(request.claimed.claim).then(goOn, goOn);
+  };
+}
+
+/**
+ * Two requests are the same when path, query and body mean the same and the API key is the same. The body counts as it was parsed,
+ * so blanks do not matter, but the order of keys does. The API key is part of it, since only it can open the answer.
+ */
+function claimOf({ caller, routeOptions, params, query, body }: FastifyRequest, key: string): IdempotencyClaim {
+  const meaning = JSON.stringify([caller.keyId, params, query, body]);
+  return {
+    userId: caller.userId,
+    route: `POST ${routeOptions.url}`,
+    keyHash: sha256(key),
+    bodyHash: sha256(meaning),
+    at: caller.at,
+  };
+}
+
+function replay(reply: FastifyReply, { status, text }: SentAnswer): void {
+  reply.code(status).header('idempotency-replayed', 'true');
+  if (text === undefined) void reply.send();
+  else void reply.type('application/json; charset=utf-8').send(text);
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -7,6 +7,9 @@ import type { FastifyInstance } from 'fastify';
 import type { ApiOptions } from './api.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { addDocumentation } from './documentation.ts';
+import { makeRepeatable } from './idempotency.ts';
+import { KeyUse } from './key-use.ts';
+import { createRateLimit } from './rate-limit.ts';
 import { routes } from './routes.ts';
 import { SCHEMAS } from './schemas.ts';
 
@@ -25,8 +28,17 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
   await api.register(cors, {
     origin: '*',
     methods: ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'],
-    allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
-    exposedHeaders: ['link', 'retry-after', 'x-request-id'],
+    allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id'],
+    exposedHeaders: [
+      'idempotency-replayed',
+      'link',
+      'ratelimit-limit',
+      'ratelimit-remaining',
+      'ratelimit-reset',
+      'retry-after',
+      'x-request-id',
+      'x-total-count',
+    ],
     maxAge: 86_400,
     strictPreflight: false,
   });
@@ -37,6 +49,12 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
   });
   for (const schema of SCHEMAS) api.addSchema(schema);
   await addDocumentation(api, options.settings);
-  const context = { ...options, authenticate: createAuthenticate(options) };
+  const { settings, store, clock } = options;
+  const keyUse = new KeyUse(store);
+  api.addHook('onClose', () => keyUse[Symbol.asyncDispose]());
+  const rateLimit = createRateLimit({ perMinute: settings.rateLimit, clock });
+  const authenticate = createAuthenticate({ ...options, prefix: settings.prefix, rateLimit, keyUse });
+  makeRepeatable(api, options);
+  const context = { ...options, authenticate };
   for (const addRoute of routes) addRoute(api, context);
 }

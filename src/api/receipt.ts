@@ -30,7 +30,11 @@ export interface Answer {
  * @param answer for every POST: exactly what will be answered, so that the request may be repeated with its `Idempotency-Key`.
  * It is kept sealed, and not at all when the request has no such key
  */
-export function receiptOf(request: FastifyRequest, { action, resourceId, fields = [] }: Change, answer?: Answer): Receipt {
+export function receiptOf(
+  request: FastifyRequest,
+  { action, resourceId, fields = [] }: Change,
+  answer?: Answer,
+): Receipt {
   const { userId, keyId, keyName, at } = request.caller;
   return {
     audit: {

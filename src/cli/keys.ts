@@ -58,7 +58,13 @@ const ACTIONS: Readonly<Record<string, (args: readonly string[]) => (store: Stor
 
 async function create(store: Store, name: string, userName: string): Promise<void> {
   const createdAt = systemClock.now();
-  const user = await store.users.ensure({ id: newUserId(), name: userName, createdAt, isAdmin: false, suspended: false });
+  const user = await store.users.ensure({
+    id: newUserId(),
+    name: userName,
+    createdAt,
+    isAdmin: false,
+    suspended: false,
+  });
   const secret = newApiKeySecret();
   const id = newApiKeyId();
   const receipt = operatorReceipt(createdAt, { action: 'api_key.created', resourceId: id });

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { apiPlugin } from '#api/plugin.ts';
+import { operatorReceipt } from '#cli/receipt.ts';
 import { type Config, readConfig } from '#config.ts';
 import {
+  type ApiKeyId,
   newApiKeyId,
   newMediaPath,
   newUserId,
@@ -18,6 +20,7 @@ import {
   type UserId,
 } from '#domain/ids.ts';
 import { newApiKeySecret, type Secret } from '#domain/secret.ts';
+import type { AccessRule } from '#domain/user.ts';
 import { createHttp } from '#http/http.ts';
 import { publicUrlOf } from '#http/public-url.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
@@ -33,6 +36,7 @@ import { recordingPresentation } from '#test/support/recording-presentation.ts';
 /** An API key with its secret. */
 export interface TestKey {
   readonly userId: UserId;
+  readonly id: ApiKeyId;
   readonly secret: string;
 }
 
@@ -58,6 +62,7 @@ export async function startApi(
   const store = wrapStore(realStore);
   const statuses = new Map<StreamId | SessionId, LiveStatus>();
   const thumbnails = new Map<PlaybackId, Uint8Array>();
+  const viewers = new Map<PlaybackId, number>();
   const live: LiveDirectory = {
     status: (id) => statuses.get(id),
     sessionStatus: (id) => statuses.get(id),
@@ -67,6 +72,7 @@ export async function startApi(
       return { mediaPath: newMediaPath(), phase: 'live', presentation: recordingPresentation(), thumbnail };
     },
     watchPath: () => undefined,
+    viewers: (playbackId) => viewers.get(playbackId) ?? 0,
   };
   const metrics = createMetrics();
   const http = createHttp({ settings: config.http, logger, metrics });
@@ -77,7 +83,7 @@ export async function startApi(
     throttle: new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock }),
     clock,
     publicUrl: publicUrlOf(config.http),
-    rtmpPort: () => 1935,
+    publishUrls: (hostname) => [`rtmp://${hostname}/live`],
   });
   await http.ready();
   t.after(async () => {
@@ -86,14 +92,46 @@ export async function startApi(
     await rm(dataDir, { recursive: true });
   });
 
-  /** Makes a key of the user of that name, with a chosen secret if need be. */
-  async function makeKey(userName: string, keyName = 'key', secret: Secret = newApiKeySecret()): Promise<TestKey> {
+  /** Makes a key of the user of that name, with a chosen secret if need be; rules limit it. The user `admin` is one. */
+  async function makeKey(
+    userName: string,
+    keyName = 'key',
+    secret: Secret = newApiKeySecret(),
+    rules?: readonly AccessRule[],
+  ): Promise<TestKey> {
     const createdAt = clock.now();
-    const user = await realStore.users.ensure({ id: newUserId(), name: userName, createdAt });
-    const key = { id: newApiKeyId(), userId: user.id, name: keyName, secretHash: secret.hash(), createdAt };
-    await realStore.apiKeys.create({ ...key, revokedAt: undefined });
-    return { userId: user.id, secret: secret.reveal() };
+    const isAdmin = userName === 'admin';
+    const user = await realStore.users.ensure({
+      id: newUserId(),
+      name: userName,
+      createdAt,
+      isAdmin,
+      suspended: false,
+    });
+    const id = newApiKeyId();
+    await realStore.apiKeys.create(
+      {
+        id,
+        userId: user.id,
+        name: keyName,
+        secretHash: secret.hash(),
+        createdAt,
+        revokedAt: undefined,
+        access: rules && { rules },
+        lastSeen: ms(0),
+      },
+      operatorReceipt(createdAt, { action: 'api_key.created', resourceId: id }),
+    );
+    return { userId: user.id, id, secret: secret.reveal() };
   }
+
+  /** Revokes a key as the command line does. */
+  const revoke = ({ id }: TestKey) =>
+    realStore.apiKeys.revoke(
+      id,
+      'everyone',
+      operatorReceipt(clock.now(), { action: 'api_key.deleted', resourceId: id }),
+    );
 
   /** Sends a request under `/api`, with a key if one is given; a body that is not text is sent as JSON. */
   async function call(
@@ -116,5 +154,5 @@ export async function startApi(
     return response;
   }
 
-  return { http, store: realStore, config, time, statuses, thumbnails, lines, metrics, makeKey, call };
+  return { http, store: realStore, config, time, statuses, thumbnails, viewers, lines, metrics, makeKey, revoke, call };
 }

@@ -18,8 +18,8 @@ async function firstStart(t: TestContext) {
   const options = { store, dataDir, clock: systemClock, logger: silentLogger, bootstrapKey: undefined };
   const terminal = { write: (text: string) => shown.push(text) };
   const isFirstKey = async (secret: string) => {
-    const key = await store.apiKeys.byHash(new Secret(secret).hash());
-    return key?.name === 'default' && (await store.users.byName('admin'))?.id === key.userId;
+    const found = await store.apiKeys.byHash(new Secret(secret).hash());
+    return found?.key.name === 'default' && found.user.name === 'admin' && found.user.isAdmin;
   };
   return { store, dataDir, file: join(dataDir, 'initial-api-key'), shown, options, terminal, isFirstKey };
 }

@@ -1,0 +1,91 @@
+/**
+ * `POST /api-token`.
+ */
+import type { preValidationHookHandler } from 'fastify';
+import type { Static } from 'typebox';
+import { accessProblem, isContained } from '#api/access.ts';
+import type { ApiRoute } from '#api/api.ts';
+import type { Caller } from '#api/authenticate.ts';
+import { isUuid } from '#api/id-forms.ts';
+import { presentApiToken } from '#api/present-api-token.ts';
+import { receiptOf } from '#api/receipt.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { CreatedApiTokenSchema, NewApiTokenSchema } from '#api/schemas/api-token.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { MillraceError } from '#domain/errors.ts';
+import { newApiKeyId, randomText, type UserId } from '#domain/ids.ts';
+import { newApiKeySecret } from '#domain/secret.ts';
+import type { ApiKey } from '#domain/user.ts';
+import { ms } from '#lib/units.ts';
+import type { Store } from '#store/store.ts';
+
+const schema = {
+  operationId: 'createApiToken',
+  summary: 'Create an API key',
+  description:
+    'The only answer that holds the key itself. A key never grants more than the one it is made with: each resource and method of its rules must be covered by one rule of that key.',
+  tags: ['api-token'],
+  security: [{ apiKey: [] }],
+  body: ref(NewApiTokenSchema),
+  response: answers(201, ref(CreatedApiTokenSchema), 400, 401, 403, 409, 413, 415, 422, 429, 503),
+};
+
+/** Every field may be left out, so the body may be too. */
+const bodyMayBeAbsent: preValidationHookHandler = (request, _reply, done) => {
+  request.body ??= {};
+  done();
+};
+
+/** Creates a key of the caller, or of somebody else for an admin. */
+export const createApiToken: ApiRoute = (api, { authenticate, store, clock }) => {
+  const hooks = { onRequest: authenticate, preValidation: bodyMayBeAbsent };
+  api.post('/api-token', { schema, ...hooks }, async (request, reply) => {
+    const { name = `key-${randomText(8)}`, access } = request.body;
+    mustNotExceed(access, request.caller);
+    const userId = await ownerOf(request.body, request.caller, store);
+    const secret = newApiKeySecret();
+    const key: ApiKey = {
+      id: newApiKeyId(),
+      userId,
+      name,
+      secretHash: secret.hash(),
+      createdAt: clock.now(),
+      revokedAt: undefined,
+      access,
+      lastSeen: ms(0),
+    };
+    const body = { ...presentApiToken(key), key: secret.reveal() };
+    const change = { action: 'api_key.created', resourceId: key.id } as const;
+    await store.apiKeys.create(key, receiptOf(request, change, { status: 201, body }));
+    reply.code(201);
+    return body;
+  });
+};
+
+type NewApiToken = Static<typeof NewApiTokenSchema>;
+
+function mustNotExceed(access: NewApiToken['access'], caller: Caller): void {
+  const problem = access && accessProblem(access.rules);
+  if (problem !== undefined) throw new MillraceError('invalid_body', problem);
+  if (isContained(access, caller.access)) return;
+  throw new MillraceError(
+    'insufficient_scope',
+    access
+      ? 'The field access.rules allows more than the API key it is sent with; leave out what that one may not do, or name it as that one does.'
+      : 'The field access is missing, which means everything, and the API key it is sent with may do less; send rules within those of that one.',
+  );
+}
+
+/** @throws {MillraceError} `admin_only` for another user's id, whether there is one or not */
+async function ownerOf({ userId }: NewApiToken, caller: Caller, store: Pick<Store, 'users'>): Promise<UserId> {
+  if (userId === undefined || userId === caller.userId) return caller.userId;
+  if (!caller.isAdmin) {
+    throw new MillraceError(
+      'admin_only',
+      'Only an admin may make API keys of another user; leave out the field userId.',
+    );
+  }
+  const user = isUuid(userId) ? await store.users.get(userId as UserId) : undefined;
+  if (!user) throw new MillraceError('invalid_body', 'The field userId names no user; see GET /user.');
+  return user.id;
+}

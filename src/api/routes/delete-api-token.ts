@@ -1,0 +1,33 @@
+/**
+ * `DELETE /api-token/<id>`.
+ */
+import { Type } from 'typebox';
+import type { ApiRoute } from '#api/api.ts';
+import { scopeOf } from '#api/authenticate.ts';
+import { isUuid } from '#api/id-forms.ts';
+import { receiptOf } from '#api/receipt.ts';
+import { answers, NOTHING } from '#api/schemas/answers.ts';
+import { MillraceError } from '#domain/errors.ts';
+import type { ApiKeyId } from '#domain/ids.ts';
+
+const schema = {
+  operationId: 'deleteApiToken',
+  summary: 'Revoke an API key',
+  description: 'It stops working with the next request. A key may revoke itself.',
+  tags: ['api-token'],
+  security: [{ apiKey: [] }],
+  params: Type.Object({ id: Type.String({ description: 'The id of the API key.' }) }),
+  response: answers(204, NOTHING, 401, 403, 404, 429, 503),
+};
+
+/** Revokes a key of the caller, or of anybody for an admin. */
+export const deleteApiToken: ApiRoute = (api, { authenticate, store }) => {
+  api.delete('/api-token/:id', { schema, onRequest: authenticate }, async (request, reply) => {
+    const id = request.params.id as ApiKeyId;
+    const receipt = receiptOf(request, { action: 'api_key.deleted', resourceId: id });
+    if (!isUuid(id) || !(await store.apiKeys.revoke(id, scopeOf(request.caller), receipt))) {
+      throw new MillraceError('not_found', 'You have no API key of that id; list yours with GET /api-token.');
+    }
+    return reply.code(204).send();
+  });
+};

@@ -1,0 +1,62 @@
+/**
+ * `GET /api-token` and `GET /api-token/<id>`.
+ */
+import { Type } from 'typebox';
+import type { ApiRoute } from '#api/api.ts';
+import { scopeOf } from '#api/authenticate.ts';
+import { isUuid } from '#api/id-forms.ts';
+import { readPage, readScope } from '#api/list-options.ts';
+import { linkNext } from '#api/page.ts';
+import { presentApiToken } from '#api/present-api-token.ts';
+import { documentedOnly, type Query } from '#api/query.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { ApiTokenSchema } from '#api/schemas/api-token.ts';
+import { PAGE_QUERY } from '#api/schemas/list-query.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { MillraceError } from '#domain/errors.ts';
+import type { ApiKeyId, UserId } from '#domain/ids.ts';
+
+const list = {
+  operationId: 'listApiTokens',
+  summary: 'List API keys',
+  description: 'Your keys that work, newest first, without the keys themselves. Follow the `Link` header for more.',
+  tags: ['api-token'],
+  security: [{ apiKey: [] }],
+  querystring: Type.Object({
+    ...PAGE_QUERY,
+    userId: Type.Optional(Type.String({ format: 'uuid', description: "Another user's: admins only." })),
+  }),
+  response: answers(200, Type.Array(ref(ApiTokenSchema)), 400, 401, 403, 429, 503),
+};
+
+/** Lists the keys of the caller, or of anybody for an admin. */
+export const listApiTokens: ApiRoute = (api, context) => {
+  const options = { schema: list, onRequest: context.authenticate, validatorCompiler: documentedOnly };
+  api.get('/api-token', options, async (request, reply) => {
+    const { limit, cursor, userId } = request.query as Query;
+    const user = readScope({ userId }, request.caller) as UserId;
+    const page = await context.store.apiKeys.ofUser(user, readPage({ limit, cursor }, 'api-token'));
+    linkNext(request, reply, context, { path: '/api-token', list: 'api-token', next: page.next });
+    return page.rows.map(presentApiToken);
+  });
+};
+
+const get = {
+  operationId: 'getApiToken',
+  summary: 'Get an API key',
+  description: 'Without the key itself.',
+  tags: ['api-token'],
+  security: [{ apiKey: [] }],
+  params: Type.Object({ id: Type.String({ description: 'The id of the API key.' }) }),
+  response: answers(200, ref(ApiTokenSchema), 401, 403, 404, 429, 503),
+};
+
+/** Gets a key of the caller, or of anybody for an admin. */
+export const getApiToken: ApiRoute = (api, { authenticate, store }) => {
+  api.get('/api-token/:id', { schema: get, onRequest: authenticate }, async (request) => {
+    const { id } = request.params;
+    const key = isUuid(id) ? await store.apiKeys.get(id as ApiKeyId, scopeOf(request.caller)) : undefined;
+    if (!key) throw new MillraceError('not_found', 'You have no API key of that id; list yours with GET /api-token.');
+    return presentApiToken(key);
+  });
+};

@@ -1,0 +1,74 @@
+/**
+ * `GET /user`, `GET /user/me` and `GET /user/<id>`.
+ */
+import { Type } from 'typebox';
+import type { ApiRoute } from '#api/api.ts';
+import { adminOnly } from '#api/authenticate.ts';
+import { isUuid } from '#api/id-forms.ts';
+import { readPage } from '#api/list-options.ts';
+import { linkNext } from '#api/page.ts';
+import { presentUser } from '#api/present-user.ts';
+import { documentedOnly, type Query } from '#api/query.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { PAGE_QUERY } from '#api/schemas/list-query.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { UserSchema } from '#api/schemas/user.ts';
+import { MillraceError } from '#domain/errors.ts';
+import type { UserId } from '#domain/ids.ts';
+import type { Store } from '#store/store.ts';
+
+const list = {
+  operationId: 'listUsers',
+  summary: 'List users',
+  description: 'Admins only. Oldest first; follow the `Link` header for more.',
+  tags: ['user'],
+  security: [{ apiKey: [] }],
+  querystring: Type.Object(PAGE_QUERY),
+  response: answers(200, Type.Array(ref(UserSchema)), 400, 401, 403, 429, 503),
+};
+
+/** Lists every user. */
+export const listUsers: ApiRoute = (api, context) => {
+  const onRequest = [context.authenticate, adminOnly];
+  api.get('/user', { schema: list, onRequest, validatorCompiler: documentedOnly }, async (request, reply) => {
+    const page = await context.store.users.list(readPage(request.query as Query, 'user'));
+    linkNext(request, reply, context, { path: '/user', list: 'user', next: page.next });
+    return page.rows.map(presentUser);
+  });
+};
+
+const me = {
+  operationId: 'getMe',
+  summary: 'Get the user of the API key',
+  tags: ['user'],
+  security: [{ apiKey: [] }],
+  response: answers(200, ref(UserSchema), 401, 403, 429, 503),
+};
+
+/** Tells callers who they are. */
+export const getMe: ApiRoute = (api, { authenticate, store }) => {
+  api.get('/user/me', { schema: me, onRequest: authenticate }, (request) => findUser(store, request.caller.userId));
+};
+
+const get = {
+  operationId: 'getUser',
+  summary: 'Get a user',
+  description: 'Admins only.',
+  tags: ['user'],
+  security: [{ apiKey: [] }],
+  params: Type.Object({ id: Type.String({ description: 'The id of the user.' }) }),
+  response: answers(200, ref(UserSchema), 401, 403, 404, 429, 503),
+};
+
+/** Gets any user. */
+export const getUser: ApiRoute = (api, { authenticate, store }) => {
+  api.get('/user/:id', { schema: get, onRequest: [authenticate, adminOnly] }, (request) =>
+    findUser(store, request.params.id),
+  );
+};
+
+async function findUser(store: Pick<Store, 'users'>, id: string) {
+  const user = isUuid(id) ? await store.users.get(id as UserId) : undefined;
+  if (!user) throw new MillraceError('not_found', 'There is no user of that id; see GET /user.');
+  return presentUser(user);
+}

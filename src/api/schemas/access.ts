@@ -1,0 +1,43 @@
+/**
+ * What an API key may be used for.
+ */
+import { Type } from 'typebox';
+import { ACCESS_METHODS } from '#api/access.ts';
+
+const RuleSchema = Type.Object(
+  {
+    resources: Type.Array(Type.String({ minLength: 1, maxLength: 200, description: 'a route pattern.' }), {
+      maxItems: 50,
+      description:
+        'a list of at most 50 route patterns below the API prefix, such as stream, stream/:id, stream/* or *.',
+    }),
+    methods: Type.Optional(
+      Type.Array(
+        Type.Unsafe<(typeof ACCESS_METHODS)[number]>({
+          type: 'string',
+          enum: [...ACCESS_METHODS],
+          description: 'a method in lower case, or *; HEAD goes with get.',
+        }),
+        { minItems: 1, maxItems: ACCESS_METHODS.length, description: 'a list of methods, or nothing for all.' },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** A key's rules. */
+export const AccessSchema = Type.Object(
+  {
+    rules: Type.Array(RuleSchema, {
+      maxItems: 50,
+      description: 'a list of at most 50 rules; a request is allowed when any of them names its method and path.',
+    }),
+  },
+  {
+    $id: 'Access',
+    additionalProperties: false,
+    description:
+      'What an API key may be used for. In a resource `:name` stands for any one segment and `*`, as the last, for any further ones. Absent: everything its user may do; no rules: nothing.',
+    examples: [{ rules: [{ resources: ['stream', 'stream/:id'], methods: ['get'] }] }],
+  },
+);

@@ -1,0 +1,58 @@
+/**
+ * API keys over HTTP, where they are called tokens.
+ */
+import { Type } from 'typebox';
+import { AccessSchema } from './access.ts';
+import { NameSchema } from './name.ts';
+import { ref } from './ref.ts';
+import { MILLISECONDS } from './text.ts';
+
+/** What a client sends to create an API key. */
+export const NewApiTokenSchema = Type.Object(
+  {
+    name: Type.Optional(NameSchema),
+    access: Type.Optional(ref(AccessSchema)),
+    userId: Type.Optional(
+      Type.String({
+        description: 'the id of the user it is for, or nothing for your own; another user needs an admin.',
+      }),
+    ),
+  },
+  {
+    $id: 'NewApiToken',
+    additionalProperties: false,
+    examples: [{ name: 'dashboard', access: { rules: [{ resources: ['stream', 'stream/:id'], methods: ['get'] }] } }],
+  },
+);
+
+const EXAMPLE = {
+  id: '0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e11',
+  kind: 'api-token' as const,
+  name: 'dashboard',
+  userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+  createdAt: 1_795_175_107_399,
+  lastSeen: 1_795_178_640_120,
+  access: { rules: [{ resources: ['stream', 'stream/:id'], methods: ['get' as const] }] },
+};
+
+const FIELDS = {
+  id: Type.String({ format: 'uuid', description: 'Names the key; not a secret.' }),
+  kind: Type.Literal('api-token', { type: 'string' }),
+  name: Type.String({ description: 'Unique among the keys of its user.' }),
+  userId: Type.String({ format: 'uuid', description: 'Whose it is.' }),
+  createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+  lastSeen: Type.Integer({ description: `${MILLISECONDS} when it was last used, a minute exact; 0 = never.` }),
+  access: Type.Optional(ref(AccessSchema)),
+};
+
+/** An API key without its secret. */
+export const ApiTokenSchema = Type.Object(FIELDS, { $id: 'ApiToken', examples: [EXAMPLE] });
+
+/** An API key just created: only this answer holds the secret. */
+export const CreatedApiTokenSchema = Type.Object(
+  { ...FIELDS, key: Type.String({ description: 'The API key itself. Shown only now; store it.' }) },
+  {
+    $id: 'CreatedApiToken',
+    examples: [{ ...EXAMPLE, lastSeen: 0, key: 'millrace_q1mRzY0Wc0lZbq1i9m3eYw7Xn5o2t8uTfVh4kJd6aLs' }],
+  },
+);

@@ -1,0 +1,52 @@
+/**
+ * Users over HTTP.
+ */
+import { Type } from 'typebox';
+import { NameSchema } from './name.ts';
+import { MILLISECONDS } from './text.ts';
+
+/** What an admin sends to create a user. */
+export const NewUserSchema = Type.Object(
+  {
+    name: NameSchema,
+    admin: Type.Optional(Type.Boolean({ description: 'true for one who manages users, or false or nothing.' })),
+  },
+  { $id: 'NewUser', additionalProperties: false, examples: [{ name: 'ann' }] },
+);
+
+/** What an admin may change on a user. */
+export const UserChangeSchema = Type.Object(
+  {
+    name: Type.Optional(NameSchema),
+    admin: Type.Optional(Type.Boolean({ description: 'true or false; one active admin must be left.' })),
+    suspended: Type.Optional(
+      Type.Boolean({ description: 'true to refuse the keys and publishers of the user, false to let them in again.' }),
+    ),
+  },
+  { $id: 'UserChange', additionalProperties: false, examples: [{ suspended: true }] },
+);
+
+/** A user. */
+export const UserSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    kind: Type.Literal('user', { type: 'string' }),
+    name: Type.String({ description: 'Unique.' }),
+    admin: Type.Boolean({ description: 'Manages users, reads the audit log and does what any owner may.' }),
+    suspended: Type.Boolean({ description: 'Its API keys are refused, and so are publishers to its streams.' }),
+    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+  },
+  {
+    $id: 'User',
+    examples: [
+      {
+        id: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+        kind: 'user',
+        name: 'ann',
+        admin: false,
+        suspended: false,
+        createdAt: 1_795_175_107_399,
+      },
+    ],
+  },
+);

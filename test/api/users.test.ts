@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startApi } from './server.ts';
+
+const UNKNOWN = '66e2161c-7670-4d05-b71d-da2d6979556f';
+
+test('an admin creates, lists, gets, renames and suspends users', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('admin');
+  const created = await api.call('POST', '/user', { key, body: { name: 'ann' } });
+  assert.equal(created.statusCode, 201);
+  const ann = created.json();
+  assert.deepEqual(ann, {
+    id: ann.id,
+    kind: 'user',
+    name: 'ann',
+    admin: false,
+    suspended: false,
+    createdAt: api.time.now,
+  });
+  assert.equal((await api.call('POST', '/user', { key, body: { name: 'ann' } })).statusCode, 409);
+  const change = (body: object) => api.call('PATCH', `/user/${ann.id}`, { key, body });
+  const now = async () => (await api.call('GET', `/user/${ann.id}`, { key })).json();
+  assert.equal((await change({ name: 'anne', suspended: true })).statusCode, 204);
+  assert.deepEqual(await now(), { ...ann, name: 'anne', suspended: true });
+  assert.equal((await change({ name: 'admin' })).statusCode, 409);
+  assert.equal((await change({})).statusCode, 204);
+  assert.equal((await change({ admin: true, suspended: false })).statusCode, 204);
+  assert.deepEqual(await now(), { ...ann, name: 'anne', admin: true });
+  const list = await api.call('GET', '/user?limit=1', { key });
+  assert.deepEqual(
+    list.json().map(({ name }: { name: string }) => name),
+    ['admin'],
+  );
+  assert.match(String(list.headers.link), /\/api\/user\?limit=1&cursor=[\w-]+>; rel="next"$/);
+});
+
+test('users that are not there are 404, bodies that do not fit 422', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('admin');
+  for (const id of [UNKNOWN, 'me2']) {
+    assert.equal((await api.call('GET', `/user/${id}`, { key })).statusCode, 404);
+    for (const body of [{}, { name: 'x' }, { suspended: true }]) {
+      assert.equal((await api.call('PATCH', `/user/${id}`, { key, body })).statusCode, 404);
+    }
+  }
+  for (const body of [
+    {},
+    { name: '' },
+    { name: ' a' },
+    { name: 'a\nb' },
+    { name: 'a'.repeat(101) },
+    { name: 'a', id: UNKNOWN },
+  ]) {
+    assert.equal((await api.call('POST', '/user', { key, body })).statusCode, 422, JSON.stringify(body));
+  }
+});
+
+test('others may not manage users, but may know who they are', async (t) => {
+  const api = await startApi(t);
+  await api.makeKey('admin');
+  const key = await api.makeKey('ann');
+  for (const [method, path, body] of [
+    ['GET', '/user', undefined],
+    ['POST', '/user', '{'],
+    ['GET', `/user/${key.userId}`, undefined],
+    ['GET', `/user/${UNKNOWN}`, undefined],
+    ['PATCH', `/user/${key.userId}`, { admin: true }],
+    ['PATCH', `/user/${UNKNOWN}`, {}],
+    ['GET', '/audit', undefined],
+  ] as const) {
+    const refused = await api.call(method, path, { key, body });
+    assert.equal(refused.statusCode, 403, `${method} ${path}`);
+    assert.equal(refused.json().code, 'admin_only');
+  }
+  const me = (await api.call('GET', '/user/me', { key })).json();
+  assert.deepEqual([me.id, me.name, me.admin], [key.userId, 'ann', false]);
+});
+
+test('the keys of a suspended user are refused from the next request on, until it is resumed', async (t) => {
+  const api = await startApi(t);
+  const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
+  const suspend = (suspended: boolean) => api.call('PATCH', `/user/${ann.userId}`, { key: admin, body: { suspended } });
+  assert.equal((await api.call('GET', '/stream', { key: ann })).statusCode, 200);
+  await suspend(true);
+  const refused = await api.call('POST', '/stream', { key: ann, body: '{' });
+  assert.equal(refused.statusCode, 403);
+  assert.equal(refused.json().code, 'user_suspended');
+  await suspend(false);
+  assert.equal((await api.call('GET', '/stream', { key: ann })).statusCode, 200);
+});
+
+test('the last active admin can be neither suspended nor demoted', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('admin');
+  const change = (id: string, body: object) => api.call('PATCH', `/user/${id}`, { key, body });
+  for (const body of [{ admin: false }, { suspended: true }, { name: 'x', admin: false }]) {
+    const refused = await change(key.userId, body);
+    assert.equal(refused.statusCode, 409, JSON.stringify(body));
+    assert.equal(refused.json().code, 'conflict');
+  }
+  assert.equal((await change(key.userId, { name: 'root', suspended: false, admin: true })).statusCode, 204);
+
+  const other = (await api.call('POST', '/user', { key, body: { name: 'other', admin: true } })).json();
+  assert.equal((await change(other.id, { suspended: true })).statusCode, 204, 'one is left');
+  assert.equal((await change(key.userId, { admin: false })).statusCode, 409, 'a suspended admin is no way in');
+  assert.equal((await change(other.id, { suspended: false })).statusCode, 204);
+  const both = await Promise.all([key.userId, other.id].map((id) => change(id, { suspended: true })));
+  assert.equal(both.filter(({ statusCode }) => statusCode === 204).length, 1);
+  const admins = (await api.store.users.list({ limit: 10 })).rows.filter(
+    ({ isAdmin, suspended }) => isAdmin && !suspended,
+  );
+  assert.equal(admins.length, 1);
+});
