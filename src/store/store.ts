@@ -142,7 +142,10 @@ export interface Store extends AsyncDisposable {
     byName(name: string): Promise<User | undefined>;
     /** Oldest first. */
     list(page: PageOptions): Promise<Page<User>>;
-    /** Says whether there is such a user. Announces `user_changed`. @throws {MillraceError} `conflict` when the name is taken */
+    /**
+     * Says whether there is such a user. Announces `user_changed`.
+     * @throws {MillraceError} `conflict` when the name is taken, or no active admin would be left
+     */
     change(
       id: UserId,
       change: Partial<Pick<User, 'name' | 'isAdmin' | 'suspended'>>,

@@ -55,7 +55,41 @@ export function userQueries(db: Kysely<Database>) {
     }),
 
     change: prepare(({ id, ...change }: Pick<UsersTable, 'id'> & UserChangeRow) =>
-      db.updateTable('users').set(change).where('id', '=', id),
+      db
+        .updateTable('users')
+        .set(Object.keys(change).length > 0 ? change : { id })
+        .where('id', '=', id),
+    ),
+
+    /** Changes nothing, but until the end of the write nobody else can change who the active admins are. */
+    holdAdmins: prepare(() =>
+      db
+        .updateTable('users')
+        .set((eb) => ({ is_admin: eb.ref('is_admin') }))
+        .where('is_admin', '=', 1)
+        .where('suspended', '=', 0),
+    ),
+
+    /** Behind `holdAdmins`: leaves the last active admin as it is. */
+    changeUnlessLastAdmin: prepare(({ id, ...change }: Pick<UsersTable, 'id'> & UserChangeRow) =>
+      db
+        .updateTable('users')
+        .set(change)
+        .where('id', '=', id)
+        .where((eb) =>
+          eb.or([
+            eb('is_admin', '=', 0),
+            eb('suspended', '=', 1),
+            eb.exists(
+              eb
+                .selectFrom('users as others')
+                .select('others.id')
+                .where('others.id', '!=', id)
+                .where('others.is_admin', '=', 1)
+                .where('others.suspended', '=', 0),
+            ),
+          ]),
+        ),
     ),
   };
 }

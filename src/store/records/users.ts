@@ -2,6 +2,7 @@
  * Users in the store.
  */
 
+import { MillraceError } from '#domain/errors.ts';
 import type { Engine } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
@@ -9,6 +10,8 @@ import { rowOfUser, rowOfUserChange, userOfRow, userQueries } from '#store/queri
 import type { Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
 
+const LAST_ADMIN =
+  'This is the last active admin, who can be neither suspended nor demoted; make another user an admin first.';
 const TAKEN = 'There is a user of that name already; take another name.';
 
 /** The store's users. */
@@ -39,10 +42,17 @@ export function userRecords(runner: Runner, { compiler }: Engine): Store['users'
         ({ createdAt, id }) => ({ at: createdAt, id }),
       ),
 
-    change(id, change, receipt) {
+    async change(id, change, receipt) {
       const row = { id, ...rowOfUserChange(change) };
-      const announce = [{ type: 'user_changed', userId: id }] as const;
-      return runner.change([changingOne(users.change(row))], [receipt], { announce, taken: TAKEN });
+      const options = { announce: [{ type: 'user_changed', userId: id }], taken: TAKEN } as const;
+      if (change.isAdmin !== false && change.suspended !== true) {
+        return runner.change([changingOne(users.change(row))], [receipt], options);
+      }
+      const queries = [users.holdAdmins({}), changingOne(users.changeUnlessLastAdmin(row))];
+      const isChanged = await runner.change(queries, [receipt], options);
+      if (!isChanged && (await runner.one(users.get({ id }), userOfRow)))
+        throw new MillraceError('conflict', LAST_ADMIN);
+      return isChanged;
     },
   };
 }
