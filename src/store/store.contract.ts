@@ -4,26 +4,37 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { MillraceError } from '#domain/errors.ts';
-import { newApiKeyId, newPlaybackId, newStreamId, newUserId, type StreamId, type UserId } from '#domain/ids.ts';
+import {
+  newApiKeyId,
+  newMediaPath,
+  newNodeId,
+  newPlaybackId,
+  newSessionId,
+  newStreamId,
+  newUserId,
+} from '#domain/ids.ts';
 import type { Profile } from '#domain/profile.ts';
 import { newStreamKey, Secret } from '#domain/secret.ts';
 import type { SessionPhase } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
-import { someKey, someSession, someStream, someUser } from '#test/support/sample-records.ts';
-import type { PageKey, Store } from './store.ts';
-
-/** Whether an error is one of the catalogue. */
-export const isMillraceError = (code: MillraceError['code']) => (error: unknown) =>
-  error instanceof MillraceError && error.code === code;
+import { someKey, someNode, someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
+import { changesContract } from './contract/changes.ts';
+import { listsContract } from './contract/lists.ts';
+import { nodesContract } from './contract/nodes.ts';
+import { isMillraceError, type OpenStore } from './contract/suite.ts';
+import type { ListOptions, Page, PageKey, Store } from './store.ts';
 
 /**
  * Declares the suite.
  * @param open gives an empty store each time; the suite disposes it
  */
-export function storeContract(name: string, open: () => Promise<Store>): void {
+export function storeContract(name: string, open: OpenStore): void {
+  listsContract(name, open);
+  changesContract(name, open);
+  nodesContract(name, open);
+
   describe(`${name}, as a store of users, streams and sessions`, () => {
     let store: Store;
     let user: User;
@@ -55,7 +66,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       it('gives a stream back as it was created, by id, stream key and playback id', async () => {
         const profiles = [{ width: 1, name: 'é "quoted" \u{1f3a5}', fps: 0, height: 2, bitrate: 3, quality: 4 }];
         const stream = someStream(user.id, { name: `two\nlines, 'quotes' \u{1f600}`, profiles });
-        await store.streams.create(stream);
+        await store.streams.create(stream, someReceipt());
         const found = [
           await store.streams.get(stream.id, user.id),
           await store.streams.byStreamKey(new Secret(stream.streamKey.reveal())),
@@ -69,7 +80,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
 
       it('keeps an empty list of profiles and truth values', async () => {
         const stream = someStream(user.id, { profiles: [], isActive: true, suspended: true });
-        await store.streams.create(stream);
+        await store.streams.create(stream, someReceipt());
         assert.deepEqual(plain(await store.streams.get(stream.id, user.id)), plain(stream));
       });
 
@@ -80,7 +91,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
         await fc.assert(
           fc.asyncProperty(unicode, profiles, async (name, ladder) => {
             const stream = someStream(user.id, { name, profiles: ladder as unknown as Profile[] });
-            await store.streams.create(stream);
+            await store.streams.create(stream, someReceipt());
             assert.deepEqual(plain(await store.streams.get(stream.id, user.id)), plain(stream));
           }),
           { numRuns: 30 },
@@ -89,20 +100,20 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
 
       it('does not show a stream to another user, nor one that is not there', async () => {
         const stream = someStream(user.id);
-        await store.streams.create(stream);
+        await store.streams.create(stream, someReceipt());
         const other = await store.users.ensure(someUser());
         assert.equal(await store.streams.get(stream.id, other.id), undefined);
         assert.equal(await store.streams.get(newStreamId(), user.id), undefined);
         assert.equal(await store.streams.byStreamKey(newStreamKey()), undefined);
         assert.equal(await store.streams.byPlaybackId(newPlaybackId()), undefined);
-        assert.deepEqual(await store.streams.list(other.id, { limit: 10 }), { rows: [], next: undefined });
+        assert.deepEqual(await store.streams.list(other.id, newestFirst(10)), { rows: [], next: undefined });
       });
 
-      it('refuses a stream whose id, key or playback id is taken, and says so without the key', async () => {
+      it('refuses a stream whose id or playback id is taken, and says so without the key', async () => {
         const stream = someStream(user.id);
-        await store.streams.create(stream);
-        for (const taken of ['id', 'streamKey', 'playbackId'] as const) {
-          const clash = store.streams.create(someStream(user.id, { [taken]: stream[taken] }));
+        await store.streams.create(stream, someReceipt());
+        for (const taken of ['id', 'playbackId'] as const) {
+          const clash = store.streams.create(someStream(user.id, { [taken]: stream[taken] }), someReceipt());
           await assert.rejects(clash, (error: Error) => {
             assert.ok(!error.message.includes(stream.streamKey.reveal()));
             return isMillraceError('conflict')(error);
@@ -112,12 +123,21 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
 
       it('keeps what live media says of a stream', async () => {
         const stream = someStream(user.id);
-        await store.streams.create(stream);
-        await store.streams.setActivity(stream.id, { isActive: true, lastSeen: ms(1_700_000_000_123) });
+        await store.streams.create(stream, someReceipt());
+        await store.streams.setActivity(stream.id, {
+          isActive: true,
+          lastSeen: ms(1_700_000_000_123),
+          health: '{"ok":true}',
+        });
         const seen = await store.streams.get(stream.id, user.id);
-        assert.deepEqual([seen?.isActive, seen?.lastSeen], [true, 1_700_000_000_123]);
-        await store.streams.setActivity(stream.id, { isActive: false, lastSeen: ms(1_700_000_000_456) });
-        assert.equal((await store.streams.get(stream.id, user.id))?.isActive, false);
+        assert.deepEqual([seen?.isActive, seen?.lastSeen, seen?.health], [true, 1_700_000_000_123, '{"ok":true}']);
+        await store.streams.setActivity(stream.id, {
+          isActive: false,
+          lastSeen: ms(1_700_000_000_456),
+          health: undefined,
+        });
+        const idle = await store.streams.get(stream.id, user.id);
+        assert.deepEqual([idle?.isActive, idle?.health], [false, undefined]);
       });
 
       it('gives every stream once, newest first, whatever the size of the pages', async () => {
@@ -128,28 +148,32 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
           fc.asyncProperty(ages, limits, async (times, sizes) => {
             const owner = await store.users.ensure(someUser());
             const streams = times.map((time) => someStream(owner.id, { createdAt: ms(time) }));
-            await Promise.all([...streams, someStream(user.id)].map((stream) => store.streams.create(stream)));
-            const walked = await walk(store, owner.id, sizes);
-            const newestFirst = streams
+            await Promise.all(
+              [...streams, someStream(user.id)].map((stream) => store.streams.create(stream, someReceipt())),
+            );
+            const walked = await walk((limit, after) => store.streams.list(owner.id, newestFirst(limit, after)), sizes);
+            const expected = streams
               .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
               .map(({ id }) => id);
-            assert.deepEqual(walked, newestFirst);
+            assert.deepEqual(walked, expected);
           }),
           { numRuns: 20 },
         );
       });
 
       it('has no next page when the last one is exactly full', async () => {
-        for (let n = 0; n < 4; n += 1) await store.streams.create(someStream(user.id, { createdAt: ms(n) }));
-        const { rows, next } = await store.streams.list(user.id, { limit: 4 });
+        for (let n = 0; n < 4; n += 1)
+          await store.streams.create(someStream(user.id, { createdAt: ms(n) }), someReceipt());
+        const { rows, next } = await store.streams.list(user.id, newestFirst(4));
         assert.deepEqual([rows.length, next], [4, undefined]);
       });
 
       it('goes on after a page although streams were created meanwhile', async () => {
-        for (const time of [1, 2, 3]) await store.streams.create(someStream(user.id, { createdAt: ms(time) }));
-        const { next } = await store.streams.list(user.id, { limit: 2 });
-        await store.streams.create(someStream(user.id, { createdAt: ms(4) }));
-        const { rows } = await store.streams.list(user.id, { limit: 2, after: next! });
+        for (const time of [1, 2, 3])
+          await store.streams.create(someStream(user.id, { createdAt: ms(time) }), someReceipt());
+        const { next } = await store.streams.list(user.id, newestFirst(2));
+        await store.streams.create(someStream(user.id, { createdAt: ms(4) }), someReceipt());
+        const { rows } = await store.streams.list(user.id, newestFirst(2, next));
         assert.deepEqual(
           rows.map(({ createdAt }) => createdAt),
           [1],
@@ -161,14 +185,18 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       let stream: Stream;
       beforeEach(async () => {
         stream = someStream(user.id);
-        await store.streams.create(stream);
+        await store.streams.create(stream, someReceipt());
       });
 
       it('gives a session back as it was created, to its owner alone', async () => {
         const full = { reconnectUntil: ms(7), endedAt: ms(8), endReason: 'replaced', phase: 'ended' } as const;
-        for (const session of [someSession(stream), someSession(stream, { ...full, restarts: 3, codecs: 'avc1' })]) {
+        for (const session of [
+          someSession(stream),
+          someSession(stream, { ...full, ...MEASURED, restarts: 3, codecs: 'avc1' }),
+        ]) {
           await store.sessions.create(session);
           assert.deepEqual(await store.sessions.get(session.id, user.id), session);
+          assert.deepEqual(await store.sessions.get(session.id, 'everyone'), session);
           assert.equal(await store.sessions.get(session.id, newUserId()), undefined);
         }
       });
@@ -183,8 +211,12 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
         await store.sessions.change(session.id, { phase: 'live', reconnectUntil: undefined, restarts: 1 });
         const live = { ...waiting, phase: 'live', reconnectUntil: undefined, restarts: 1 } as const;
         assert.deepEqual(await store.sessions.get(session.id, user.id), live);
+        await store.sessions.change(session.id, MEASURED);
+        const measured = { ...live, ...MEASURED };
+        assert.deepEqual(await store.sessions.get(session.id, user.id), measured);
         await store.sessions.change(session.id, {});
-        assert.deepEqual(await store.sessions.get(session.id, user.id), live);
+        assert.deepEqual(await store.sessions.get(session.id, user.id), measured);
+        await store.sessions.change(newSessionId(), { viewers: 1 });
       });
 
       it('takes the creation of a session again, for a writer that does not know whether it happened', async () => {
@@ -195,15 +227,56 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
         assert.deepEqual(await store.sessions.get(session.id, user.id), later);
       });
 
-      it('lists the sessions in some phases, oldest first', async () => {
+      it("lists a node's sessions in some phases, oldest first", async () => {
+        const node = newNodeId();
         const phases = ['live', 'ended', 'starting', 'reconnecting', 'ended'] as const;
-        const sessions = phases.map((phase, n) => someSession(stream, { phase, createdAt: ms(100 - n) }));
+        const sessions = phases.map((phase, n) => someSession(stream, { phase, createdAt: ms(100 - n), nodeId: node }));
+        const foreign = someSession(stream, { phase: 'live', createdAt: ms(1) });
+        for (const session of [...sessions, foreign]) await store.sessions.create(session);
+        const ofNode = async (...asked: SessionPhase[]) =>
+          (await store.sessions.ofNode(node, asked)).filter(({ streamId }) => streamId === stream.id);
+        // Who serves a store that is not shared owns everything in it.
+        const others = store.isShared ? [] : [foreign];
+        assert.deepEqual(await ofNode('starting', 'live', 'reconnecting'), [
+          ...others,
+          sessions[3],
+          sessions[2],
+          sessions[0],
+        ]);
+        assert.deepEqual(await ofNode('ended'), [sessions[4], sessions[1]]);
+        assert.deepEqual(await store.sessions.ofNode(node, []), []);
+        assert.deepEqual(await store.sessions.openOf(stream.id), [foreign, sessions[3], sessions[2], sessions[0]]);
+      });
+
+      it('finds what a playback id shows, and by the path of its media, with the node it runs on', async () => {
+        const node = someNode();
+        await store.nodes.renew(node, 60_000);
+        const sessions = [1, 3, 2].map((at) => someSession(stream, { createdAt: ms(at), nodeId: node.id }));
         for (const session of sessions) await store.sessions.create(session);
-        const inPhases = async (...asked: SessionPhase[]) =>
-          (await store.sessions.inPhases(asked)).filter(({ streamId }) => streamId === stream.id);
-        assert.deepEqual(await inPhases('starting', 'live', 'reconnecting'), [sessions[3], sessions[2], sessions[0]]);
-        assert.deepEqual(await inPhases('ended'), [sessions[4], sessions[1]]);
-        assert.deepEqual(await store.sessions.inPhases([]), []);
+        const newest = { session: sessions[1], node };
+        assert.deepEqual(await store.sessions.newest(stream.playbackId), newest);
+        assert.deepEqual(await store.sessions.byMediaPath(sessions[1]!.mediaPath), newest);
+        assert.equal((await store.sessions.byMediaPath(sessions[0]!.mediaPath))?.session.id, sessions[0]!.id);
+        const homeless = someSession(stream, { createdAt: ms(4) });
+        await store.sessions.create(homeless);
+        assert.deepEqual(await store.sessions.newest(stream.playbackId), { session: homeless, node: undefined });
+        assert.equal(await store.sessions.newest(newPlaybackId()), undefined);
+        assert.equal(await store.sessions.byMediaPath(newMediaPath()), undefined);
+      });
+
+      it('deletes sessions that ended before a time, the oldest first and no more than it may', async () => {
+        const ended = [5, 3, 4, 9].map((at) => someSession(stream, { phase: 'ended', endedAt: ms(at) }));
+        const open = someSession(stream, { phase: 'live' });
+        for (const session of [...ended, open]) await store.sessions.create(session);
+        const left = async () => {
+          const found = await Promise.all([...ended, open].map(({ id }) => store.sessions.get(id, user.id)));
+          return found.map((session) => session?.endedAt ?? (session && 'open'));
+        };
+        assert.equal(await store.sessions.deleteEnded(ms(6), 2), 2);
+        assert.deepEqual(await left(), [5, undefined, undefined, 9, 'open']);
+        assert.equal(await store.sessions.deleteEnded(ms(6), 2), 1);
+        assert.equal(await store.sessions.deleteEnded(ms(6), 2), 0);
+        assert.deepEqual(await left(), [undefined, undefined, undefined, 9, 'open']);
       });
     });
   });
@@ -220,29 +293,29 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
 
     it('finds a key by the hash of its secret until it is revoked', async () => {
       const key = someKey(user);
-      await store.apiKeys.create(key);
-      assert.deepEqual(await store.apiKeys.byHash(key.secretHash), key);
-      assert.equal(await store.apiKeys.revoke(key.id, ms(5)), true);
+      await store.apiKeys.create(key, someReceipt());
+      assert.deepEqual(await store.apiKeys.byHash(key.secretHash), { key, user });
+      assert.equal(await store.apiKeys.revoke(key.id, 'everyone', someReceipt({ at: ms(5) })), true);
       assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
-      assert.equal(await store.apiKeys.revoke(key.id, ms(6)), false);
-      assert.equal(await store.apiKeys.revoke(newApiKeyId(), ms(6)), false);
+      assert.equal(await store.apiKeys.revoke(key.id, 'everyone', someReceipt({ at: ms(6) })), false);
+      assert.equal(await store.apiKeys.revoke(newApiKeyId(), 'everyone', someReceipt({ at: ms(6) })), false);
       assert.deepEqual(await store.apiKeys.list(), [{ ...key, revokedAt: 5, userName: user.name }]);
     });
 
     it("refuses a second key of one name among a user's unrevoked keys", async () => {
       const first = someKey(user);
-      await store.apiKeys.create(first);
-      await assert.rejects(store.apiKeys.create(someKey(user)), isMillraceError('conflict'));
-      await store.apiKeys.create(someKey(await store.users.ensure(someUser())));
-      await store.apiKeys.revoke(first.id, ms(5));
-      await store.apiKeys.create(someKey(user));
+      await store.apiKeys.create(first, someReceipt());
+      await assert.rejects(store.apiKeys.create(someKey(user), someReceipt()), isMillraceError('conflict'));
+      await store.apiKeys.create(someKey(await store.users.ensure(someUser())), someReceipt());
+      await store.apiKeys.revoke(first.id, 'everyone', someReceipt({ at: ms(5) }));
+      await store.apiKeys.create(someKey(user), someReceipt());
       assert.equal((await store.apiKeys.list()).length, 3);
     });
 
     it('lists keys oldest first, revoked ones included', async () => {
       const keys = [3, 1, 2].map((age) => someKey(user, { name: `key ${age}`, createdAt: ms(age) }));
-      for (const key of keys) await store.apiKeys.create(key);
-      await store.apiKeys.revoke(keys[2]!.id, ms(9));
+      for (const key of keys) await store.apiKeys.create(key, someReceipt());
+      await store.apiKeys.revoke(keys[2]!.id, 'everyone', someReceipt({ at: ms(9) }));
       const listed = await store.apiKeys.list();
       assert.deepEqual(
         listed.map(({ name, revokedAt }) => [name, revokedAt]),
@@ -268,8 +341,8 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
 
     it('makes no first key, nor its user, beside a revoked one', async () => {
       const key = someKey(user);
-      await store.apiKeys.create(key);
-      await store.apiKeys.revoke(key.id, ms(5));
+      await store.apiKeys.create(key, someReceipt());
+      await store.apiKeys.revoke(key.id, 'everyone', someReceipt({ at: ms(5) }));
       const admin = someUser({ name: 'admin' });
       assert.equal(await store.apiKeys.createFirst(admin, someKey(admin)), false);
       assert.equal(await store.users.byName('admin'), undefined);
@@ -285,7 +358,10 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       const closing = store[Symbol.asyncDispose]();
       await Promise.all([closing, store[Symbol.asyncDispose]()]);
       await assert.rejects(store.users.byName(user.name), isMillraceError('store_unavailable'));
-      await assert.rejects(store.streams.create(someStream(user.id)), isMillraceError('store_unavailable'));
+      await assert.rejects(
+        store.streams.create(someStream(user.id), someReceipt()),
+        isMillraceError('store_unavailable'),
+      );
     });
   });
 }
@@ -298,13 +374,41 @@ function plain(stream: Stream | undefined) {
   return stream && { ...stream, streamKey: stream.streamKey.reveal() };
 }
 
+/** What a session measured, and where. */
+const MEASURED = {
+  totals: {
+    sourceBytes: 2 ** 40,
+    sourceSegments: 7,
+    sourceSegmentsDuration: 13.5,
+    transcodedBytes: 3,
+    transcodedSegments: 4,
+    transcodedSegmentsDuration: 0.25,
+    peakViewers: 1000,
+  },
+  name: 'renamed',
+  viewers: 12,
+  health: '{"issues":[]}',
+  nodeId: newNodeId(),
+} as const;
+
+/** A page of everything, the newest first. */
+const newestFirst = (limit: number, after?: PageKey): ListOptions => ({
+  limit,
+  after,
+  order: 'createdAt',
+  direction: 'desc',
+  filter: {},
+});
+
 /** The ids on all pages, one size after the other. */
-async function walk(store: Store, owner: UserId, sizes: readonly number[]): Promise<StreamId[]> {
-  const ids: StreamId[] = [];
+async function walk<Row extends { readonly id: string }>(
+  list: (limit: number, after: PageKey | undefined) => Promise<Page<Row>>,
+  sizes: readonly number[],
+): Promise<Row['id'][]> {
+  const ids: string[] = [];
   let after: PageKey | undefined;
   for (let page = 0; ; page += 1) {
-    const limit = sizes[page % sizes.length] as number;
-    const { rows, next } = await store.streams.list(owner, { limit, ...(after && { after }) });
+    const { rows, next } = await list(sizes[page % sizes.length] as number, after);
     ids.push(...rows.map(({ id }) => id));
     if (next === undefined) return ids;
     after = next;

@@ -10,7 +10,7 @@ import type { StreamId } from '#domain/ids.ts';
 import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
-import { someKey, someUser } from '#test/support/sample-records.ts';
+import { someKey, someReceipt, someUser } from '#test/support/sample-records.ts';
 import { holdFolder } from './data-folder.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
@@ -27,7 +27,7 @@ describe('beside another process', () => {
       `const user = await store.users.ensure(someUser({ name: 'someone' }));
        const create = async () => {
          const stream = someStream(user.id);
-         await store.streams.create(stream);
+         await store.streams.create(stream, someReceipt());
          process.send(stream.id);
          return create();
        };
@@ -54,10 +54,10 @@ describe('beside another process', () => {
     await using store = await openIn(dataDir);
     const user = await store.users.ensure(someUser());
     const key = someKey(user);
-    await store.apiKeys.create(key);
+    await store.apiKeys.create(key, someReceipt());
     assert.ok(await store.apiKeys.byHash(key.secretHash));
     const child = run(
-      `process.send(await store.apiKeys.revoke('${key.id}', 5));
+      `process.send(await store.apiKeys.revoke('${key.id}', 'everyone', someReceipt()));
        await store[Symbol.asyncDispose]();`,
       dataDir,
       false,
@@ -156,7 +156,7 @@ function opensWith(code: StoreOpenErrorCode) {
 function run(script: string, dataDir: string, exclusive: boolean): ChildProcess {
   const open = `
     import { openStore } from '#store/open-store.ts';
-    import { someStream, someUser } from '#test/support/sample-records.ts';
+    import { someReceipt, someStream, someUser } from '#test/support/sample-records.ts';
     import { silentLogger } from '#telemetry/logger.ts';
     const store = await openStore({ dataDir: ${JSON.stringify(dataDir)}, exclusive: ${exclusive}, logger: silentLogger });
   `;

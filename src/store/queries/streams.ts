@@ -62,7 +62,12 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
     { id, user_id }: Columns<'id'> & { user_id?: UserId | undefined },
     row: StreamChangeRow & Partial<Columns<'deleted_at'>>,
   ) {
-    const query = db.updateTable('streams').set(row).where('id', '=', id).where('deleted_at', 'is', null);
+    // Nothing to set is a change all the same: it is answered, logged and announced.
+    const query = db
+      .updateTable('streams')
+      .set(Object.keys(row).length > 0 ? row : { id })
+      .where('id', '=', id)
+      .where('deleted_at', 'is', null);
     return user_id === undefined ? query : query.where('user_id', '=', user_id);
   }
 

@@ -1,0 +1,209 @@
+/**
+ * The part of the suite about lists: every filter, order and direction, and walks while others write.
+ */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import * as fc from 'fast-check';
+import type { Session } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
+import { ms } from '#lib/units.ts';
+import type { ListFilter, ListOptions, Page, PageKey } from '#store/store.ts';
+import { someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
+import { describeOn, type OpenStore } from './suite.ts';
+
+/** A way to list; times are few, so that pages end between rows of the same one. */
+const someTime = fc.integer({ min: 0, max: 4 }).map(ms);
+const how = fc.record({
+  order: fc.constantFrom('createdAt', 'lastSeen'),
+  direction: fc.constantFrom('asc', 'desc'),
+  limit: fc.integer({ min: 1, max: 5 }),
+  isEverybody: fc.boolean(),
+});
+const bounds = { from: someTime, to: someTime };
+
+/** Declares it. */
+export function listsContract(name: string, open: OpenStore): void {
+  describeOn(`${name}, listing`, open, (fixture) => {
+    it('gives every stream that fits once, in order, and counts them, whatever is asked', async () => {
+      const streams = fc.array(
+        fc.record({
+          createdAt: someTime,
+          lastSeen: someTime,
+          isActive: fc.boolean(),
+          creatorId: fc.constantFrom('a', 'b', undefined),
+          isMine: fc.boolean(),
+        }),
+        { maxLength: 10 },
+      );
+      const filters = fc.record(
+        { isActive: fc.boolean(), creatorId: fc.constantFrom('a', 'b'), nth: fc.nat(9), ...bounds },
+        { requiredKeys: [] },
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          streams,
+          filters,
+          how,
+          fc.constantFrom('id', 'playbackId'),
+          async (rows, { nth, ...asked }, { isEverybody, ...page }, by) => {
+            const { store } = fixture;
+            const [mine, other] = [await store.users.ensure(someUser()), await store.users.ensure(someUser())];
+            const made = rows.map(({ isMine, ...row }) => someStream(isMine ? mine.id : other.id, row));
+            for (const stream of made) await store.streams.create(stream, someReceipt());
+            const one = nth === undefined ? undefined : made[nth];
+            const filter: ListFilter = { ...asked, ...(one && { [by]: one[by] }) };
+            const scope = isEverybody ? 'everyone' : mine.id;
+            const expected = made
+              .filter((stream) => scope === 'everyone' || stream.userId === scope)
+              .filter((stream) => fits(stream, filter, page.order) && isEqualUnless(filter.isActive, stream.isActive))
+              .filter((stream) => isEqualUnless(filter.creatorId, stream.creatorId));
+            const ours = new Set<string>(made.map(({ id }) => id));
+            const listed = await walk((key) => store.streams.list(scope, { ...page, filter, after: key }));
+            assert.deepEqual(
+              listed.map(({ id }) => id).filter((id) => ours.has(id)),
+              inOrder(expected, page),
+            );
+            // For everybody, those of other runs are there, too.
+            assert.equal(await store.streams.count(scope, filter, page.order), listed.length);
+            if (scope !== 'everyone') assert.equal(listed.length, expected.length);
+          },
+        ),
+        { numRuns: 40 },
+      );
+    });
+
+    it('gives every session that fits once, in order, and counts them, whatever is asked', async () => {
+      const sessions = fc.array(
+        fc.record({
+          createdAt: someTime,
+          lastSeen: someTime,
+          phase: fc.constantFrom('starting', 'live', 'reconnecting', 'ended'),
+          record: fc.boolean(),
+          nthStream: fc.nat(2),
+        }),
+        { maxLength: 10 },
+      );
+      const filters = fc.record(
+        { isActive: fc.boolean(), record: fc.boolean(), nth: fc.nat(9), nthStream: fc.nat(2), ...bounds },
+        { requiredKeys: [] },
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          sessions,
+          filters,
+          how,
+          fc.constantFrom('id', 'playbackId'),
+          async (rows, { nth, nthStream, ...asked }, { isEverybody, ...page }, by) => {
+            const { store } = fixture;
+            const [mine, other] = [await store.users.ensure(someUser()), await store.users.ensure(someUser())];
+            const streams = [mine, mine, other].map(({ id }) => someStream(id));
+            for (const stream of streams) await store.streams.create(stream, someReceipt());
+            const made = rows.map(({ nthStream: of, ...row }) => someSession(streams[of]!, row));
+            for (const session of made) await store.sessions.create(session);
+            const one = nth === undefined ? undefined : made[nth];
+            const parentId = nthStream === undefined ? undefined : streams[nthStream]!.id;
+            const filter: ListFilter = { ...asked, ...(one && { [by]: one[by] }), ...(parentId && { parentId }) };
+            const scope = isEverybody ? 'everyone' : mine.id;
+            const expected = made
+              .filter((session) => scope === 'everyone' || session.userId === scope)
+              .filter((session) => fits(session, filter, page.order))
+              .filter(({ phase }) => isEqualUnless(filter.isActive, phase === 'live'))
+              .filter(
+                ({ record, streamId }) => isEqualUnless(filter.record, record) && isEqualUnless(parentId, streamId),
+              );
+            const ours = new Set<string>(made.map(({ id }) => id));
+            const listed = await walk((key) => store.sessions.list(scope, { ...page, filter, after: key }));
+            assert.deepEqual(
+              listed.map(({ id }) => id).filter((id) => ours.has(id)),
+              inOrder(expected, page),
+            );
+            assert.equal(await store.sessions.count(scope, filter, page.order), listed.length);
+            if (scope !== 'everyone') assert.equal(listed.length, expected.length);
+          },
+        ),
+        { numRuns: 40 },
+      );
+    });
+
+    it('skips no row that was there throughout and gives none twice, while others insert and delete', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom('asc', 'desc'), fc.integer({ min: 1, max: 7 }), async (direction, limit) => {
+          const { store } = fixture;
+          const owner = (await store.users.ensure(someUser())).id;
+          const at = (n: number) => ({ createdAt: ms(n % 5) });
+          const streams = Array.from({ length: 30 }, (_, n) => someStream(owner, at(n)));
+          await Promise.all(streams.map((stream) => store.streams.create(stream, someReceipt())));
+          const leaving = streams.filter((_, n) => n % 3 === 0).map(({ id }) => id);
+          const staying = streams.filter((_, n) => n % 3 !== 0).map(({ id }) => id);
+          const disturb = async () => {
+            for (const [n, id] of leaving.entries()) {
+              await store.streams.create(someStream(owner, at(n)), someReceipt());
+              await store.streams.delete([id], owner, [someReceipt()]);
+            }
+          };
+          const options = { limit, direction, order: 'createdAt', filter: {} } as const;
+          const [walked] = await Promise.all([
+            walk((after) => store.streams.list(owner, { ...options, after })),
+            disturb(),
+          ]);
+          const ids = walked.map(({ id }) => id);
+          assert.equal(new Set(ids).size, ids.length, 'one twice');
+          const seen = new Set(ids);
+          assert.deepEqual(
+            staying.filter((id) => !seen.has(id)),
+            [],
+            'one skipped',
+          );
+        }),
+        { numRuns: 8 },
+      );
+    });
+
+    it('gives those of many ids that are there', async () => {
+      const { store, user } = fixture;
+      const streams = Array.from({ length: 70 }, () => someStream(user.id));
+      await Promise.all(streams.map((stream) => store.streams.create(stream, someReceipt())));
+      const asked = [...streams.map(({ id }) => id), someStream(user.id).id];
+      const found = await store.streams.getMany(asked);
+      assert.deepEqual(found.map(({ id }) => id).toSorted(), streams.map(({ id }) => id).toSorted());
+      assert.deepEqual(await store.streams.getMany([]), []);
+    });
+
+    it('lists users oldest first, page by page', async () => {
+      const { store } = fixture;
+      const users = [2, 1, 2].map((age) => someUser({ createdAt: ms(age) }));
+      for (const user of users) await store.users.ensure(user);
+      const listed = await walk((after) => store.users.list({ limit: 2, after }));
+      const expected = users.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+      assert.deepEqual(listed.slice(0, 3), expected);
+      assert.equal(new Set(listed.map(({ id }) => id)).size, listed.length);
+    });
+  });
+}
+
+const isEqualUnless = <Value>(asked: Value | undefined, value: Value) => asked === undefined || asked === value;
+
+/** What streams and sessions are both asked for. */
+function fits(row: Stream | Session, filter: ListFilter, order: ListOptions['order']): boolean {
+  const { id, playbackId, from = -1, to = 9 } = filter;
+  return (
+    isEqualUnless(id, row.id) && isEqualUnless(playbackId, row.playbackId) && row[order] >= from && row[order] <= to
+  );
+}
+
+function inOrder(rows: readonly (Stream | Session)[], { order, direction }: Pick<ListOptions, 'order' | 'direction'>) {
+  const ascending = rows.toSorted((a, b) => a[order] - b[order] || (a.id < b.id ? -1 : 1)).map(({ id }) => id);
+  return direction === 'asc' ? ascending : ascending.toReversed();
+}
+
+/** Every row of every page. */
+async function walk<Row>(list: (after: PageKey | undefined) => Promise<Page<Row>>): Promise<Row[]> {
+  const rows: Row[] = [];
+  let after: PageKey | undefined;
+  do {
+    const page = await list(after);
+    rows.push(...page.rows);
+    after = page.next;
+  } while (after !== undefined);
+  return rows;
+}

@@ -1,0 +1,149 @@
+/**
+ * The part of the suite about nodes that share the database, and the publishers connected to them.
+ */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { newStreamId } from '#domain/ids.ts';
+import type { ServiceNode } from '#domain/node.ts';
+import { ms } from '#lib/units.ts';
+import type { Announcement } from '#store/announcement.ts';
+import { someNode, someReceipt, someSession, someStream } from '#test/support/sample-records.ts';
+import { describeOn, type OpenStore } from './suite.ts';
+
+/** Longer than any test takes; and one that is out at once. */
+const [LONG_MS, NONE_MS] = [60_000, 0];
+
+/** Declares it. */
+export function nodesContract(name: string, open: OpenStore): void {
+  describeOn(`${name}, shared by nodes`, open, (fixture) => {
+    const nodeFor = async (leaseMs: number): Promise<ServiceNode> => {
+      const node = someNode();
+      await fixture.store.nodes.renew(node, leaseMs);
+      return node;
+    };
+    const streamOn = async (node: ServiceNode, phases: readonly ('live' | 'starting' | 'ended')[]) => {
+      const { store, user } = fixture;
+      const stream = someStream(user.id, { isActive: true, health: '{}' });
+      await store.streams.create(stream, someReceipt());
+      const sessions = phases.map((phase, n) =>
+        someSession(stream, { phase, nodeId: node.id, createdAt: ms(n), viewers: 3 }),
+      );
+      for (const session of sessions) await store.sessions.create(session);
+      return { stream, sessions };
+    };
+
+    it('holds a lease from the first call on, and says when it had run out', async () => {
+      const { nodes } = fixture.store;
+      const node = someNode();
+      assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: false });
+      assert.deepEqual(await nodes.renew(node, NONE_MS), { hadLapsed: false });
+      assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: true });
+      assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: false });
+    });
+
+    it('names the nodes that are gone and still own something', async () => {
+      const { nodes, publishers, sessions } = fixture.store;
+      const [living, dead, idle, left] = [
+        await nodeFor(LONG_MS),
+        await nodeFor(NONE_MS),
+        await nodeFor(NONE_MS),
+        await nodeFor(LONG_MS),
+      ];
+      const ours = new Set([living, dead, idle, left].map(({ id }) => id));
+      const lapsed = async () => (await nodes.lapsed()).filter((id) => ours.has(id)).toSorted();
+      await streamOn(living, ['live']);
+      const { sessions: owned } = await streamOn(dead, ['live', 'ended']);
+      await streamOn(idle, ['ended']);
+      await streamOn(left, ['starting']);
+      assert.deepEqual(await lapsed(), [dead.id]);
+      await nodes.leave(left.id);
+      assert.deepEqual(await lapsed(), [dead.id, left.id].toSorted());
+      await sessions.change(owned[0]!.id, { phase: 'ended' });
+      assert.deepEqual(await lapsed(), [left.id]);
+      await publishers.claim(newStreamId(), dead.id);
+      assert.deepEqual(await lapsed(), [dead.id, left.id].toSorted());
+    });
+
+    it('ends what a gone node owned, once, whoever notices', async () => {
+      const { store, user } = fixture;
+      const node = await nodeFor(NONE_MS);
+      const { stream, sessions } = await streamOn(node, ['live', 'ended', 'starting']);
+      await store.publishers.claim(stream.id, node.id);
+      const ended = (await Promise.all([1, 2, 3].map(() => store.nodes.endSessionsOf(node.id, ms(77))))).flat();
+      const expected = [sessions[0]!, sessions[2]!].map((session) => ({
+        ...session,
+        phase: 'ended',
+        endReason: 'node_lost',
+        endedAt: 77,
+        viewers: 0,
+      }));
+      assert.deepEqual(
+        ended.toSorted((a, b) => a.createdAt - b.createdAt),
+        expected,
+      );
+      for (const session of expected) assert.deepEqual(await store.sessions.get(session.id, user.id), session);
+      assert.deepEqual(await store.sessions.get(sessions[1]!.id, user.id), sessions[1]);
+      const idle = await store.streams.get(stream.id, user.id);
+      assert.deepEqual([idle?.isActive, idle?.health], [false, undefined]);
+      assert.ok(!(await store.nodes.lapsed()).includes(node.id));
+    });
+
+    it('ends nothing of a node that holds its lease, or took it up again', async () => {
+      const { store, user } = fixture;
+      const node = await nodeFor(NONE_MS);
+      const { stream, sessions } = await streamOn(node, ['live']);
+      await store.nodes.renew(node, LONG_MS);
+      assert.deepEqual(await store.nodes.endSessionsOf(node.id, ms(77)), []);
+      assert.deepEqual(await store.sessions.get(sessions[0]!.id, user.id), sessions[0]);
+      assert.equal((await store.streams.get(stream.id, user.id))?.isActive, true);
+    });
+
+    it('leaves a stream active whose publisher went to another node', async () => {
+      const { store, user } = fixture;
+      const [dead, other] = [await nodeFor(NONE_MS), await nodeFor(LONG_MS)];
+      const { stream } = await streamOn(dead, ['live']);
+      assert.equal(await store.publishers.claim(stream.id, other.id), true);
+      assert.equal((await store.nodes.endSessionsOf(dead.id, ms(77))).length, 1);
+      assert.equal((await store.streams.get(stream.id, user.id))?.isActive, true);
+      assert.equal(await store.publishers.claim(stream.id, (await nodeFor(LONG_MS)).id), false);
+    });
+
+    it('gives a stream to one node that lives at a time, and announces to which', async () => {
+      const { publishers } = fixture.store;
+      const [one, other, dead] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS), await nodeFor(NONE_MS)];
+      const streamId = newStreamId();
+      const heard: Announcement[] = [];
+      using _ = fixture.store.listen((announcement) => heard.push(announcement));
+      assert.equal(await publishers.claim(streamId, dead.id), true);
+      assert.equal(await publishers.claim(streamId, one.id), true, 'of one that is gone');
+      assert.equal(await publishers.claim(streamId, one.id), true, 'again');
+      assert.equal(await publishers.claim(streamId, other.id), false);
+      await publishers.release(streamId, other.id);
+      assert.equal(await publishers.claim(streamId, other.id), false);
+      await publishers.release(streamId, one.id);
+      const racing = await Promise.all([publishers.claim(streamId, one.id), publishers.claim(streamId, other.id)]);
+      assert.equal(racing.filter(Boolean).length, 1);
+      const winner = racing[0] ? one : other;
+      const ours = () =>
+        heard.flatMap((each) => (each.type === 'stream_published' && each.streamId === streamId ? [each.nodeId] : []));
+      while (ours().length < 4) await new Promise(setImmediate);
+      assert.deepEqual(ours(), [dead.id, one.id, one.id, winner.id]);
+    });
+
+    it('lets go of the publishers of a node that leaves', async () => {
+      const { nodes, publishers } = fixture.store;
+      const [one, other] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
+      const streamId = newStreamId();
+      await publishers.claim(streamId, one.id);
+      await nodes.leave(one.id);
+      assert.equal(await publishers.claim(streamId, other.id), true);
+    });
+
+    it('makes one secret for all of them', async () => {
+      const { nodes } = fixture.store;
+      const secrets = await Promise.all([1, 2, 3].map(() => nodes.clusterSecret()));
+      assert.equal(new Set(secrets.map((secret) => secret.reveal())).size, 1);
+      assert.ok(secrets[0]!.reveal().length >= 40);
+    });
+  });
+}

@@ -1,0 +1,44 @@
+/**
+ * What the parts of the suite share.
+ */
+import { after, before, beforeEach, describe } from 'node:test';
+import { MillraceError } from '#domain/errors.ts';
+import type { User } from '#domain/user.ts';
+import type { Store } from '#store/store.ts';
+import { someUser } from '#test/support/sample-records.ts';
+
+/** Opens an empty store, the caller's to dispose. */
+export type OpenStore = () => Promise<Store>;
+
+/** The store of a part of the suite, and a user of the test's own. */
+export interface Fixture {
+  readonly store: Store;
+  readonly user: User;
+}
+
+/** Whether an error is one of the catalogue. */
+export const isMillraceError = (code: MillraceError['code']) => (error: unknown) =>
+  error instanceof MillraceError && error.code === code;
+
+/** Declares a part of the suite on one store, with a new user for each test. */
+export function describeOn(name: string, open: OpenStore, declare: (fixture: Fixture) => void): void {
+  describe(name, () => {
+    let store: Store;
+    let user: User;
+    before(async () => {
+      store = await open();
+    });
+    beforeEach(async () => {
+      user = await store.users.ensure(someUser());
+    });
+    after(() => store[Symbol.asyncDispose]());
+    declare({
+      get store() {
+        return store;
+      },
+      get user() {
+        return user;
+      },
+    });
+  });
+}
