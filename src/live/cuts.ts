@@ -16,7 +16,7 @@ export const CUTS: Readonly<Record<CutReason, Refusal>> = {
   suspended: { code: 'stream_suspended', reason: 'This stream was suspended; its owner can resume it.' },
   deleted: { code: 'stream_deleted', reason: 'This stream was deleted; create another and use its stream key.' },
   key_rotated: { code: 'stream_key_rotated', reason: 'This stream has a new stream key: copy it into the encoder.' },
-  replaced: { code: 'replaced_by_new_publisher', reason: 'Another encoder took over after 3 s of silence.' },
+  replaced: { code: 'replaced_by_new_publisher', reason: 'Another encoder has taken over this stream.' },
   media_memory_exhausted: {
     code: 'media_memory_exhausted',
     reason: 'The server has no media memory left; lower the bitrate or try again later.',

@@ -27,7 +27,6 @@ export interface OrphansOptions {
  *
  * The restart counter is written before the session is shown again, so that two lives of a session never share numbers,
  * also when this process is killed in between.
- * @returns those that were left, the ones ended included
  */
 export async function adoptOrphans({
   store,
@@ -36,10 +35,9 @@ export async function adoptOrphans({
   journal,
   clock,
   reconnectWindowS,
-}: OrphansOptions): Promise<readonly Session[]> {
+}: OrphansOptions): Promise<void> {
   const now = clock.now();
-  const orphans = await store.sessions.ofNode(nodeId, ['starting', 'live', 'reconnecting']);
-  for (const session of orphans) {
+  for (const session of await store.sessions.ofNode(nodeId, ['starting', 'live', 'reconnecting'])) {
     journal.activity(session.streamId, { isActive: false, lastSeen: session.lastSeen, health: undefined });
     const until = session.reconnectUntil ?? ms(now + reconnectWindowS * 1000);
     if (until <= now) {
@@ -64,5 +62,4 @@ export async function adoptOrphans({
     });
     registry.restore(adopted, { phase: 'reconnecting', until });
   }
-  return orphans;
 }

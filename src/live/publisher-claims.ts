@@ -14,6 +14,8 @@ export interface PublisherClaimsOptions {
   readonly store: Store;
   readonly nodeId: NodeId;
   readonly logger: Logger;
+  /** Another node has the publisher of a stream that was taken here. */
+  readonly onLost: (streamId: StreamId) => void;
 }
 
 /** The claims of one node. At most one release of a stream is under way, and a claim waits for it, so that none overtakes another. */
@@ -50,20 +52,24 @@ export class PublisherClaims implements AsyncDisposable {
     this.#releases.set(streamId, release);
   }
 
+  /** Whether the stream is taken, or being taken. */
+  holds(streamId: StreamId): boolean {
+    return this.#held.has(streamId);
+  }
+
   /**
-   * Takes again what was taken: the database may have given it to others while this node seemed dead. What cannot be asked now is
-   * taken as still held. Never rejects.
-   * @param onLost called for what another node has by now
+   * Takes a stream whose publisher is connected here once more: another node may have it by now, and then that publisher must go. A
+   * store that is away leaves things as they are. Never rejects.
    */
-  async reclaim(onLost: (streamId: StreamId) => void): Promise<void> {
-    const { store, nodeId, logger } = this.#options;
-    for (const streamId of [...this.#held]) {
-      try {
-        if ((await store.publishers.claim(streamId, nodeId)) || !this.#held.delete(streamId)) continue;
-        onLost(streamId);
-      } catch (error) {
-        logger.debug({ streamId, err: error }, 'publisher not claimed again in the store');
-      }
+  async confirm(streamId: StreamId): Promise<void> {
+    const { store, nodeId, logger, onLost } = this.#options;
+    this.#held.add(streamId);
+    await this.#releases.get(streamId);
+    try {
+      if ((await store.publishers.claim(streamId, nodeId)) || !this.#held.delete(streamId)) return;
+      onLost(streamId);
+    } catch (error) {
+      logger.debug({ streamId, err: error }, 'publisher not confirmed in the store');
     }
   }
 

@@ -19,7 +19,6 @@ import type { Announcement, PublicationEnd, PublishDecision, PublishRequest, Ref
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Track } from '#media/track.ts';
-import type { SessionChange } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { CUTS, type CutReason, endsPlayback } from './cuts.ts';
@@ -29,16 +28,15 @@ import type { OpenTranscoder } from './ladder.ts';
 import type { Audience, LiveDirectory, LiveStatus, Watchable } from './live.ts';
 import { codecsOf, LEAD_IN_MS, LiveSession } from './live-session.ts';
 import type { SessionJournal } from './session-journal.ts';
+import { SessionNotes } from './session-notes.ts';
 import { Viewers } from './viewers.ts';
 
 /** A publisher that sent nothing for this long may be replaced: its socket is probably half open. */
-const TAKEOVER_SILENCE_MS = 3000;
+export const TAKEOVER_SILENCE_MS = 3000;
 /** Media sequence numbers between two lives of a session: more segments than any of them can have. */
 const MEDIA_SEQUENCES_PER_RESTART = 1_000_000;
 /** New publishers are refused above this share of the media memory, so that running sessions keep theirs. */
 const MEMORY_FULL_AT = 0.9;
-/** How often what live media says of a stream is written: more often where other processes have nothing else to tell of it. */
-const NOTE_EVERY_MS = { alone: 10_000, shared: 5000 };
 
 /** What the registry is made with. */
 export interface SessionRegistryOptions {
@@ -89,6 +87,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   readonly #sessions = new Map<SessionId, LiveSession>();
   readonly #paths = new Map<MediaPath, LiveSession>();
   readonly #viewers: Viewers;
+  readonly #notes: SessionNotes;
   readonly #retirements = new Map<LiveSession, NodeJS.Timeout>();
   #publishers = 0;
   #closing = false;
@@ -97,6 +96,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     this.#options = options;
     const { metrics, memory, settings, clock } = options;
     this.#viewers = new Viewers(settings.maxViewers, clock);
+    this.#notes = new SessionNotes(options);
     metrics.viewers.observe({}, () => this.#viewers.count);
     metrics.publishers.observe({}, () => this.#publishers);
     metrics.mediaMemory.observe({}, () => memory.usedBytes);
@@ -157,6 +157,15 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     return this.#count('ended') < this.#sessions.size;
   }
 
+  /** The streams somebody publishes here, each with how long nothing was heard, in milliseconds. */
+  get publishers(): ReadonlyMap<StreamId, number> {
+    const publishers = new Map<StreamId, number>();
+    for (const [streamId, { publisher }] of this.#slots) {
+      if (publisher !== undefined) publishers.set(streamId, publisher.intake.silentForMs());
+    }
+    return publishers;
+  }
+
   /** Whether somebody publishes it here. */
   hasPublisher(streamId: StreamId): boolean {
     return this.#slots.get(streamId)?.publisher !== undefined;
@@ -174,12 +183,6 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     for (const session of this.#sessions.values()) if (session.record.streamId === streamId) this.#retire(session);
   }
 
-  /** Another node has the stream's publisher: a session that waits for it here waits in vain. */
-  publishedElsewhere(streamId: StreamId): void {
-    const slot = this.#slots.get(streamId);
-    if (slot?.publisher === undefined) slot?.session?.end('replaced');
-  }
-
   /** Takes what changed on a stream: its key, its name. */
   follow(stream: Stream): void {
     const slot = this.#slots.get(stream.id);
@@ -187,31 +190,22 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     if (slot.publisher?.streamKey.equals(stream.streamKey) === false) this.cut(stream.id, 'key_rotated');
     const { session } = slot;
     if (session === undefined || session.state.phase === 'ended' || !session.rename(stream.name)) return;
-    this.#options.journal.changed(session.record, { name: stream.name });
+    this.#notes.name(session, stream.name);
   }
 
   /** Writes how many watch each session, where that has changed; for processes it does not run in. */
   noteViewers(): void {
     for (const session of this.#sessions.values()) {
-      const { record, state } = session;
-      const viewers = this.#viewers.countOf(record.playbackId);
-      if (state.phase === 'ended' || !session.noteViewers(viewers)) continue;
-      this.#options.journal.changed(record, { viewers, totals: session.totals });
+      const viewers = this.#viewers.countOf(session.record.playbackId);
+      if (session.state.phase !== 'ended' && session.noteViewers(viewers)) this.#notes.viewers(session, viewers);
     }
   }
 
-  /** Writes every running session again, as if nothing had been written: another node may have taken this one for dead. */
+  /** Writes every running session again, as if nothing had been written. */
   rewrite(): void {
-    for (const [streamId, slot] of this.#slots) {
-      const { session } = slot;
+    for (const { session, publisher } of this.#slots.values()) {
       if (session === undefined || session.state.phase === 'ended') continue;
-      this.#options.journal.changed(session.record, {
-        ...this.#changeOf(session),
-        nodeId: this.#options.nodeId,
-        endedAt: undefined,
-        endReason: undefined,
-      });
-      this.#noteActivity(streamId, slot, session);
+      this.#notes.again(session, publisher?.intake.isActive ?? false);
     }
   }
 
@@ -222,12 +216,12 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
 
   status(streamId: StreamId): LiveStatus | undefined {
     const slot = this.#slots.get(streamId);
-    return slot?.session === undefined ? undefined : this.#statusOf(slot, slot.session);
+    return slot?.session === undefined ? undefined : this.#statusOf(slot.session);
   }
 
   sessionStatus(sessionId: SessionId): LiveStatus | undefined {
     const session = this.#sessions.get(sessionId);
-    return session === undefined ? undefined : this.#statusOf(this.#slots.get(session.record.streamId), session);
+    return session === undefined ? undefined : this.#statusOf(session);
   }
 
   watch(playbackId: PlaybackId): Watchable | undefined {
@@ -270,8 +264,8 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     return count;
   }
 
-  #statusOf(slot: Slot | undefined, session: LiveSession): LiveStatus {
-    const isActive = isActiveIn(slot, session);
+  #statusOf(session: LiveSession): LiveStatus {
+    const isActive = this.#isActive(session);
     const { record, state, lastSeen, totals, rates } = session;
     return {
       sessionId: record.id,
@@ -286,6 +280,12 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     };
   }
 
+  /** Media of it is coming in. */
+  #isActive(session: LiveSession): boolean {
+    const slot = this.#slots.get(session.record.streamId);
+    return slot?.session === session && (slot.publisher?.intake.isActive ?? false);
+  }
+
   #slot(streamId: StreamId, userId: UserId): Slot {
     let slot = this.#slots.get(streamId);
     if (slot === undefined) {
@@ -297,7 +297,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
 
   #mediaBegan(slot: Slot, stream: Stream): void {
     if (slot.session === undefined || slot.session.state.phase === 'ended') slot.session = this.#newSession(stream);
-    this.#noteActivity(stream.id, slot, slot.session);
+    this.#notes.activity(slot.session, true);
   }
 
   /** The publisher's tracks are known: it continues the session that waits for it only with the same codecs. */
@@ -333,7 +333,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     }
     if (reason === 'connection_lost') session.publisherLost();
     else session.end(reason === 'cut' ? cutFor : 'unpublished');
-    this.#noteActivity(streamId, slot, session);
+    this.#notes.activity(session, false);
   }
 
   #newSession(stream: Stream): LiveSession {
@@ -385,12 +385,12 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
         openTranscoder,
         targetDurationS: settings.targetDurationS,
         reconnectWindowS: settings.reconnectWindowS,
-        seenEveryMs: this.#options.isShared ? NOTE_EVERY_MS.shared : NOTE_EVERY_MS.alone,
+        seenEveryMs: this.#notes.everyMs,
         clock,
         logger,
         metrics,
         onState: (changed) => this.#stateChanged(changed),
-        onSeen: (seen) => this.#seen(seen),
+        onSeen: (seen) => this.#notes.seen(seen, this.#isActive(seen)),
         onEndedByService: () => this.cut(record.streamId, 'media_memory_exhausted'),
       },
       state,
@@ -401,45 +401,9 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     return session;
   }
 
-  #seen(session: LiveSession): void {
-    const { record, lastSeen, codecs, totals } = session;
-    const slot = this.#slots.get(record.streamId);
-    const health = this.#healthOf(slot, session);
-    this.#options.journal.changed(record, { lastSeen, codecs, totals, health });
-    if (slot !== undefined) this.#noteActivity(record.streamId, slot, session);
-  }
-
   #stateChanged(session: LiveSession): void {
-    this.#options.journal.changed(session.record, this.#changeOf(session));
+    this.#notes.state(session, this.#isActive(session));
     if (session.state.phase === 'ended') this.#retireLater(session);
-  }
-
-  /** What its state makes of its row. */
-  #changeOf(session: LiveSession): SessionChange {
-    const { state, record, lastSeen, totals } = session;
-    const change: SessionChange = {
-      phase: state.phase,
-      lastSeen,
-      totals,
-      reconnectUntil: state.phase === 'reconnecting' ? state.until : undefined,
-      health: this.#healthOf(this.#slots.get(record.streamId), session),
-    };
-    if (state.phase !== 'ended') return change;
-    return { ...change, endedAt: state.at, endReason: state.reason, viewers: 0 };
-  }
-
-  #noteActivity(streamId: StreamId, slot: Slot, session: LiveSession): void {
-    this.#options.journal.activity(streamId, {
-      isActive: isActiveIn(slot, session),
-      lastSeen: session.lastSeen,
-      health: this.#healthOf(slot, session),
-    });
-  }
-
-  /** As text, for processes it does not run in; there is no need where there are none. */
-  #healthOf(slot: Slot | undefined, session: LiveSession): string | undefined {
-    if (!this.#options.isShared || session.state.phase !== 'live' || !isActiveIn(slot, session)) return undefined;
-    return JSON.stringify(session.health);
   }
 
   /** What the last playlists name stays fetchable for their length and three target durations more. */
@@ -468,11 +432,6 @@ export const STREAM_KEY_IN_USE: Refusal = {
   code: 'stream_key_in_use',
   reason: 'This stream key is already in use: stop the other encoder first.',
 };
-
-/** Media of it is coming in. */
-function isActiveIn(slot: Slot | undefined, session: LiveSession): boolean {
-  return slot?.session === session && (slot.publisher?.intake.isActive ?? false);
-}
 
 /** A publisher came back while its old connection looked alive: that one was lost, and ends nothing. */
 function takeOver(silent: Publisher): void {

@@ -7,6 +7,7 @@ import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
 import type { Announcement } from '#store/announcement.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
+import type { PublisherClaims } from './publisher-claims.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
 /** Not everything is announced: the command line beside a server on SQLite changes what it changes in silence. */
@@ -19,6 +20,8 @@ export interface StreamWatcherOptions {
   readonly store: Store;
   readonly registry: SessionRegistry;
   readonly nodeId: NodeId;
+  /** Undefined where this is the only process. */
+  readonly claims: PublisherClaims | undefined;
   readonly logger: Logger;
 }
 
@@ -56,7 +59,7 @@ export class StreamWatcher implements Disposable {
         registry.cut(announcement.streamId, 'terminated');
         return;
       case 'stream_published':
-        if (announcement.nodeId !== nodeId) registry.publishedElsewhere(announcement.streamId);
+        if (announcement.nodeId !== nodeId) this.#publishedElsewhere(announcement.streamId);
         return;
       case 'user_changed':
         this.#users.add(announcement.userId);
@@ -66,6 +69,13 @@ export class StreamWatcher implements Disposable {
         return;
     }
     void this.#look();
+  }
+
+  /** A session that waits for the publisher waits in vain; one that has a publisher may have had to let its stream go. */
+  #publishedElsewhere(streamId: StreamId): void {
+    const { registry, claims } = this.#options;
+    if (registry.hasPublisher(streamId)) void claims?.confirm(streamId);
+    else registry.cut(streamId, 'replaced');
   }
 
   #lookAtAll(): void {

@@ -1,0 +1,85 @@
+/**
+ * What is written of live sessions while they run: enough for what comes after them, and, where processes share the store, for those
+ * they do not run in.
+ */
+import type { NodeId } from '#domain/ids.ts';
+import type { SessionChange } from '#store/store.ts';
+import type { LiveSession } from './live-session.ts';
+import type { SessionJournal } from './session-journal.ts';
+
+/** How often a session is noted while media comes in: more often where other processes have nothing else to tell of it. */
+const EVERY_MS = { alone: 10_000, shared: 5000 };
+
+/** What notes are made with. */
+export interface SessionNotesOptions {
+  readonly journal: SessionJournal;
+  /** This process. */
+  readonly nodeId: NodeId;
+  /** Whether there may be others. */
+  readonly isShared: boolean;
+}
+
+/** Takes the notes of one process. `isActive` says whether media of the session is coming in. */
+export class SessionNotes {
+  readonly everyMs: number;
+  readonly #options: SessionNotesOptions;
+
+  constructor(options: SessionNotesOptions) {
+    this.#options = options;
+    this.everyMs = options.isShared ? EVERY_MS.shared : EVERY_MS.alone;
+  }
+
+  /** Media has come in for a while, or with other tracks. */
+  seen(session: LiveSession, isActive: boolean): void {
+    const { record, lastSeen, codecs, totals } = session;
+    this.#options.journal.changed(record, { lastSeen, codecs, totals, health: this.#healthOf(session, isActive) });
+    this.activity(session, isActive);
+  }
+
+  /** Its state changed. */
+  state(session: LiveSession, isActive: boolean): void {
+    this.#options.journal.changed(session.record, this.#stateOf(session, isActive));
+  }
+
+  /** Whether media comes in changed. */
+  activity(session: LiveSession, isActive: boolean): void {
+    const { record, lastSeen } = session;
+    const health = this.#healthOf(session, isActive);
+    this.#options.journal.activity(record.streamId, { isActive, lastSeen, health });
+  }
+
+  /** Its stream has another name. */
+  name(session: LiveSession, name: string): void {
+    this.#options.journal.changed(session.record, { name });
+  }
+
+  /** As many watch it now. */
+  viewers(session: LiveSession, viewers: number): void {
+    this.#options.journal.changed(session.record, { viewers, totals: session.totals });
+  }
+
+  /** All of it, as if nothing had been written: another process may have taken this one for dead, and ended it. */
+  again(session: LiveSession, isActive: boolean): void {
+    const { nodeId } = this.#options;
+    const running = { nodeId, endedAt: undefined, endReason: undefined };
+    this.#options.journal.changed(session.record, { ...running, ...this.#stateOf(session, isActive) });
+    this.activity(session, isActive);
+  }
+
+  #stateOf(session: LiveSession, isActive: boolean): SessionChange {
+    const { state, lastSeen, totals } = session;
+    return {
+      phase: state.phase,
+      lastSeen,
+      totals,
+      reconnectUntil: state.phase === 'reconnecting' ? state.until : undefined,
+      health: this.#healthOf(session, isActive),
+      ...(state.phase === 'ended' ? { endedAt: state.at, endReason: state.reason, viewers: 0 } : {}),
+    };
+  }
+
+  /** As text; there is no need for it where nobody else asks. */
+  #healthOf(session: LiveSession, isActive: boolean): string | undefined {
+    return isActive && this.#options.isShared ? JSON.stringify(session.health) : undefined;
+  }
+}
