@@ -174,7 +174,10 @@ export interface Store extends AsyncDisposable {
 
   /** Deleted streams are kept, so that no id or key is ever used again, but only {@link Store.sessions} still tells of them. */
   readonly streams: {
-    /** @throws {MillraceError} `conflict` when its id or playback id is taken */
+    /**
+     * That no two streams have one key rests on the key's 80 random bits; nothing else is checked.
+     * @throws {MillraceError} `conflict` when its id or playback id is taken
+     */
     create(stream: Stream, receipt: Receipt): Promise<void>;
     get(id: StreamId, scope: Scope): Promise<Stream | undefined>;
     /** Those of `ids` that are there, in any order. */
@@ -185,7 +188,8 @@ export interface Store extends AsyncDisposable {
     count(scope: Scope, filter: ListFilter, order: ListOrder): Promise<number>;
     /**
      * Says whether there is such a stream. Announces `stream_changed`.
-     * @param when `idle`: only while no media is coming in. @throws {MillraceError} `conflict` when some is
+     * @param when `idle`: only while no media is coming in and no publisher is connected to a node that lives
+     * @throws {MillraceError} `conflict` when there is
      */
     change(id: StreamId, scope: Scope, change: StreamChange, receipt: Receipt, when?: 'idle'): Promise<boolean>;
     /**
@@ -198,7 +202,10 @@ export interface Store extends AsyncDisposable {
       options: { readonly at: Milliseconds; readonly notWithinMs: number },
       receipt: Receipt,
     ): Promise<'done' | 'not_found' | { readonly retryAfterMs: number }>;
-    /** All of them, or none when one is not there: says which. Announces `stream_changed` for each. One receipt each, in order. */
+    /**
+     * All of them, or none when one is not there: says which. Announces `stream_changed` for each.
+     * @param ids each once @param receipts one each, in order
+     */
     delete(ids: readonly StreamId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
     /** Sets what live media says of it. */
     setActivity(id: StreamId, activity: Pick<Stream, 'isActive' | 'lastSeen' | 'health'>): Promise<void>;
@@ -212,8 +219,11 @@ export interface Store extends AsyncDisposable {
     change(id: SessionId, change: SessionChange): Promise<void>;
     list(scope: Scope, options: ListOptions): Promise<Page<Session>>;
     count(scope: Scope, filter: ListFilter, order: ListOrder): Promise<number>;
-    /** Every session of a node in one of these phases, oldest first: what a starting process must take up or end. */
-    ofNode(node: NodeId, phases: readonly SessionPhase[]): Promise<readonly Session[]>;
+    /**
+     * Every session of a node in one of these phases, oldest first: what a starting process must take up or end. In a store that is
+     * not shared, every session is its only process's.
+     */
+    ofNode(node: NodeId, phases: readonly Exclude<SessionPhase, 'ended'>[]): Promise<readonly Session[]>;
     /** The sessions of a stream that have not ended, oldest first. */
     openOf(stream: StreamId): Promise<readonly Session[]>;
     /** What a playback id shows: of its sessions the one that began last, and where it runs. */
@@ -230,9 +240,12 @@ export interface Store extends AsyncDisposable {
 
   /** Who shares the database. Times are the database's, so that clocks need not agree. */
   readonly nodes: {
-    /** Holds the lease for so long from now; the node is there from its first call on. Says whether the lease had run out. */
+    /**
+     * Holds the lease for so long from now; the node is there from its first call on. Says whether the lease had run out. The first call
+     * of a process lets go of the publishers that were connected to an earlier one.
+     */
     renew(node: ServiceNode, leaseMs: number): Promise<{ readonly hadLapsed: boolean }>;
-    /** Gives the lease back: the node stops. */
+    /** Gives the lease back: the node stops, and no publisher is connected to it any more. */
     leave(id: NodeId): Promise<void>;
     /** A secret that only those who share the database know, the same for all of them; made at the first call. */
     clusterSecret(): Promise<Secret>;

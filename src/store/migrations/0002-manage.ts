@@ -111,11 +111,13 @@ async function changeSessions(db: Kysely<unknown>): Promise<void> {
     viewers: sql`bigint not null default 0`,
     health: sql`text`,
   });
+  await db.schema.dropIndex('sessions_by_phase_and_age').execute();
   await createListIndexes(db, 'sessions', 'all', []);
   await createListIndexes(db, 'sessions', 'live', [], sql`phase = 'live'`);
   await createListIndexes(db, 'sessions', 'by_record', ['record']);
   await createIndex(db, 'sessions', 'by_stream_and_age', ['stream_id', 'created_at', 'id']);
   await createIndex(db, 'sessions', 'by_stream_and_last_seen', ['stream_id', 'last_seen', 'id']);
+  await createIndex(db, 'sessions', 'open_by_age', ['created_at', 'id'], sql`phase <> 'ended'`);
   await createIndex(db, 'sessions', 'open_by_stream', ['stream_id', 'created_at', 'id'], sql`phase <> 'ended'`);
   await createIndex(db, 'sessions', 'open_by_node', ['node_id', 'created_at', 'id'], sql`phase <> 'ended'`);
   await createIndex(db, 'sessions', 'ended_by_end', ['ended_at', 'id'], sql`phase = 'ended'`);

@@ -4,7 +4,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { ServiceNode } from '#domain/node.ts';
 import type { Profile } from '#domain/profile.ts';
-import type { Session, SessionPhase, SessionTotals } from '#domain/session.ts';
+import type { Session, SessionTotals } from '#domain/session.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Database, SessionsTable, StreamsTable } from '#store/database.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
@@ -111,10 +111,8 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       return listed(choice, args).reduce((query, condition) => query.where(condition), count);
     }),
 
-    /** @param phases under any keys */
-    inPhases: prepare((phases: Readonly<Record<string, SessionPhase>>) =>
-      oldestFirst.where('phase', 'in', Object.values(phases)),
-    ),
+    /** Those of every node that have not ended. */
+    open: prepare(() => oldestFirst.where(open)),
 
     /** Those of a node that have not ended. */
     openOfNode: prepare((args: Columns<'node_id'>) => oldestFirst.where('node_id', '=', args.node_id).where(open)),
@@ -144,16 +142,18 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
     ),
 
     deleteEnded: prepare((args: { before: Milliseconds; limit: number }) =>
-      db.deleteFrom('sessions').where('id', 'in', (eb) =>
-        eb
-          .selectFrom('sessions')
-          .select('id')
-          .where('phase', '=', sql.lit('ended' as const))
-          .where('ended_at', '<', args.before)
-          .orderBy('ended_at')
-          .orderBy('id')
-          .limit(args.limit),
-      ),
+      db
+        .deleteFrom('sessions')
+        .where('id', 'in', (eb) =>
+          eb
+            .selectFrom('sessions')
+            .select('id')
+            .where(sql<boolean>`phase = 'ended'`)
+            .where('ended_at', '<', args.before)
+            .orderBy('ended_at')
+            .orderBy('id')
+            .limit(args.limit),
+        ),
     ),
   };
 }

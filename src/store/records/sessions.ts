@@ -57,9 +57,9 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
     },
 
     async ofNode(node, phases) {
-      const found = await runner.all(sessions.inPhases(Object.fromEntries(phases.entries())), sessionOfRow);
       // Whoever serves a store that is not shared owns every session in it, also those of before there were nodes.
-      return isShared ? found.filter(({ nodeId }) => nodeId === node) : found;
+      const open = isShared ? sessions.openOfNode({ node_id: node }) : sessions.open({});
+      return (await runner.all(open, sessionOfRow)).filter(({ phase }) => phases.some((asked) => asked === phase));
     },
 
     openOf: (stream) => runner.all(sessions.openOfStream({ stream_id: stream }), sessionOfRow),
