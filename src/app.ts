@@ -3,19 +3,28 @@
  */
 import { apiPlugin } from '#api/plugin.ts';
 import type { Config } from '#config.ts';
+import type { StreamId } from '#domain/ids.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { createPresentation } from '#hls/presentation.ts';
 import { createHttp, listenHttp } from '#http/http.ts';
 import { listenMetrics } from '#http/metrics-listener.ts';
 import { publicUrlOf } from '#http/public-url.ts';
+import { openCertificate } from '#http/tls.ts';
+import type { IngestAddress } from '#ingest/ingest.ts';
 import { INGEST_PROTOCOLS } from '#ingest/protocols.ts';
+import { publishUrls } from '#ingest/public-url.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
+import { joinCluster } from '#live/cluster.ts';
+import { defaultNodeUrl } from '#live/node-url.ts';
 import { adoptOrphans } from '#live/orphans.ts';
 import { createPublishGate } from '#live/publish-gate.ts';
+import { PublisherClaims } from '#live/publisher-claims.ts';
 import { SessionJournal } from '#live/session-journal.ts';
 import { SessionRegistry } from '#live/session-registry.ts';
+import { StreamWatcher } from '#live/stream-watcher.ts';
 import { originPlugin } from '#origin/origin.ts';
+import { Housekeeping } from '#store/housekeeping.ts';
 import { nodeIdOf } from '#store/node-id.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
@@ -30,7 +39,11 @@ export interface ListenAddress {
 
 /** A running Millrace. Disposing it disconnects publishers, answers what is held, and writes what is left, in that order. */
 export interface App extends AsyncDisposable {
-  readonly addresses: { readonly http: ListenAddress; readonly rtmp: ListenAddress; readonly metrics: ListenAddress };
+  readonly addresses: {
+    readonly http: ListenAddress;
+    readonly ingest: readonly IngestAddress[];
+    readonly metrics: ListenAddress;
+  };
 }
 
 /** What a process has besides its settings. */
@@ -43,12 +56,15 @@ export interface AppOptions {
 
 /**
  * Starts every part; the store is the caller's and stays open.
+ * @throws {CertificateError} when TLS is asked for with files that are no use
  * @throws {Error} of the system when a port cannot be taken; whatever had started by then is stopped again
  */
 export async function startApp(config: Config, { store, logger, clock, metrics }: AppOptions): Promise<App> {
   await using parts = new AsyncDisposableStack();
   const nodeId = nodeIdOf(config.store.dataDir);
   const journal = parts.use(new SessionJournal(store, logger));
+  const onLost = (streamId: StreamId): void => registry.cut(streamId, 'replaced');
+  const claims = store.isShared ? parts.use(new PublisherClaims({ store, nodeId, logger, onLost })) : undefined;
   const memory = createMediaMemory(config.hls.mediaMemoryMib * 1024 * 1024);
   const transcoders = new TranscoderPool({ settings: config.transcode, clock });
   const registry = parts.use(
@@ -63,14 +79,27 @@ export async function startApp(config: Config, { store, logger, clock, metrics }
       clock,
       logger,
       metrics,
+      onPublisherGone: (streamId) => claims?.release(streamId),
     }),
   );
-  await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS: config.live.reconnectWindowS });
+  const { windowS, targetDurationS } = config.hls;
+  const { reconnectWindowS } = config.live;
+  const nodeUrl = ({ port }: { readonly port: number }): string =>
+    config.live.nodeUrl ?? defaultNodeUrl({ host: config.http.host, port, secure: config.http.tlsCert !== undefined });
+  const lease =
+    claims &&
+    (await joinCluster({ store, node: { id: nodeId, url: nodeUrl(config.http) }, registry, claims, clock, logger }));
+  if (lease !== undefined) parts.use(lease);
+  await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS });
+  parts.use(new Housekeeping({ store, clock, logger, ...config.store }));
+  parts.use(new StreamWatcher({ store, registry, nodeId, claims, logger }));
 
   const throttle = new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock });
-  const http = createHttp({ settings: config.http, logger, metrics });
+  const certificate = await openCertificate({ settings: config.http, clock, logger, metrics });
+  if (certificate !== undefined) parts.use(certificate);
+  const http = createHttp({ settings: config.http, logger, metrics, certificate });
   parts.defer(() => http.close());
-  let rtmpPort = config.ingest.rtmpPort;
+  const ingestAddresses: IngestAddress[] = [];
   await http.register(apiPlugin, {
     settings: config.api,
     store,
@@ -78,28 +107,35 @@ export async function startApp(config: Config, { store, logger, clock, metrics }
     throttle,
     clock,
     publicUrl: publicUrlOf(config.http),
-    rtmpPort: () => rtmpPort,
+    publishUrls: (hostname) => publishUrls(config.ingest, ingestAddresses, hostname),
   });
   await http.register(originPlugin, {
     live: registry,
     audience: registry,
     settings: config.origin,
-    targetDurationS: config.hls.targetDurationS,
+    targetDurationS,
     metrics,
+    cluster: store.isShared
+      ? {
+          secret: await store.nodes.clusterSecret(),
+          owners: { store, nodeId, clock, keptForMs: (windowS + 3 * targetDurationS) * 1000 },
+        }
+      : undefined,
   });
 
-  const gate = createPublishGate({ store, registry, throttle, metrics });
-  const rtmpAddresses: ListenAddress[] = [];
+  const gate = createPublishGate({ store, registry, throttle, metrics, claims });
   for (const listen of INGEST_PROTOCOLS) {
-    const server = parts.use(await listen({ settings: config.ingest, gate, clock, logger, metrics }));
-    if (server.protocol === 'rtmp') rtmpAddresses.push(server.address);
+    const server = parts.use(await listen({ settings: config.ingest, gate, clock, logger, metrics, certificate }));
+    ingestAddresses.push(...server.addresses);
   }
-  const [rtmp] = rtmpAddresses;
-  if (rtmp === undefined) throw new Error('the list of ingest protocols has no RTMP');
-  rtmpPort = rtmp.port;
   const metricsListener = parts.use(await listenMetrics({ settings: config.http, metrics }));
-  const addresses = { http: await listenHttp(http, config.http), rtmp, metrics: metricsListener.address };
+  const addresses = {
+    http: await listenHttp(http, config.http),
+    ingest: ingestAddresses,
+    metrics: metricsListener.address,
+  };
 
+  await lease?.moveTo(nodeUrl(addresses.http));
   const running = parts.move();
   return { addresses, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

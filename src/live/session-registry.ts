@@ -215,8 +215,11 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   }
 
   status(streamId: StreamId): LiveStatus | undefined {
-    const slot = this.#slots.get(streamId);
-    return slot?.session === undefined ? undefined : this.#statusOf(slot.session);
+    const { session, publisher } = this.#slots.get(streamId) ?? {};
+    if (session === undefined) return undefined;
+    // What is over here may go on at another node; the store knows.
+    const isOver = session.state.phase === 'ended' && publisher === undefined;
+    return this.#options.isShared && isOver ? undefined : this.#statusOf(session);
   }
 
   sessionStatus(sessionId: SessionId): LiveStatus | undefined {
