@@ -1,9 +1,12 @@
 /**
  * The subcommands of `millrace`.
  */
+import { backup } from './backup.ts';
 import type { Command } from './command.ts';
 import { keys } from './keys.ts';
+import { migrate } from './migrate.ts';
+import { restore } from './restore.ts';
 import { serve } from './serve.ts';
 
 /** In the order of the help. */
-export const COMMANDS: readonly Command[] = [serve, keys];
+export const COMMANDS: readonly Command[] = [serve, keys, migrate, backup, restore];

@@ -88,6 +88,14 @@ export interface EngineOptions {
  */
 export type OpenEngine = (options: EngineOptions) => Promise<Engine>;
 
+/**
+ * Looks at a database without changing it: where it is, as it may be shown, and which migrations it has had.
+ * @throws {StoreOpenError} when it cannot be asked; one that is yet to be made has had none
+ */
+export type InspectEngine = (
+  options: Pick<EngineOptions, 'dataDir' | 'databaseUrl'>,
+) => Promise<{ readonly place: string; readonly migrations: readonly string[] }>;
+
 /** A query did not change as many rows as it must; nothing of its write happened. */
 export class Unchanged extends Error {
   override readonly name = 'Unchanged';

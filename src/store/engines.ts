@@ -3,8 +3,10 @@
  * `store.contract.ts` says whether it is one.
  */
 import type { Secret } from '#domain/secret.ts';
-import type { OpenEngine } from './engine.ts';
+import type { InspectEngine, OpenEngine } from './engine.ts';
+import { inspectPostgres } from './engines/postgres/inspect.ts';
 import { openPostgres } from './engines/postgres.ts';
+import { inspectSqlite } from './engines/sqlite/inspect.ts';
 import { openSqlite } from './engines/sqlite.ts';
 
 /** How each is opened. */
@@ -12,6 +14,12 @@ export const ENGINES = {
   sqlite: openSqlite,
   postgres: openPostgres,
 } as const satisfies Record<string, OpenEngine>;
+
+/** How each is looked at without being changed. */
+export const INSPECTIONS = {
+  sqlite: inspectSqlite,
+  postgres: inspectPostgres,
+} as const satisfies Record<keyof typeof ENGINES, InspectEngine>;
 
 /** A name of {@link ENGINES}. */
 export type EngineName = keyof typeof ENGINES;

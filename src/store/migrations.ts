@@ -18,15 +18,20 @@ export type SchemaState =
   | { readonly state: 'older' } // empty, too
   | { readonly state: 'newer'; readonly migration: string }; // has a migration this program does not know
 
+/** Names of the migrations a database has had, also of those this program does not know; only reads. */
+export async function migrationsDone(db: Kysely<never>): Promise<readonly string[]> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return [];
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db);
+  return rows.map(({ name }) => name).toSorted();
+}
+
 /** Compares a database with {@link MIGRATIONS}; only reads. */
 export async function schemaState(db: Kysely<never>): Promise<SchemaState> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
-  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return { state: 'older' };
-  const { rows } = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db);
-  const done = new Set(rows.map(({ name }) => name));
-  const unknown = [...done].find((name) => !(name in MIGRATIONS));
+  const done = await migrationsDone(db);
+  const unknown = done.find((name) => !(name in MIGRATIONS));
   if (unknown !== undefined) return { state: 'newer', migration: unknown };
-  return { state: Object.keys(MIGRATIONS).every((name) => done.has(name)) ? 'current' : 'older' };
+  return { state: Object.keys(MIGRATIONS).every((name) => done.includes(name)) ? 'current' : 'older' };
 }
 
 /**

@@ -17,6 +17,12 @@ const SENTENCES = {
     `The database ${place} is of an older Millrace and its server is still running; restart the server with this version first.`,
   not_a_database: (place: string, detail: string) =>
     `${place} is not a database or is damaged (${detail}); restore it from a backup, or move it away to start empty.`,
+  no_store: (place: string) =>
+    `There is no database ${place}; start the server once, or set MILLRACE_DATA_DIR to its folder.`,
+  not_a_backup: (place: string, detail: string) =>
+    `${place} is not a backup of Millrace (${detail}); nothing was changed. Name a file that millrace backup has written.`,
+  not_written: (place: string, detail: string) =>
+    `${place} cannot be written (${detail}); name a file in a folder that you may write to and that has the space.`,
   no_node_id: (place: string) => `${place} does not hold the id of a node; remove it to get a new one.`,
   database_url: () =>
     'MILLRACE_DATABASE_URL is not one that PostgreSQL understands; write postgres://user:password@host:5432/database.',

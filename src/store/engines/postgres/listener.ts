@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
+import { type AnnouncementListener, Listeners } from '#store/listeners.ts';
 import { OutageLog } from '#store/outage-log.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { Away, reasonOf } from './failure.ts';
@@ -16,9 +17,6 @@ import { CHANNEL } from './transaction.ts';
 /** How often the connection is asked whether it lives, and how long it may take to say so. */
 const ASK_EVERY_MS = 4000;
 const ANSWER_WITHIN_MS = 3000;
-
-/** Told an announcement, or undefined when some may have been missed. */
-export type Listen = (announcement: string | undefined) => void;
 
 /** What a listener is given. */
 export interface ListenerOptions {
@@ -33,7 +31,7 @@ export interface ListenerOptions {
 export class Listener implements AsyncDisposable {
   readonly #options: ListenerOptions;
   readonly #outages: OutageLog;
-  readonly #listens = new Set<Listen>();
+  readonly #listeners: Listeners;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   /** Whether announcements are told at the moment. */
@@ -41,6 +39,7 @@ export class Listener implements AsyncDisposable {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+    this.#listeners = new Listeners(options.logger);
     this.#outages = new OutageLog(options.logger.child({ lane: 'listen' }), options.clock);
   }
 
@@ -54,11 +53,10 @@ export class Listener implements AsyncDisposable {
   }
 
   /** From now on; told undefined first if the connection is yet to be made. */
-  listen(listen: Listen): Disposable {
-    const own: Listen = (announcement) => listen(announcement);
-    this.#listens.add(own);
+  listen(listener: AnnouncementListener): Disposable {
+    const listening = this.#listeners.add(listener);
     this.#running ??= this.#run();
-    return { [Symbol.dispose]: () => this.#listens.delete(own) };
+    return listening;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,7 +125,6 @@ export class Listener implements AsyncDisposable {
   }
 
   #tell(announcement: string | undefined): void {
-    if (!this.#hears) return;
-    for (const listen of this.#listens) listen(announcement);
+    if (this.#hears) this.#listeners.tell(announcement);
   }
 }

@@ -1,0 +1,47 @@
+/**
+ * `millrace backup`: a copy of the database, while the server runs.
+ */
+import { existsSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { configFromEnvironment } from '#config.ts';
+import { backupSqlite } from '#store/engines/sqlite/backup.ts';
+import type { Command } from './command.ts';
+import { EXIT, Exit, wrongUsage } from './exit-code.ts';
+import { postgresTool } from './postgres-tool.ts';
+
+/** The subcommand. */
+export const backup: Command = {
+  name: 'backup',
+  summary: 'Copy the database into a file, while the server runs',
+  help: () => `Usage: millrace backup FILE [--force]
+
+Writes the database as it is at this moment into FILE, readable by you alone: it holds stream keys. The server may be running.
+  --force   replace FILE if it is there
+
+Only for SQLite. A store in PostgreSQL is backed up with pg_dump; the command then says how.`,
+  run: async (args) => {
+    const { file, force } = parse(args);
+    const { dataDir, databaseUrl } = configFromEnvironment().store;
+    if (databaseUrl !== undefined) throw postgresTool(databaseUrl, 'backup', file);
+    if (!force && existsSync(file)) {
+      throw new Exit(EXIT.failed, [`${file} is there already; name another file, or replace it with --force.`]);
+    }
+    const { sizeBytes } = await backupSqlite(dataDir, file);
+    console.log(`Wrote ${file} (${sizeBytes} bytes).`);
+  },
+};
+
+function parse(args: readonly string[]): { readonly file: string; readonly force: boolean } {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { force: { type: 'boolean', default: false } },
+      allowPositionals: true,
+    });
+    const [file, more] = positionals;
+    if (file !== undefined && file !== '' && more === undefined) return { file, force: values.force };
+  } catch {
+    // The message of parseArgs may repeat what was typed.
+  }
+  throw wrongUsage('Name one file to write to.', 'millrace backup');
+}

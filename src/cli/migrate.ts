@@ -1,0 +1,50 @@
+/**
+ * `millrace migrate`: brings the database's tables up to date, as the server does when it starts.
+ */
+import { parseArgs } from 'node:util';
+import { configFromEnvironment } from '#config.ts';
+import { engineNamed, INSPECTIONS } from '#store/engines.ts';
+import { MIGRATIONS } from '#store/migrations.ts';
+import { openStore } from '#store/open-store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import type { Command } from './command.ts';
+import { wrongUsage } from './exit-code.ts';
+
+/** The subcommand. */
+export const migrate: Command = {
+  name: 'migrate',
+  summary: 'Bring the database up to date',
+  help: () => `Usage:
+  millrace migrate            run the migrations the database has not had, and say which
+  millrace migrate --status   only say which it has had; changes nothing
+
+The server does the same when it starts. Refused while a server of an older version is running on the database: stop it first.
+MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where it is, as for the server.`,
+  run: async (args) => {
+    const { status } = parse(args);
+    const { dataDir, databaseUrl } = configFromEnvironment().store;
+    const { place, migrations: done } = await INSPECTIONS[engineNamed(databaseUrl)]({ dataDir, databaseUrl });
+    const pending = Object.keys(MIGRATIONS).filter((name) => !done.includes(name));
+    if (status) {
+      const unknown = done.filter((name) => !(name in MIGRATIONS));
+      console.log(place);
+      for (const name of done.filter((each) => each in MIGRATIONS)) console.log(`done     ${name}`);
+      for (const name of pending) console.log(`pending  ${name}`);
+      for (const name of unknown) console.log(`unknown  ${name} (of a newer Millrace)`);
+      return;
+    }
+    await using _store = await openStore({ dataDir, databaseUrl, exclusive: false, logger: silentLogger });
+    if (pending.length === 0) console.log(`${place} is up to date.`);
+    for (const name of pending) console.log(`done     ${name}`);
+  },
+};
+
+function parse(args: readonly string[]): { readonly status: boolean } {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { status: { type: 'boolean', default: false } } });
+    return values;
+  } catch {
+    // The message of parseArgs may repeat what was typed.
+    throw wrongUsage('These arguments do not fit.', 'millrace migrate');
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * `millrace restore`: puts a copy that `millrace backup` made in the place of the database.
+ */
+import { parseArgs } from 'node:util';
+import { configFromEnvironment } from '#config.ts';
+import { systemClock } from '#lib/clock.ts';
+import { restoreSqlite } from '#store/engines/sqlite/backup.ts';
+import type { Command } from './command.ts';
+import { wrongUsage } from './exit-code.ts';
+import { postgresTool } from './postgres-tool.ts';
+
+/** The subcommand. */
+export const restore: Command = {
+  name: 'restore',
+  summary: 'Put a copy in the place of the database',
+  help: () => `Usage: millrace restore FILE
+
+Checks FILE, which millrace backup has written, and puts a copy of it in the place of the database, which is kept beside it under
+another name. Stop the server first: it is refused while one is running on the data folder.
+
+Only for SQLite. A store in PostgreSQL is restored with pg_restore; the command then says how.`,
+  run: async (args) => {
+    const file = parse(args);
+    const { dataDir, databaseUrl } = configFromEnvironment().store;
+    if (databaseUrl !== undefined) throw postgresTool(databaseUrl, 'restore', file);
+    const { replaced } = await restoreSqlite(dataDir, file, systemClock.now());
+    console.log(`Restored ${file}.`);
+    if (replaced !== undefined) console.log(`The database that was there is now ${replaced}.`);
+  },
+};
+
+function parse(args: readonly string[]): string {
+  try {
+    const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true });
+    const [file, more] = positionals;
+    if (file !== undefined && file !== '' && more === undefined) return file;
+  } catch {
+    // The message of parseArgs may repeat what was typed.
+  }
+  throw wrongUsage('Name one file to restore.', 'millrace restore');
+}

@@ -1,0 +1,125 @@
+/**
+ * Copies of the database: made beside a running server, and put back in its place when there is none.
+ */
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import type { Milliseconds } from '#lib/units.ts';
+import { holdFolder, makeFolder } from '#store/engines/data-folder.ts';
+import { MIGRATIONS, migrationsDone } from '#store/migrations.ts';
+import { StoreOpenError } from '#store/open-error.ts';
+import { kyselyOn } from './dialect.ts';
+import { databasePath } from './folder.ts';
+
+/** All in one step: a write between two would start the copy anew, and readers of a write-ahead log hold up nobody. */
+const ALL_PAGES = 2 ** 31 - 1;
+
+/**
+ * Writes a copy of the database as it is at this moment, whole and durable or not at all, readable by its owner alone. Another
+ * file of that name is replaced.
+ * @throws {StoreOpenError}
+ */
+export async function backupSqlite(dataDir: string, file: string): Promise<{ readonly sizeBytes: number }> {
+  const path = databasePath(dataDir);
+  if (!existsSync(path)) throw new StoreOpenError('no_store', path);
+  const part = `${file}.part`;
+  try {
+    await copy(path, part);
+    rename(part, file);
+    return { sizeBytes: statSync(file).size };
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw notWritten(error, file);
+  }
+}
+
+/**
+ * Puts a copy in the place of the database, which is kept aside. Whatever stops it, one of the two is there.
+ * @returns where the replaced database is now, if there was one
+ * @throws {StoreOpenError} `in_use` beside a running server; `not_a_backup`, `newer_schema` for another file
+ */
+export async function restoreSqlite(
+  dataDir: string,
+  file: string,
+  now: Milliseconds,
+): Promise<{ readonly replaced: string | undefined }> {
+  makeFolder(dataDir);
+  using _hold = holdFolder(dataDir);
+  await checkBackup(file);
+  const path = databasePath(dataDir);
+  const fresh = `${path}.restored`;
+  try {
+    await copy(file, fresh);
+    const replaced = existsSync(path) ? putAside(path, now) : undefined;
+    rename(fresh, path);
+    return { replaced };
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw notWritten(error, path);
+  }
+}
+
+/** Into a new file, and onto the disk. */
+async function copy(from: string, to: string): Promise<void> {
+  rmSync(to, { force: true });
+  closeSync(openSync(to, 'wx', 0o600));
+  {
+    using source = new DatabaseSync(from);
+    await backup(source, to, { rate: ALL_PAGES });
+  }
+  {
+    // One file, with nothing beside it that could be left behind.
+    using made = new DatabaseSync(to);
+    made.exec('PRAGMA journal_mode = DELETE');
+  }
+  sync(to);
+}
+
+function rename(from: string, to: string): void {
+  renameSync(from, to);
+  sync(dirname(to));
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+/** @throws {StoreOpenError} */
+async function checkBackup(file: string): Promise<void> {
+  try {
+    statSync(file);
+    using db = new DatabaseSync(file, { readOnly: true });
+    const found = db.prepare('PRAGMA integrity_check(1)').get()?.integrity_check;
+    if (found !== 'ok') throw new StoreOpenError('not_a_backup', file, String(found));
+    const done = await migrationsDone(kyselyOn(db));
+    if (done.length === 0) throw new StoreOpenError('not_a_backup', file, 'it has none of its tables');
+    const unknown = done.find((name) => !(name in MIGRATIONS));
+    if (unknown !== undefined) throw new StoreOpenError('newer_schema', file, unknown);
+  } catch (error) {
+    if (error instanceof StoreOpenError) throw error;
+    throw new StoreOpenError('not_a_backup', file, (error as Error).message.split(',')[0], { cause: error });
+  }
+}
+
+/** Gives the database a second name, so that its own is never without one. @returns the second */
+function putAside(path: string, now: Milliseconds): string {
+  const aside = `${path}.replaced-${new Date(now).toISOString().replaceAll(/[-:]/g, '')}`;
+  try {
+    // Writes what its log holds into it and removes the log.
+    using db = new DatabaseSync(path);
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch {
+    // It is damaged, and that may be why it is replaced: its log is kept beside it.
+  }
+  linkSync(path, aside);
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${aside}-wal`);
+  rmSync(`${path}-shm`, { force: true });
+  return aside;
+}
+
+function notWritten(error: unknown, place: string): unknown {
+  if (error instanceof StoreOpenError || !(error instanceof Error)) return error;
+  return new StoreOpenError('not_written', place, error.message.split(',')[0], { cause: error });
+}
