@@ -7,6 +7,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { createsAtAMillion } from './creates-at-a-million.ts';
 import { durableCreatesPerS } from './durable-creates-per-s.ts';
 import { firstPartMs } from './first-part-ms.ts';
 import { firstRenditionPartMs } from './first-rendition-part-ms.ts';
@@ -14,6 +15,7 @@ import { frameToPartMs } from './frame-to-part-ms.ts';
 import { getStreamCpuUs } from './get-stream-cpu-us.ts';
 import { glassToGlassMs, renditionGlassToGlassMs } from './glass-to-glass-ms.ts';
 import { ladderCpuSPerMin } from './ladder-cpu-s-per-min.ts';
+import { listPageMs } from './list-page-ms.ts';
 import { liveLadders } from './live-ladders.ts';
 import { memoryMb } from './memory-mb.ts';
 import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
@@ -28,11 +30,12 @@ import { transcoderMemoryMb } from './transcoder-memory-mb.ts';
 import { variantSwitches } from './variant-switches.ts';
 import { viewersWakeUpMs } from './viewers-wake-up-ms.ts';
 
-/** Every question by the group it is asked in: what the service is without transcoding, and its renditions. */
+/** Every question by the group it is asked in: what the service is without transcoding, its renditions, and managing it. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   passthrough: {
     'get-stream-cpu-us': getStreamCpuUs,
     'durable-creates-per-s': durableCreatesPerS,
+    'creates-at-a-million': createsAtAMillion,
     'frame-to-part-ms': frameToPartMs,
     'first-part-ms': firstPartMs,
     'glass-to-glass-ms': glassToGlassMs,
@@ -52,6 +55,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
     'transcoder-memory-mb': transcoderMemoryMb,
     'variant-switches': variantSwitches,
     'transcoder-kills': transcoderKills,
+  },
+  manage: {
+    'list-page-ms': listPageMs,
   },
 };
 const PAGE = join(import.meta.dirname, 'README.md');

@@ -3,12 +3,12 @@
  *
  * Hashes are random: in one index each new one would land on a page of its own, and every page is written back. The index leads with
  * the shelf; a process puts the streams it makes in a row on one shelf and then takes the next, so neighbours in time are neighbours
- * in one 32nd of the index. Whoever looks a key up asks every shelf at once.
+ * in one 128th of the index. Whoever looks a key up asks every shelf at once.
  * Measured, with what else was tried: `docs/decisions/0010-a-million-streams.md`.
  */
 
 /** Their names: two digits, which stand before the hash. */
-const SHELVES = Array.from({ length: 32 }, (_, index) => index.toString(16).padStart(2, '0'));
+const SHELVES = Array.from({ length: 128 }, (_, index) => index.toString(16).padStart(2, '0'));
 
 /** How many hashes go on one before the next is taken. */
 const RUN_LENGTH = 4096;

@@ -9,7 +9,7 @@ import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { isMillraceError } from '#store/contract/suite.ts';
-import type { Engine, EngineOptions } from '#store/engine.ts';
+import { type Engine, type EngineOptions, Unchanged } from '#store/engine.ts';
 import { openStore } from '#store/open-store.ts';
 import { storeOn } from '#store/sql-store.ts';
 import { storeContract } from '#store/store.contract.ts';
@@ -119,6 +119,91 @@ describe('writes that meet', () => {
       found.map((each) => each?.id),
       ['1', '2', undefined, '5'],
     );
+  });
+});
+
+describe('announcements', () => {
+  const announcing = ({ engine, user }: Spoilt, text: string) => {
+    const { sql, parameters } = engine.compiler
+      .updateTable('users')
+      .set({ name: text })
+      .where('id', '=', user.id)
+      .compile();
+    return engine.write([{ sql, parameters: parameters as string[] }], [text]);
+  };
+
+  it('are told in the order of the writes, before each resolves; what a listener throws costs nobody anything', async () => {
+    await using open = await spoilt();
+    const told: string[] = [];
+    using _ = open.engine.listen(() => {
+      throw new Error('of a listener');
+    });
+    using __ = open.engine.listen((text) => told.push(String(text)));
+    const names = Array.from({ length: 40 }, (___, n) => `name ${n}`);
+    await Promise.all(
+      names.map(async (text, n) => {
+        await announcing(open, text);
+        assert.deepEqual(told.slice(0, n + 1), names.slice(0, n + 1));
+      }),
+    );
+    assert.deepEqual(told, names);
+  });
+
+  it('of a write that ran into its time limit are told once it is done', async () => {
+    await using open = await spoilt({ writeTimeoutMs: 50 });
+    const told: unknown[] = [];
+    using _ = open.engine.listen((text) => told.push(text));
+    setFault(open.faults, 'commitDelayMs', FOREVER_MS);
+    await assert.rejects(announcing(open, 'late'), away);
+    assert.deepEqual(told, []);
+    setFault(open.faults, 'commitDelayMs', 0);
+    await until(() => told.length > 0);
+    assert.deepEqual(told, ['late']);
+  });
+
+  it('may have been missed when the worker died', async () => {
+    await using open = await spoilt();
+    const told: unknown[] = [];
+    using _ = open.engine.listen((text) => told.push(text));
+    setFault(open.faults, 'crashes', 1);
+    await assert.rejects(announcing(open, 'unknown'), away);
+    assert.deepEqual(told, [undefined]);
+  });
+
+  it('end with the subscription', async () => {
+    await using open = await spoilt();
+    const told: unknown[] = [];
+    {
+      using _ = open.engine.listen((text) => told.push(text));
+    }
+    await open.engine.write([], ['nobody hears']);
+    assert.deepEqual(told, []);
+  });
+});
+
+describe('a query that must change rows', () => {
+  it('undoes the whole write when it does not, and costs its neighbours nothing', async () => {
+    await using open = await spoilt();
+    const { engine, store, user } = open;
+    const rename = (id: string, name: string, mustChange?: number) => ({
+      sql: 'update users set name = ? where id = ?',
+      parameters: [name, id],
+      ...(mustChange !== undefined && { mustChange }),
+    });
+    const told: unknown[] = [];
+    using _ = engine.listen((text) => told.push(text));
+    const outcomes = await settled([
+      engine.write([rename(user.id, 'first', 1), rename('nobody', 'x', 1)], ['undone']),
+      engine.write([rename(user.id, 'second', 1)], ['done']),
+      engine.write([rename('nobody', 'x', 1)], ['undone']),
+      engine.write([rename(user.id, 'third', 0)], ['undone']),
+    ]);
+    assert.deepEqual(
+      outcomes.map((each) => (each.status === 'rejected' ? each.reason instanceof Unchanged : 'done')),
+      [true, 'done', true, true],
+    );
+    assert.equal((await store.users.get(user.id))?.name, 'second');
+    assert.deepEqual(told, ['done']);
   });
 });
 

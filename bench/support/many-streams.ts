@@ -1,0 +1,117 @@
+/**
+ * A store with very many streams, filled with the rows that the store itself would make.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { newAuditId, newPlaybackId, newStreamId } from '#domain/ids.ts';
+import { newStreamKey } from '#domain/secret.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { User } from '#domain/user.ts';
+import { ms } from '#lib/units.ts';
+import { KeyShelves } from '#store/key-shelf.ts';
+import { openStore } from '#store/open-store.ts';
+import { rowOfAudit } from '#store/queries/audit.ts';
+import { rowOfStream } from '#store/queries/streams.ts';
+import type { Receipt, Store } from '#store/store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { someUser } from '../../test/support/sample-records.ts';
+
+/** Rows written by one transaction. */
+const BATCH = 20_000;
+
+/** A store in a folder of its own, which goes with it. */
+export interface FilledStore extends AsyncDisposable {
+  readonly store: Store;
+  /** Owns every stream. */
+  readonly user: User;
+}
+
+/** Opens one. @param folder in which its own is made: where it is decides on the disk @param streams it holds at first */
+export async function openFilledStore(folder: string, streams: number): Promise<FilledStore> {
+  const dataDir = mkdtempSync(join(folder, 'millrace-bench-'));
+  const user = someUser();
+  const open = () => openStore({ dataDir, exclusive: true, logger: silentLogger });
+  {
+    await using store = await open();
+    await store.users.ensure(user);
+  }
+  fill(join(dataDir, 'millrace.db'), user, streams);
+  const store = await open();
+  return {
+    store,
+    user,
+    [Symbol.asyncDispose]: async () => {
+      await store[Symbol.asyncDispose]();
+      rmSync(dataDir, { recursive: true });
+    },
+  };
+}
+
+/** A stream as the API makes it, now unless said otherwise. */
+export function newStream(user: User, createdAt = Date.now()): Stream {
+  return {
+    id: newStreamId(),
+    userId: user.id,
+    name: 'bench',
+    createdAt: ms(createdAt),
+    streamKey: newStreamKey(),
+    playbackId: newPlaybackId(),
+    createdByTokenName: 'bench',
+    profiles: [],
+    isActive: false,
+    lastSeen: ms(0),
+    suspended: false,
+    record: false,
+    creatorId: undefined,
+    userTags: undefined,
+    lastTerminatedAt: undefined,
+    health: undefined,
+  };
+}
+
+/** What is stored beside its creation. */
+export const receiptOf = ({ id, createdAt, userId }: Stream): Receipt => ({
+  audit: {
+    id: newAuditId(),
+    at: createdAt,
+    actor: { userId, keyId: 'bench' as never, keyName: 'bench' },
+    action: 'stream.created',
+    resourceId: id,
+    fields: [],
+    remoteAddress: '127.0.0.1',
+    requestId: 'bench',
+  },
+});
+
+function fill(path: string, user: User, streams: number): void {
+  using db = new DatabaseSync(path);
+  db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -262144; PRAGMA wal_autocheckpoint = 20000');
+  const shelves = new KeyShelves();
+  const insert = inserter(db);
+  // As if they had been made one a millisecond until now.
+  const start = Date.now() - streams;
+  for (let made = 0; made < streams; made += 1) {
+    if (made % BATCH === 0) db.exec('BEGIN');
+    const stream = newStream(user, start + made);
+    insert('streams', rowOfStream(stream, shelves));
+    insert('audit', rowOfAudit(receiptOf(stream).audit));
+    if (made % BATCH === BATCH - 1 || made === streams - 1) db.exec('COMMIT');
+  }
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+}
+
+/** Inserts a row into a table, the statement prepared once. */
+function inserter(db: DatabaseSync) {
+  const statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
+  return (table: string, row: object) => {
+    let statement = statements.get(table);
+    if (statement === undefined) {
+      const columns = Object.keys(row);
+      const marks = columns.map(() => '?').join();
+      statement = db.prepare(`INSERT INTO ${table} (${columns.join()}) VALUES (${marks})`);
+      statements.set(table, statement);
+    }
+    statement.run(...Object.values(row));
+  };
+}

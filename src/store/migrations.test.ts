@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, it } from 'node:test';
+import { Migrator } from 'kysely/migration';
+import { newNodeId } from '#domain/ids.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { someKey, someSession, someStream, someUser } from '#test/support/sample-records.ts';
+import { kyselyOn } from './engines/sqlite/dialect.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { openStore } from './open-store.ts';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'millrace-store-'));
+after(() => rmSync(dataDir, { recursive: true }));
+
+it('keeps what a database of the first version holds', async () => {
+  const [admin, user] = [someUser({ createdAt: 1 as never }), someUser({ createdAt: 2 as never })];
+  const key = someKey(user);
+  const stream = someStream(user.id);
+  const session = someSession(stream, { phase: 'live', nodeId: '' as never });
+  {
+    using db = new DatabaseSync(join(dataDir, 'millrace.db'));
+    const provider = { getMigrations: async () => MIGRATIONS };
+    const first = await new Migrator({ db: kyselyOn(db), provider }).migrateTo('0001-users-keys-streams-sessions');
+    assert.equal(first.error, undefined);
+    const insert = (table: string, ...values: (string | number | null)[]) =>
+      db.prepare(`insert into ${table} values (${values.map(() => '?').join()})`).run(...values);
+    for (const each of [user, admin]) insert('users', each.id, each.name, each.createdAt);
+    insert('api_keys', key.id, user.id, key.name, key.secretHash, key.createdAt, null);
+    const { streamKey, profiles } = stream;
+    const profilesText = JSON.stringify(profiles);
+    insert(
+      'streams',
+      ...[stream.id, user.id, stream.name, stream.createdAt, streamKey.reveal(), streamKey.hash()],
+      ...[stream.playbackId, stream.createdByTokenName, profilesText, 0, 0, 0],
+    );
+    insert(
+      'sessions',
+      ...[session.id, stream.id, user.id, stream.playbackId, session.name, session.createdByTokenName],
+      ...[profilesText, 'live', session.createdAt, 0, null, null, null, session.mediaPath, 0, ''],
+    );
+  }
+
+  await using store = await openStore({ dataDir, exclusive: true, logger: silentLogger });
+  assert.deepEqual(await store.users.get(admin.id), { ...admin, isAdmin: true });
+  assert.deepEqual(await store.apiKeys.byHash(key.secretHash), { key, user });
+  for (const found of [
+    await store.streams.get(stream.id, user.id),
+    await store.streams.byStreamKey(stream.streamKey),
+  ]) {
+    const { streamKey: _, ...rest } = found!;
+    const { streamKey: __, ...expected } = stream;
+    assert.deepEqual(rest, expected);
+  }
+  assert.deepEqual(await store.sessions.ofNode(newNodeId(), ['live']), [session]);
+});
