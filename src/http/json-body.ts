@@ -8,11 +8,16 @@ import { MillraceError } from '#domain/errors.ts';
 /**
  * Parses `application/json` strictly. Bytes that are not UTF-8 are refused, since decoding would replace them and the
  * text could not be echoed as it was sent. A `__proto__` key stays an ordinary key here, and is refused as an unknown
- * one: every body schema closes its objects with `additionalProperties: false`.
+ * one: every body schema closes its objects with `additionalProperties: false`. No body at all is none where none is expected:
+ * many clients declare the type of every request.
  */
 export function acceptOnlyJson(http: FastifyInstance): void {
   http.removeAllContentTypeParsers();
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (body.length === 0 && request.routeOptions.schema?.body === undefined) {
+      done(null);
+      return;
+    }
     if (!isUtf8(body)) {
       done(new MillraceError('malformed_json', 'The body is not valid UTF-8; encode the JSON as UTF-8.'));
       return;

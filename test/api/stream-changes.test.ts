@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEFAULT_PROFILES } from '#domain/profile.ts';
+import { ms } from '#lib/units.ts';
+import { someSession } from '#test/support/sample-records.ts';
+import { startApi, type TestApi, type TestKey } from './server.ts';
+
+const profile = { name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 };
+
+const create = async (api: TestApi, key: TestKey, body: object = { name: 'x' }) =>
+  (await api.call('POST', '/stream', { key, body })).json();
+
+const read = async (api: TestApi, key: TestKey, id: string) => (await api.call('GET', `/stream/${id}`, { key })).json();
+
+/** What the audit log says of a stream, oldest first. */
+const auditOf = async (api: TestApi, resourceId: string) =>
+  (await api.store.audit.list({ resourceId }, { limit: 100 })).rows.toReversed();
+
+test('every field a client may set is stored on creation and on change, and shown', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const userTags = { show: 'evening', season: 3, hosts: ['ann', 2], '': 1 };
+  const created = await create(api, key, { name: 'x', record: true, creatorId: 'c1', userTags });
+  assert.deepEqual(
+    [created.record, created.creatorId, created.userTags],
+    [true, { type: 'unverified', value: 'c1' }, userTags],
+  );
+  assert.deepEqual(await read(api, key, created.id), created);
+  const change = {
+    name: 'y',
+    record: false,
+    suspended: true,
+    profiles: [profile],
+    creatorId: { type: 'unverified', value: 'c2' },
+    userTags: {},
+    multistream: { targets: [] },
+    playbackPolicy: { type: 'public' },
+  };
+  const response = await api.call('PATCH', `/stream/${created.id}`, { key, body: change });
+  assert.equal(response.statusCode, 204, response.body);
+  assert.equal(response.body, '');
+  const { playbackPolicy: _, ...shown } = change;
+  assert.deepEqual(await read(api, key, created.id), { ...created, ...shown });
+  await api.call('PATCH', `/stream/${created.id}`, { key, body: { profiles: null, playbackPolicy: null } });
+  assert.deepEqual((await read(api, key, created.id)).profiles, DEFAULT_PROFILES);
+  const [, changed] = await auditOf(api, created.id);
+  assert.equal(changed?.action, 'stream.updated');
+  assert.deepEqual(changed?.fields.toSorted(), ['creatorId', 'name', 'profiles', 'record', 'suspended', 'userTags']);
+  assert.equal(changed?.actor?.userId, key.userId);
+});
+
+test('a change of nothing changes nothing and is not noted, but the stream must be there', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const stream = await create(api, key);
+  assert.equal((await api.call('PATCH', `/stream/${stream.id}`, { key, body: {} })).statusCode, 204);
+  assert.deepEqual(await read(api, key, stream.id), stream);
+  assert.equal((await auditOf(api, stream.id)).length, 1);
+  const unknown = '/stream/00000000-0000-4000-8000-000000000000';
+  assert.equal((await api.call('PATCH', unknown, { key, body: {} })).statusCode, 404);
+});
+
+/** Bodies of `PATCH` and, with a name, of `POST` that are refused with 422: what is not built is never ignored. */
+const REFUSED: readonly (readonly [body: object, names: RegExp])[] = [
+  [{ record: 1 }, /^The field record must be of type boolean/],
+  [{ creatorId: 7 }, /^The field creatorId must be of type string or object/],
+  [{ creatorId: '' }, /^The field creatorId must not be empty/],
+  [{ creatorId: { type: 'verified', value: 'x' } }, /^The field creatorId\.type must be unverified/],
+  [{ creatorId: { type: 'unverified' } }, /^The field creatorId\.value is missing/],
+  [{ userTags: [] }, /^The field userTags must be of type object/],
+  [{ userTags: { secretName: { a: 1 } } }, /^The field userTags holds something else/],
+  [{ userTags: { t: 'x'.repeat(2048) } }, /^The field userTags has more than 2048 characters/],
+  [{ multistream: { targets: [{ profile: 'source', id: 'x' }] } }, /targets are not there yet\.$/],
+  [{ playbackPolicy: { type: 'jwt' } }, /^The field playbackPolicy\.type must be public; .*not there yet\.$/],
+  [
+    { playbackPolicy: { type: 'public', allowedOrigins: ['x'] } },
+    /^The field playbackPolicy\.allowedOrigins is unknown/,
+  ],
+  [{ pull: { source: 'https://example.com/live' } }, /^The field pull is unknown here/],
+  [{ recordingSpec: {} }, /^The field recordingSpec is unknown here/],
+  [{ streamKey: 'x' }, /^The field streamKey is unknown here/],
+  [{ profiles: [profile, profile] }, /^The field profiles\[1\]\.name is the same/],
+  [{ profiles: [{ ...profile, name: 'source' }] }, /^The field profiles\[0\]\.name must not be "source"/],
+];
+
+test('what cannot be honoured is refused, on creation and on change alike', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const stream = await create(api, key);
+  for (const [body, names] of REFUSED) {
+    for (const [method, path, sent] of [
+      ['PATCH', `/stream/${stream.id}`, body],
+      ['POST', '/stream', { name: 'x', ...body }],
+    ] as const) {
+      const response = await api.call(method, path, { key, body: sent });
+      assert.equal(response.statusCode, 422, `${method} ${JSON.stringify(body).slice(0, 80)}: ${response.body}`);
+      assert.match(response.json().errors[0], names);
+      assert.ok(!response.body.includes('secretName'), 'names that the client chose are not repeated');
+    }
+  }
+  for (const body of [{ name: null }, { name: '' }, { suspended: 'yes' }, [], { isActive: true }]) {
+    assert.equal((await api.call('PATCH', `/stream/${stream.id}`, { key, body })).statusCode, 422);
+  }
+  assert.deepEqual(await read(api, key, stream.id), stream);
+});
+
+test('profiles and record stay as they are while media is coming in; all else may change', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id } = await create(api, key);
+  await api.store.streams.setActivity(id, { isActive: true, lastSeen: ms(1), health: undefined });
+  for (const [path, body] of [
+    ['', { profiles: [profile] }],
+    ['', { name: 'y', record: false }],
+    ['/record', { record: true }],
+  ] as const) {
+    const response = await api.call('PATCH', `/stream/${id}${path}`, { key, body });
+    assert.equal(response.statusCode, 409);
+    assert.match(response.json().errors[0], /is active/);
+  }
+  assert.equal((await read(api, key, id)).name, 'x', 'a refused change changes nothing');
+  const body = { name: 'y', userTags: { a: 1 }, suspended: true };
+  assert.equal((await api.call('PATCH', `/stream/${id}`, { key, body })).statusCode, 204);
+});
+
+test('suspended and record have paths of their own', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id, playbackId } = await create(api, key);
+  assert.equal(
+    (await api.call('PATCH', `/stream/${id}/suspended`, { key, body: { suspended: true } })).statusCode,
+    204,
+  );
+  assert.equal((await api.call('PATCH', `/stream/${id}/record`, { key, body: { record: true } })).statusCode, 204);
+  const { suspended, record } = await read(api, key, id);
+  assert.deepEqual([suspended, record], [true, true]);
+  assert.equal((await api.call('GET', `/playback/${playbackId}`)).statusCode, 404);
+  await api.call('PATCH', `/stream/${id}/suspended`, { key, body: { suspended: false } });
+  assert.equal((await api.call('GET', `/playback/${playbackId}`)).statusCode, 200);
+  for (const [path, body] of [
+    ['suspended', {}],
+    ['record', { record: 'true' }],
+    ['record', { record: true, suspended: true }],
+  ] as const) {
+    assert.equal((await api.call('PATCH', `/stream/${id}/${path}`, { key, body })).statusCode, 422);
+  }
+});
+
+test('a deleted stream is gone for everything but its sessions, and cannot be deleted twice', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id, playbackId, streamKey } = await create(api, key);
+  const session = someSession((await api.store.streams.get(id, 'everyone'))!, { phase: 'ended', endedAt: ms(9) });
+  await api.store.sessions.create(session);
+  const headers = { 'content-type': 'application/json' }; // as axios sends it without a body
+  assert.equal((await api.call('DELETE', `/stream/${id}`, { key, headers })).statusCode, 204);
+  for (const [method, path] of [
+    ['GET', `/stream/${id}`],
+    ['PATCH', `/stream/${id}`],
+    ['DELETE', `/stream/${id}`],
+    ['DELETE', `/stream/${id}/terminate`],
+    ['POST', `/stream/${id}/rotate-key`],
+    ['GET', `/stream/${id}/sessions`],
+    ['GET', `/stream/${id}/info`],
+    ['GET', `/stream/playback/${playbackId}`],
+    ['GET', `/stream/key/${streamKey}`],
+    ['GET', `/playback/${playbackId}`],
+  ] as const) {
+    const response = await api.call(method, path, { key, ...(method === 'PATCH' && { body: { name: 'y' } }) });
+    assert.equal(response.statusCode, 404, `${method} ${path}: ${response.body}`);
+  }
+  assert.deepEqual((await api.call('GET', '/stream', { key })).json(), []);
+  assert.equal((await api.call('GET', `/session/${session.id}`, { key })).json().parentId, id);
+  assert.deepEqual(
+    (await auditOf(api, id)).map(({ action }) => action),
+    ['stream.created', 'stream.deleted'],
+  );
+});
+
+test('many streams are deleted all together or not at all', async (t) => {
+  const api = await startApi(t);
+  const [ann, bob] = [await api.makeKey('ann'), await api.makeKey('bob')];
+  const [one, two, other] = [await create(api, ann), await create(api, ann), await create(api, bob)];
+  const remove = (ids: unknown) => api.call('DELETE', '/stream', { key: ann, body: { ids } });
+  for (const stranger of [other.id, '00000000-0000-4000-8000-000000000000', 'x']) {
+    assert.equal((await remove([one.id, stranger])).statusCode, 404, stranger);
+  }
+  assert.equal((await api.call('GET', '/stream', { key: ann })).json().length, 2);
+  for (const ids of [undefined, [], [7], [one.id, one.id], 'x', Array(1001).fill('x'), ['x'.repeat(37)]]) {
+    assert.equal((await remove(ids)).statusCode, 422, String(ids).slice(0, 50));
+  }
+  assert.equal((await remove([one.id, two.id])).statusCode, 204);
+  assert.deepEqual((await api.call('GET', '/stream', { key: ann })).json(), []);
+  assert.equal((await auditOf(api, two.id)).at(-1)?.action, 'stream.deleted');
+});
+
+test('a broadcast is terminated at most once in five seconds, also while there is none', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id } = await create(api, key);
+  const terminate = () => api.call('DELETE', `/stream/${id}/terminate`, { key });
+  const heard: string[] = [];
+  using _listening = api.store.listen(({ type }) => heard.push(type));
+  assert.equal((await terminate()).statusCode, 204);
+  assert.equal((await read(api, key, id)).lastTerminatedAt, api.time.now);
+  api.time.now += 3500;
+  const refused = await terminate();
+  assert.equal(refused.statusCode, 429);
+  assert.equal(refused.json().code, 'too_many_terminates');
+  assert.equal(refused.headers['retry-after'], '2');
+  api.time.now += 1500;
+  assert.equal((await terminate()).statusCode, 204);
+  assert.deepEqual(
+    heard.filter((type) => type === 'stream_terminated'),
+    ['stream_terminated', 'stream_terminated'],
+  );
+});
+
+test('a rotated key replaces the old one at once, and nothing else', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const stream = await create(api, key);
+  const response = await api.call('POST', `/stream/${stream.id}/rotate-key`, { key });
+  assert.equal(response.statusCode, 200);
+  const { streamKey, ...rest } = response.json();
+  const { streamKey: old, ...same } = stream;
+  assert.match(streamKey, /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);
+  assert.notEqual(streamKey, old);
+  assert.deepEqual(rest, same);
+  assert.equal((await api.call('GET', `/stream/key/${streamKey}`, { key })).json().id, stream.id);
+  assert.equal((await api.call('GET', `/stream/key/${old}`, { key })).statusCode, 404);
+  assert.deepEqual((await auditOf(api, stream.id)).at(-1)?.action, 'stream.key_rotated');
+});
+
+test('a session cannot be changed in the place of its stream', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id } = await create(api, key);
+  const session = someSession((await api.store.streams.get(id, 'everyone'))!);
+  await api.store.sessions.create(session);
+  for (const [method, path, body] of [
+    ['PATCH', '', { name: 'y' }],
+    ['PATCH', '', {}],
+    ['PATCH', '/suspended', { suspended: true }],
+    ['PATCH', '/record', { record: true }],
+    ['DELETE', '', undefined],
+    ['DELETE', '/terminate', undefined],
+    ['POST', '/rotate-key', undefined],
+  ] as const) {
+    const response = await api.call(method, `/stream/${session.id}${path}`, { key, body });
+    assert.equal(response.statusCode, 400, `${method} ${path}`);
+    assert.match(response.json().errors[0], /^That id is of a session/);
+  }
+});
+
+test('every change is refused to another user as if the stream did not exist', async (t) => {
+  const api = await startApi(t);
+  const [ann, bob, admin] = [await api.makeKey('ann'), await api.makeKey('bob'), await api.makeKey('admin')];
+  const { id } = await create(api, ann);
+  for (const [method, path, body] of [
+    ['PATCH', '', { name: 'y' }],
+    ['PATCH', '/suspended', { suspended: true }],
+    ['DELETE', '/terminate', undefined],
+    ['POST', '/rotate-key', undefined],
+    ['DELETE', '', undefined],
+  ] as const) {
+    assert.equal((await api.call(method, `/stream/${id}${path}`, { key: bob, body })).statusCode, 404, method + path);
+    const { statusCode } = await api.call(method, `/stream/${id}${path}`, { key: admin, body });
+    assert.ok(statusCode === 204 || statusCode === 200, 'an admin does what the owner may');
+  }
+});

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { StreamId } from '#domain/ids.ts';
+import { ms } from '#lib/units.ts';
+import { someSession } from '#test/support/sample-records.ts';
+import { startApi, type TestApi, type TestKey } from './server.ts';
+
+const create = async (api: TestApi, key: TestKey, body: object = { name: 'x' }) => {
+  api.time.now += 1;
+  return (await api.call('POST', '/stream', { key, body })).json();
+};
+
+const filtered = (filters: object[]) => `filters=${encodeURIComponent(JSON.stringify(filters))}`;
+
+/** Ids of a list, all its pages. */
+async function walk(api: TestApi, key: TestKey, path: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const response = await api.call('GET', next, { key });
+    assert.equal(response.statusCode, 200, response.body);
+    ids.push(...response.json().map(({ id }: { id: string }) => id));
+    next = /^<http:\/\/[^/]+\/api(.*)>; rel="next"$/.exec(String(response.headers.link))?.[1];
+  }
+  return ids;
+}
+
+test('a list goes by creation or by activity, either way, and its Link headers keep to it', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const ids: string[] = [];
+  for (let index = 0; index < 5; index += 1) ids.push((await create(api, key)).id);
+  const [a, b, c, d, e] = ids as [string, string, string, string, string];
+  for (const [id, lastSeen] of [
+    [c, 9000],
+    [a, 8000],
+  ] as const) {
+    await api.store.streams.setActivity(id as StreamId, { isActive: false, lastSeen: ms(lastSeen), health: undefined });
+  }
+  assert.deepEqual(await walk(api, key, '/stream?limit=2&order=createdAt-true'), [e, d, c, b, a]);
+  assert.deepEqual(await walk(api, key, '/stream?limit=2&order=createdAt-false'), [a, b, c, d, e]);
+  assert.deepEqual(await walk(api, key, '/stream?limit=2&order=lastSeen-true'), [c, a, e, d, b]);
+  assert.deepEqual(await walk(api, key, '/stream?limit=2&order=lastSeen-false'), [b, d, e, a, c]);
+});
+
+test('the URL of the next page keeps what was asked, and nothing else the query holds', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  for (let index = 0; index < 3; index += 1) await create(api, key, { name: 'x', creatorId: 'c & d' });
+  const query = `limit=2&order=lastSeen-false&count=1&${filtered([{ id: 'creatorId', value: 'c & d' }])}`;
+  const { headers } = await api.call('GET', `/stream?${query}&apiKey=planted`, { key });
+  const next = new URL(/<(.*)>/.exec(String(headers.link))![1]!);
+  assert.deepEqual([...next.searchParams.keys()].sort(), ['count', 'cursor', 'filters', 'limit', 'order']);
+  next.searchParams.delete('cursor');
+  assert.deepEqual(
+    [...next.searchParams],
+    [...new URLSearchParams(query)].sort(([x], [y]) => ORDER[x]! - ORDER[y]!),
+  );
+});
+
+/** As the URL has them. */
+const ORDER: Record<string, number> = { limit: 0, order: 1, filters: 2, count: 3 };
+
+test('a list holds what meets all filters, and X-Total-Count tells how many that are', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const [first, second, third] = [
+    await create(api, key, { name: 'x', creatorId: 'c1' }),
+    await create(api, key, { name: 'x', creatorId: { type: 'unverified', value: 'c1' } }),
+    await create(api, key),
+  ];
+  await api.store.streams.setActivity(second.id, { isActive: true, lastSeen: ms(5000), health: undefined });
+  const idsOf = (query: string) => walk(api, key, `/stream?${query}`);
+  assert.deepEqual(await idsOf('active=1'), [second.id]);
+  assert.deepEqual(await idsOf('active=false'), [third.id, second.id, first.id]);
+  assert.deepEqual(await idsOf(filtered([{ id: 'id', value: first.id }])), [first.id]);
+  assert.deepEqual(await idsOf(filtered([{ id: 'playbackId', value: third.playbackId }])), [third.id]);
+  assert.deepEqual(await idsOf(filtered([{ id: 'creatorId', value: 'c1' }])), [second.id, first.id]);
+  assert.deepEqual(await idsOf(`active=1&${filtered([{ id: 'creatorId', value: 'c2' }])}`), []);
+  assert.deepEqual(await idsOf(filtered([{ id: 'createdAt', value: { gt: first.createdAt, lt: third.createdAt } }])), [
+    second.id,
+  ]);
+  assert.deepEqual(await idsOf(`order=lastSeen-true&${filtered([{ id: 'lastSeen', value: { gte: 1 } }])}`), [
+    second.id,
+  ]);
+  const counted = await api.call('GET', `/stream?limit=1&count=true&${filtered([{ id: 'creatorId', value: 'c1' }])}`, {
+    key,
+    headers: { origin: 'https://studio.example' },
+  });
+  assert.equal(counted.headers['x-total-count'], '2');
+  assert.match(String(counted.headers['access-control-expose-headers']), /x-total-count/);
+  assert.equal((await api.call('GET', '/stream', { key })).headers['x-total-count'], undefined);
+});
+
+test('sessionsonly lists sessions as streams with a parent; otherwise there are none', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id, streamKey } = await create(api, key);
+  const session = someSession((await api.store.streams.get(id, 'everyone'))!);
+  await api.store.sessions.create(session);
+  const sessions = await api.call('GET', '/stream?sessionsonly=true&count=1', { key });
+  assert.equal(sessions.headers['x-total-count'], '1');
+  assert.deepEqual(
+    sessions.json().map((each: { id: string; kind: string; parentId: string }) => [each.id, each.kind, each.parentId]),
+    [[session.id, 'stream', id]],
+  );
+  assert.ok(!sessions.body.includes(streamKey));
+  for (const query of ['', '?streamsonly=1', '?sessionsonly=0', '?streamsonly=false']) {
+    assert.deepEqual(await walk(api, key, `/stream${query}`), [id], query);
+  }
+});
+
+test('a query that cannot be answered is 400 with what can be', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  for (let index = 0; index < 3; index += 1) await create(api, key);
+  const { headers } = await api.call('GET', '/stream?limit=1', { key });
+  const cursor = /cursor=([\w-]+)/.exec(String(headers.link))![1]!;
+  for (const [query, tells] of [
+    ['order=name-true', /^The query parameter order must be one of createdAt-true, createdAt-false, lastSeen-true/],
+    ['order=lastSeen-true,createdAt-true', /^The query parameter order /],
+    ['order=createdAt', /^The query parameter order /],
+    ['active=yes', /^The query parameter active must be 1, true, 0 or false/],
+    ['count=', /^The query parameter count /],
+    ['streamsonly=1&sessionsonly=1', /contradicts/],
+    ['filters=x', /^The query parameter filters is not valid JSON/],
+    [filtered([{ id: 'name', value: 'x' }]), /can be filtered by/],
+    [`${filtered([])}&${filtered([])}`, /only once/],
+    [`order=createdAt-false&cursor=${cursor}`, /belongs to another list, or to another order/],
+    [`order=lastSeen-true&cursor=${cursor}`, /belongs to another list/],
+    [`sessionsonly=1&cursor=${cursor}`, /belongs to another list/],
+  ] as const) {
+    const response = await api.call('GET', `/stream?${query}`, { key });
+    assert.equal(response.statusCode, 400, query);
+    assert.match(response.json().errors[0], tells, query);
+  }
+  assert.equal((await api.call('GET', `/session?cursor=${cursor}`, { key })).json().code, 'invalid_cursor');
+});
+
+test("an admin lists another user's streams or everybody's, others only their own", async (t) => {
+  const api = await startApi(t);
+  const [admin, ann, bob] = [await api.makeKey('admin'), await api.makeKey('ann'), await api.makeKey('bob')];
+  const [own, anns, bobs] = [await create(api, admin), await create(api, ann), await create(api, bob)];
+  assert.deepEqual(await walk(api, admin, '/stream'), [own.id]);
+  assert.deepEqual(await walk(api, admin, '/stream?all=1&limit=2'), [bobs.id, anns.id, own.id]);
+  assert.deepEqual(await walk(api, admin, `/stream?userId=${ann.userId}`), [anns.id]);
+  assert.deepEqual(await walk(api, ann, `/stream?userId=${ann.userId}&all=0`), [anns.id]);
+  for (const query of ['all=1', `userId=${bob.userId}`]) {
+    const refused = await api.call('GET', `/stream?${query}`, { key: ann });
+    assert.equal(refused.statusCode, 403);
+    assert.equal(refused.json().code, 'admin_only');
+  }
+  assert.equal((await api.call('GET', '/stream?userId=bob', { key: admin })).statusCode, 400);
+});
