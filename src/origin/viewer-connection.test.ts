@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect as connectHttp2, createSecureServer } from 'node:http2';
+import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { makeCertificate } from '#test/support/certificate.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { hasLeft, writeBody } from './viewer-connection.ts';
+
+/** As a segment is: pieces of some parts, the last one small, one of them empty. */
+const PIECES = [700_001, 300_000, 0, 65_536, 65_537, 10].map((size) => randomBytes(size));
+const WHOLE = Buffer.concat(PIECES);
+const UNCHECKED = { rejectUnauthorized: false };
+
+/** A server that answers everything with the pieces; gives its address and what it answered with. */
+async function serverOf(t: TestContext) {
+  const responses: ServerResponse[] = [];
+  const server = createSecureServer({ ...makeCertificate(), allowHTTP1: true, maxSessionMemory: 20 }); // as in `http`
+  server.on('request', (_request, given) => {
+    // The face of HTTP/1.1, as Fastify hands it on.
+    const response = given as unknown as ServerResponse;
+    responses.push(response);
+    response.writeHead(200, { 'content-length': WHOLE.length });
+    writeBody(response, PIECES);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, responses };
+}
+
+test('two hundred viewers of one HTTP/2 connection get every byte', async (t) => {
+  const { url } = await serverOf(t);
+  const session = connectHttp2(url, UNCHECKED);
+  t.after(() => session.destroy());
+  const bodies = await Promise.all(Array.from({ length: 200 }, () => buffer(session.request({ ':path': '/' }))));
+  assert.ok(bodies.every((body) => body.equals(WHOLE)));
+});
+
+test('a viewer over HTTPS/1.1 gets every byte', async (t) => {
+  const { url } = await serverOf(t);
+  const [response] = await once(request(url, { ...UNCHECKED, agent: false }).end(), 'response');
+  assert.ok((await buffer(response)).equals(WHOLE));
+});
+
+test('a viewer who does not read holds a slice, not a segment; and is seen to leave', async (t) => {
+  const { url, responses } = await serverOf(t);
+  const session = connectHttp2(url, UNCHECKED);
+  t.after(() => session.destroy());
+  const stream = session.request({ ':path': '/' }).pause();
+  stream.on('error', () => {});
+  await waitFor(() => responses.length > 0, { what: 'the request' });
+  const [response] = responses;
+  assert.ok(response!.writableLength <= 65_536, `${response!.writableLength} bytes wait`);
+  assert.equal(hasLeft(response!), false);
+  stream.close();
+  await waitFor(() => hasLeft(response!), { what: 'the viewer to leave' });
+});
