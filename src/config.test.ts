@@ -73,6 +73,12 @@ const REFUSED: readonly (readonly [name: string, value: string])[] = [
   ['DEFAULT_PROFILES', '[{"name":"source","bitrate":1000,"fps":30,"width":640,"height":360}]'],
   ['HTTP_PORT', '-1'],
   ['HTTP_PORT', '8e3'],
+  ['RTMP_PORT', 'none'],
+  ['PUBLIC_RTMP_URL', 'live.example.com'],
+  ['PUBLIC_RTMP_URL', 'rtmp://live.example.com/live'],
+  ['PUBLIC_RTMP_URL', 'rtmp://user:pw@live.example.com'],
+  ['PUBLIC_RTMP_URL', 'rtmps://live.example.com,'],
+  ['TLS_CERT', ''],
   ['WRONG_KEYS_PER_MINUTE', '0'],
 ];
 
@@ -85,14 +91,18 @@ for (const [name, value] of REFUSED) {
 }
 
 test('settings are read in the forms people write them', () => {
-  const { http, api } = readConfig({
+  const { http, api, ingest } = readConfig({
     MILLRACE_PUBLIC_URL: 'https://Live.example.com/',
     MILLRACE_TRUSTED_PROXIES: 'loopback, 10.0.0.0/8,2001:db8::/32',
     MILLRACE_API_PREFIX: '/',
+    MILLRACE_RTMP_PORT: 'off',
+    MILLRACE_PUBLIC_RTMP_URL: 'rtmps://live.example.com:443/, rtmp://10.0.0.1',
   });
   assert.equal(http.publicUrl, 'https://live.example.com');
   assert.deepEqual(http.trustedProxies, ['loopback', '10.0.0.0/8', '2001:db8::/32']);
   assert.equal(api.prefix, '');
+  assert.equal(ingest.rtmpPort, undefined);
+  assert.deepEqual(ingest.publicRtmpUrl, ['rtmps://live.example.com:443', 'rtmp://10.0.0.1']);
 });
 
 test('a bootstrap key is any text of at least 32 characters, and is never shown', () => {

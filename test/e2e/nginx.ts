@@ -3,7 +3,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -23,13 +23,52 @@ export interface CachingProxy extends AsyncDisposable {
 }
 
 /** @param upstream host and port of what it stands before */
-export async function startNginx(upstream: string): Promise<CachingProxy> {
+export function startNginx(upstream: string): Promise<CachingProxy> {
+  return run('http', ({ folder, port }) => cachingSite({ folder, port, upstream }));
+}
+
+/**
+ * With the example of `deploy/nginx.conf`, everything it says but where things are.
+ * @param certificate which it shows, in PEM files
+ */
+export async function startDeployedNginx(
+  upstream: string,
+  certificate: { readonly certFile: string; readonly keyFile: string },
+): Promise<CachingProxy> {
+  const example = await readFile(join(import.meta.dirname, '../../deploy/nginx.conf'), 'utf8');
+  return await run('https', ({ folder, port }) => {
+    const places: readonly (readonly [example: string, here: string])[] = [
+      ['server 127.0.0.1:8080 ', `server ${upstream} `],
+      ['/var/cache/nginx/millrace', `${folder}/cache`],
+      ['listen 80;', `listen unix:${folder}/http;`],
+      ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
+      ['/etc/letsencrypt/live/live.example.com/fullchain.pem', certificate.certFile],
+      ['/etc/letsencrypt/live/live.example.com/privkey.pem', certificate.keyFile],
+      [
+        'proxy_cache_key $request_uri;',
+        'proxy_cache_key $request_uri; add_header X-Cache $upstream_cache_status always;',
+      ],
+      ['proxy_set_header Host $host;', 'proxy_set_header Host $http_host;'], // ports are not 443 here
+      ['X-Forwarded-Host $host;', 'X-Forwarded-Host $http_host;'],
+    ];
+    return places.reduce((text, [from, to]) => {
+      if (!text.includes(from)) throw new Error(`deploy/nginx.conf has no ${from}`);
+      return text.replaceAll(from, to);
+    }, example);
+  });
+}
+
+/** @param site what `http {}` holds besides what keeps nginx in one process and one folder */
+async function run(
+  scheme: 'http' | 'https',
+  site: (place: { readonly folder: string; readonly port: number }) => string,
+): Promise<CachingProxy> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'millrace-nginx-'));
   parts.defer(() => rm(folder, { recursive: true }));
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
-  await writeFile(file, configuration({ folder, port, upstream }));
+  await writeFile(file, configuration(folder, site({ folder, port })));
   const child = spawn(EXECUTABLE, ['-p', folder, '-c', file, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -40,7 +79,7 @@ export async function startNginx(upstream: string): Promise<CachingProxy> {
     child.kill('SIGTERM');
     await exited;
   });
-  const url = `http://127.0.0.1:${port}`;
+  const url = `${scheme}://127.0.0.1:${port}`;
   const answers = () => {
     if (child.exitCode !== null) throw new Error(`nginx ended: ${errors}`);
     return fetch(`${url}/healthz`).then(
@@ -53,8 +92,7 @@ export async function startNginx(upstream: string): Promise<CachingProxy> {
   return { url, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** What its documentation shows for a caching proxy; the rest only keeps it in one process and one folder. */
-function configuration({ folder, port, upstream }: { folder: string; port: number; upstream: string }): string {
+function configuration(folder: string, site: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
@@ -64,6 +102,13 @@ function configuration({ folder, port, upstream }: { folder: string; port: numbe
     http {
       ${temporary.join('\n      ')}
       access_log off;
+      ${site}
+    }`;
+}
+
+/** What its documentation shows for a caching proxy. */
+function cachingSite({ folder, port, upstream }: { folder: string; port: number; upstream: string }): string {
+  return `
       proxy_cache_path ${folder}/cache keys_zone=cache:1m;
       server {
         listen 127.0.0.1:${port};
@@ -79,8 +124,7 @@ function configuration({ folder, port, upstream }: { folder: string; port: numbe
           proxy_cache_use_stale off;
           add_header X-Cache $upstream_cache_status always;
         }
-      }
-    }`;
+      }`;
 }
 
 async function freePort(): Promise<number> {

@@ -1,0 +1,276 @@
+/**
+ * The whole service in TLS: a browser over HTTP/2, viewers who wait, an encoder over RTMPS, a certificate that is renewed under them.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer, text } from 'node:stream/consumers';
+import { after, before, describe, test } from 'node:test';
+import { connect as connectTls, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { promisify } from 'node:util';
+import type { CreatedStream } from '../support/api-client.ts';
+import { makeCertificate, type TestCertificate, writeCertificate } from '../support/certificate.ts';
+import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { type Publisher, startPublisher } from '../support/publisher.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
+import { assertContinuous, firstFrameSince, readFrames, seen } from './seen-frames.ts';
+import { mediaPlaylistUris, nextDirectives } from './viewer.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
+const FPS = 30;
+const VIDEO = { width: 320, height: 180, bitrateBps: 1_500_000 };
+
+const parts = new AsyncDisposableStack();
+const first = makeCertificate({ name: 'first' });
+const second = makeCertificate({ name: 'second' });
+let folder: string;
+let server: ServerProcess;
+let stream: CreatedStream;
+let publisher: Publisher;
+
+before(async () => {
+  // For `fetch`, which takes no certificate of its own.
+  setDefaultCACertificates([...getCACertificates(), first.cert, second.cert]);
+  folder = await mkdtemp(join(tmpdir(), 'millrace-tls-'));
+  parts.defer(() => rm(folder, { recursive: true }));
+  server = parts.use(await startServerProcess({ settings: await writeCertificate(folder, first) }));
+  stream = await server.api.createStream();
+  publisher = parts.use(await startPublisher({ url: rtmpsUrl(), video: VIDEO }));
+  const isLive = async () => (await fetch(server.playlistUrl(stream.playbackId))).status === 200;
+  await waitFor(isLive, { what: 'the stream to be there' });
+});
+after(() => parts.disposeAsync());
+
+const rtmpsUrl = () => `rtmps://127.0.0.1:${server.rtmpsPort}/live/${stream.streamKey}`;
+
+describe('in TLS', () => {
+  test('the API says where to publish and play, encrypted', async () => {
+    const base = server.url;
+    assert.match(base, /^https:/);
+    const answer = await fetch(`${base}/api/ingest`);
+    assert.match(answer.headers.get('strict-transport-security') ?? '', /max-age/);
+    const rest = { playback: `${base}/hls`, base, origin: base };
+    assert.deepEqual(await answer.json(), [
+      { ingest: `rtmp://127.0.0.1:${server.rtmpPort}/live`, ...rest },
+      { ingest: `rtmps://127.0.0.1:${server.rtmpsPort}/live`, ...rest },
+    ]);
+  });
+
+  test('two hundred requests of one connection wait for the same part, and get the same playlist', async () => {
+    using session = viewer();
+    const { url, playlist } = await playlistOf(session);
+    const path = `${url}?${nextDirectives(playlist)}`;
+    const bodies = await Promise.all(Array.from({ length: 200 }, () => ask(session, path)));
+    assert.deepEqual(new Set(bodies.map(({ status }) => status)), new Set([200]));
+    assert.equal(new Set(bodies.map(({ body }) => body.toString())).size, 1);
+    assert.equal(bodies[0]!.headers['x-request-id'] !== bodies[1]!.headers['x-request-id'], true);
+  });
+
+  test('media is the same, byte for byte, over HTTP/2 and HTTP/1.1', async () => {
+    using session = viewer();
+    const { url, playlist } = await waitFor(
+      async () => {
+        const found = await playlistOf(session);
+        return found.playlist.segments.some(({ uri }) => uri !== undefined) && found;
+      },
+      { what: 'a whole segment' },
+    );
+    const { uri } = playlist.segments.find((segment) => segment.uri !== undefined)!;
+    const path = new URL(uri!, `https://a${url}`).pathname;
+    const old = await fetch(server.url + path);
+    const expected = Buffer.from(await old.arrayBuffer());
+    assert.ok(expected.length > 100_000, `${expected.length} bytes`);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(session, path)));
+    for (const { headers, body } of answers) {
+      assert.equal(headers['content-length'], String(expected.length));
+      assert.ok(body.equals(expected));
+    }
+    const range = await ask(session, path, { range: 'bytes=20000-99999' });
+    assert.equal(range.status, 206);
+    assert.ok(range.body.equals(expected.subarray(20_000, 100_000)));
+  });
+
+  test('a renewed certificate drops neither a viewer who waits nor an encoder, and newcomers see it', async () => {
+    using session = viewer();
+    const { url, playlist } = await playlistOf(session);
+    const waiting = ask(session, `${url}?_HLS_msn=${playlist.segments.at(-1)!.msn + 1}`);
+    await writeCertificate(folder, second);
+    for (const port of [server.httpPort, server.rtmpsPort]) {
+      await waitFor(async () => (await shownAt(port)) === second.fingerprint, { what: 'the new certificate' });
+    }
+    assert.equal((await waiting).status, 200);
+    const later = readMediaPlaylist((await ask(session, url)).body.toString());
+    assert.ok(later.segments.at(-1)!.msn > playlist.segments[0]!.msn);
+    assert.equal(later.discontinuitySequence, playlist.discontinuitySequence);
+    const { isActive } = await server.api.getStream(stream.id);
+    assert.equal(isActive, true);
+    assert.ok(!server.logLines.some((line) => line.includes('connection_lost')));
+
+    await writeFile(join(folder, 'key.pem'), first.key);
+    const refused = () => server.logLines.filter((line) => line.includes('new certificate refused'));
+    await waitFor(() => refused().length > 0, { what: 'the refusal of a broken pair' });
+    assert.equal(await shownAt(server.httpPort), second.fingerprint);
+    await writeCertificate(folder, second);
+    assert.equal(refused().length, 1);
+
+    const metrics = await (await fetch(server.metricsUrl)).text();
+    const [, expiry] = /^millrace_tls_certificate_expiry_timestamp_seconds{[^}]*} (\d+)$/m.exec(metrics) ?? [];
+    assert.ok(Math.abs(Number(expiry) - (Date.now() + 86_400_000) / 1000) < 600, `${expiry}`);
+  });
+
+  test('plain HTTP on the port of HTTPS is closed, and nobody notices', async () => {
+    const socket = connect(server.httpPort, '127.0.0.1').on('error', () => {});
+    socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+    assert.doesNotMatch(await text(socket), /200/);
+    assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+  });
+
+  test('the player page plays in Chromium over HTTP/2', NEEDS_CHROMIUM, async () => {
+    await plays(server.url, [new URL(server.url).host]);
+  });
+
+  test('the player page plays through nginx as deploy/nginx.conf sets it up', {
+    skip: NEEDS_NGINX.skip || NEEDS_CHROMIUM.skip,
+  }, async () => {
+    await using behind = await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback' } });
+    const proxied = await behind.api.createStream();
+    await using _publisher = await startPublisher({ url: behind.rtmpUrl(proxied.streamKey), video: VIDEO });
+    const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+    await using nginx = await startDeployedNginx(new URL(behind.url).host, files);
+    const [entry] = (await (await fetch(`${nginx.url}/api/ingest`)).json()) as readonly { playback: string }[];
+    assert.equal(entry!.playback, `${nginx.url}/hls`);
+    await plays(nginx.url, [new URL(nginx.url).host], proxied);
+    const index = `${nginx.url}/hls/${proxied.playbackId}/index.m3u8`;
+    const uri = mediaPlaylistUris(await (await fetch(index)).text())[0]!;
+    const playlistUrl = new URL(uri, index).href;
+    const { segments } = readMediaPlaylist(await (await fetch(playlistUrl)).text());
+    const segment = new URL(segments.find((each) => each.uri !== undefined)!.uri!, playlistUrl).href;
+    await (await fetch(segment)).arrayBuffer();
+    const again = await fetch(segment);
+    assert.equal(again.headers.get('x-cache'), 'HIT');
+  });
+
+  test('the encoder over RTMPS was never cut', async () => {
+    const report = await publisher.stop();
+    assert.equal(report.reason, 'stopped');
+  });
+});
+
+describe('a server that is told to speak TLS', { concurrency: true }, () => {
+  /** Starts the program with settings it must refuse; gives its exit code and its words. */
+  async function refusal(settings: Record<string, string>): Promise<{ code: number; said: string }> {
+    const env = {
+      PATH: process.env.PATH,
+      MILLRACE_DATA_DIR: await mkdtemp(join(folder, 'data-')),
+      ...PORTS,
+      ...settings,
+    };
+    try {
+      await promisify(execFile)(process.execPath, [PROGRAM, 'serve'], { env });
+    } catch (error) {
+      const { code, stderr } = error as { code: number; stderr: string };
+      return { code, said: stderr };
+    }
+    throw new Error('it started');
+  }
+  const PORTS = {
+    MILLRACE_HTTP_PORT: '0',
+    MILLRACE_RTMP_PORT: '0',
+    MILLRACE_RTMPS_PORT: '0',
+    MILLRACE_METRICS_PORT: '0',
+  };
+
+  const filesOf = async (certificate: TestCertificate) =>
+    await writeCertificate(await mkdtemp(join(folder, 'pair-')), certificate);
+
+  test('ends with a sentence when a file is missing, or does not fit the other', async () => {
+    const good = await filesOf(first);
+    const cases: readonly (readonly [Record<string, string>, RegExp])[] = [
+      [{ MILLRACE_TLS_CERT: good.MILLRACE_TLS_CERT }, /^MILLRACE_TLS_CERT is set but MILLRACE_TLS_KEY is not; .*\.$/m],
+      [
+        { ...good, MILLRACE_TLS_KEY: '/nowhere.pem' },
+        /\/nowhere\.pem cannot be read \(ENOENT\)\. Correct MILLRACE_TLS_CERT/,
+      ],
+      [await filesOf({ ...first, key: second.key }), /does not belong to the first certificate/],
+    ];
+    await Promise.all(
+      cases.map(async ([settings, expected]) => {
+        const { code, said } = await refusal(settings);
+        assert.equal(code, 2, said);
+        assert.match(said, expected);
+      }),
+    );
+  });
+
+  test('starts with a certificate that has expired, and says so', async () => {
+    const expired = makeCertificate({ validFrom: new Date('2020-01-01'), validTo: new Date('2021-01-01') });
+    await using old = await startServerProcess({ settings: await filesOf(expired) });
+    assert.ok(old.logLines.some((line) => line.includes('certificate has expired') && line.includes('2021-01-01')));
+    assert.equal(await old.stop(), 0);
+  });
+});
+
+/** A viewer's connection, which closes at the end of its scope. */
+function viewer(): ClientHttp2Session & Disposable {
+  const session = connectHttp2(server.url, { ca: [first.cert, second.cert] });
+  return Object.assign(session, { [Symbol.dispose]: () => session.destroy() });
+}
+
+async function ask(session: ClientHttp2Session, path: string, headers: Record<string, string> = {}) {
+  const request = session.request({ ':path': path, ...headers });
+  const [[values], body] = await Promise.all([once(request, 'response'), buffer(request)]);
+  return { status: Number(values[':status']), headers: values as Record<string, string>, body };
+}
+
+/** The video's media playlist now, and its path. */
+async function playlistOf(session: ClientHttp2Session) {
+  const index = `/hls/${stream.playbackId}/index.m3u8`;
+  const multivariant = (await ask(session, index)).body.toString();
+  const uri = mediaPlaylistUris(multivariant).find((each) => each.endsWith('source.m3u8'))!;
+  const url = new URL(uri, `https://a${index}`).pathname;
+  return { url, playlist: readMediaPlaylist((await ask(session, url)).body.toString()) };
+}
+
+/** The fingerprint of the certificate a newcomer is shown. */
+async function shownAt(port: number): Promise<string> {
+  const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { fingerprint256 } = socket.getPeerCertificate();
+  socket.destroy();
+  return fingerprint256;
+}
+
+/** Holds that the player page shows the stream without a gap, asking nobody else, close to live. */
+async function plays(base: string, hosts: readonly string[], played = stream): Promise<void> {
+  await using browser = await launchChromium();
+  await using watched = await browser.newPage({ ignoreHTTPSErrors: true });
+  const { page } = watched;
+  const since = Date.now();
+  await page.goto(`${base}/play/${played.playbackId}`);
+  await readFrames(page);
+  const start = await firstFrameSince(page, since - 10_000, 15_000);
+  const frames = await waitFor(
+    async () => {
+      const { frames: shown } = await seen(page);
+      return shown.at(-1)!.counter >= start.counter + 4 * FPS && shown;
+    },
+    { what: 'four seconds of pictures' },
+  );
+  assertContinuous(frames.slice(FPS), FPS);
+  const behind = frames.slice(-FPS).map(({ atMs, drawnAtMs }) => atMs - drawnAtMs);
+  assert.ok(Math.max(...behind) < 4000, `${Math.max(...behind)} ms behind`);
+  const versions = await page.evaluate(
+    `[...new Set(performance.getEntriesByType('resource').map((entry) => entry.nextHopProtocol))]`,
+  );
+  assert.deepEqual(versions, ['h2']);
+  assert.deepEqual([...watched.hosts], hosts);
+  assert.deepEqual(watched.errors, []);
+}
