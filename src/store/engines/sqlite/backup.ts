@@ -92,7 +92,7 @@ async function checkBackup(file: string): Promise<void> {
     statSync(file);
     using db = new DatabaseSync(file, { readOnly: true });
     const found = db.prepare('PRAGMA integrity_check(1)').get()?.integrity_check;
-    if (found !== 'ok') throw new StoreOpenError('not_a_backup', file, String(found));
+    if (found !== 'ok') throw new StoreOpenError('not_a_backup', file, 'it is damaged');
     const done = await migrationsDone(kyselyOn(db));
     if (done.length === 0) throw new StoreOpenError('not_a_backup', file, 'it has none of its tables');
     const unknown = done.find((name) => !(name in MIGRATIONS));

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { startPostgres } from '../support/postgres.ts';
+import { dataFolder, run, serve } from './millrace.ts';
+
+describe('millrace migrate', () => {
+  test('says what it does, and then that there is nothing to do', async (t) => {
+    const settings = { DATA_DIR: await dataFolder(t) };
+    const before = await run(['migrate', '--status'], { settings });
+    assert.match(before.stdout, /^\S+millrace\.db\n(pending {2}\d{4}-\S+\n)+$/);
+    assert.deepEqual(readdirSync(settings.DATA_DIR), [], 'asking changes nothing');
+
+    const done = await run(['migrate'], { settings });
+    assert.match(done.stdout, /^(done {5}\d{4}-\S+\n)+$/);
+    assert.deepEqual([done.code, done.stderr], [0, '']);
+    const after = await run(['migrate', '--status'], { settings });
+    assert.equal(after.stdout, `${join(settings.DATA_DIR, 'millrace.db')}\n${done.stdout}`);
+    assert.match((await run(['migrate'], { settings })).stdout, /^\S+millrace\.db is up to date\.\n$/);
+  });
+
+  test('knows a database of a newer version, and leaves it alone', async (t) => {
+    const settings = { DATA_DIR: await dataFolder(t) };
+    await run(['migrate'], { settings });
+    inDatabase(join(settings.DATA_DIR, 'millrace.db'), (db) =>
+      db.exec("insert into kysely_migration values ('9999-from-the-future', '2099-01-01')"),
+    );
+    assert.match((await run(['migrate', '--status'], { settings })).stdout, /^unknown {2}9999-from-the-future /m);
+    const refused = await run(['migrate'], { settings });
+    assert.equal(refused.code, 4);
+    assert.match(refused.stderr, /newer Millrace.*9999-from-the-future.*\.\n$/);
+  });
+
+  test('does it in PostgreSQL, whose password it never shows', async (t) => {
+    await using server = await startPostgres();
+    const settings = { DATA_DIR: await dataFolder(t), DATABASE_URL: await server.newDatabase() };
+    const runs = [
+      await run(['migrate', '--status'], { settings }),
+      await run(['migrate'], { settings }),
+      await run(['migrate'], { settings }),
+      await run(['backup', "it's.dump"], { settings }),
+      await run(['restore', "it's.dump"], { settings }),
+      await run(['migrate'], { settings: { ...settings, DATABASE_URL: `${settings.DATABASE_URL}_none` } }),
+    ];
+    assert.deepEqual(
+      runs.map(({ code }) => code),
+      [0, 0, 0, 1, 1, 4],
+    );
+    assert.match(runs[0]!.stdout, /^127\.0\.0\.1:\d+\/test_1\n(pending {2}\d{4}-\S+\n)+$/);
+    assert.match(runs[1]!.stdout, /^(done {5}\d{4}-\S+\n)+$/);
+    assert.match(runs[2]!.stdout, /is up to date\.\n$/);
+    assert.match(runs[3]!.stderr, /pg_dump --format=custom --file='it'\\''s\.dump' --dbname='postgres:\/\/127\.0/);
+    assert.match(runs[4]!.stderr, /Stop every server.*\n {2}pg_restore .*--single-transaction.* 'it'\\''s\.dump'\n$/);
+    for (const { stdout, stderr } of runs) {
+      for (const planted of [server.user, server.password]) assert.ok(!(stdout + stderr).includes(planted));
+    }
+  });
+});
+
+describe('millrace backup and restore', () => {
+  test('bring back what was there, and keep what it replaces', async (t) => {
+    const folder = await dataFolder(t);
+    const file = join(folder, 'copy.db');
+    const settings = { DATA_DIR: join(folder, 'data') };
+    const server = await serve(t, { settings });
+    const createKey = (name: string) => run(['keys', 'create', '--name', name, '--user', 'ann'], { settings });
+    await createKey('before');
+
+    const written = await run(['backup', file], { settings });
+    assert.equal(written.stdout, `Wrote ${file} (${statSync(file).size} bytes).\n`);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    await createKey('after');
+    const again = await run(['backup', file], { settings });
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /is there already; .*--force\.\n$/);
+    assert.deepEqual(readdirSync(folder).toSorted(), ['copy.db', 'data'], 'nothing is left beside it');
+
+    const beside = await run(['restore', file], { settings });
+    assert.equal(beside.code, 4);
+    assert.match(beside.stderr, /in use by another Millrace server/);
+    server.child.kill('SIGTERM');
+    await server.finished;
+
+    const restored = await run(['restore', file], { settings });
+    assert.equal(restored.code, 0, restored.stderr);
+    const replaced = /^The database that was there is now (\S+)\.$/m.exec(restored.stdout)?.[1];
+    const keys = await run(['keys', 'list'], { settings });
+    assert.match(keys.stdout, /before/);
+    assert.doesNotMatch(keys.stdout, /after/);
+    assert.ok(replaced !== undefined && namesIn(replaced).includes('after'));
+    assert.equal(statSync(join(settings.DATA_DIR, 'millrace.db')).mode & 0o777, 0o600);
+
+    const forced = await run(['backup', file, '--force'], { settings });
+    assert.equal(forced.code, 0, forced.stderr);
+    assert.ok(namesIn(file).includes('before'));
+  });
+
+  test('restore takes what the write-ahead log of a killed server holds into what it keeps aside', async (t) => {
+    const folder = await dataFolder(t);
+    const settings = { DATA_DIR: join(folder, 'data') };
+    const server = await serve(t, { settings });
+    const file = join(folder, 'copy.db');
+    await run(['backup', file], { settings });
+    await run(['keys', 'create', '--name', 'only in the log', '--user', 'ann'], { settings });
+    server.child.kill('SIGKILL');
+    await server.finished;
+    assert.ok(existsSync(join(settings.DATA_DIR, 'millrace.db-wal')));
+    const { stdout } = await run(['restore', file], { settings });
+    const replaced = /is now (\S+)\.$/m.exec(stdout)?.[1];
+    assert.ok(namesIn(replaced!).includes('only in the log'));
+    assert.ok(!namesIn(join(settings.DATA_DIR, 'millrace.db')).includes('only in the log'));
+  });
+
+  test('refuse what is no backup, or cannot be written, in one sentence', async (t) => {
+    const folder = await dataFolder(t);
+    const settings = { DATA_DIR: join(folder, 'data') };
+    const missing = await run(['backup', join(folder, 'copy.db')], { settings });
+    assert.deepEqual([missing.code, missing.stderr.split('\n').length], [4, 2]);
+    await run(['migrate'], { settings });
+
+    const [letter, empty, other, damaged] = ['letter', 'empty', 'other', 'damaged'].map((name) => join(folder, name));
+    writeFileSync(letter!, 'This is a letter to my grandmother, not a database. '.repeat(100));
+    writeFileSync(empty!, '');
+    inDatabase(other!, (db) => db.exec('create table letters (id text)'));
+    await run(['backup', damaged!], { settings });
+    writeFileSync(damaged!, readFileSync(damaged!).fill(0xff, 8192, 8292));
+    for (const file of [letter!, empty!, other!, damaged!, join(folder, 'nowhere'), folder]) {
+      const { code, stdout, stderr } = await run(['restore', file], { settings });
+      assert.deepEqual([code, stdout], [4, ''], file);
+      assert.match(stderr, /^[^\n]+ is not a backup of Millrace \([^\n]+\); nothing was changed\.[^\n]+\.\n$/);
+    }
+    assert.deepEqual(readdirSync(settings.DATA_DIR).toSorted(), ['millrace.db', 'millrace.lock']);
+
+    const nowhere = await run(['backup', join(folder, 'not', 'there')], { settings });
+    assert.equal(nowhere.code, 4);
+    assert.match(nowhere.stderr, /^[^\n]+ cannot be written \([^\n]+\.\n$/);
+  });
+
+  test('take one file and nothing else', async (t) => {
+    const settings = { DATA_DIR: await dataFolder(t) };
+    for (const args of [
+      ['backup'],
+      ['backup', ''],
+      ['backup', 'a', 'b'],
+      ['backup', 'a', '--secret-typed-here'],
+      ['restore'],
+      ['restore', 'a', 'b'],
+      ['restore', 'a', '--force'],
+      ['migrate', 'secret-typed-here'],
+    ]) {
+      const { code, stdout, stderr } = await run(args, { settings });
+      assert.deepEqual([code, stdout], [2, ''], args.join(' '));
+      assert.match(stderr, /See millrace \w+ --help\.\n$/);
+      assert.ok(!stderr.includes('secret'));
+    }
+  });
+});
+
+function inDatabase<Result>(path: string, act: (db: DatabaseSync) => Result): Result {
+  using db = new DatabaseSync(path);
+  return act(db);
+}
+
+/** Names of the API keys in a file. */
+const namesIn = (path: string) =>
+  inDatabase(path, (db) =>
+    db
+      .prepare('select name from api_keys')
+      .all()
+      .map(({ name }) => name),
+  );
