@@ -5,7 +5,6 @@
  * durable together with what it changed, so that there is never one without the other.
  */
 import { createHash } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import { MillraceError } from '#domain/errors.ts';
@@ -160,5 +159,7 @@ function replay(reply: FastifyReply, { status, text }: SentAnswer): void {
   if (text === undefined) void reply.send();
   else void reply.type('application/json; charset=utf-8').send(text);
 }
+
+const pause = (forMs: number) => new Promise<void>((resolve) => setTimeout(resolve, forMs));
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

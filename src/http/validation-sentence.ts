@@ -20,6 +20,14 @@ interface SchemaNode {
 /** A key name that can be repeated: an identifier, and shorter than any API key (at least 32 characters). */
 const NAMEABLE = /^[A-Za-z_][A-Za-z0-9_]{0,30}$/;
 
+/** What each part of a request is called, and what is in it. */
+const PLACES: Readonly<Record<string, readonly [string, string]>> & { readonly body: readonly [string, string] } = {
+  body: ['body', 'field'],
+  querystring: ['query', 'query parameter'],
+  params: ['path', 'path parameter'],
+  headers: ['headers', 'header'],
+};
+
 /**
  * @param violation found in `context`, by a validator with `verbose: true`
  * @param context `body`, `querystring`, `params` or `headers`
@@ -27,9 +35,8 @@ const NAMEABLE = /^[A-Za-z_][A-Za-z0-9_]{0,30}$/;
 export function violationSentence(violation: Violation, context: string): string {
   const path = fieldPath(violation.instancePath);
   const { params, parentSchema } = violation;
-  const isBody = context === 'body';
-  const subject =
-    path === '' ? `The ${isBody ? 'body' : 'query'}` : `The ${isBody ? 'field' : 'query parameter'} ${path}`;
+  const [whole, part] = PLACES[context] ?? PLACES.body;
+  const subject = path === '' ? `The ${whole}` : `The ${part} ${path}`;
   const wayOut = (schema: SchemaNode | undefined) =>
     schema?.description === undefined ? '.' : `; send ${withoutDot(schema.description)}.`;
   const must = (what: string) => `${subject} must ${what}${wayOut(path === '' ? undefined : parentSchema)}`;

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startApi, type TestApi, type TestKey } from './server.ts';
+
+/** An entry as it comes over HTTP. */
+interface Entry {
+  readonly action: string;
+  readonly resourceId: string;
+  readonly fields: readonly string[];
+  readonly actor?: { readonly userId: string; readonly tokenId: string; readonly tokenName: string };
+  readonly address?: string;
+  readonly requestId?: string;
+}
+
+const readAudit = async (api: TestApi, key: TestKey, query = ''): Promise<Entry[]> =>
+  (await api.call('GET', `/audit?limit=1000${query}`, { key })).json();
+
+/** What each mutating route is called with, and what is to be found of it. Made anew for each, by an admin. */
+const MUTATIONS: Record<
+  string,
+  (made: Made) => { path: string; body?: unknown; action: string; resourceId?: string; fields?: string[] }
+> = {
+  'POST /stream': () => ({ path: '/stream', body: { name: 'x' }, action: 'stream.created' }),
+  'PATCH /stream/{id}': ({ streamId }) => ({
+    path: `/stream/${streamId}`,
+    body: { name: 'y', userTags: { a: 1 } },
+    action: 'stream.updated',
+    resourceId: streamId,
+    fields: ['name', 'userTags'],
+  }),
+  'PATCH /stream/{id}/suspended': ({ streamId }) => ({
+    path: `/stream/${streamId}/suspended`,
+    body: { suspended: true },
+    action: 'stream.updated',
+    resourceId: streamId,
+    fields: ['suspended'],
+  }),
+  'PATCH /stream/{id}/record': ({ streamId }) => ({
+    path: `/stream/${streamId}/record`,
+    body: { record: true },
+    action: 'stream.updated',
+    resourceId: streamId,
+    fields: ['record'],
+  }),
+  'POST /stream/{id}/rotate-key': ({ streamId }) => ({
+    path: `/stream/${streamId}/rotate-key`,
+    action: 'stream.key_rotated',
+    resourceId: streamId,
+  }),
+  'DELETE /stream/{id}/terminate': ({ streamId }) => ({
+    path: `/stream/${streamId}/terminate`,
+    action: 'stream.terminated',
+    resourceId: streamId,
+  }),
+  'DELETE /stream/{id}': ({ streamId }) => ({
+    path: `/stream/${streamId}`,
+    action: 'stream.deleted',
+    resourceId: streamId,
+  }),
+  'DELETE /stream': ({ streamId }) => ({
+    path: '/stream',
+    body: { ids: [streamId] },
+    action: 'stream.deleted',
+    resourceId: streamId,
+  }),
+  'POST /api-token': () => ({ path: '/api-token', action: 'api_key.created' }),
+  'DELETE /api-token/{id}': ({ tokenId }) => ({
+    path: `/api-token/${tokenId}`,
+    action: 'api_key.deleted',
+    resourceId: tokenId,
+  }),
+  'POST /user': () => ({ path: '/user', body: { name: 'new' }, action: 'user.created' }),
+  'PATCH /user/{id}': ({ userId }) => ({
+    path: `/user/${userId}`,
+    body: { suspended: true },
+    action: 'user.updated',
+    resourceId: userId,
+    fields: ['suspended'],
+  }),
+};
+
+/** What there is to be changed. */
+interface Made {
+  readonly streamId: string;
+  readonly tokenId: string;
+  readonly userId: string;
+}
+
+test('every mutating operation of the document leaves an entry: who, what, when, from where; and no secret', async (t) => {
+  const api = await startApi(t, { MILLRACE_TRUSTED_PROXIES: '10.0.0.0/8' });
+  const key = await api.makeKey('admin', 'office');
+  const document = (await api.call('GET', '/openapi.json')).json<{
+    paths: Record<string, Record<string, Operation>>;
+  }>();
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([method, { responses }]) => method !== 'get' && method !== 'head' && !('501' in responses))
+      .map(([method]) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.deepEqual(operations.toSorted(), Object.keys(MUTATIONS).toSorted());
+
+  const secrets = new Set([key.secret]);
+  for (const [operation, mutate] of Object.entries(MUTATIONS)) {
+    const stream = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+    const token = (await api.call('POST', '/api-token', { key })).json();
+    const user = (await api.call('POST', '/user', { key, body: { name: `user of ${operation}` } })).json();
+    const { path, body, ...expected } = mutate({ streamId: stream.id, tokenId: token.id, userId: user.id });
+    api.time.now += 10_000;
+    const answer = await api.call(operation.split(' ')[0] as 'POST', path, {
+      key,
+      body,
+      remoteAddress: '10.1.2.3',
+      headers: { 'x-forwarded-for': '198.51.100.7', 'x-request-id': 'chosen-1' },
+    });
+    assert.ok(answer.statusCode < 300, `${operation}: ${answer.body}`);
+    const [entry] = await readAudit(api, key);
+    const changed = answer.statusCode === 204 ? {} : answer.json();
+    assert.deepEqual(
+      { ...entry, id: undefined },
+      {
+        id: undefined,
+        createdAt: api.time.now,
+        action: expected.action,
+        resourceId: expected.resourceId ?? changed.id,
+        fields: expected.fields ?? [],
+        actor: { userId: key.userId, tokenId: key.id, tokenName: 'office' },
+        address: '198.51.100.7',
+        requestId: 'chosen-1',
+      },
+      operation,
+    );
+    for (const secret of [stream.streamKey, token.key, changed.streamKey, changed.key]) if (secret) secrets.add(secret);
+  }
+  const log = JSON.stringify(await readAudit(api, key));
+  for (const secret of secrets) assert.ok(!log.includes(secret));
+  assert.ok(secrets.size > 20);
+});
+
+interface Operation {
+  readonly responses: object;
+}
+
+test('what is refused leaves no entry, and neither does a repeat', async (t) => {
+  const api = await startApi(t);
+  const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
+  const stream = (await api.call('POST', '/stream', { key: admin, body: { name: 'x' } })).json();
+  const count = (await readAudit(api, admin)).length;
+  await api.call('POST', '/stream', { key: ann, body: { name: '' } });
+  await api.call('DELETE', `/stream/${stream.id}`, { key: ann });
+  await api.call('PATCH', `/stream/${stream.id}`, { key: ann, body: { name: 'y' } });
+  await api.call('POST', '/user', { key: admin, body: { name: 'ann' } });
+  await api.call('PATCH', `/user/${admin.userId}`, { key: admin, body: { admin: false } });
+  assert.equal((await readAudit(api, admin)).length, count);
+  const headers = { 'idempotency-key': 'a' };
+  await api.call('POST', '/stream', { key: ann, body: { name: 'x' }, headers });
+  await api.call('POST', '/stream', { key: ann, body: { name: 'x' }, headers });
+  assert.equal((await readAudit(api, admin)).length, count + 1);
+});
+
+test('the log is read page by page, of one user or one thing', async (t) => {
+  const api = await startApi(t);
+  const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
+  const ids: string[] = [];
+  for (const key of [admin, ann, ann]) {
+    api.time.now += 1;
+    ids.unshift((await api.call('POST', '/stream', { key, body: { name: 'x' } })).json().id);
+  }
+  const resources = (entries: readonly Entry[]) => entries.map(({ resourceId }) => resourceId);
+  assert.deepEqual(resources(await readAudit(api, admin, `&userId=${ann.userId}`)), ids.slice(0, 2));
+  assert.deepEqual(resources(await readAudit(api, admin, `&resourceId=${ids[2]}`)), [ids[2]]);
+  assert.deepEqual(await readAudit(api, admin, `&resourceId=${ids[2]}&userId=${ann.userId}`), []);
+  const page = await api.call('GET', `/audit?limit=1&userId=${ann.userId}`, { key: admin });
+  const next = /<http:\/\/[^/]+\/api([^>]+)>; rel="next"/.exec(String(page.headers.link))?.[1];
+  assert.deepEqual(resources((await api.call('GET', next!, { key: admin })).json()), [ids[1]]);
+  assert.equal((await api.call('GET', '/audit?userId=x', { key: admin })).statusCode, 400);
+  const operator = (await readAudit(api, admin)).at(-1);
+  assert.ok(operator && !('actor' in operator) && !('address' in operator), 'keys were made on the command line');
+});

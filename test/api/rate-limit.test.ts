@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startApi } from './server.ts';
+
+const headersOf = (response: { headers: Record<string, unknown> }) =>
+  ['limit', 'remaining', 'reset'].map((name) => response.headers[`ratelimit-${name}`]);
+
+test('each key may make so many requests a minute, and every answer says how many are left', async (t) => {
+  const api = await startApi(t, { MILLRACE_API_RATE_LIMIT: '60' });
+  const [key, other] = [await api.makeKey('ann'), await api.makeKey('ann', 'other')];
+  const first = await api.call('GET', '/stream', { key });
+  assert.equal(first.statusCode, 200);
+  assert.deepEqual(headersOf(first), ['60', '59', '1']);
+  for (let count = 0; count < 59; count += 1) await api.call('GET', '/stream', { key });
+  const refused = await api.call('POST', '/stream', { key, body: '{' });
+  assert.equal(refused.statusCode, 429, 'judged before the body is read');
+  assert.equal(refused.json().code, 'too_many_requests');
+  assert.equal(refused.headers['retry-after'], '1');
+  assert.deepEqual(headersOf(refused), ['60', '0', '60']);
+  assert.equal((await api.call('GET', '/stream', { key: other })).statusCode, 200);
+  api.time.monotonic += 1000;
+  assert.equal((await api.call('GET', '/stream', { key })).statusCode, 200);
+  assert.equal((await api.call('GET', '/stream', { key })).statusCode, 429);
+});
+
+test('there are no limit and no headers when it is off, nor where no key is needed', async (t) => {
+  const off = await startApi(t, { MILLRACE_API_RATE_LIMIT: '0' });
+  const key = await off.makeKey('ann');
+  assert.deepEqual(headersOf(await off.call('GET', '/stream', { key })), [undefined, undefined, undefined]);
+  const on = await startApi(t);
+  assert.deepEqual(headersOf(await on.call('GET', '/ingest')), [undefined, undefined, undefined]);
+});
+
+test('any web page may read the limit', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const answer = await api.call('GET', '/stream', { key, headers: { origin: 'https://app.example.com' } });
+  assert.equal(answer.headers['access-control-allow-origin'], '*');
+  for (const name of ['ratelimit-limit', 'idempotency-replayed', 'link', 'x-total-count']) {
+    assert.ok(String(answer.headers['access-control-expose-headers']).includes(name), name);
+  }
+  const preflight = await api.call('OPTIONS', '/stream', {
+    headers: { origin: 'https://app.example.com', 'access-control-request-method': 'POST' },
+  });
+  assert.match(String(preflight.headers['access-control-allow-headers']), /idempotency-key/);
+});
