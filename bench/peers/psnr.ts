@@ -10,6 +10,7 @@ import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import { libx264 } from '#transcode/encoders/libx264.ts';
 import type { EncoderDescription } from '#transcode/encoders.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
+import { FrameGate } from '#transcode/worker/frame-gate.ts';
 import { VideoDecoder } from '#transcode/worker/video-decoder.ts';
 import { VideoEncoder } from '#transcode/worker/video-encoder.ts';
 
@@ -76,10 +77,15 @@ function encode(description: EncoderDescription, { pictures, profile, framesPerS
       packets.push({ kind: 'video', pts: ticks(pts), dts: ticks(dts), keyframe, data });
     },
   );
+  const gate = new FrameGate(plan!, framesPerSecond);
   for (let index = 0; index < count; index += 1) {
     FFmpegError.throwIfError(frame.makeWritable(), 'picture memory');
     copyPicture(pictures.subarray(index * pictureBytes), frame);
-    encoder.encode(frame, ptsOf(index), index % (KEYFRAME_EVERY_S * framesPerSecond) === 0);
+    const pts = ptsOf(index);
+    const verdict = gate.judge(pts, index % (KEYFRAME_EVERY_S * framesPerSecond) === 0);
+    if (verdict === 'skip') throw new Error(`picture ${index} was left out`);
+    // Stock decides by itself, but for keyframes.
+    encoder.encode(frame, pts, description === stock && verdict === 'anchor' ? 'take' : verdict);
   }
   encoder.finish();
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { framesPerPart, PART_LENGTH_S, partTargetMs, recogniseFrameRate } from './frame-rate.ts';
+import { framesPerPart, PART_LENGTH_S } from '#media/part-length.ts';
+import { partTargetMs, recogniseFrameRate } from './frame-rate.ts';
 
 const MS = 0.001;
 const roundedSum = (frames: number, fps: number) => Math.round((frames * 1000) / fps) / 1000;

@@ -2,9 +2,6 @@
  * From measured frame durations to a frame rate, and from that to the part target.
  */
 
-/** Longest part asked for, in seconds: three of them are the hold-back a player keeps, about a second. */
-export const PART_LENGTH_S = 0.35;
-
 const NTSC_RATES = [24_000 / 1001, 30_000 / 1001, 60_000 / 1001];
 
 /** How far a measured rate may lie from a well-known one and still mean it. */
@@ -41,11 +38,6 @@ export function recogniseFrameRate(
   return nearest === undefined
     ? { framesPerSecond: measured, exact: false }
     : { framesPerSecond: nearest, exact: true };
-}
-
-/** Frames in a part at a rate: as many as fit, at least one. The margin is for rates that fill a part exactly, like 60. */
-export function framesPerPart(framesPerSecond: number): number {
-  return Math.max(1, Math.floor(PART_LENGTH_S * framesPerSecond + 1e-6));
 }
 
 /**

@@ -1,9 +1,10 @@
 /**
  * The presentation: all renditions of a session together, from packets to what viewers ask for.
  */
+
 import type { Packet } from '#media/packet.ts';
+import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { Track } from '#media/track.ts';
-import { PART_LENGTH_S } from './frame-rate.ts';
 import { GapFiller, IN_STEP_S } from './gap-filler.ts';
 import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation, PresentationOptions } from './hls.ts';
 import { renderMultivariantPlaylist } from './multivariant-playlist.ts';

@@ -1,10 +1,10 @@
 /**
  * One rendition as viewers meet it: its playlist, its resources and the requests that wait for them.
  */
+import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { Track } from '#media/track.ts';
 import { BitrateMeter } from './bitrate-meter.ts';
 import { type PlaylistEdge, readiness } from './blocking-reload.ts';
-import { PART_LENGTH_S } from './frame-rate.ts';
 import type { MediaAnswer, MediaResource, PlaylistAnswer, PlaylistDirectives } from './hls.ts';
 import { type RenditionReport, renderMediaPlaylist, skippableSegments } from './media-playlist.ts';
 import type { ListedRendition } from './multivariant-playlist.ts';

@@ -69,7 +69,7 @@ export function makeClip(options: ClipOptions = {}): Clip {
     const planes = frame.data as unknown as PicturePlanes['planes'];
     const lineStrides = frame.linesize as unknown as PicturePlanes['lineStrides'];
     drawPicture({ width, height, planes, lineStrides }, index / framesPerSecond, { counter: index, drawnAtMs: 0 });
-    encoder.encode(frame, ptsOf(index), index % gop === 0);
+    encoder.encode(frame, ptsOf(index), index % gop === 0 ? 'keyframe' : 'take');
   }
   encoder.finish();
   frame.free();

@@ -27,38 +27,38 @@ for (const [source, wanted, expected] of [
   [30, 60, 30],
 ] as const) {
   it(`takes about ${expected} of a second's frames when ${source} a second are limited to ${wanted}`, () => {
-    const gate = new FrameGate({ frameRate: { num: wanted * 100, den: 100 }, keyframes: EVERY_CUT });
+    const gate = new FrameGate({ frameRate: { num: wanted * 100, den: 100 }, keyframes: EVERY_CUT }, 30);
     const inTenSeconds = taken(judge(gate, times(source, Math.round(source * 10)))).length;
     assert.ok(Math.abs(inTenSeconds - expected * 10) <= 2, `${inTenSeconds} in ten seconds`);
   });
 }
 
 it('takes every frame when the rate is not limited, however uneven their times', () => {
-  const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT });
+  const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT }, 30);
   const frames = [0, 16, 50, 51, 300, 5000, 5001];
   assert.deepEqual(taken(judge(gate, frames)), frames);
 });
 
 it('always takes the frame of a cut, as a keyframe', () => {
-  const gate = new FrameGate({ frameRate: { num: 10, den: 1 }, keyframes: EVERY_CUT });
+  const gate = new FrameGate({ frameRate: { num: 10, den: 1 }, keyframes: EVERY_CUT }, 30);
   const verdicts = judge(gate, times(50, 20), [0, 140]);
   assert.deepEqual(keyframes(verdicts), [0, 140]);
   assert.deepEqual(taken(verdicts), [0, 100, 140, 240, 340]);
 });
 
 it('adds keyframes after the asked seconds, counted anew from each cut', () => {
-  const gate = new FrameGate({ frameRate: undefined, keyframes: { type: 'seconds', seconds: 1 } });
+  const gate = new FrameGate({ frameRate: undefined, keyframes: { type: 'seconds', seconds: 1 } }, 30);
   assert.deepEqual(keyframes(judge(gate, times(29.97, 120), [0, 2503])), [0, 1001, 2002, 2503, 3504]);
 });
 
 it('makes every frame a keyframe when asked to', () => {
-  const gate = new FrameGate({ frameRate: undefined, keyframes: { type: 'every_frame' } });
+  const gate = new FrameGate({ frameRate: undefined, keyframes: { type: 'every_frame' } }, 30);
   const frames = times(30, 10);
   assert.deepEqual(keyframes(judge(gate, frames)), frames);
 });
 
 it('begins at a cut, and again behind an interruption', () => {
-  const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT });
+  const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT }, 30);
   assert.deepEqual(taken(judge(gate, [0, 10, 20, 30], [20])), [20, 30]);
   gate.interrupt();
   assert.deepEqual(taken(judge(gate, [40, 50, 60], [50])), [50, 60]);
@@ -68,7 +68,7 @@ it('never takes a frame that is not later than the last, and never more than the
   const steps = fc.array(fc.integer({ min: -5, max: 100 }), { minLength: 1, maxLength: 200 });
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 60 }), (deltas, rate) => {
-      const gate = new FrameGate({ frameRate: { num: rate, den: 1 }, keyframes: EVERY_CUT });
+      const gate = new FrameGate({ frameRate: { num: rate, den: 1 }, keyframes: EVERY_CUT }, 30);
       let at = 0;
       let last = -1;
       let count = 0;
@@ -83,4 +83,12 @@ it('never takes a frame that is not later than the last, and never more than the
       assert.ok(count <= (span * rate) / 1000 + 3);
     }),
   );
+});
+
+it('makes the last frame of each part one that needs none behind it, counted from the cut', () => {
+  const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT }, 30);
+  const frames = times(30, 35);
+  const verdicts = judge(gate, frames, [0, frames[13]!]);
+  const anchors = frames.flatMap((ms, index) => (verdicts.get(ms) === 'anchor' ? [index] : []));
+  assert.deepEqual(anchors, [9, 22, 32]);
 });

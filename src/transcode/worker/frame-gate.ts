@@ -1,14 +1,18 @@
 /**
- * Decides which decoded frames a rendition takes, and which of them are keyframes. Pure.
+ * Decides which decoded frames a rendition takes, and as what. Pure.
  *
  * Frames keep their own times, also where the rate is reduced: of a source at 50 frames a second a rendition at 30 takes three of five.
  */
 import { unreachable } from '#lib/unreachable.ts';
+import { framesPerPart } from '#media/part-length.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { KeyframeInterval, RenditionPlan } from '#transcode/rendition-plan.ts';
 
-/** What becomes of a frame in a rendition. */
-export type FrameVerdict = 'skip' | 'take' | 'keyframe';
+/**
+ * What becomes of a frame in a rendition. An `anchor` is the last of its part: no B-frame, because one waits for the frame behind
+ * it and would come a whole part later.
+ */
+export type FrameVerdict = 'skip' | 'take' | 'anchor' | 'keyframe';
 
 /** The rule for one rendition. Frames come in presentation order. */
 export class FrameGate {
@@ -16,13 +20,18 @@ export class FrameGate {
   readonly #step: number;
   /** Ticks between keyframes besides those at cuts. */
   readonly #keyframeStep: number;
+  readonly #framesPerPart: number;
+  /** Frames taken since the cut: parts are counted from there. */
+  #sinceCut = 0;
   #begun = false;
   #previousPts = 0;
   #lastPts = Number.NEGATIVE_INFINITY;
   #due = Number.NEGATIVE_INFINITY;
   #keyframeDue = 0;
 
-  constructor({ frameRate, keyframes }: Pick<RenditionPlan, 'frameRate' | 'keyframes'>) {
+  /** @param framesPerSecond of the rendition, to be expected */
+  constructor({ frameRate, keyframes }: Pick<RenditionPlan, 'frameRate' | 'keyframes'>, framesPerSecond: number) {
+    this.#framesPerPart = framesPerPart(framesPerSecond);
     this.#step = frameRate === undefined ? 0 : (VIDEO_TIMESCALE * frameRate.den) / frameRate.num;
     this.#keyframeStep = keyframeStep(keyframes);
   }
@@ -47,7 +56,10 @@ export class FrameGate {
     this.#due = cut || pts > this.#due + this.#step ? pts + this.#step : this.#due + this.#step;
     this.#begun = true;
     this.#lastPts = pts;
-    if (!cut && pts + tolerance < this.#keyframeDue) return 'take';
+    this.#sinceCut = cut ? 1 : this.#sinceCut + 1;
+    if (!cut && pts + tolerance < this.#keyframeDue) {
+      return this.#sinceCut % this.#framesPerPart === 0 ? 'anchor' : 'take';
+    }
     this.#keyframeDue = pts + this.#keyframeStep;
     return 'keyframe';
   }

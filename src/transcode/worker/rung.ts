@@ -37,7 +37,7 @@ export class Rung implements Disposable {
   constructor(options: RungOptions) {
     this.plan = options.plan;
     this.#options = options;
-    this.#gate = new FrameGate(options.plan);
+    this.#gate = new FrameGate(options.plan, options.settings.framesPerSecond);
     this.#scaler = new Scaler(options.plan);
   }
 
@@ -52,7 +52,7 @@ export class Rung implements Disposable {
     const picture = this.#scaler.scale(source);
     this.#encoder ??= this.#open(picture);
     if (cut) this.#cuts.push(pts);
-    this.#encoder.encode(picture, pts, verdict === 'keyframe');
+    this.#encoder.encode(picture, pts, verdict);
     return picture;
   }
 

@@ -5,6 +5,7 @@ import {
   AV_CODEC_FLAG_GLOBAL_HEADER,
   AV_PICTURE_TYPE_I,
   AV_PICTURE_TYPE_NONE,
+  AV_PICTURE_TYPE_P,
   AV_PIX_FMT_YUV420P,
   type FFEncoderCodec,
 } from 'node-av/constants';
@@ -13,6 +14,7 @@ import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { EncoderDescription, EncoderSettings } from '#transcode/encoders.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { setOptions } from './av.ts';
+import type { FrameVerdict } from './frame-gate.ts';
 
 /** An encoded picture. Times in ticks. */
 export interface EncodedPicture {
@@ -21,6 +23,9 @@ export interface EncodedPicture {
   readonly keyframe: boolean;
   readonly data: Uint8Array;
 }
+
+/** What FFmpeg calls a frame by what it is to become. */
+const PICTURE_TYPES = { take: AV_PICTURE_TYPE_NONE, anchor: AV_PICTURE_TYPE_P, keyframe: AV_PICTURE_TYPE_I } as const;
 
 /** An encoder from its first picture to {@link VideoEncoder.finish}. */
 export class VideoEncoder implements Disposable {
@@ -66,10 +71,11 @@ export class VideoEncoder implements Disposable {
    * Encodes a picture; finished ones are handed on, some frames behind.
    * @param frame is only lent
    * @param pts more than the last one's
+   * @param as an anchor becomes no B-frame, `take` leaves it to the encoder
    */
-  encode(frame: Frame, pts: number, keyframe: boolean): void {
+  encode(frame: Frame, pts: number, as: Exclude<FrameVerdict, 'skip'>): void {
     frame.pts = BigInt(pts);
-    frame.pictType = keyframe ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
+    frame.pictType = PICTURE_TYPES[as];
     FFmpegError.throwIfError(this.#context.sendFrameSync(frame), 'encode');
     this.#receive();
   }
