@@ -16,47 +16,47 @@ const SECONDS = 60;
 const SETTLE_MS = 6000;
 const TIMES = 1.15;
 
+/** CPU seconds of one round. */
+interface Round {
+  readonly server: number;
+  readonly worker: number;
+  readonly peer: number;
+}
+
 /** Answers it. */
 export async function ladderCpuSPerMin(): Promise<readonly Answer[]> {
-  const rounds: { server: number; worker: number; peer: number }[] = [];
-  // In turn, each with a machine to itself, over and over: what the machine does meanwhile meets both.
-  for (let round = 0; round < ROUNDS; round += 1) rounds.push({ ...(await ours()), peer: await peers() });
-  const whole = median(rounds.map(({ server, worker }) => server + worker));
-  const peer = median(rounds.map((round) => round.peer));
-  const ratios = rounds.map((round) => show((round.server + round.worker) / round.peer));
-  const parts = `server ${show(median(rounds.map(({ server }) => server)))}, worker ${show(median(rounds.map(({ worker }) => worker)))}`;
+  const rounds: Round[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await bothAtOnce());
+  const ratios = rounds.map(({ server, worker, peer }) => (server + worker) / peer);
+  const seconds = (of: (round: Round) => number) => show(median(rounds.map(of)));
+  const parts = `server ${seconds(({ server }) => server)}, worker ${seconds(({ worker }) => worker)}`;
   return [
     {
       question: `CPU of the whole service for ${SECONDS} s of live ${LADDER_NAME}, \`veryfast\`, median of ${ROUNDS}`,
-      measured: `${show(whole)} s (${parts})`,
-      against: `one \`ffmpeg\` command ${show(peer)} s; rounds ${ratios.join(', ')}x`,
-      ratio: whole / peer,
+      measured: `${seconds(({ server, worker }) => server + worker)} s (${parts})`,
+      against: `one \`ffmpeg\` command at the same time ${seconds(({ peer }) => peer)} s; rounds ${ratios.map(show).join(', ')}x`,
+      ratio: median(ratios),
       mustReach: `<= ${TIMES}x`,
-      reached: whole <= TIMES * peer,
+      reached: median(ratios) <= TIMES,
     },
   ];
 }
 
-/** CPU seconds. */
-async function ours(): Promise<{ readonly server: number; readonly worker: number }> {
-  await using ladders = await startLadders(1, await sourceClip());
+/** Side by side, since how fast a shared machine is changes from minute to minute: that then meets both. */
+async function bothAtOnce(): Promise<Round> {
+  const clip = await sourceClip();
+  await using peer = await startFfmpegLadder();
+  const job = { port: peer.port, streamKeys: [peer.streamKey], clip, apartMs: 0 };
+  await using _load = await startPeer('replayers.ts', job);
+  await using ladders = await startLadders(1, clip);
+  await waitFor(() => peer.isWriting(), { what: 'the command to write every rendition', timeoutMs: 30_000 });
   const { server } = ladders;
   await sleep(SETTLE_MS);
   const [worker] = transcoderPids(server, 1);
-  const spent = await cpuSecondsOf([server.pid, worker!]);
+  const spent = await cpuSecondsOf([server.pid, worker!, peer.pid]);
   if (transcoderPids(server, 1)[0] !== worker || transcoderWarnings(server).length > 0)
     throw new Error('the transcoder did not make it all');
-  return { server: spent[0]!, worker: spent[1]! };
-}
-
-async function peers(): Promise<number> {
-  await using peer = await startFfmpegLadder();
-  const { port, streamKey } = peer;
-  const job = { port, streamKeys: [streamKey], clip: await sourceClip(), apartMs: 0 };
-  await using _load = await startPeer('replayers.ts', job);
-  await waitFor(() => peer.isWriting(), { what: 'the command to write every rendition', timeoutMs: 30_000 });
-  await sleep(SETTLE_MS);
-  return (await cpuSecondsOf([peer.pid]))[0]!;
+  return { server: spent[0]!, worker: spent[1]!, peer: spent[2]! };
 }
 
 async function cpuSecondsOf(pids: readonly number[]): Promise<readonly number[]> {

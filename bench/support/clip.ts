@@ -33,15 +33,15 @@ const FLV = { audio: 8, video: 9 } as const;
 const BODY = { configuration: 0, media: 1 } as const;
 
 /**
- * Encodes a clip of moving pictures with Debian's ffmpeg: a zoom into the Mandelbrot set, which has detail everywhere, with a
- * test picture inside it, which has text and edges.
+ * Encodes a clip of moving pictures with Debian's ffmpeg: a test picture, which has text and edges, and inside it a zoom into the
+ * Mandelbrot set, which has detail everywhere. About as hard as usual pictures: one ladder takes `ffmpeg` 0.3 of a core.
  */
 export async function encodeClip({ width, height, fps, gopS, bFrames, bitrateBps }: ClipShape): Promise<Clip> {
-  const pictures = `mandelbrot=size=${width}x${height}:rate=${fps}[m];testsrc2=size=${width / 2}x${height / 2}:rate=${fps}[t]`;
+  const pictures = `testsrc2=size=${width}x${height}:rate=${fps}[t];mandelbrot=size=${width / 2}x${height / 2}:rate=${fps}[m]`;
   const gop = gopS * fps;
   const flv = await ffmpegOutput(
     [
-      ['-f', 'lavfi', '-i', `${pictures};[m][t]overlay=x=main_w/4:y=main_h/4[out0]`],
+      ['-f', 'lavfi', '-i', `${pictures};[t][m]overlay=x=main_w/4:y=main_h/4[out0]`],
       ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000'],
       ['-t', `${LENGTH_S}`, '-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p'],
       ['-b:v', `${bitrateBps}`, '-maxrate', `${bitrateBps}`, '-bufsize', `${bitrateBps}`],
