@@ -25,22 +25,24 @@ it('keeps what a database of the first version holds', async () => {
     const provider = { getMigrations: async () => MIGRATIONS };
     const first = await new Migrator({ db: kyselyOn(db), provider }).migrateTo('0001-users-keys-streams-sessions');
     assert.equal(first.error, undefined);
-    const insert = (table: string, ...values: (string | number | null)[]) =>
+    const insert = (table: string, values: readonly (string | number | null)[]) =>
       db.prepare(`insert into ${table} values (${values.map(() => '?').join()})`).run(...values);
-    for (const each of [user, admin]) insert('users', each.id, each.name, each.createdAt);
-    insert('api_keys', key.id, user.id, key.name, key.secretHash, key.createdAt, null);
-    const { streamKey, profiles } = stream;
-    const profilesText = JSON.stringify(profiles);
-    insert(
-      'streams',
-      ...[stream.id, user.id, stream.name, stream.createdAt, streamKey.reveal(), streamKey.hash()],
-      ...[stream.playbackId, stream.createdByTokenName, profilesText, 0, 0, 0],
-    );
-    insert(
-      'sessions',
-      ...[session.id, stream.id, user.id, stream.playbackId, session.name, session.createdByTokenName],
-      ...[profilesText, 'live', session.createdAt, 0, null, null, null, session.mediaPath, 0, ''],
-    );
+    for (const each of [user, admin]) insert('users', [each.id, each.name, each.createdAt]);
+    insert('api_keys', [key.id, user.id, key.name, key.secretHash, key.createdAt, null]);
+    const profiles = JSON.stringify(stream.profiles);
+    const names = [stream.playbackId, stream.createdByTokenName, profiles];
+    const keyAndHash = [stream.streamKey.reveal(), stream.streamKey.hash()];
+    insert('streams', [stream.id, user.id, stream.name, stream.createdAt, ...keyAndHash, ...names, 0, 0, 0]);
+    const ofStream = [
+      session.id,
+      stream.id,
+      user.id,
+      stream.playbackId,
+      stream.name,
+      stream.createdByTokenName,
+      profiles,
+    ];
+    insert('sessions', [...ofStream, 'live', session.createdAt, 0, null, null, null, session.mediaPath, 0, '']);
   }
 
   await using store = await openStore({ dataDir, exclusive: true, logger: silentLogger });

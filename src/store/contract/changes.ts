@@ -346,11 +346,8 @@ function repeats(fixture: Fixture): void {
   it('forgets the oldest, no more than it may at once', async () => {
     const keys = ['1', '2', '3', '4'];
     for (const keyHash of keys) await claim({ keyHash, at: ms(Number(keyHash)) });
-    const { deleteOlder } = fixture.store.idempotency;
-    assert.deepEqual(
-      [await deleteOlder(ms(4), 2), await deleteOlder(ms(4), 2), await deleteOlder(ms(4), 2)],
-      [2, 1, 0],
-    );
+    const deleteTwo = () => fixture.store.idempotency.deleteOlder(ms(4), 2);
+    assert.deepEqual([await deleteTwo(), await deleteTwo(), await deleteTwo()], [2, 1, 0]);
     assert.equal((await claim({ keyHash: '4', at: ms(5) })).state, 'pending');
   });
 }

@@ -31,8 +31,8 @@ export function runWrites(connection: Connection, calls: readonly Call[], faults
 
 /** @throws when the database is away: then nothing of the whole batch has happened */
 function write(connection: Connection, call: Call): Answer {
-  // SQLite undoes a single failing statement by itself; and one that changed nothing has nothing to undo.
-  const alone = call.length === 1 && (call[0]?.mustChange ?? 1) === 1;
+  // SQLite undoes a single failing statement by itself.
+  const alone = call.length === 1 && call[0]?.mustChange === undefined;
   if (!alone) connection.prepare('SAVEPOINT call').statement.run();
   try {
     const changes = call.map((query) => run(connection, query));
