@@ -7,16 +7,38 @@ import { ErrorSchema } from '#api/schemas/error.ts';
 import { IngestSchema } from '#api/schemas/ingest.ts';
 import { PlaybackSchema } from '#api/schemas/playback.ts';
 import { ProfileSchema } from '#api/schemas/profile.ts';
+import { SessionSchema } from '#api/schemas/session.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
+import { StreamInfoSchema } from '#api/schemas/stream-info.ts';
+import { ViewershipSchema } from '#api/schemas/viewership.ts';
 import { SCHEMAS } from '#api/schemas.ts';
+import { someSession } from '#test/support/sample-records.ts';
 import { startApi } from './server.ts';
 
 /** What the tests below read of the document. */
 interface Document {
   readonly openapi: string;
   readonly servers: readonly { readonly url: string }[];
-  readonly paths: Record<string, Record<string, { security?: object[]; responses: Record<string, unknown> }>>;
-  readonly components: { readonly schemas: Record<string, unknown>; readonly securitySchemes: object };
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { readonly schemas: Record<string, Schema>; readonly securitySchemes: object };
+}
+
+interface Operation {
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly tags?: readonly string[];
+  readonly security?: object[];
+  readonly parameters?: readonly { readonly name: string; readonly description?: string }[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Record<string, { readonly description: string; readonly content?: Content }>;
+}
+
+type Content = Record<string, { readonly schema: Schema }>;
+
+interface Schema {
+  readonly $ref?: string;
+  readonly items?: Schema;
+  readonly examples?: readonly unknown[];
 }
 
 /** All references inside a value. */
@@ -44,21 +66,61 @@ test('the document is OpenAPI 3.1 and describes every operation with its errors 
       return `${method.toUpperCase()} ${path} ${who} ${Object.keys(responses).join()}`;
     }),
   );
-  assert.deepEqual(operations.toSorted(), [
+  const ofStreams = operations.filter((each) => / \/(stream|session|data|playback|ingest)\b/.test(each));
+  assert.deepEqual(ofStreams.toSorted(), [
+    'DELETE /stream key 204,400,401,403,404,413,415,422,429,503',
+    'DELETE /stream/{id} key 204,400,401,403,404,429,503',
+    'DELETE /stream/{id}/terminate key 204,400,401,403,404,429,503',
+    'GET /data/views/now key 200,400,401,403,404,429,501,503',
     'GET /ingest anybody 200',
     'GET /playback/{playbackId} anybody 200,404,503',
-    'GET /stream key 200,400,401,429,503',
-    'GET /stream/{id} key 200,401,404,429,503',
-    'POST /stream key 201,400,401,413,415,422,429,503',
+    'GET /session key 200,400,401,403,429,503',
+    'GET /session/{id} key 200,401,403,404,429,503',
+    'GET /stream key 200,400,401,403,429,503',
+    'GET /stream/key/{streamKey} key 200,401,403,404,429,503',
+    'GET /stream/playback/{playbackId} key 200,401,403,404,429,503',
+    'GET /stream/{id} key 200,401,403,404,429,503',
+    'GET /stream/{id}/info key 200,401,403,404,429,503',
+    'GET /stream/{id}/sessions key 200,400,401,403,404,429,503',
+    'PATCH /stream/{id} key 204,400,401,403,404,409,413,415,422,429,503',
+    'PATCH /stream/{id}/record key 204,400,401,403,404,409,413,415,422,429,503',
+    'PATCH /stream/{id}/suspended key 204,400,401,403,404,409,413,415,422,429,503',
+    'POST /stream key 201,400,401,403,413,415,422,429,503',
+    'POST /stream/{id}/rotate-key key 200,400,401,403,404,429,503',
   ]);
-  assert.equal(operations.length, routes.length);
+  assert.equal(operations.length, routes.length - 1, 'all routes but the one that says what is not there');
+});
+
+test('every operation has a name, a summary, a tag, examples of what it takes and gives, and parameters that say what they are', async (t) => {
+  const api = await startApi(t);
+  const { paths, components } = (await api.call('GET', '/openapi.json')).json<Document>();
+  const resolve = (schema: Schema): Schema =>
+    schema.$ref === undefined ? schema : (components.schemas[schema.$ref.split('/').at(-1)!] ?? {});
+  const hasExamples = (schema: Schema): boolean =>
+    schema.items ? hasExamples(schema.items) : (resolve(schema).examples ?? []).length > 0;
+  const names = new Set<string>();
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const { operationId, summary, tags, parameters = [], requestBody, responses } = operation;
+      const which = `${method} ${path}`;
+      assert.match(operationId ?? '', /^[a-z][A-Za-z]+$/, which);
+      assert.ok(!names.has(operationId!), `${operationId} twice`);
+      names.add(operationId!);
+      assert.ok(summary && tags?.length === 1, which);
+      for (const { name, description } of parameters) assert.ok(description, `${which} ${name}`);
+      if (requestBody) assert.ok(hasExamples(requestBody.content['application/json']!.schema), `${which} takes`);
+      const [given] = Object.entries(responses).filter(([status]) => status.startsWith('2') && status !== '204');
+      if (given) assert.ok(hasExamples(given[1].content!['application/json']!.schema), `${which} gives`);
+    }
+  }
 });
 
 test('every reference in the document leads somewhere, by name', async (t) => {
   const api = await startApi(t);
   const document = (await api.call('GET', '/openapi.json')).json<Document>();
   const names = Object.keys(document.components.schemas);
-  assert.deepEqual(names.toSorted(), ['Error', 'Health', 'Ingest', 'NewStream', 'Playback', 'Profile', 'Stream']);
+  const schemaNames = SCHEMAS.map((schema) => String((schema as { $id?: string }).$id));
+  assert.deepEqual(names.toSorted(), schemaNames.toSorted());
   const found = new Set(references(document));
   assert.ok(found.size > 0);
   for (const reference of found) {
@@ -74,6 +136,13 @@ test('answers and examples are as the schemas say', async (t) => {
   assert.ok(conforms(StreamSchema, created.json()));
   assert.ok(conforms(StreamSchema, (await api.call('GET', `/stream/${id}`, { key })).json()));
   assert.ok(conforms(Type.Array(StreamSchema), (await api.call('GET', '/stream', { key })).json()));
+  const session = someSession((await api.store.streams.get(id, 'everyone'))!, { record: true });
+  await api.store.sessions.create(session);
+  assert.ok(conforms(StreamSchema, (await api.call('GET', `/stream/${session.id}`, { key })).json()));
+  assert.ok(conforms(SessionSchema, (await api.call('GET', `/session/${session.id}`, { key })).json()));
+  assert.ok(conforms(StreamInfoSchema, (await api.call('GET', `/stream/${playbackId}/info`, { key })).json()));
+  const views = await api.call('GET', `/data/views/now?playbackId=${playbackId}`, { key });
+  assert.ok(conforms(Type.Array(ViewershipSchema), views.json()));
   assert.ok(conforms(PlaybackSchema, (await api.call('GET', `/playback/${playbackId}`)).json()));
   assert.ok(conforms(Type.Array(IngestSchema), (await api.call('GET', '/ingest')).json()));
   assert.ok(conforms(ErrorSchema, (await api.call('GET', '/stream')).json()));

@@ -1,0 +1,167 @@
+/**
+ * The official client of the service whose interface this is, pointed here: every method of it gives data or fails with 501,
+ * since some of its methods take an unexpected answer for success without data.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Livepeer } from 'livepeer';
+import type { StreamId } from '#domain/ids.ts';
+import { ms } from '#lib/units.ts';
+import { someSession } from '#test/support/sample-records.ts';
+import { startApi } from './server.ts';
+
+const profile = { name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 };
+
+test('the official client works with streams, sessions, viewers and playback, and is told what is not there yet', async (t) => {
+  const api = await startApi(t);
+  const { secret } = await api.makeKey('ann', 'ann-laptop');
+  const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;
+  const client = new Livepeer({ apiKey: secret, serverURL });
+
+  const { stream } = await client.stream.create({
+    name: 'by the client',
+    profiles: [profile],
+    record: true,
+    creatorId: 'c1',
+    userTags: { season: 3 },
+    playbackPolicy: null,
+    multistream: { targets: [] },
+  });
+  assert.ok(stream?.id && stream.playbackId && stream.streamKey);
+  const { id, playbackId } = stream;
+  assert.deepEqual(stream.profiles, [profile]);
+  assert.deepEqual(stream.creatorId, { type: 'unverified', value: 'c1' });
+  assert.deepEqual([stream.record, stream.userTags, stream.createdByTokenName], [true, { season: 3 }, 'ann-laptop']);
+
+  const stored = (await api.store.streams.get(id as StreamId, 'everyone'))!;
+  const session = someSession(stored, { record: true, phase: 'ended', endedAt: ms(5), endReason: 'unpublished' });
+  await api.store.sessions.create(session);
+
+  assert.deepEqual((await client.stream.get(id)).stream, stream);
+  assert.deepEqual((await client.stream.getAll()).data, [stream]);
+  assert.deepEqual((await client.stream.getAll('1')).data, [stream]);
+  assert.equal((await client.stream.update({ name: 'renamed', suspended: false }, id)).statusCode, 204);
+  assert.equal((await client.stream.get(id)).stream?.name, 'renamed');
+  assert.equal((await client.stream.terminate(id)).statusCode, 204);
+  assert.equal((await client.session.get(session.id)).session?.parentId, id);
+  assert.deepEqual(
+    (await client.session.getAll()).data?.map((each) => each.id),
+    [session.id],
+  );
+  for (const record of [true, 1]) {
+    const recorded = await client.session.getRecorded(id, record);
+    assert.deepEqual(
+      recorded.data?.map((each) => [each.id, each.recordingStatus]),
+      [[session.id, 'none']],
+    );
+  }
+  const { playbackInfo } = await client.playback.get(playbackId);
+  assert.deepEqual(
+    [playbackInfo?.type, playbackInfo?.meta.source[0]?.url],
+    ['live', `${serverURL.replace('/api', '')}/hls/${playbackId}/index.m3u8`],
+  );
+  assert.deepEqual((await client.metrics.getRealtimeViewership(playbackId)).data, [
+    { playbackId, viewCount: 0, errorRate: 0 },
+  ]);
+  assert.equal((await client.stream.delete(id)).statusCode, 204);
+  await assert.rejects(client.stream.get(id), { statusCode: 404 });
+});
+
+test('what is not built yet fails in the official client with 501 and a sentence, never with silence', async (t) => {
+  const api = await startApi(t);
+  const { secret } = await api.makeKey('ann');
+  const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;
+  const client = new Livepeer({ apiKey: secret, serverURL });
+  const file = new Blob(['x']);
+  const hook = { name: 'x', url: 'https://example.com/hook' };
+  const calls: Record<string, () => Promise<unknown>> = {
+    'stream.startPull': () => client.stream.startPull('x'),
+    'stream.createClip': () => client.stream.createClip({ playbackId: 'x', startTime: 1 }),
+    'stream.getClips': () => client.stream.getClips('x'),
+    'stream.addMultistreamTarget': () => client.stream.addMultistreamTarget({ profile: 'source' }, 'x'),
+    'stream.removeMultistreamTarget': () => client.stream.removeMultistreamTarget('x', 'y'),
+    'session.getClips': () => client.session.getClips('x'),
+    'metrics.getViewership': () => client.metrics.getViewership({}),
+    'metrics.getCreatorViewership': () => client.metrics.getCreatorViewership({ creatorId: 'x' }),
+    'metrics.getPublicViewership': () => client.metrics.getPublicViewership('x'),
+    'metrics.getUsage': () => client.metrics.getUsage({}),
+    'webhook.getAll': () => client.webhook.getAll(),
+    'webhook.create': () => client.webhook.create(hook),
+    'webhook.get': () => client.webhook.get('x'),
+    'webhook.update': () => client.webhook.update(hook, 'x'),
+    'webhook.delete': () => client.webhook.delete('x'),
+    'webhook.getLogs': () => client.webhook.getLogs('x'),
+    'webhook.getLog': () => client.webhook.getLog('x', 'y'),
+    'webhook.resendLog': () => client.webhook.resendLog('x', 'y'),
+    'multistream.getAll': () => client.multistream.getAll(),
+    'multistream.create': () => client.multistream.create({ url: 'rtmp://example.com/live' }),
+    'multistream.get': () => client.multistream.get('x'),
+    'multistream.update': () => client.multistream.update({ url: 'rtmp://example.com/live' }, 'x'),
+    'multistream.delete': () => client.multistream.delete('x'),
+    'accessControl.create': () => client.accessControl.create(),
+    'accessControl.getAll': () => client.accessControl.getAll(),
+    'accessControl.get': () => client.accessControl.get('x'),
+    'accessControl.update': () => client.accessControl.update({ name: 'x' }, 'x'),
+    'accessControl.delete': () => client.accessControl.delete('x'),
+    'asset.getAll': () => client.asset.getAll(),
+    'asset.create': () => client.asset.create({ name: 'x' }),
+    'asset.createViaUrl': () => client.asset.createViaUrl({ name: 'x', url: 'https://example.com/x.mp4' }),
+    'asset.get': () => client.asset.get('x'),
+    'asset.update': () => client.asset.update({ name: 'x' }, 'x'),
+    'asset.delete': () => client.asset.delete('x'),
+    'task.getAll': () => client.task.getAll(),
+    'task.get': () => client.task.get('x'),
+    'room.create': () => client.room.create(),
+    'room.get': () => client.room.get('x'),
+    'room.delete': () => client.room.delete('x'),
+    'room.startEgress': () => client.room.startEgress({ streamId: 'x' }, 'x'),
+    'room.stopEgress': () => client.room.stopEgress('x'),
+    'room.createUser': () => client.room.createUser({ name: 'x' }, 'x'),
+    'room.getUser': () => client.room.getUser('x', 'y'),
+    'room.updateUser': () => client.room.updateUser({}, 'x', 'y'),
+    'room.deleteUser': () => client.room.deleteUser('x', 'y'),
+    'transcode.create': () =>
+      client.transcode.create({
+        input: { url: 'https://example.com/x.mp4' },
+        storage: { type: 'web3.storage' as never, credentials: { proof: 'x' } },
+        outputs: {},
+      }),
+    'generate.textToImage': () => client.generate.textToImage({ prompt: 'x' }),
+    'generate.imageToImage': () => client.generate.imageToImage({ image: file, prompt: 'x' }),
+    'generate.imageToVideo': () => client.generate.imageToVideo({ image: file }),
+    'generate.upscale': () => client.generate.upscale({ image: file, prompt: 'x' }),
+    'generate.audioToText': () => client.generate.audioToText({ audio: file }),
+    'generate.segmentAnything2': () => client.generate.segmentAnything2({ image: file }),
+    'generate.llm': () => client.generate.llm({ prompt: 'x' }),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    await assert.rejects(
+      call,
+      ({ statusCode, body }: { statusCode?: number; body?: string }) => {
+        const { code, errors } = JSON.parse(body ?? '{}') as { code?: string; errors?: string[] };
+        assert.deepEqual([statusCode, code], [501, 'not_implemented'], name);
+        assert.match(errors?.[0] ?? '', /^[A-Z].* (is|are) not there yet/);
+        return true;
+      },
+      name,
+    );
+  }
+  const built = [
+    ...['create', 'getAll', 'get', 'update', 'delete', 'terminate'].map((method) => `stream.${method}`),
+    ...['getAll', 'get', 'getRecorded'].map((method) => `session.${method}`),
+    'metrics.getRealtimeViewership',
+    'playback.get',
+  ];
+  assert.deepEqual(methodsOf(client), [...Object.keys(calls), ...built].toSorted(), 'no method is left out');
+});
+
+/** Every method that the client has. */
+function methodsOf(client: Livepeer): string[] {
+  const parts = Object.entries(Object.getOwnPropertyDescriptors(Livepeer.prototype)).filter(([, { get }]) => get);
+  return parts
+    .flatMap(([part]) => {
+      const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(client[part as keyof Livepeer]));
+      return methods.filter((name) => name !== 'constructor').map((name) => `${part}.${name}`);
+    })
+    .toSorted();
+}

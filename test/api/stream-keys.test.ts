@@ -1,0 +1,92 @@
+/**
+ * Walks every operation of the OpenAPI document and looks for keys in what it answers.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { someSession } from '#test/support/sample-records.ts';
+import { startApi, type TestKey } from './server.ts';
+
+/** The operations that may show a stream key, and only to the stream's user and to admins. */
+const MAY_SHOW = new Set([
+  'createStream',
+  'getStream',
+  'getStreams',
+  'getStreamByKey',
+  'getStreamByPlaybackId',
+  'getStreamInfo',
+  'rotateStreamKey',
+]);
+
+/** The parts of the document that are walked. */
+interface Document {
+  readonly paths: Record<
+    string,
+    Record<
+      string,
+      {
+        readonly operationId: string;
+        readonly parameters?: readonly { readonly in: string; readonly name: string }[];
+        readonly requestBody?: { readonly content: { 'application/json': { schema: { $ref: string } } } };
+      }
+    >
+  >;
+  readonly components: { readonly schemas: Record<string, { readonly examples?: readonly object[] }> };
+}
+
+/** Every object inside an answer that has a stream key. */
+function keyHolders(value: unknown): Record<string, unknown>[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const holder = value as Record<string, unknown>;
+  return [...('streamKey' in holder ? [holder] : []), ...Object.values(holder).flatMap(keyHolders)];
+}
+
+test('no operation shows a stream key but to the user of the stream and to admins, and none of a session', async (t) => {
+  const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '10000' });
+  const [ann, bob, admin] = [await api.makeKey('ann'), await api.makeKey('bob'), await api.makeKey('admin')];
+  const document = (await api.call('GET', '/openapi.json')).json<Document>();
+  const shown = new Set<string>();
+  /** Makes a stream with a session, asks one operation about each of its names, and collects what it answered. */
+  async function ask(operationId: string, method: string, path: string, key: TestKey | undefined) {
+    const operation = document.paths[path]![method]!;
+    const made = await api.call('POST', '/stream', { key: ann, body: { name: 'x' } });
+    const { id, playbackId, streamKey } = made.json();
+    const session = someSession((await api.store.streams.get(id, 'everyone'))!);
+    await api.store.sessions.create(session);
+    const names = path.includes('{') ? [id, session.id, playbackId, streamKey] : [''];
+    const queries = method === 'get' ? ['', `?playbackId=${playbackId}`, '?sessionsonly=1', '?all=1'] : [''];
+    const example = operation.requestBody?.content['application/json'].schema.$ref.split('/').at(-1);
+    const body = example === undefined ? undefined : document.components.schemas[example]?.examples?.[0];
+    for (const name of names) {
+      for (const query of queries) {
+        const url = path.replace(/\{\w+\}/, name) + query;
+        const answer = await api.call(method.toUpperCase() as 'GET', url, { ...(key && { key }), body });
+        for (const holder of keyHolders(answer.body === '' ? undefined : answer.json())) {
+          assert.ok(MAY_SHOW.has(operationId) && holder.kind === 'stream' && !('parentId' in holder), url);
+          assert.ok(key === admin || holder.userId === key?.userId, url);
+          shown.add(operationId);
+        }
+        const isSession = name === session.id && operationId !== 'getStreamInfo';
+        const mayShow = MAY_SHOW.has(operationId) && (key === ann || key === admin) && !isSession;
+        const text = JSON.stringify(answer.headers) + answer.body;
+        if (!mayShow) assert.ok(!text.includes(streamKey), `${method} ${url} ${answer.body}`);
+        for (const { secret } of [ann, bob, admin]) assert.ok(!text.includes(secret), url);
+      }
+    }
+  }
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, { operationId }] of Object.entries(methods)) {
+      for (const key of [ann, bob, admin, undefined]) await ask(operationId, method, path, key);
+    }
+  }
+  assert.deepEqual(shown, MAY_SHOW, 'all of them were really asked');
+});
+
+test('one function of the API reveals stream keys', () => {
+  const folder = join(import.meta.dirname, '../../src/api');
+  const revealing = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .filter((file) => /streamKey\.reveal\(/.test(readFileSync(join(folder, file), 'utf8')));
+  assert.deepEqual(revealing, ['stream-key.ts']);
+});
