@@ -7,6 +7,7 @@ import { keys } from './keys.ts';
 import { migrate } from './migrate.ts';
 import { restore } from './restore.ts';
 import { serve } from './serve.ts';
+import { users } from './users.ts';
 
 /** In the order of the help. */
-export const COMMANDS: readonly Command[] = [serve, keys, migrate, backup, restore];
+export const COMMANDS: readonly Command[] = [serve, keys, users, migrate, backup, restore];

@@ -9,6 +9,9 @@ test('keys are created, listed without their secrets, and revoked', async (t) =>
   const second = await millrace('create', '--name=laptop', '--user=bob');
   assert.notEqual(first.stdout, second.stdout);
 
+  assert.equal((await millrace('create', '--name', 'reader', '--user', 'bob', '--read-only')).code, 0);
+  assert.match((await millrace('list')).stdout, /bob +reader +\S+ +rules: 1 +never +active\n/);
+
   const again = await millrace('create', '--name', 'laptop', '--user', 'ann');
   assert.equal(again.code, 1);
   assert.match(again.stderr, /^The user ann has a key named laptop already; .*\.\n$/);
@@ -18,14 +21,14 @@ test('keys are created, listed without their secrets, and revoked', async (t) =>
   assert.match(ambiguous.stderr, /name one by its id/);
 
   const listed = await millrace('list');
-  assert.match(listed.stdout, /^ID +USER +NAME +CREATED +STATE\n/);
+  assert.match(listed.stdout, /^ID +USER +NAME +CREATED +ACCESS +LAST USED +STATE\n/);
   assert.ok(!listed.stdout.includes(first.stdout.trim()));
-  const id = /^(\S+) +ann +laptop +\S+ +active$/m.exec(listed.stdout)?.[1];
+  const id = /^(\S+) +ann +laptop +\S+ +all +never +active$/m.exec(listed.stdout)?.[1];
   assert.ok(id, listed.stdout);
 
   assert.equal((await millrace('revoke', id)).stdout, `Revoked the key laptop (${id}) of ann.\n`);
   assert.equal((await millrace('revoke', id)).code, 1, 'a second time there is none');
-  assert.match((await millrace('list')).stdout, /ann +laptop +\S+ +revoked \S+Z\n/);
+  assert.match((await millrace('list')).stdout, /ann +laptop +\S+ +all +never +revoked \S+Z\n/);
   assert.equal((await millrace('create', '--name', 'laptop', '--user', 'ann')).code, 0, 'the name is free again');
 });
 

@@ -1,0 +1,95 @@
+/**
+ * Commands that work on the store, beside a running server if there is one: `millrace <command> <action> ...`.
+ */
+import { parseArgs } from 'node:util';
+import { configFromEnvironment } from '#config.ts';
+import { isName } from '#domain/name.ts';
+import { openStore } from '#store/open-store.ts';
+import type { Store } from '#store/store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import type { Command } from './command.ts';
+import { wrongUsage } from './exit-code.ts';
+
+/** Checks its arguments, before the store is opened, and gives what is to be done. */
+export type StoreAction = (args: readonly string[]) => (store: Store) => Promise<void>;
+
+/** What a command is made of. */
+export interface StoreCommand extends Pick<Command, 'name' | 'summary'> {
+  /** The actions with their arguments, a line each. */
+  readonly usage: string;
+  readonly actions: Readonly<Record<string, StoreAction>>;
+}
+
+/** The command that does one of its actions. */
+export function storeCommand({ name, summary, usage, actions }: StoreCommand): Command {
+  return {
+    name,
+    summary,
+    help: () => `Usage:
+${usage}
+
+Works beside a running server. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where the database is, as for the server.`,
+    run: async ([action, ...args]) => {
+      const act = Object.hasOwn(actions, action ?? '') ? actions[action!] : undefined;
+      const known = Object.keys(actions);
+      if (!act) {
+        throw wrongUsage(
+          `Say what to do: millrace ${name} ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
+          `millrace ${name}`,
+        );
+      }
+      const work = act(args);
+      const { dataDir, databaseUrl } = configFromEnvironment().store;
+      await using store = await openStore({ dataDir, databaseUrl, exclusive: false, logger: silentLogger });
+      await work(store);
+    },
+  };
+}
+
+/** What an action takes. */
+export interface Arguments {
+  /** Options with a value: `--name VALUE`. */
+  readonly options?: readonly string[];
+  /** Options without one: `--admin`. */
+  readonly flags?: readonly string[];
+  /** How many other arguments, exactly. */
+  readonly positionals?: number;
+}
+
+/**
+ * Reads arguments.
+ * @throws {Exit} when they do not fit; its sentence repeats none of them, since one may be a key typed in the wrong place
+ */
+export function readArguments(
+  args: readonly string[],
+  { options = [], flags = [], positionals = 0 }: Arguments,
+  command: string,
+): { readonly values: Readonly<Record<string, unknown>>; readonly positionals: readonly string[] } {
+  try {
+    const config = Object.fromEntries([
+      ...options.map((name) => [name, { type: 'string' } as const] as const),
+      ...flags.map((name) => [name, { type: 'boolean' } as const] as const),
+    ]);
+    const parsed = parseArgs({ args: [...args], options: config, allowPositionals: true });
+    if (parsed.positionals.length === positionals) return parsed;
+  } catch {
+    // The message of parseArgs repeats what was typed.
+  }
+  throw wrongUsage('These arguments do not fit.', command);
+}
+
+/** A name of a user or key. @throws {Exit} when it cannot be one */
+export function checkedName(value: unknown, what: string, command: string): string {
+  if (typeof value === 'string' && isName(value)) return value;
+  throw wrongUsage(`${what} must be a name of 1 to 100 printable characters.`, command);
+}
+
+/** Prints rows below their headings. */
+export function printTable(headings: readonly string[], rows: readonly (readonly string[])[]): void {
+  const table = [headings, ...rows];
+  const widths = headings.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
+  for (const row of table) {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column]!));
+    console.log(cells.join('  ').trimEnd());
+  }
+}

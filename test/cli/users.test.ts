@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openStore } from '#store/open-store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { dataFolder, run } from './millrace.ts';
+
+test('users are created, listed, suspended, resumed, promoted and demoted, each with an entry of the operator', async (t) => {
+  const dataDir = await dataFolder(t);
+  const users = (...args: string[]) => run(['users', ...args], { settings: { DATA_DIR: dataDir } });
+  assert.match((await users('create', 'root', '--admin')).stdout, /^Created the user root \([0-9a-f-]{36}\)\.\n$/);
+  assert.equal((await users('create', 'ann')).code, 0);
+  const taken = await users('create', 'ann');
+  assert.equal(taken.code, 1);
+  assert.match(taken.stderr, /^There is a user of that name already; .*\.\n$/);
+
+  assert.equal((await users('suspend', 'ann')).stdout, 'The user ann is suspended now.\n');
+  assert.match(
+    (await users('list')).stdout,
+    /^ID +NAME +CREATED +ROLE +STATE\n.* root +\S+Z +admin +active\n.* ann +\S+Z +user +suspended\n$/,
+  );
+  assert.equal((await users('resume', 'ann')).code, 0);
+  const last = await users('demote', 'root');
+  assert.equal(last.code, 1);
+  assert.match(last.stderr, /^This is the last active admin, .*\.\n$/);
+  assert.equal((await users('promote', 'ann')).stdout, 'The user ann is an admin now.\n');
+  assert.equal((await users('demote', 'root')).code, 0);
+  assert.equal((await users('suspend', 'nobody')).code, 1);
+
+  await using store = await openStore({ dataDir, exclusive: false, logger: silentLogger });
+  const { rows } = await store.audit.list({}, { limit: 100 });
+  assert.deepEqual(rows.map(({ action, fields, actor }) => [action, fields.join(), actor]).reverse(), [
+    ['user.created', '', undefined],
+    ['user.created', '', undefined],
+    ['user.updated', 'suspended', undefined],
+    ['user.updated', 'suspended', undefined],
+    ['user.updated', 'admin', undefined],
+    ['user.updated', 'admin', undefined],
+  ]);
+});
+
+test('arguments that do not fit are refused without being repeated', async (t) => {
+  const settings = { DATA_DIR: await dataFolder(t) };
+  const secret = 'millrace_something-typed-in-the-wrong-place';
+  for (const args of [
+    [],
+    [secret],
+    ['constructor'],
+    ['create'],
+    ['create', 'a\nb'],
+    ['list', secret],
+    ['suspend', 'a', secret],
+  ]) {
+    const { code, stdout, stderr } = await run(['users', ...args], { settings });
+    assert.equal(code, 2, args.join(' '));
+    assert.equal(stdout, '');
+    assert.match(stderr, /See millrace users --help\.\n$/);
+    assert.ok(!stderr.includes(secret));
+  }
+});
