@@ -207,6 +207,32 @@ describe('a query that must change rows', () => {
   });
 });
 
+it('undoes what a call changed before it failed, and runs the whole batch once more', async () => {
+  await using open = await spoilt();
+  const { engine, user } = open;
+  const rename = (name: string, change: object = {}) => ({
+    sql: 'update users set name = ? where id = ?',
+    parameters: [name, user.id],
+    ...change,
+  });
+  const add = (id: string) => ({ sql: 'insert into users values (?, ?, 1, 0, 0)', parameters: [id, `name of ${id}`] });
+  const outcomes = await settled([
+    engine.write([add('a')]),
+    engine.write([rename('x'), add('b'), add('b')]),
+    engine.write([rename('y', { mustChange: 2 })]),
+    engine.write([add('c'), add('d')]),
+  ]);
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  );
+  const names = await engine.read<{ name: string }>({ sql: 'select name from users order by name', parameters: [] });
+  assert.deepEqual(
+    names.map(({ name }) => name).toSorted(),
+    [user.name, 'name of a', 'name of c', 'name of d'].toSorted(),
+  );
+});
+
 describe('a slow disk', () => {
   it('holds up neither the event loop nor reads', async () => {
     await using open = await spoilt();

@@ -50,6 +50,12 @@ export class DatabaseAway extends Error {
 /** A query did not change as many rows as it must. */
 export class NotChanged extends Error {
   override readonly name = 'NotChanged';
+  readonly changes: number;
+
+  constructor(changes: number, mustChange: number) {
+    super(`${changes} rows changed instead of ${mustChange}`);
+    this.changes = changes;
+  }
 }
 
 /** Sorts an error that came out of `node:sqlite` or of opening the database. */

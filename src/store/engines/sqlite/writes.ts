@@ -15,7 +15,7 @@ export function runWrites(connection: Connection, calls: readonly Call[], faults
     db = connection.database();
     if (faults !== undefined) limitPages(db, faults);
     connection.prepare('BEGIN IMMEDIATE').statement.run();
-    const answers = calls.map((call) => write(connection, call));
+    const answers = writeAll(connection, calls);
     if (faults !== undefined) holdCommit(faults);
     connection.prepare('COMMIT').statement.run();
     connection.succeeded();
@@ -29,22 +29,55 @@ export function runWrites(connection: Connection, calls: readonly Call[], faults
   }
 }
 
-/** @throws when the database is away: then nothing of the whole batch has happened */
+/** A call failed after some of its queries had changed something. */
+class HalfDone extends Error {
+  override readonly name = 'HalfDone';
+}
+
+/**
+ * Savepoints would make every call dearer by half, since SQLite keeps a copy of each page that changes behind one. A call that fails
+ * nearly always does so with its first query and leaves nothing to undo; when it does not, all begin again with savepoints.
+ * @throws when the database is away: then nothing of the whole batch has happened
+ */
+function writeAll(connection: Connection, calls: readonly Call[]): Answer[] {
+  try {
+    return calls.map((call) => write(connection, call));
+  } catch (error) {
+    if (!(error instanceof HalfDone)) throw error;
+    connection.prepare('ROLLBACK').statement.run();
+    connection.prepare('BEGIN IMMEDIATE').statement.run();
+    return calls.map((call) => writeUndoably(connection, call));
+  }
+}
+
+/** @throws {HalfDone} and when the database is away */
 function write(connection: Connection, call: Call): Answer {
-  // SQLite undoes a single failing statement by itself.
-  const alone = call.length === 1 && call[0]?.mustChange === undefined;
-  if (!alone) connection.prepare('SAVEPOINT call').statement.run();
+  const changes: number[] = [];
+  try {
+    for (const query of call) changes.push(run(connection, query));
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure.kind === 'away' || !connection.database().isTransaction) throw error;
+    // SQLite undoes a failing statement by itself; one that changed other than it must is not failing.
+    const hasChanged = changes.length > 0 || (error instanceof NotChanged && error.changes > 0);
+    if (hasChanged) throw new HalfDone();
+    return failure;
+  }
+  return { kind: 'changes', changes };
+}
+
+/** @throws when the database is away */
+function writeUndoably(connection: Connection, call: Call): Answer {
+  connection.prepare('SAVEPOINT call').statement.run();
   try {
     const changes = call.map((query) => run(connection, query));
-    if (!alone) connection.prepare('RELEASE call').statement.run();
+    connection.prepare('RELEASE call').statement.run();
     return { kind: 'changes', changes };
   } catch (error) {
     const failure = failureOf(error);
     if (failure.kind === 'away' || !connection.database().isTransaction) throw error;
-    if (!alone) {
-      connection.prepare('ROLLBACK TO call').statement.run();
-      connection.prepare('RELEASE call').statement.run();
-    }
+    connection.prepare('ROLLBACK TO call').statement.run();
+    connection.prepare('RELEASE call').statement.run();
     return failure;
   }
 }
@@ -52,7 +85,7 @@ function write(connection: Connection, call: Call): Answer {
 function run(connection: Connection, { sql, parameters, mustChange }: Query): number {
   const changes = Number(connection.prepare(sql).statement.run(...parameters).changes);
   if (mustChange !== undefined && changes !== mustChange) {
-    throw new NotChanged(`${changes} rows changed instead of ${mustChange}`);
+    throw new NotChanged(changes, mustChange);
   }
   return changes;
 }
