@@ -38,7 +38,7 @@ export function linkNext(
   const query = request.query as Query;
   const kept = KEPT.flatMap((name) => (typeof query[name] === 'string' ? [[name, query[name]]] : []));
   const parameters = new URLSearchParams([...kept, ['cursor', encodeCursor(list, next)]] as [string, string][]);
-  reply.header('link', `<${publicUrl(request)}${settings.prefix}${path}?${parameters}>; rel="next"`);
+  reply.header('link', `<${publicUrl(request)}${settings.prefix}${path}?${parameters.toString()}>; rel="next"`);
 }
 
 /** Sets `X-Total-Count`, the length of the whole list, when the query has `count`. */

@@ -157,7 +157,9 @@ test('what is not built yet fails in the official client with 501 and a sentence
 
 /** Every method that the client has. */
 function methodsOf(client: Livepeer): string[] {
-  const parts = Object.entries(Object.getOwnPropertyDescriptors(Livepeer.prototype)).filter(([, { get }]) => get);
+  const parts = Object.entries(Object.getOwnPropertyDescriptors(Livepeer.prototype)).filter(
+    ([, descriptor]) => descriptor.get !== undefined,
+  );
   return parts
     .flatMap(([part]) => {
       const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(client[part as keyof Livepeer]));
