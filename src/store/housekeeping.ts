@@ -14,8 +14,8 @@ const INTERVAL_MS = 60_000;
 /** Rows deleted by one write: what others wait for behind it is a few milliseconds. */
 const BATCH = 500;
 
-/** How long answers are kept for requests that are repeated. */
-export const ANSWERS_KEPT_MS = DAY_MS;
+/** How long answers are kept for requests that are repeated, at least: a claim looks at their age itself. */
+const ANSWERS_KEPT_MS = DAY_MS;
 
 /** What housekeeping needs. */
 export interface HousekeepingOptions {
