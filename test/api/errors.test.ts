@@ -188,6 +188,7 @@ test('a store that is away is 503 with Retry-After, whatever asks it', async (t)
     return {
       ...store,
       streams: new Proxy(store.streams, { get: (it, name) => (away ? fail : Reflect.get(it, name)) }),
+      sessions: new Proxy(store.sessions, { get: (it, name) => (away ? fail : Reflect.get(it, name)) }),
     };
   });
   const key = await api.makeKey('ann');
@@ -196,6 +197,20 @@ test('a store that is away is 503 with Retry-After, whatever asks it', async (t)
     ['POST', '/stream', { name: 'x' }],
     ['GET', '/stream/66e2161c-7670-4d05-b71d-da2d6979556f', undefined],
     ['GET', '/stream', undefined],
+    ['GET', '/stream?sessionsonly=1', undefined],
+    ['PATCH', '/stream/66e2161c-7670-4d05-b71d-da2d6979556f', { name: 'y' }],
+    ['PATCH', '/stream/66e2161c-7670-4d05-b71d-da2d6979556f/record', { record: true }],
+    ['DELETE', '/stream/66e2161c-7670-4d05-b71d-da2d6979556f', undefined],
+    ['DELETE', '/stream', { ids: ['66e2161c-7670-4d05-b71d-da2d6979556f'] }],
+    ['DELETE', '/stream/66e2161c-7670-4d05-b71d-da2d6979556f/terminate', undefined],
+    ['POST', '/stream/66e2161c-7670-4d05-b71d-da2d6979556f/rotate-key', undefined],
+    ['GET', '/stream/66e2161c-7670-4d05-b71d-da2d6979556f/info', undefined],
+    ['GET', '/stream/66e2161c-7670-4d05-b71d-da2d6979556f/sessions', undefined],
+    ['GET', '/stream/key/7f3q-x0m2-9kdp-4rtz', undefined],
+    ['GET', '/stream/playback/abcdefgh12345678', undefined],
+    ['GET', '/session', undefined],
+    ['GET', '/session/66e2161c-7670-4d05-b71d-da2d6979556f', undefined],
+    ['GET', '/data/views/now?playbackId=abcdefgh12345678', undefined],
     ['GET', '/playback/abcdefgh12345678', undefined],
   ] as const) {
     const response = await api.call(method, path, { key, body });
