@@ -1,8 +1,8 @@
 /**
  * Which streams this node has taken for its publishers, so that no other node accepts a second one.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeId, StreamId } from '#domain/ids.ts';
+import { pause } from '#lib/pause.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
@@ -89,7 +89,7 @@ export class PublisherClaims implements AsyncDisposable {
       } catch (error) {
         logger.debug({ streamId, err: error }, 'publisher not released in the store');
         if (this.#closing.signal.aborted) return;
-        await sleep(RETRY_MS, undefined, { signal: this.#closing.signal }).catch(() => {});
+        await pause(RETRY_MS, this.#closing.signal);
       }
     }
   }

@@ -8,6 +8,7 @@
 import { MillraceError } from '#domain/errors.ts';
 import type { StreamId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
+import { pause } from '#lib/pause.ts';
 import type { SessionChange, Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
@@ -110,12 +111,4 @@ export class SessionJournal implements AsyncDisposable {
       else if (latest !== undefined) entry.sessions.set(id, { create: undefined, change: latest.change });
     }
   }
-}
-
-/** Resolves after a time, or at once when the signal aborts. */
-function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, durationMs);
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
 }

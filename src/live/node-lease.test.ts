@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { MillraceError } from '#domain/errors.ts';
+import { type NodeId, newNodeId } from '#domain/ids.ts';
+import { ms } from '#lib/units.ts';
+import type { Store } from '#store/store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { NodeLease } from './node-lease.ts';
+
+const dead = newNodeId();
+
+/** A lease on a store that the test takes away and gives back; time is the test's. */
+async function setUp(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let now = 0;
+  const world = { isAway: false, hadLapsed: false, isWaitedFor: false };
+  const told: string[] = [];
+  const nodes: Partial<Store['nodes']> = {
+    renew: async ({ url }) => {
+      if (world.isAway) throw new MillraceError('store_unavailable', 'The store is away.');
+      told.push(`renewed ${url}`);
+      return { hadLapsed: world.hadLapsed };
+    },
+    lapsed: async () => [dead],
+    endSessionsOf: async (id: NodeId) => {
+      told.push(`ended ${id}`);
+      return [];
+    },
+    leave: async () => void told.push('left'),
+  };
+  const lease = await NodeLease.take({
+    store: { nodes } as unknown as Store,
+    node: { id: newNodeId(), url: 'http://a' },
+    clock: { now: () => ms(now), monotonic: () => ms(now) },
+    logger: silentLogger,
+    isWaitedFor: () => world.isWaitedFor,
+    onBeat: () => {},
+    onRegained: () => told.push('regained'),
+  });
+  const pass = async (milliseconds: number) => {
+    for (let left = milliseconds; left > 0; left -= 2000) {
+      now += 2000;
+      t.mock.timers.tick(2000);
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { lease, world, told, pass };
+}
+
+test('a lease is renewed, and dead nodes are looked for once it has been held for its own length', async (t) => {
+  const { lease, told, pass } = await setUp(t);
+  await pass(4000);
+  assert.deepEqual(told, ['renewed http://a', 'renewed http://a', 'renewed http://a']);
+  await pass(2000);
+  assert.deepEqual(told.slice(3), ['renewed http://a', `ended ${dead}`]);
+  await lease[Symbol.asyncDispose]();
+});
+
+test('after an outage longer than the lease nobody is taken for dead until the others had time to renew theirs', async (t) => {
+  const { lease, world, told, pass } = await setUp(t);
+  await pass(4000);
+  world.isAway = true;
+  await pass(20_000);
+  world.isAway = false;
+  told.length = 0;
+  await pass(6000);
+  assert.deepEqual(told, ['renewed http://a', 'regained', 'renewed http://a', 'renewed http://a']);
+  await pass(2000);
+  assert.ok(told.includes(`ended ${dead}`));
+  await lease[Symbol.asyncDispose]();
+});
+
+test('an outage shorter than the lease changes nothing', async (t) => {
+  const { lease, world, told, pass } = await setUp(t);
+  await pass(6000);
+  world.isAway = true;
+  await pass(2000);
+  world.isAway = false;
+  told.length = 0;
+  await pass(2000);
+  assert.deepEqual(told, ['renewed http://a', `ended ${dead}`]);
+  await lease[Symbol.asyncDispose]();
+});
+
+test('a lease that others saw run out is told of, however short it seemed here', async (t) => {
+  const { lease, world, told, pass } = await setUp(t);
+  world.hadLapsed = true;
+  await pass(2000);
+  assert.ok(told.includes('regained'));
+  await lease[Symbol.asyncDispose]();
+});
+
+test('a node that moved says so at once, and ever after', async (t) => {
+  const { lease, told, pass } = await setUp(t);
+  await lease.moveTo('http://b');
+  await pass(2000);
+  assert.deepEqual(told, ['renewed http://a', 'renewed http://b', 'renewed http://b']);
+  await lease[Symbol.asyncDispose]();
+});
+
+test('a lease is given back at the end, but left to run out where sessions wait for a restart', async (t) => {
+  const first = await setUp(t);
+  await first.lease[Symbol.asyncDispose]();
+  assert.equal(first.told.at(-1), 'left');
+  t.mock.timers.reset();
+  const second = await setUp(t);
+  second.world.isWaitedFor = true;
+  await second.lease[Symbol.asyncDispose]();
+  assert.equal(second.told.includes('left'), false);
+});

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
+import { test } from 'node:test';
+import { defaultNodeUrl, originOf } from './node-url.ts';
+
+test('only a plain origin is one', () => {
+  for (const text of ['http://10.0.0.5:8080', 'https://node-1.example.com', 'http://[::1]:8080', 'http://a/']) {
+    assert.equal(originOf(text), new URL(text).origin);
+  }
+  for (const text of ['', 'a', 'ftp://a', 'http://a/b', 'http://a?b', 'http://a#b', 'http://b:c@a', 'file:///etc']) {
+    assert.equal(originOf(text), undefined, text);
+  }
+});
+
+test('a node is reached where it listens, or by its name when it listens everywhere', () => {
+  const urlOf = (host: string) => defaultNodeUrl({ host, port: 8080, secure: false });
+  assert.equal(urlOf('127.0.0.1'), 'http://127.0.0.1:8080');
+  assert.equal(urlOf('::1'), 'http://[::1]:8080');
+  assert.equal(urlOf('0.0.0.0'), `http://${hostname()}:8080`);
+  assert.equal(defaultNodeUrl({ host: '::', port: 1, secure: true }), `https://${hostname()}:1`);
+});

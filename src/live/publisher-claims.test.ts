@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MillraceError } from '#domain/errors.ts';
+import { newNodeId, newStreamId } from '#domain/ids.ts';
+import type { Store } from '#store/store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { PublisherClaims } from './publisher-claims.ts';
+
+const stream = newStreamId();
+
+/** Claims on a store whose calls the test answers one by one. */
+function setUp() {
+  const calls: { readonly call: string; readonly answer: (answer: boolean | Error) => void }[] = [];
+  const called = (call: string) => {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    calls.push({ call, answer: (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)) });
+    return promise;
+  };
+  const lost: string[] = [];
+  const claims = new PublisherClaims({
+    store: { publishers: { claim: () => called('claim'), release: () => called('release') } } as unknown as Store,
+    nodeId: newNodeId(),
+    logger: silentLogger,
+    onLost: (id) => lost.push(id),
+  });
+  return { claims, calls, lost };
+}
+
+const away = new MillraceError('store_unavailable', 'The store is away.');
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+test('a stream is held once it was claimed, and not when another node has it', async () => {
+  for (const isFree of [true, false]) {
+    const { claims, calls } = setUp();
+    const claimed = claims.claim(stream);
+    await turn();
+    calls[0]!.answer(isFree);
+    assert.equal(await claimed, isFree);
+    assert.equal(claims.holds(stream), isFree);
+  }
+});
+
+test('a publisher that comes back at once is not let go by the release of the one before', async () => {
+  const { claims, calls } = setUp();
+  claims.release(stream);
+  const claimed = claims.claim(stream);
+  await turn();
+  assert.deepEqual(
+    calls.map(({ call }) => call),
+    ['release'],
+    'the claim waits for it',
+  );
+  calls[0]!.answer(true);
+  await turn();
+  calls[1]!.answer(true);
+  assert.equal(await claimed, true);
+  assert.equal(calls.length, 2);
+});
+
+test('a release that failed is tried again, unless the stream was claimed meanwhile', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { claims, calls } = setUp();
+  claims.release(stream);
+  calls[0]!.answer(away);
+  await turn();
+  t.mock.timers.tick(1000);
+  await turn();
+  assert.equal(calls[1]?.call, 'release');
+  calls[1]!.answer(away);
+  await turn();
+  const claimed = claims.claim(stream);
+  t.mock.timers.tick(1000);
+  await turn();
+  assert.equal(calls[2]?.call, 'claim');
+  calls[2]!.answer(true);
+  assert.equal(await claimed, true);
+});
+
+test('a claim the store did not answer is given back, as it may have happened', async () => {
+  const { claims, calls } = setUp();
+  const claimed = claims.claim(stream);
+  await turn();
+  calls[0]!.answer(away);
+  await assert.rejects(claimed, { code: 'store_unavailable' });
+  assert.equal(calls[1]?.call, 'release');
+  assert.equal(claims.holds(stream), false);
+});
+
+test('a stream that another node has by now is lost, and a store that is away loses none', async () => {
+  const { claims, calls, lost } = setUp();
+  void claims.confirm(stream);
+  await turn();
+  calls[0]!.answer(away);
+  await turn();
+  assert.deepEqual(lost, []);
+  void claims.confirm(stream);
+  await turn();
+  calls[1]!.answer(false);
+  await turn();
+  assert.deepEqual(lost, [stream]);
+  assert.equal(claims.holds(stream), false);
+});
+
+test('disposing waits for what is being given back, and gives up on a store that does not take it', async () => {
+  const { claims, calls } = setUp();
+  claims.release(stream);
+  const disposed = claims[Symbol.asyncDispose]();
+  calls[0]!.answer(away);
+  await disposed;
+  assert.equal(calls.length, 1);
+});

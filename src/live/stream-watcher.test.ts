@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { MillraceError } from '#domain/errors.ts';
+import { newNodeId, newStreamId, newUserId, type StreamId, type UserId } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { Announcement } from '#store/announcement.ts';
+import type { Store } from '#store/store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { someStream, someUser } from '#test/support/sample-records.ts';
+import type { PublisherClaims } from './publisher-claims.ts';
+import type { SessionRegistry } from './session-registry.ts';
+import { StreamWatcher } from './stream-watcher.ts';
+
+const user = someUser();
+const stream = someStream(user.id);
+
+/** A watcher of one stream that runs here, over a store that holds what the test says. */
+async function setUp(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const world = { stored: [stream] as readonly Stream[], isUserSuspended: false, isAway: false, hasPublisher: false };
+  const told: string[] = [];
+  const reads: (readonly StreamId[])[] = [];
+  let announce: (announcement: Announcement) => void = () => {};
+  const store = {
+    listen: (listener: typeof announce) => {
+      announce = listener;
+      return { [Symbol.dispose]: () => void told.push('deaf') };
+    },
+    streams: {
+      getMany: async (ids: readonly StreamId[]) => {
+        if (world.isAway) throw new MillraceError('store_unavailable', 'The store is away.');
+        reads.push(ids);
+        return world.stored.filter(({ id }) => ids.includes(id));
+      },
+    },
+    users: { get: async (id: UserId) => someUser({ id, suspended: world.isUserSuspended }) },
+  } as unknown as Store;
+  const registry = {
+    streams: new Map([[stream.id, user.id]]),
+    hasPublisher: () => world.hasPublisher,
+    cut: (id: StreamId, reason: string) => void told.push(`cut ${id === stream.id} ${reason}`),
+    follow: (followed: Stream) => void told.push(`follow ${followed.name}`),
+  } as unknown as SessionRegistry;
+  const claims = { confirm: async () => void told.push('confirm') } as unknown as PublisherClaims;
+  const watcher = new StreamWatcher({ store, registry, nodeId: SOME_NODE_ID, claims, logger: silentLogger });
+  await settled();
+  told.length = 0;
+  reads.length = 0;
+  const hear = async (announcement: Announcement) => {
+    announce(announcement);
+    await settled();
+  };
+  const passFiveSeconds = async () => {
+    t.mock.timers.tick(5000);
+    await settled();
+  };
+  return { watcher, world, told, reads, hear, passFiveSeconds };
+}
+
+const SOME_NODE_ID = newNodeId();
+const changed: Announcement = { type: 'stream_changed', streamId: stream.id };
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+test('a stream that changed is read again, and followed, or cut when it is gone or suspended', async (t) => {
+  for (const [stored, what] of [
+    [[{ ...stream, name: 'new' }], 'follow new'],
+    [[{ ...stream, suspended: true }], 'cut true suspended'],
+    [[], 'cut true deleted'],
+  ] as const) {
+    const { watcher, world, told, hear } = await setUp(t);
+    world.stored = stored;
+    await hear(changed);
+    assert.deepEqual(told, [what]);
+    watcher[Symbol.dispose]();
+    t.mock.timers.reset();
+  }
+});
+
+test('a stream that does not run here costs no read', async (t) => {
+  const { watcher, reads, hear } = await setUp(t);
+  await hear({ type: 'stream_changed', streamId: newStreamId() });
+  await hear({ type: 'user_changed', userId: newUserId() });
+  assert.deepEqual(reads, []);
+  watcher[Symbol.dispose]();
+});
+
+test('a stream is cut at once when it is terminated', async (t) => {
+  const { watcher, told, reads, hear } = await setUp(t);
+  await hear({ type: 'stream_terminated', streamId: stream.id });
+  assert.deepEqual(told, ['cut true terminated']);
+  assert.deepEqual(reads, []);
+  watcher[Symbol.dispose]();
+});
+
+test('a publisher elsewhere ends a session that waits here, and questions one that is published here', async (t) => {
+  const { watcher, world, told, hear } = await setUp(t);
+  const published = { type: 'stream_published', streamId: stream.id, nodeId: newNodeId() } as const;
+  await hear({ ...published, nodeId: SOME_NODE_ID });
+  assert.deepEqual(told, []);
+  await hear(published);
+  world.hasPublisher = true;
+  await hear(published);
+  assert.deepEqual(told, ['cut true replaced', 'confirm']);
+  watcher[Symbol.dispose]();
+});
+
+test('the streams of a suspended user are cut, those of one who is not are not', async (t) => {
+  const { watcher, world, told, hear } = await setUp(t);
+  await hear({ type: 'user_changed', userId: user.id });
+  assert.deepEqual(told, []);
+  world.isUserSuspended = true;
+  await hear({ type: 'user_changed', userId: user.id });
+  assert.deepEqual(told, ['cut true suspended']);
+  watcher[Symbol.dispose]();
+});
+
+test('all is looked at when announcements were missed, and every five seconds, also after the store was away', async (t) => {
+  const { watcher, world, told, hear, passFiveSeconds } = await setUp(t);
+  await hear({ type: 'missed' });
+  assert.deepEqual(told.splice(0), ['follow a stream']);
+  world.isAway = true;
+  await passFiveSeconds();
+  assert.deepEqual(told, []);
+  world.isAway = false;
+  world.stored = [];
+  await passFiveSeconds();
+  assert.deepEqual(told.splice(0), ['cut true deleted']);
+  watcher[Symbol.dispose]();
+  assert.deepEqual(told, ['deaf']);
+  await passFiveSeconds();
+  assert.deepEqual(told, ['deaf']);
+});

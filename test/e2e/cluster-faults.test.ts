@@ -1,0 +1,147 @@
+/**
+ * What becomes of several server processes when one of them dies, comes back, or loses the database.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fixtureTags } from '../support/flv-file.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { startPublisher } from '../support/publisher.ts';
+import { RtmpClient } from '../support/rtmp-client.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { broadcast } from './cuts.ts';
+import { everyRenditionHasSegment, get, mediaPlaylistUris, watch } from './viewer.ts';
+
+/** How long a dead node's sessions may go on in the store. */
+const WITHIN_FIFTEEN_SECONDS = { timeoutMs: 15_000 };
+/** Longer than the lease of a node. */
+const OUTAGE_MS = 8000;
+
+let postgres: PostgresServer;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres?.[Symbol.asyncDispose]());
+
+/** As many servers on a database of their own. */
+interface Nodes extends AsyncDisposable {
+  readonly nodes: readonly [ServerProcess, ServerProcess, ...ServerProcess[]];
+  readonly databaseUrl: string;
+}
+
+async function startNodes(count: number): Promise<Nodes> {
+  const databaseUrl = await postgres.newDatabase();
+  const settings = { MILLRACE_DATABASE_URL: databaseUrl };
+  const nodes: ServerProcess[] = [await startServerProcess({ settings })];
+  while (nodes.length < count) nodes.push(await startServerProcess({ settings, apiKey: nodes[0]!.apiKey }));
+  const [one, other, ...more] = nodes;
+  return {
+    nodes: [one!, other!, ...more],
+    databaseUrl,
+    [Symbol.asyncDispose]: async () => void (await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))),
+  };
+}
+
+describe('several nodes', () => {
+  test('end the sessions of one that was killed, leave all others alone, and take its publishers', async () => {
+    await using cluster = await startNodes(3);
+    const [dying, living, third] = cluster.nodes;
+    const asked = third!;
+    await using lost = await broadcast(dying, asked);
+    await using kept = await broadcast(living, asked);
+    await dying.kill();
+    const unreachable = await get(lost.playlistUrl);
+    assert.equal(unreachable.status, 503);
+    assert.equal(unreachable.headers.get('retry-after'), '1');
+    assert.equal(unreachable.headers.get('access-control-allow-origin'), '*');
+    assert.equal(unreachable.headers.get('cache-control'), 'no-store');
+    assert.ok((await asked.api.getStream(lost.stream.id)).isActive, 'not before its lease has run out');
+
+    const isOver = async () => !(await asked.api.getStream(lost.stream.id)).isActive;
+    await waitFor(isOver, { what: 'its session to end', ...WITHIN_FIFTEEN_SECONDS });
+    const isOffline = async () => (await get(asked.playlistUrl(lost.stream.playbackId))).status === 404;
+    await waitFor(isOffline, { what: 'its stream to be offline' });
+    assert.equal((await asked.api.getStream(kept.stream.id)).isActive, true);
+    assert.equal((await get(kept.playlistUrl)).status, 200);
+
+    await using again = await RtmpClient.publish(living.rtmpPort, lost.stream.streamKey);
+    again.tags(fixtureTags());
+    const isBack = async () => (await get(asked.playlistUrl(lost.stream.playbackId))).status === 200;
+    await waitFor(isBack, { what: 'the stream to be back' });
+  });
+
+  test('find one that was killed and is back in time with the sessions it had', async () => {
+    await using cluster = await startNodes(2);
+    const [first, other] = cluster.nodes;
+    await using live = await broadcast(first, other);
+    await first.kill();
+    const { dataDir, apiKey, httpPort, rtmpPort } = first;
+    const settings = {
+      MILLRACE_DATABASE_URL: cluster.databaseUrl,
+      MILLRACE_HTTP_PORT: String(httpPort),
+      MILLRACE_RTMP_PORT: String(rtmpPort),
+    };
+    await using second = await startServerProcess({ settings, dataDir, apiKey });
+    await using client = await RtmpClient.publish(second.rtmpPort, live.stream.streamKey);
+    client.tags(fixtureTags());
+    const path = new URL(live.playlistUrl).pathname;
+    const index = await waitFor(async () => playable(await get(other.playlistUrl(live.stream.playbackId))), {
+      what: 'the stream to be back',
+    });
+    assert.ok(
+      mediaPlaylistUris(index).some((uri) => path.endsWith(uri)),
+      'the same session',
+    );
+    const { segments } = readMediaPlaylist((await get(live.playlistUrl)).body.toString());
+    assert.ok(segments[0]!.discontinuityNumber > 0);
+  });
+
+  test('go on for publishers and viewers while the database is away, and catch up', async () => {
+    await using cluster = await startNodes(2);
+    const [first, other] = cluster.nodes;
+    const stream = await first.api.createStream({ name: 'through an outage' });
+    await using publisher = await startPublisher({ url: first.rtmpUrl(stream.streamKey) });
+    const urls = [first, other].map((node) => node.playlistUrl(stream.playbackId));
+    for (const url of urls) await waitFor(() => everyRenditionHasSegment(url), { what: 'a segment' });
+    const stopped = new AbortController();
+    const watching = Promise.all(urls.map((url) => watch(url, { signal: stopped.signal })));
+
+    await postgres.stop('crash');
+    const refused = await waitFor(async () => unavailable(await other.api.request('GET', `/stream/${stream.id}`)), {
+      what: 'the interface to say that the store is away',
+    });
+    assert.ok(Number(refused.headers.get('retry-after')) > 0);
+    await sleep(OUTAGE_MS);
+    const sentDuring = Date.now();
+    await postgres.start();
+
+    const seen = async () => (await other.api.getStream(stream.id)).lastSeen > sentDuring;
+    await waitFor(() => seen().catch(() => false), { what: 'the store to catch up', timeoutMs: 30_000 });
+    // Longer than it takes until nodes end what they take for dead.
+    await sleep(OUTAGE_MS);
+    assert.equal((await other.api.getStream(stream.id)).isActive, true);
+    stopped.abort();
+    for (const { renditions, failures } of await watching) {
+      assert.deepEqual(failures, []);
+      for (const { reloads } of renditions.values()) {
+        const { segments } = readMediaPlaylist(reloads.at(-1)!.text);
+        assert.ok(segments.every(({ gap, discontinuityNumber }) => !gap && discontinuityNumber === 0));
+      }
+    }
+    assert.equal((await publisher.stop()).reason, 'stopped');
+    const isOver = async () => !(await other.api.getStream(stream.id)).isActive;
+    await waitFor(isOver, { what: 'its end' });
+    const sessions = await other.api.request('GET', `/stream/${stream.id}/sessions`);
+    assert.equal(((await sessions.json()) as unknown[]).length, 1, 'one session all the while');
+  });
+});
+
+function playable({ status, body }: { readonly status: number; readonly body: Buffer }): string | undefined {
+  return status === 200 ? body.toString() : undefined;
+}
+
+function unavailable(response: Response): Response | undefined {
+  return response.status === 503 ? response : undefined;
+}

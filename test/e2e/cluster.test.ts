@@ -1,0 +1,161 @@
+/**
+ * Two server processes on one PostgreSQL: any of them takes a request, whichever has the publisher.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { fixtureTags } from '../support/flv-file.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { assertCut, broadcast, CUTS } from './cuts.ts';
+import { get, nextDirectives } from './viewer.ts';
+
+let postgres: PostgresServer;
+let one: ServerProcess;
+let other: ServerProcess;
+
+before(async () => {
+  postgres = await startPostgres();
+  const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase() };
+  one = await startServerProcess({ settings });
+  other = await startServerProcess({ settings, apiKey: one.apiKey });
+});
+after(async () => {
+  await one?.[Symbol.asyncDispose]();
+  await other?.[Symbol.asyncDispose]();
+  await postgres?.[Symbol.asyncDispose]();
+});
+
+describe('a stream published to one node', () => {
+  for (const cut of CUTS) {
+    test(`loses its publisher when another node is told that it is ${cut.what}`, () => assertCut(cut, one, other));
+  }
+
+  test('is played by another node, byte for byte, ranges, validators and compression included', async () => {
+    await using live = await broadcast(one, other);
+    const here = (url: string) => url.replace(other.url, one.url);
+    const playlist = await get(live.playlistUrl, { headers: { 'accept-encoding': 'identity' } });
+    const uri = /URI="([^"]*init[^"]*)"/.exec(playlist.body.toString())![1]!;
+    const initUrl = new URL(uri, live.playlistUrl).href;
+    for (const [url, headers] of [
+      [initUrl, {}],
+      [initUrl, { range: 'bytes=2-5' }],
+      [initUrl, { range: 'bytes=999999-' }],
+      [initUrl, { 'if-none-match': `"${uri.split('/').at(-1)}"` }],
+      [live.playlistUrl, { 'accept-encoding': 'gzip' }],
+      [live.playlistUrl, { 'accept-encoding': 'identity' }],
+      [`${live.playlistUrl}?_HLS_msn=999`, {}],
+      [initUrl.replace('init-0', 'init-9'), {}],
+      [other.playlistUrl(live.stream.playbackId).replace('index.m3u8', 'thumbnail.jpg'), {}],
+    ] as const) {
+      const [direct, through] = await Promise.all([get(here(url), { headers }), get(url, { headers })]);
+      assert.equal(through.status, direct.status, url);
+      assert.deepEqual(withoutMoment(through.headers), withoutMoment(direct.headers), url);
+      if (direct.status < 400) assert.ok(through.body.equals(direct.body), url);
+    }
+    const head = await get(initUrl, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.body.length], [200, 0]);
+    assert.ok(Number(head.headers.get('content-length')) > 100);
+  });
+
+  test('has its blocking reloads held through another node, and let go when their viewer leaves', async () => {
+    await using live = await broadcast(one, other);
+    const leaving = new AbortController();
+    const playlist = readMediaPlaylist((await get(live.playlistUrl)).body.toString());
+    const next = `${live.playlistUrl}?${nextDirectives(playlist)}`;
+    const held = get(next, { signal: leaving.signal });
+    const isHeldBy = async (server: ServerProcess) => (await gauge(server, 'millrace_held_requests_count')) === 1;
+    await waitFor(() => isHeldBy(one), { what: 'the owner to hold the request' });
+    assert.ok(await isHeldBy(other));
+    leaving.abort();
+    await assert.rejects(held);
+    await waitFor(async () => !(await isHeldBy(one)) && !(await isHeldBy(other)), { what: 'both to let it go' });
+
+    const answered = get(next);
+    await waitFor(() => isHeldBy(one), { what: 'the owner to hold the request again' });
+    live.client.tags(fixtureTags(), 2000);
+    assert.equal((await answered).status, 200);
+  });
+
+  test('counts a viewer once, whichever node is asked, and believes nobody who only says to be a node', async () => {
+    await using live = await broadcast(one, other);
+    const viewersAt = async (server: ServerProcess) => {
+      const views = await server.api.request('GET', `/data/views/now?playbackId=${live.stream.playbackId}`);
+      return ((await views.json()) as { viewCount: number }[])[0]?.viewCount;
+    };
+    await get(one.playlistUrl(live.stream.playbackId));
+    assert.equal(await viewersAt(one), 1);
+    for (const name of ['a', 'b']) {
+      const forged = { 'user-agent': 'a third', 'x-millrace-viewer': `${name.repeat(22)}.${'a'.repeat(43)}` };
+      await get(one.playlistUrl(live.stream.playbackId), { headers: forged });
+    }
+    assert.equal(await viewersAt(one), 2);
+    await waitFor(async () => (await viewersAt(other)) === 2, { what: 'the other node to know of the viewers' });
+  });
+
+  test('refuses a second publisher at another node, and goes to it when the first has been silent', async () => {
+    await using live = await broadcast(one, other);
+    const { stream, client } = live;
+    const speaking = setInterval(() => client.tag(fixtureTags()[0]!), 500);
+    const publish = () => RtmpClient.publish(other.rtmpPort, stream.streamKey);
+    await assert.rejects(
+      publish(),
+      (error) => error instanceof RtmpRefusedError && /in use/.test(error.status.description),
+    );
+    clearInterval(speaking);
+    await using second = await waitFor(() => publish().catch(() => undefined), {
+      what: 'the takeover',
+      timeoutMs: 15_000,
+    });
+    await client.closed();
+    second.tags(fixtureTags());
+    await waitFor(async () => (await sessions(other, stream)).length === 2, { what: 'a session at the other node' });
+    await waitFor(async () => (await get(one.playlistUrl(stream.playbackId))).status === 200, {
+      what: 'the new session',
+    });
+  });
+
+  test('whose publisher went to another node continues there in a new session, watched from the first', async () => {
+    await using live = await broadcast(one, one);
+    live.client.drop();
+    const { stream } = live;
+    const publish = () => RtmpClient.publish(other.rtmpPort, stream.streamKey).catch(() => undefined);
+    await using second = await waitFor(publish, { what: 'the other node to accept it' });
+    second.tags(fixtureTags());
+    const isMoved = async () => {
+      const index = await get(one.playlistUrl(stream.playbackId));
+      return index.status === 200 && !index.body.includes(new URL(live.playlistUrl).pathname.split('/').at(-2)!);
+    };
+    await waitFor(isMoved, { what: 'the first node to show the new session' });
+    const isActive = async () => (await one.api.getStream(stream.id)).isActive;
+    await waitFor(isActive, { what: 'the first node to tell that it is active' });
+  });
+});
+
+/** What an answer says besides the moment it was made at, and the connection it came by. */
+function withoutMoment(headers: Headers): Record<string, string> {
+  const {
+    date: _date,
+    connection: _connection,
+    'keep-alive': _alive,
+    'x-request-id': _id,
+    ...rest
+  } = Object.fromEntries(headers);
+  const { 'content-length': length, ...others } = rest;
+  // An error names its request.
+  return others['content-type']?.startsWith('application/json')
+    ? others
+    : { ...others, 'content-length': length ?? '' };
+}
+
+async function gauge(server: ServerProcess, name: string): Promise<number> {
+  const { body } = await get(server.metricsUrl);
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(body.toString())?.[1]);
+}
+
+async function sessions(server: ServerProcess, { id }: { readonly id: string }): Promise<readonly { id: string }[]> {
+  const response = await server.api.request('GET', `/stream/${id}/sessions`);
+  return (await response.json()) as { id: string }[];
+}

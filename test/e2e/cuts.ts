@@ -1,0 +1,119 @@
+/**
+ * What the interface can do to a stream while it is live, and what must come of it; the same wherever the request is sent.
+ */
+import assert from 'node:assert/strict';
+import type { ApiClient, CreatedStream } from '../support/api-client.ts';
+import { fixtureTags } from '../support/flv-file.ts';
+import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
+import type { TestServer } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { get, mediaPlaylistUris } from './viewer.ts';
+
+/** A change that cuts the publisher. */
+export interface Cut {
+  /** Completes "a publisher is cut when its stream is ...". */
+  readonly what: string;
+  readonly request: (api: ApiClient, stream: CreatedStream) => Promise<Response>;
+  /** How the log and the session's record name it. */
+  readonly reason: string;
+  /** What the encoder shows. */
+  readonly sentence: RegExp;
+  /** Viewers may see the rest of what was sent. */
+  readonly playsOn: boolean;
+  /** What a publisher with the old key is told afterwards; undefined when it may publish again. */
+  readonly afterwards: RegExp | undefined;
+}
+
+/** All of them. */
+export const CUTS: readonly Cut[] = [
+  {
+    what: 'terminated',
+    request: (api, { id }) => api.request('DELETE', `/stream/${id}/terminate`),
+    reason: 'terminated',
+    sentence: /ended the broadcast/,
+    playsOn: true,
+    afterwards: undefined,
+  },
+  {
+    what: 'given another key',
+    request: (api, { id }) => api.request('POST', `/stream/${id}/rotate-key`, {}),
+    reason: 'key_rotated',
+    sentence: /new stream key/,
+    playsOn: true,
+    afterwards: /not valid/,
+  },
+  {
+    what: 'suspended',
+    request: (api, { id }) => api.request('PATCH', `/stream/${id}/suspended`, { suspended: true }),
+    reason: 'suspended',
+    sentence: /suspended/,
+    playsOn: false,
+    afterwards: /suspended/,
+  },
+  {
+    what: 'deleted',
+    request: (api, { id }) => api.request('DELETE', `/stream/${id}`),
+    reason: 'deleted',
+    sentence: /deleted/,
+    playsOn: false,
+    afterwards: /not valid/,
+  },
+];
+
+/** A stream being published and watched. */
+export interface Broadcast extends AsyncDisposable {
+  readonly stream: CreatedStream;
+  readonly client: RtmpClient;
+  /** A media playlist as a viewer knows it. */
+  readonly playlistUrl: string;
+}
+
+/** Publishes two seconds of media at one server, and waits until a viewer at another can watch it. */
+export async function broadcast(publishAt: TestServer, watchAt: TestServer): Promise<Broadcast> {
+  const stream = await publishAt.api.createStream({ name: 'live' });
+  const client = await RtmpClient.publish(publishAt.rtmpPort, stream.streamKey);
+  client.tags(fixtureTags());
+  const indexUrl = watchAt.playlistUrl(stream.playbackId);
+  const index = await waitFor(async () => playable(await get(indexUrl)), { what: 'the stream to be watched' });
+  const playlistUrl = new URL(mediaPlaylistUris(index)[0]!, indexUrl).href;
+  assert.equal((await get(playlistUrl)).status, 200);
+  return { stream, client, playlistUrl, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+}
+
+/** Asks one server for the change, and sees to it that the publisher at another is cut, and viewers too where they must. */
+export async function assertCut(cut: Cut, publishAt: TestServer, askAt: TestServer): Promise<void> {
+  await using live = await broadcast(publishAt, askAt);
+  const { stream, client } = live;
+  const answer = await cut.request(askAt.api, stream);
+  assert.ok(answer.ok, `${answer.status} ${await answer.text()}`);
+  const inTime = { timeoutMs: 2000 }; // promised within one second; this machine may be busy
+  await waitFor(() => client.isClosed, { what: 'the publisher to be cut', ...inTime });
+  assert.match(client.statuses().at(-1)!.description, cut.sentence);
+  await waitFor(() => endReason(publishAt, stream) === cut.reason, { what: 'the end in the log', ...inTime });
+
+  for (const url of [live.playlistUrl, askAt.playlistUrl(stream.playbackId)]) {
+    const gone = async () => (await get(url)).status === 404;
+    if (cut.playsOn) assert.equal((await get(url)).status, 200, url);
+    else await waitFor(gone, { what: `an end of ${url}`, ...inTime });
+  }
+  const again = RtmpClient.publish(publishAt.rtmpPort, stream.streamKey);
+  if (cut.afterwards === undefined) await (await again)[Symbol.asyncDispose]();
+  else
+    await assert.rejects(
+      again,
+      (error) => error instanceof RtmpRefusedError && cut.afterwards!.test(error.status.description),
+    );
+}
+
+/** Why the stream's session ended, as a server's log has it. */
+export function endReason(server: TestServer, { id }: { readonly id: string }): string | undefined {
+  for (const line of server.logLines) {
+    const { streamId, msg, reason } = JSON.parse(line) as Record<string, string>;
+    if (streamId === id && msg === 'session ended') return reason;
+  }
+  return undefined;
+}
+
+function playable({ status, body }: { readonly status: number; readonly body: Buffer }): string | undefined {
+  return status === 200 ? body.toString() : undefined;
+}

@@ -1,0 +1,86 @@
+/**
+ * What changes on a stream while it is live takes effect on what is running, on one server.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ApiClient, type StreamObject } from '../support/api-client.ts';
+import { fixtureTags } from '../support/flv-file.ts';
+import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { assertCut, broadcast, CUTS } from './cuts.ts';
+import { get } from './viewer.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startServer();
+});
+after(() => server[Symbol.asyncDispose]());
+
+describe('a live stream', () => {
+  for (const cut of CUTS) {
+    test(`loses its publisher at once when it is ${cut.what}, who is told why`, () => assertCut(cut, server, server));
+  }
+
+  test('that was suspended plays again once it is resumed and published anew', async () => {
+    await using live = await broadcast(server, server);
+    const suspend = (suspended: boolean) =>
+      server.api.request('PATCH', `/stream/${live.stream.id}/suspended`, { suspended });
+    assert.equal((await suspend(true)).status, 204);
+    await live.client.closed();
+    assert.equal((await suspend(false)).status, 204);
+    await using again = await RtmpClient.publish(server.rtmpPort, live.stream.streamKey);
+    again.tags(fixtureTags());
+    const isWatched = async () => (await get(server.playlistUrl(live.stream.playbackId))).status === 200;
+    await waitFor(isWatched, { what: 'the stream to be watched again' });
+    assert.equal((await get(live.playlistUrl)).status, 404, 'what was sent before stays out of reach');
+  });
+
+  test('goes on under its new name, and so does its session', async () => {
+    await using live = await broadcast(server, server);
+    const { stream, client } = live;
+    assert.equal((await server.api.request('PATCH', `/stream/${stream.id}`, { name: 'renamed' })).status, 204);
+    const session = await waitFor(async () => (await sessionsOf(stream)).find(({ name }) => name === 'renamed'), {
+      what: 'the session to be renamed',
+    });
+    assert.equal(session.isActive, true);
+    assert.equal(client.isClosed, false);
+  });
+
+  test('loses its publisher when its user is suspended, and refuses it until the user may go on', async () => {
+    const created = await server.api.request('POST', '/user', { name: 'somebody' });
+    assert.equal(created.status, 201, await created.clone().text());
+    const user = (await created.json()) as { id: string };
+    const token = await server.api.request('POST', '/api-token', { name: 'key', userId: user.id });
+    assert.equal(token.status, 201, await token.clone().text());
+    const theirs = new ApiClient(`${server.url}/api`, ((await token.json()) as { key: string }).key);
+    const stream = await theirs.createStream({ name: 'theirs' });
+    await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
+    client.tags(fixtureTags());
+    await waitFor(async () => (await server.api.getStream(stream.id)).isActive, { what: 'the stream to be active' });
+    const suspended = await server.api.request('PATCH', `/user/${user.id}`, { suspended: true });
+    assert.ok(suspended.ok, await suspended.text());
+    await client.closed();
+    await assert.rejects(RtmpClient.publish(server.rtmpPort, stream.streamKey), RtmpRefusedError);
+  });
+
+  test('tells what came in and how many watch', async () => {
+    await using live = await broadcast(server, server);
+    const [session] = await sessionsOf(live.stream);
+    const sizeBytes = fixtureTags().reduce((sum, { type, body }) => sum + (type === 18 ? 0 : body.length), 0);
+    // What frames a tag, and the codecs' configurations, are no media.
+    assert.ok(session!.sourceBytes! > sizeBytes * 0.9 && session!.sourceBytes! <= sizeBytes, `${session!.sourceBytes}`);
+    assert.ok(session!.sourceSegments! >= 1);
+    await get(live.playlistUrl, { headers: { 'user-agent': 'another' } });
+    const views = await server.api.request('GET', `/data/views/now?playbackId=${live.stream.playbackId}`);
+    assert.equal(((await views.json()) as { viewCount: number }[])[0]?.viewCount, 2);
+  });
+});
+
+type SessionObject = StreamObject & { readonly sourceBytes?: number; readonly sourceSegments?: number };
+
+async function sessionsOf({ id }: { readonly id: string }): Promise<readonly SessionObject[]> {
+  const response = await server.api.request('GET', `/stream/${id}/sessions`);
+  assert.equal(response.status, 200);
+  return (await response.json()) as SessionObject[];
+}
