@@ -20,10 +20,10 @@ import type { Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
 import { someKey, someNode, someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
-import { changesContract } from './contract/changes.ts';
-import { listsContract } from './contract/lists.ts';
-import { nodesContract } from './contract/nodes.ts';
-import { isMillraceError, type OpenStore } from './contract/suite.ts';
+import { changesContract } from './contract/changes.contract.ts';
+import { listsContract } from './contract/lists.contract.ts';
+import { nodesContract } from './contract/nodes.contract.ts';
+import { isMillraceError, type OpenStore } from './contract/suite.contract.ts';
 import type { ListOptions, Page, PageKey, Store } from './store.ts';
 
 /**

@@ -8,7 +8,7 @@ import type { Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
-import { isMillraceError } from '#store/contract/suite.ts';
+import { isMillraceError } from '#store/contract/suite.contract.ts';
 import { type Engine, type EngineOptions, Unchanged } from '#store/engine.ts';
 import { openStore } from '#store/open-store.ts';
 import { storeOn } from '#store/sql-store.ts';

@@ -9,7 +9,7 @@ import type { Stream } from '#domain/stream.ts';
 import { ms } from '#lib/units.ts';
 import type { ListFilter, ListOptions, Page, PageKey } from '#store/store.ts';
 import { someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
-import { describeOn, type OpenStore } from './suite.ts';
+import { describeOn, type OpenStore } from './suite.contract.ts';
 
 /** A way to list; times are few, so that pages end between rows of the same one. */
 const someTime = fc.integer({ min: 0, max: 4 }).map(ms);

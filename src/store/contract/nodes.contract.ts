@@ -8,7 +8,7 @@ import type { ServiceNode } from '#domain/node.ts';
 import { ms } from '#lib/units.ts';
 import type { Announcement } from '#store/announcement.ts';
 import { someNode, someReceipt, someSession, someStream } from '#test/support/sample-records.ts';
-import { describeOn, type OpenStore } from './suite.ts';
+import { describeOn, type OpenStore } from './suite.contract.ts';
 
 /** Longer than any test takes; and one that is out at once. */
 const [LONG_MS, NONE_MS] = [60_000, 0];

@@ -18,7 +18,7 @@ import {
   someStream,
   someUser,
 } from '#test/support/sample-records.ts';
-import { describeOn, type Fixture, isMillraceError, type OpenStore } from './suite.ts';
+import { describeOn, type Fixture, isMillraceError, type OpenStore } from './suite.contract.ts';
 
 /** Declares it. */
 export function changesContract(name: string, open: OpenStore): void {
