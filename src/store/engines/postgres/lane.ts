@@ -3,7 +3,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool, type PoolClient } from 'pg';
+import { type ClientBase, Pool, type PoolClient } from 'pg';
 import type { MillraceError } from '#domain/errors.ts';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -67,7 +67,8 @@ export class Lane {
       max: options.connections,
       connectionTimeoutMillis: options.timeoutMs,
       idleTimeoutMillis: IDLE_MS,
-      onConnect: (client) => setUp(client, options.timeoutMs),
+      // The pool waits for it, whatever its type says.
+      onConnect: ((client) => setUp(client, options.timeoutMs)) as (client: ClientBase) => void,
     });
     // One that breaks while it is used fails its call; nobody else listens, and an error nobody listens to ends the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
