@@ -11,7 +11,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { CertificateWatch } from '#lib/certificate-watch.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
-import { makeCertificate, writeCertificate } from '#test/support/certificate.ts';
+import { fingerprintAt, makeCertificate, writeCertificate } from '#test/support/certificate.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { createHttp, listenHttp } from './http.ts';
 
@@ -287,15 +287,8 @@ test('a renewed certificate is shown to new connections, and those there are sta
   await ask(before, '/healthz');
   const next = makeCertificate();
   await writeCertificate(server.folder, next);
-  await waitFor(
-    async () => {
-      const socket = await server.tls();
-      const { fingerprint256 } = socket.getPeerCertificate();
-      socket.destroy();
-      return fingerprint256 === next.fingerprint;
-    },
-    { what: 'the new certificate' },
-  );
+  const { port } = server.http.server.address() as AddressInfo;
+  await waitFor(async () => (await fingerprintAt(port)) === next.fingerprint, { what: 'the new certificate' });
   assert.equal((await ask(before, '/healthz')).status, 200);
 });
 

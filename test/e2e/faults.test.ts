@@ -239,7 +239,7 @@ async function startWithFaults(
   return {
     url,
     api: new ApiClient(`${url}/api`, key),
-    rtmpUrl: (streamKey) => `rtmp://127.0.0.1:${addresses.rtmp.port}/live/${streamKey}`,
+    rtmpUrl: (streamKey) => `rtmp://127.0.0.1:${addresses.ingest[0]!.port}/live/${streamKey}`,
     playlistUrl: (playbackId) => `${url}/hls/${playbackId}/index.m3u8`,
   };
 }

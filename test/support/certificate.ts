@@ -2,8 +2,10 @@
  * TLS certificates for tests, signed by themselves: made here, so that no test needs a program to make one, and none expires.
  */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 
 /** What may differ from a certificate that is valid from yesterday until tomorrow. */
 export interface TestCertificateOptions {
@@ -66,6 +68,15 @@ export async function writeCertificate(folder: string, { cert, key }: TestCertif
   const files = { MILLRACE_TLS_CERT: join(folder, 'cert.pem'), MILLRACE_TLS_KEY: join(folder, 'key.pem') };
   await Promise.all([writeFile(files.MILLRACE_TLS_CERT, cert), writeFile(files.MILLRACE_TLS_KEY, key)]);
   return files;
+}
+
+/** The fingerprint of the certificate that a newcomer is shown at a port of this machine. */
+export async function fingerprintAt(port: number): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { fingerprint256 } = socket.getPeerCertificate();
+  socket.destroy();
+  return fingerprint256;
 }
 
 // What ASN.1 calls what follows (X.690 §8).
