@@ -5,10 +5,11 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { ApiInstance } from './api.ts';
+import { describeAnswers } from './describe-answers.ts';
 
 const INTRODUCTION = `Create a live stream, publish to it over RTMP, watch it as low-latency HLS.
 
-Send an API key with every call that shows a lock: \`authorization: Bearer <API_KEY>\`. A key sees the streams of its user only.
+Send an API key with every call that shows a lock: \`authorization: Bearer <API_KEY>\`. A key sees the streams of its user only, and may be limited to some of these operations.
 Times are milliseconds since the Unix epoch, bitrates bits per second. Unknown keys in a body are refused; ignore unknown keys in answers.
 Every error has the same shape, with a sentence for people and a code for programs.`;
 
@@ -36,6 +37,7 @@ export async function addDocumentation(api: ApiInstance, { prefix }: { readonly 
       },
     },
     stripBasePath: true,
+    transform: ({ schema, url, route }) => ({ schema: schema && describeAnswers(schema, String(route.method)), url }),
     // Names components after their schemas instead of numbering them.
     refResolver: {
       buildLocalReference: ({ $id }, _base, _fragment, index) => (typeof $id === 'string' ? $id : `schema-${index}`),

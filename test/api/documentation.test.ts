@@ -28,9 +28,12 @@ interface Operation {
   readonly summary?: string;
   readonly tags?: readonly string[];
   readonly security?: object[];
-  readonly parameters?: readonly { readonly name: string; readonly description?: string }[];
+  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly description?: string }[];
   readonly requestBody?: { readonly content: Content };
-  readonly responses: Record<string, { readonly description: string; readonly content?: Content }>;
+  readonly responses: Record<
+    string,
+    { readonly description: string; readonly content?: Content; readonly headers?: object }
+  >;
 }
 
 type Content = Record<string, { readonly schema: Schema }>;
@@ -85,8 +88,8 @@ test('the document is OpenAPI 3.1 and describes every operation with its errors 
     'PATCH /stream/{id} key 204,400,401,403,404,409,413,415,422,429,503',
     'PATCH /stream/{id}/record key 204,400,401,403,404,409,413,415,422,429,503',
     'PATCH /stream/{id}/suspended key 204,400,401,403,404,409,413,415,422,429,503',
-    'POST /stream key 201,400,401,403,413,415,422,429,503',
-    'POST /stream/{id}/rotate-key key 200,400,401,403,404,429,503',
+    'POST /stream key 201,400,401,403,409,413,415,422,429,503',
+    'POST /stream/{id}/rotate-key key 200,400,401,403,404,409,429,503',
   ]);
   assert.equal(operations.length, routes.length - 1, 'all routes but the one that says what is not there');
 });
@@ -163,4 +166,48 @@ test('the page to browse it loads only from this server, under a strict policy',
   const files = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
   assert.ok(files.length >= 4);
   for (const file of files) assert.equal((await api.http.inject(file)).statusCode, 200, file);
+});
+
+test('operations on keys, users and the audit log say how they may be refused', async (t) => {
+  const api = await startApi(t);
+  const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
+  const operations = Object.entries(paths)
+    .filter(([path]) => /^\/(api-token|user|audit)\b/.test(path))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { responses }]) => `${method} ${path} ${Object.keys(responses).join()}`),
+    );
+  assert.deepEqual(operations.toSorted(), [
+    'delete /api-token/{id} 204,401,403,404,429,503',
+    'get /api-token 200,400,401,403,429,503',
+    'get /api-token/{id} 200,401,403,404,429,503',
+    'get /audit 200,400,401,403,429,503',
+    'get /user 200,400,401,403,429,503',
+    'get /user/me 200,401,403,429,503',
+    'get /user/{id} 200,401,403,404,429,503',
+    'patch /user/{id} 204,400,401,403,404,409,413,415,422,429,503',
+    'post /api-token 201,400,401,403,409,413,415,422,429,503',
+    'post /user 201,400,401,403,409,413,415,422,429,503',
+  ]);
+});
+
+test('answers to a request with a good key tell of the rate limit, and every POST takes an Idempotency-Key', async (t) => {
+  const api = await startApi(t);
+  const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, { security, responses, parameters = [] }] of Object.entries(methods)) {
+      for (const [status, { headers = {} }] of Object.entries(responses)) {
+        const told = Object.keys(headers);
+        assert.equal(
+          told.includes('RateLimit-Remaining'),
+          security !== undefined && status !== '401',
+          `${path} ${status}`,
+        );
+        if (security && status === '429') assert.ok(told.includes('Retry-After'));
+      }
+      const isRepeatable = parameters.some(
+        (parameter) => parameter.in === 'header' && parameter.name === 'idempotency-key',
+      );
+      assert.equal(isRepeatable, method === 'post', `${method} ${path}`);
+    }
+  }
 });
