@@ -33,7 +33,7 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   unsupported_media_type: 'The body is not declared as `application/json`.',
   range_not_satisfiable: 'The byte range begins behind the end.',
   invalid_body: 'A field of the body breaks its rules; the sentence names it.',
-  idempotency_key_reused: 'The same `Idempotency-Key` came with another body.',
+  idempotency_key_reused: 'The same `Idempotency-Key` came with another request or another API key.',
   too_many_requests: 'The API key has used up its rate; `Retry-After` says when to go on.',
   too_many_terminates: 'The stream was terminated moments ago.',
   too_many_attempts: 'Too many wrong keys came from this address; `Retry-After` says when to go on.',

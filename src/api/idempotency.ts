@@ -121,8 +121,14 @@ function claimHook(store: Pick<Store, 'idempotency'>): preHandlerHookHandler {
 
   return (request, reply, done) => {
     const idempotencyKey = request.headers['idempotency-key'];
-    if (typeof idempotencyKey !== 'string') done();
-    else begin(request, reply, idempotencyKey).then((isFirst) => isFirst && done(), done);
+    if (typeof idempotencyKey !== 'string') {
+      done();
+      return;
+    }
+    const goOn = (isFirst: boolean) => {
+      if (isFirst) done();
+    };
+    begin(request, reply, idempotencyKey).then(goOn, done);
   };
 }
 
