@@ -8,6 +8,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createsAtAMillion } from './creates-at-a-million.ts';
+import { crossNodeCutMs } from './cross-node-cut-ms.ts';
 import { durableCreatesPerS } from './durable-creates-per-s.ts';
 import { firstPartMs } from './first-part-ms.ts';
 import { firstRenditionPartMs } from './first-rendition-part-ms.ts';
@@ -58,6 +59,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   },
   manage: {
     'list-page-ms': listPageMs,
+    'cross-node-cut-ms': crossNodeCutMs,
   },
 };
 const PAGE = join(import.meta.dirname, 'README.md');

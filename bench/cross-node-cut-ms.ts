@@ -1,0 +1,52 @@
+/**
+ * How long after a stream was suspended at one node is its publisher at another cut, and the next one there refused?
+ */
+import { fixtureTags } from '../test/support/flv-file.ts';
+import { startPostgres } from '../test/support/postgres.ts';
+import { RtmpClient, RtmpRefusedError } from '../test/support/rtmp-client.ts';
+import { startServerProcess, type TestServer } from '../test/support/server.ts';
+import { waitFor } from '../test/support/wait-for.ts';
+import { type Answer, atMost } from './support/question.ts';
+import { percentile } from './support/statistics.ts';
+
+const ROUNDS = 40;
+
+/** Answers it. */
+export async function crossNodeCutMs(): Promise<readonly Answer[]> {
+  await using postgres = await startPostgres();
+  const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase(), MILLRACE_LOG_LEVEL: 'info' };
+  await using one = await startServerProcess({ settings });
+  await using other = await startServerProcess({ settings, apiKey: one.apiKey });
+  const cuts: number[] = [];
+  const refusals: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { cutMs, refusedMs } = await suspendOnce(one, other);
+    cuts.push(cutMs);
+    refusals.push(refusedMs);
+  }
+  const p95 = `p95 of ${ROUNDS}`;
+  return [
+    atMost(`publisher cut after suspend on another node, ${p95}`, percentile(cuts, 0.95), 1000, 'ms'),
+    atMost(`publish refused after suspend on another node, ${p95}`, percentile(refusals, 0.95), 1000, 'ms'),
+  ];
+}
+
+/** Both times count from the moment the suspension is asked for. */
+async function suspendOnce(publishAt: TestServer, askAt: TestServer) {
+  const { id, streamKey } = await publishAt.api.createStream();
+  await using client = await RtmpClient.publish(publishAt.rtmpPort, streamKey);
+  client.tags(fixtureTags());
+  await waitFor(async () => (await publishAt.api.getStream(id)).isActive, { what: 'the stream to be active' });
+  const askedAt = performance.now();
+  const closed = new Promise<number>((resolve) => client.socket.once('close', () => resolve(performance.now())));
+  const answer = await askAt.api.request('PATCH', `/stream/${id}/suspended`, { suspended: true });
+  if (!answer.ok) throw new Error(`not suspended: ${answer.status}`);
+  const cutMs = (await closed) - askedAt;
+  await RtmpClient.publish(publishAt.rtmpPort, streamKey).then(
+    () => Promise.reject(new Error('a suspended stream was published')),
+    (error: unknown) => {
+      if (!(error instanceof RtmpRefusedError)) throw error;
+    },
+  );
+  return { cutMs, refusedMs: performance.now() - askedAt };
+}
