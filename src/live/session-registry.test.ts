@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { newPlaybackId, newUserId } from '#domain/ids.ts';
+import { newStreamKey } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Publication, PublishDecision, Refusal } from '#ingest/ingest.ts';
@@ -15,7 +16,7 @@ import { SessionJournal } from './session-journal.ts';
 import { SessionRegistry } from './session-registry.ts';
 
 /** A registry with a clock that the test moves, over presentations that only remember. */
-function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
+function setUp({ maxPublishers = 10, usedBytes = 0, isShared = false } = {}) {
   let now = 1_000_000;
   const presentations: RecordingPresentation[] = [];
   const written = new Map<string, Session>();
@@ -31,7 +32,7 @@ function setUp({ maxPublishers = 10, usedBytes = 0 } = {}) {
   const registry = new SessionRegistry({
     settings: { maxPublishers, reconnectWindowS: 30, targetDurationS: 4, windowS: 36, maxViewers: 100 },
     nodeId: SOME_NODE,
-    isShared: false,
+    isShared,
     createPresentation: (options) => {
       const presentation = recordingPresentation(options);
       presentations.push(presentation);
@@ -297,4 +298,88 @@ test('health is there while media comes in: who sends it, and in the metrics how
   back.track(VIDEO_TRACK);
   back.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
   assert.equal(health()?.encoder, 'libobs', 'what made the media tells more than the protocol does');
+});
+
+test('a cut ends the session for its reason, tells the publisher, and ends playback where nothing may be watched', () => {
+  for (const [reason, code, isWatchable] of [
+    ['terminated', 'terminated', true],
+    ['key_rotated', 'stream_key_rotated', true],
+    ['replaced', 'replaced_by_new_publisher', true],
+    ['suspended', 'stream_suspended', false],
+    ['deleted', 'stream_deleted', false],
+  ] as const) {
+    const world = setUp();
+    const stream = newStream();
+    goLive(world, stream).end('connection_lost');
+    accepted(world.publish(stream)).end('unpublished'); // an earlier session, whose media can still be fetched
+    goLive(world, stream);
+    const { sessionId } = world.registry.status(stream.id)!;
+    world.registry.cut(stream.id, reason);
+    assert.deepEqual(
+      world.cuts.map((cut) => cut.code),
+      [code],
+    );
+    const [latest] = world.presentations.slice(-1);
+    assert.equal(latest!.told.at(-1)?.type, isWatchable ? 'end' : 'disposed');
+    assert.equal(world.registry.watch(stream.playbackId) !== undefined, isWatchable, reason);
+    assert.equal(world.registry.hasPublisher(stream.id), false);
+    if (isWatchable) assert.equal(world.registry.sessionStatus(sessionId)?.phase, 'ended');
+    else assert.ok(world.presentations.every(({ told }) => told.some(({ type }) => type === 'disposed')));
+  }
+});
+
+test('a session that waits is ended too, but not for a key that nobody publishes with', () => {
+  for (const [reason, phase] of [
+    ['terminated', 'ended'],
+    ['key_rotated', 'reconnecting'],
+  ] as const) {
+    const world = setUp();
+    const stream = newStream();
+    goLive(world, stream).end('connection_lost');
+    world.registry.cut(stream.id, reason);
+    assert.equal(world.registry.status(stream.id)?.phase, phase);
+  }
+});
+
+test('a stream that got another key or name is followed: the old key is cut, the name is written', async () => {
+  const world = setUp();
+  const stream = newStream();
+  goLive(world, stream);
+  world.registry.follow({ ...stream, name: 'another name' });
+  assert.equal(world.cuts.length, 0);
+  await world.journal[Symbol.asyncDispose]();
+  assert.deepEqual(
+    [...world.written.values()].map(({ name }) => name),
+    ['another name'],
+  );
+  world.registry.follow({ ...stream, streamKey: newStreamKey() });
+  assert.deepEqual(
+    world.cuts.map((cut) => cut.code),
+    ['stream_key_rotated'],
+  );
+});
+
+test('what came in and the most viewers at one time are told, and written with the end', async () => {
+  const world = setUp();
+  const stream = newStream();
+  const publication = goLive(world, stream);
+  for (const viewer of ['a', 'b', 'a']) world.registry.watched(stream.playbackId, viewer);
+  world.advance(10_000);
+  world.registry.watched(stream.playbackId, 'c');
+  assert.equal(world.registry.viewers(stream.playbackId), 1);
+  const { totals, viewers } = world.registry.status(stream.id)!;
+  assert.deepEqual([totals.sourceBytes, totals.sourceSegments, totals.peakViewers, viewers], [100, 1, 2, 1]);
+  publication.end('unpublished');
+  await world.journal[Symbol.asyncDispose]();
+  const [written] = world.written.values();
+  assert.deepEqual([written?.totals, written?.viewers], [totals, 0]);
+});
+
+test('where others share the store, it alone tells of a stream whose session here is over', () => {
+  for (const isShared of [false, true]) {
+    const world = setUp({ isShared });
+    const stream = newStream();
+    goLive(world, stream).end('unpublished');
+    assert.equal(world.registry.status(stream.id) === undefined, isShared);
+  }
 });

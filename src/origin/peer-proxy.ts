@@ -22,6 +22,9 @@ const ANSWER_MARGIN_MS = 5000;
 /** Shorter than nodes keep idle connections, so that none is used while it is being closed. */
 const KEEP_ALIVE_MS = 30_000;
 
+/** A request line may name a server too (RFC 9112 §3.2.2), which is for proxies to obey, not for owners to read. */
+const ABSOLUTE_FORM = /^https?:\/\/[^/]*/i;
+
 /** What an answer depends on; all else a viewer sends is its own affair. */
 const REQUEST_HEADERS = ['accept-encoding', 'range', 'if-range', 'if-none-match'] as const;
 /** Of one connection, not of the answer (RFC 9110 §7.6.1). */
@@ -108,7 +111,7 @@ export class PeerProxy implements AsyncDisposable {
     const { raw } = reply;
     const options: Dispatcher.RequestOptions = {
       origin,
-      path: request.raw.url ?? '',
+      path: (request.raw.url ?? '').replace(ABSOLUTE_FORM, ''),
       method: request.method as Dispatcher.HttpMethod,
       headers: { ...this.#headersOf(request) },
       signal,
