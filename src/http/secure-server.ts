@@ -75,7 +75,7 @@ export function secureServerFactory(certificate: CertificateWatch): FastifyServe
 /** A request's body has as long as over HTTP/1.1. */
 function limitBody(stream: ServerHttp2Stream): void {
   if (stream.endAfterHeaders) return;
-  const overdue = setTimeout(() => stream.close(CANCEL), REQUEST_TIMEOUT_MS);
+  const overdue = setTimeout(() => stream.close(CANCEL), REQUEST_TIMEOUT_MS).unref();
   for (const event of ['end', 'close']) stream.once(event, () => clearTimeout(overdue));
 }
 
@@ -89,15 +89,16 @@ function closeWhenIdle(session: ServerHttp2Session): void {
   const close = () => {
     session.close();
     // Says goodbye first; whoever does not take even that is cut off.
-    idle = setTimeout(() => session.destroy(), HEADERS_TIMEOUT_MS);
+    idle = setTimeout(() => session.destroy(), HEADERS_TIMEOUT_MS).unref();
   };
-  let idle = setTimeout(close, HEADERS_TIMEOUT_MS);
+  let idle = setTimeout(close, HEADERS_TIMEOUT_MS).unref();
   session.on('stream', (stream: ServerHttp2Stream) => {
     streams += 1;
     clearTimeout(idle);
     stream.once('close', () => {
       streams -= 1;
-      if (streams === 0 && !session.closed) idle = setTimeout(close, KEEP_ALIVE_MS);
+      // A connection that is lost ends before its streams.
+      if (streams === 0 && !session.closed && !session.destroyed) idle = setTimeout(close, KEEP_ALIVE_MS).unref();
     });
   });
   session.once('close', () => clearTimeout(idle));
