@@ -6,6 +6,7 @@ import { startServerProcess, type TestServer } from '../test/support/server.ts';
 import { runHttpLoad } from './support/http-load.ts';
 import { startPeer } from './support/peer-process.ts';
 import { type Answer, show } from './support/question.ts';
+import { MEASURED } from './support/settings.ts';
 import { median } from './support/statistics.ts';
 
 const SECONDS = 4;
@@ -13,7 +14,7 @@ const ROUNDS = 3;
 
 /** Answers it. */
 export async function durableCreatesPerS(): Promise<readonly Answer[]> {
-  await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
+  await using server = await startServerProcess({ settings: MEASURED });
   const creates: number[] = [];
   const commits: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -6,6 +6,7 @@ import { type HttpLoad, runHttpLoad } from './support/http-load.ts';
 import { startPeer } from './support/peer-process.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, atMostTimes } from './support/question.ts';
+import { MEASURED } from './support/settings.ts';
 import { median } from './support/statistics.ts';
 
 const REQUESTS = 40_000;
@@ -14,7 +15,7 @@ const ROUNDS = 5;
 
 /** Answers it. */
 export async function getStreamCpuUs(): Promise<readonly Answer[]> {
-  await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
+  await using server = await startServerProcess({ settings: MEASURED });
   const stream = await server.api.createStream();
   const body = await server.api.getStream(stream.id);
   await using peer = await startPeer('bare-fastify.ts', { body });

@@ -20,6 +20,7 @@ import { listPageMs } from './list-page-ms.ts';
 import { liveLadders } from './live-ladders.ts';
 import { memoryMb } from './memory-mb.ts';
 import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
+import { postgresCpuUs } from './postgres-cpu-us.ts';
 import { renditionDelayMs } from './rendition-delay-ms.ts';
 import { renditionPsnrDb } from './rendition-psnr-db.ts';
 import { segmentCpuSPerGb } from './segment-cpu-s-per-gb.ts';
@@ -60,6 +61,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   manage: {
     'list-page-ms': listPageMs,
     'cross-node-cut-ms': crossNodeCutMs,
+    'postgres-cpu-us': postgresCpuUs,
   },
 };
 const PAGE = join(import.meta.dirname, 'README.md');

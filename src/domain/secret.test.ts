@@ -32,6 +32,6 @@ test('an API key has at least 128 random bits behind its prefix', () => {
 });
 
 test('ids have the shapes the interface promises', () => {
-  assert.match(newStreamId(), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.match(newStreamId(), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.match(newPlaybackId(), /^[0-9a-z]{16}$/);
 });

@@ -74,7 +74,9 @@ export async function startServer(options: ServerOptions & { readonly clock?: Cl
   const logLines: string[] = [];
   const logger = createLogger(config.process.logLevel, { write: (line) => void logLines.push(line.trimEnd()) });
   const metrics = createMetrics();
-  const store = parts.use(await openStore({ dataDir, databaseUrl: config.store.databaseUrl, exclusive: true, logger, clock, metrics }));
+  const store = parts.use(
+    await openStore({ dataDir, databaseUrl: config.store.databaseUrl, exclusive: true, logger, clock, metrics }),
+  );
   const bootstrapKey = new Secret(apiKey);
   await ensureFirstKey({ store, clock, logger, dataDir, terminal: undefined, bootstrapKey });
   const { addresses } = parts.use(await startApp(config, { store, logger, clock, metrics }));

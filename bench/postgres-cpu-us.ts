@@ -1,0 +1,58 @@
+/**
+ * How much CPU does the server spend on a `GET /stream/<id>` and a `POST /stream` on PostgreSQL, against SQLite?
+ */
+import { startPostgres } from '../test/support/postgres.ts';
+import { type ServerProcess, startServerProcess } from '../test/support/server.ts';
+import { type HttpLoad, runHttpLoad } from './support/http-load.ts';
+import { cpuMsDuring } from './support/process-usage.ts';
+import { type Answer, show } from './support/question.ts';
+import { MEASURED } from './support/settings.ts';
+import { median } from './support/statistics.ts';
+
+const REQUESTS = { GET: 10_000, POST: 5000 } as const;
+const ROUNDS = 3;
+
+/** Reports both; PostgreSQL's own CPU is not counted. */
+export async function postgresCpuUs(): Promise<readonly Answer[]> {
+  await using postgres = await startPostgres();
+  await using onSqlite = await startServerProcess({ settings: MEASURED });
+  await using onPostgres = await startServerProcess({
+    settings: { ...MEASURED, MILLRACE_DATABASE_URL: await postgres.newDatabase() },
+  });
+  const answers: Answer[] = [];
+  for (const method of ['GET', 'POST'] as const) {
+    const servers = [onPostgres, onSqlite];
+    const loads = await Promise.all(servers.map((server) => loadOf(server, method)));
+    const costsUs = servers.map((): number[] => []);
+    // Each round asks both, so that a machine that slows down slows both; the first only warms up.
+    for (let round = -1; round < ROUNDS; round += 1) {
+      for (const [index, server] of servers.entries()) {
+        const spentMs = await cpuMsDuring(server.pid, () => runHttpLoad(loads[index]!));
+        if (round >= 0) costsUs[index]!.push((spentMs * 1000) / REQUESTS[method]);
+      }
+    }
+    const [ours, theirs] = costsUs.map(median) as [number, number];
+    answers.push({
+      question: `server CPU per \`${method}\` of a stream on PostgreSQL`,
+      measured: `${show(ours)} µs`,
+      against: `on SQLite ${show(theirs)} µs`,
+      ratio: ours / theirs,
+      mustReach: 'reported',
+      reached: true,
+    });
+  }
+  return answers;
+}
+
+async function loadOf({ httpPort, apiKey, api }: ServerProcess, method: 'GET' | 'POST'): Promise<HttpLoad> {
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const load = { port: httpPort, method, connections: 10, goOn: (asked: number) => asked < REQUESTS[method] };
+  if (method === 'GET') return { ...load, path: `/api/stream/${(await api.createStream()).id}`, headers, expect: 200 };
+  return {
+    ...load,
+    path: '/api/stream',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench', profiles: [] }),
+    expect: 201,
+  };
+}
