@@ -1,10 +1,10 @@
 /**
  * The part builder: gathers the samples of one track and decides where a part ends (rfc8216bis §4.4.4.9).
  */
+import { type FrameRate, recogniseFrameRate } from '#media/frame-rate.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
-import { framesPerPart, PART_LENGTH_S } from '#media/part-length.ts';
+import { framesPerPart, PART_LENGTH_S, partTargetMs } from '#media/part-length.ts';
 import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
-import { type FrameRate, partTargetMs, recogniseFrameRate } from './frame-rate.ts';
 
 /** Takes the samples of a part that is whole; in decoding order, without holes between them. */
 export type PartSink = (samples: readonly FragmentSample[], durationTicks: number) => void;

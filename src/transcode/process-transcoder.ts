@@ -4,12 +4,9 @@
 import type { Profile } from '#domain/profile.ts';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
-import { ticks } from '#lib/units.ts';
-import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
-import { parseAvcConfig } from '#media/codecs/h264.ts';
 import { packetSamples } from '#media/codecs.ts';
-import type { Packet, SegmentMark } from '#media/packet.ts';
-import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
+import type { Packet } from '#media/packet.ts';
+import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
 import { Feed } from './feed.ts';
@@ -17,15 +14,10 @@ import { FramingError } from './framing.ts';
 import { OverloadPolicy } from './overload-policy.ts';
 import { type LadderPlan, planRenditions, type RenditionPlan } from './rendition-plan.ts';
 import type { Transcoder, TranscoderCallbacks, TranscoderStats } from './transcoder.ts';
+import type { FromWorker, SourceDescription, WorkerHealth } from './worker-messages.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
-import {
-  type AudioPacket,
-  type FromWorker,
-  PROTOCOL_VERSION,
-  type RenditionPacket,
-  type SourceDescription,
-  type WorkerHealth,
-} from './worker-protocol.ts';
+import { PROTOCOL_VERSION } from './worker-protocol.ts';
+import { WorkerResults } from './worker-results.ts';
 
 /** How often the worker is looked at. */
 const TICK_MS = 100;
@@ -33,8 +25,6 @@ const TICK_MS = 100;
 const STABLE_MS = 30_000;
 /** Time for the last packets at disposal. */
 const FAREWELL_MS = 2000;
-/** Marks a worker may still answer to: what it can have in hand, many times over. */
-const MAX_MARKS = 64;
 /** Sound is sent at once, without waiting for what was sent before; a worker that does not read loses it beyond this. */
 const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
 /** What is expected of a source that does not declare its rate. */
@@ -79,21 +69,11 @@ export class ProcessTranscoder implements Transcoder {
   readonly #pauses: Backoff;
   readonly #feed = new Feed();
   readonly #policy = new OverloadPolicy([]);
-  /** By time: those whose rendition packets may still come. */
-  readonly #marks = new Map<number, SegmentMark>();
-  readonly #outputs = new Map<string, { track: VideoTrack | undefined; lastDts: number }>();
+  readonly #results: WorkerResults;
   #state: TranscoderStats['state'] = 'starting';
   #source: SourceDescription | undefined;
-  #audioSource: AudioTrack | undefined;
-  /** What sound becomes; and the end of its last packet, in samples. */
-  #audioOutput: AudioTrack | undefined;
-  #audioEnd = 0;
-  /** End of the sound sent: what comes back begins before it. */
-  #audioSentEnd = 0;
-  /** What this worker was told and has not begun, then what its packets belong to. */
-  #announced: (readonly RenditionPlan[])[] = [];
-  #begun: readonly RenditionPlan[] = [];
   #declaredFrameRate: number | undefined;
+  #audioSource: AudioTrack | undefined;
   #worker: WorkerProcess | undefined;
   #ticker: NodeJS.Timeout | undefined;
   #pause: NodeJS.Timeout | undefined;
@@ -109,6 +89,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#options = options;
     this.#patience = { ...PATIENCE, ...options.patience };
     this.#pauses = new Backoff({ firstMs: this.#patience.firstPauseMs, maxMs: this.#patience.maxPauseMs });
+    this.#results = new WorkerResults(options.callbacks);
   }
 
   get stats(): TranscoderStats {
@@ -204,21 +185,22 @@ export class ProcessTranscoder implements Transcoder {
   #sendAudioSource(): void {
     if (this.#audioSource === undefined) return;
     const { codec, config, sampleRate, channels } = this.#audioSource;
-    const continued = this.#audioEnd > 0 ? { continuesAt: this.#audioEnd } : {};
+    const { audioEnd } = this.#results;
+    const continued = audioEnd > 0 ? { continuesAt: audioEnd } : {};
     this.#worker?.send({ type: 'audio_source', source: { codec, config, sampleRate, channels, ...continued } });
   }
 
   #sendAudio({ pts, data }: Packet): void {
     if (this.#audioSource === undefined || this.#worker === undefined) return;
     if (this.#worker.queuedBytes > MAX_QUEUED_BYTES) return;
-    this.#audioSentEnd = pts + packetSamples(this.#audioSource, data);
+    this.#results.expectAudioUntil(pts + packetSamples(this.#audioSource, data));
     this.#worker.send({ type: 'audio', packet: { pts, data } });
   }
 
   #sendSource(): void {
     if (this.#source === undefined || this.#worker === undefined) return;
     this.#worker.send({ type: 'source', source: this.#source });
-    this.#announced.push(this.#source.renditions);
+    this.#results.announce({ renditions: this.#source.renditions, declaredFrameRate: this.#declaredFrameRate });
     if (this.#policy.shed.length > 0) this.#sendActive();
   }
 
@@ -234,15 +216,12 @@ export class ProcessTranscoder implements Transcoder {
       const fed = this.#feed.next(options);
       if (fed === undefined) return;
       const { mark, pts } = fed.packet;
-      if (mark !== undefined) {
-        this.#marks.set(pts, mark);
-        if (this.#marks.size > MAX_MARKS) this.#marks.delete(this.#marks.keys().next().value!);
-      }
+      if (mark !== undefined) this.#results.expectMark(pts, mark);
       this.#worker?.send({ type: 'packet', ...fed });
     }
   }
 
-  /** @throws {FramingError} when the worker says what it must not */
+  /** @throws {Error} when the worker says what it must not */
   #onMessage(message: FromWorker): void {
     this.#silentTicks = 0;
     switch (message.type) {
@@ -250,23 +229,23 @@ export class ProcessTranscoder implements Transcoder {
         this.#onReady(message.version);
         break;
       case 'begun':
-        this.#begun = this.#announced.shift() ?? [];
+        this.#results.begun();
         break;
       case 'done':
         if (!this.#feed.done(message.count)) throw new FramingError('It dealt with more packets than it was given.');
         this.#pump();
         break;
       case 'config':
-        this.#onConfig(this.#rendition(message.rendition), message.config);
+        this.#results.config(message.rendition, message.config);
         break;
       case 'packet':
-        this.#onPacket(this.#rendition(message.packet.rendition), message.packet);
+        this.#results.packet(message.packet);
         break;
       case 'audio_config':
-        this.#onAudioConfig(message.config);
+        this.#results.audioConfig(message.config);
         break;
       case 'audio':
-        this.#onAudio(message.packet);
+        this.#results.audio(message.packet);
         break;
       case 'thumbnail':
         this.#options.callbacks.onThumbnail(message.jpeg);
@@ -284,55 +263,6 @@ export class ProcessTranscoder implements Transcoder {
     this.#readyAt = this.#options.clock.monotonic();
     this.#feed.open();
     this.#pump();
-  }
-
-  #rendition(index: number): RenditionPlan {
-    const rendition = this.#begun[index];
-    if (rendition === undefined) throw new FramingError(`It has no rendition ${index}.`);
-    return rendition;
-  }
-
-  #onConfig({ id, frameRate }: RenditionPlan, config: Uint8Array): void {
-    const declaredFrameRate = frameRate === undefined ? this.#declaredFrameRate : frameRate.num / frameRate.den;
-    const track: VideoTrack = { ...parseAvcConfig(config), declaredFrameRate };
-    const output = this.#outputs.get(id);
-    if (output?.track !== undefined && sameTrack(output.track, track)) return;
-    this.#outputs.set(id, { track, lastDts: output?.lastDts ?? -1 });
-    this.#options.callbacks.onTrack(id, track);
-  }
-
-  #onPacket({ id }: RenditionPlan, { pts, dts, keyframe, cut, data }: RenditionPacket): void {
-    const output = this.#outputs.get(id);
-    const mark = cut ? this.#marks.get(pts) : undefined;
-    // x264 begins B-frames before the first picture's time; a session's times begin at 0 and never go back.
-    const orderedDts = Math.max(dts, (output?.lastDts ?? -1) + 1);
-    if (output === undefined || orderedDts > pts || data.length === 0 || (cut && !(keyframe && mark !== undefined))) {
-      throw new FramingError(`It sent a packet that cannot be: pts ${pts}, dts ${dts}, ${data.length} bytes.`);
-    }
-    output.lastDts = orderedDts;
-    const packet: Packet = { kind: 'video', pts: ticks(pts), dts: ticks(orderedDts), keyframe, data };
-    this.#options.callbacks.onPacket(
-      id,
-      mark === undefined ? packet : { ...packet, mark: { ...mark, independent: true } },
-    );
-  }
-
-  #onAudioConfig(config: Uint8Array): void {
-    const track = parseAudioSpecificConfig(config);
-    if (this.#audioOutput !== undefined && sameTrack(this.#audioOutput, track)) return;
-    this.#audioOutput = track;
-    this.#options.callbacks.onAudioTrack(track);
-  }
-
-  #onAudio({ pts, data }: AudioPacket): void {
-    const track = this.#audioOutput;
-    if (track === undefined || pts >= this.#audioSentEnd || data.length === 0) {
-      throw new FramingError(`It sent sound that cannot be: pts ${pts}, ${data.length} bytes.`);
-    }
-    // A new encoder begins a packet before its first sound.
-    if (pts < this.#audioEnd) return;
-    this.#audioEnd = pts + track.samplesPerPacket;
-    this.#options.callbacks.onAudioPacket({ kind: 'audio', pts: ticks(pts), dts: ticks(pts), keyframe: true, data });
   }
 
   #onHealth(health: WorkerHealth): void {
@@ -380,8 +310,7 @@ export class ProcessTranscoder implements Transcoder {
   #onEnd({ reason, exit, words }: WorkerEnd): void {
     const ranMs = this.#state === 'running' ? this.#options.clock.monotonic() - this.#readyAt : 0;
     this.#worker = undefined;
-    this.#announced = [];
-    this.#begun = [];
+    this.#results.lost();
     this.#feed.close();
     this.#past = {
       cpuMs: this.#past.cpuMs + this.#health.cpuMs,

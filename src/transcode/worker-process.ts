@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { FrameReader } from './framing.ts';
 import type { RestartReason } from './transcoder.ts';
-import { decodeFromWorker, encodeToWorker, type FromWorker, type Job, type ToWorker } from './worker-protocol.ts';
+import type { FromWorker, Job, ToWorker } from './worker-messages.ts';
+import { decodeFromWorker, encodeToWorker } from './worker-protocol.ts';
 
 const WORKER_FILE = join(import.meta.dirname, 'worker', 'main.ts');
 /** JavaScript's part is small; pictures live outside its heap. */

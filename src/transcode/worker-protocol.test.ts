@@ -5,14 +5,8 @@ import { ticks } from '#lib/units.ts';
 import { VIDEO_TRACK } from '#test/support/tracks.ts';
 import { FrameReader, FramingError, type StreamFrame } from './framing.ts';
 import { planRenditions } from './rendition-plan.ts';
-import {
-  decodeFromWorker,
-  decodeToWorker,
-  encodeFromWorker,
-  encodeToWorker,
-  type FromWorker,
-  type ToWorker,
-} from './worker-protocol.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
+import { decodeFromWorker, decodeToWorker, encodeFromWorker, encodeToWorker } from './worker-protocol.ts';
 
 const time = fc.maxSafeInteger();
 const bytes = fc.uint8Array({ maxLength: 50 }).map((array) => Buffer.from(array));

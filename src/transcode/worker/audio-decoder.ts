@@ -4,7 +4,7 @@
 import { AV_SAMPLE_FMT_FLTP, AVERROR_EAGAIN, AVERROR_EOF, type FFDecoderCodec } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational, SoftwareResampleContext } from 'node-av/lib';
 import type { AudioCodec } from '#media/track.ts';
-import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-protocol.ts';
+import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-messages.ts';
 import { channelLayout, emptyFrame, setOptions } from './av.ts';
 import type { Planes } from './sound-blocks.ts';
 

@@ -3,7 +3,7 @@
  */
 import { AV_CODEC_FLAG_GLOBAL_HEADER, AV_SAMPLE_FMT_FLTP, type FFEncoderCodec } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, Packet, Rational } from 'node-av/lib';
-import type { AudioPacket } from '#transcode/worker-protocol.ts';
+import type { AudioPacket } from '#transcode/worker-messages.ts';
 import { channelLayout, emptyFrame } from './av.ts';
 import type { Planes } from './sound-blocks.ts';
 

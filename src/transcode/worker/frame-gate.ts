@@ -4,6 +4,7 @@
  * Frames keep their own times, also where the rate is reduced: of a source at 50 frames a second a rendition at 30 takes three of five.
  */
 import { unreachable } from '#lib/unreachable.ts';
+import { recogniseFrameRate } from '#media/frame-rate.ts';
 import { framesPerPart } from '#media/part-length.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { KeyframeInterval, RenditionPlan } from '#transcode/rendition-plan.ts';
@@ -14,23 +15,29 @@ import type { KeyframeInterval, RenditionPlan } from '#transcode/rendition-plan.
  */
 export type FrameVerdict = 'skip' | 'take' | 'anchor' | 'keyframe';
 
+/** What publishers' times are rounded to: RTMP's are whole milliseconds. */
+const RESOLUTION_S = 0.001;
+
 /** The rule for one rendition. Frames come in presentation order. */
 export class FrameGate {
   /** Ticks between frames at the reduced rate; 0 takes them all. */
   readonly #step: number;
   /** Ticks between keyframes besides those at cuts. */
   readonly #keyframeStep: number;
-  readonly #framesPerPart: number;
+  readonly #expectedRate: number;
+  #framesPerPart: number;
   /** Frames taken since the cut: parts are counted from there. */
   #sinceCut = 0;
+  #cutPts = 0;
   #begun = false;
   #previousPts = 0;
   #lastPts = Number.NEGATIVE_INFINITY;
   #due = Number.NEGATIVE_INFINITY;
   #keyframeDue = 0;
 
-  /** @param framesPerSecond of the rendition, to be expected */
+  /** @param framesPerSecond of the rendition, to be expected; publishers declare what is not so, and it is measured from cut to cut */
   constructor({ frameRate, keyframes }: Pick<RenditionPlan, 'frameRate' | 'keyframes'>, framesPerSecond: number) {
+    this.#expectedRate = framesPerSecond;
     this.#framesPerPart = framesPerPart(framesPerSecond);
     this.#step = frameRate === undefined ? 0 : (VIDEO_TIMESCALE * frameRate.den) / frameRate.num;
     this.#keyframeStep = keyframeStep(keyframes);
@@ -55,13 +62,25 @@ export class FrameGate {
     // The grid of a reduced rate starts anew at every cut, and where frames are missing.
     this.#due = cut || pts > this.#due + this.#step ? pts + this.#step : this.#due + this.#step;
     this.#begun = true;
+    if (cut) this.#beginSegment(pts);
     this.#lastPts = pts;
-    this.#sinceCut = cut ? 1 : this.#sinceCut + 1;
+    this.#sinceCut += 1;
     if (!cut && pts + tolerance < this.#keyframeDue) {
       return this.#sinceCut % this.#framesPerPart === 0 ? 'anchor' : 'take';
     }
     this.#keyframeDue = pts + this.#keyframeStep;
     return 'keyframe';
+  }
+
+  #beginSegment(pts: number): void {
+    const intervals = this.#sinceCut - 1;
+    if (intervals > 0) {
+      const lastedS = (this.#lastPts - this.#cutPts) / VIDEO_TIMESCALE;
+      const measured = recogniseFrameRate(intervals, lastedS, RESOLUTION_S, this.#expectedRate);
+      this.#framesPerPart = framesPerPart(measured.framesPerSecond);
+    }
+    this.#sinceCut = 0;
+    this.#cutPts = pts;
   }
 }
 

@@ -4,7 +4,7 @@
 import type { Frame } from 'node-av/lib';
 import type { Packet } from '#media/packet.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
-import type { Job, SourceDescription } from '#transcode/worker-protocol.ts';
+import type { Job, SourceDescription } from '#transcode/worker-messages.ts';
 import { Rung, type RungPicture } from './rung.ts';
 import { Thumbnailer } from './thumbnailer.ts';
 import { VideoDecoder } from './video-decoder.ts';

@@ -8,14 +8,8 @@ import { Socket } from 'node:net';
 import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { FrameReader } from '#transcode/framing.ts';
-import {
-  decodeToWorker,
-  encodeFromWorker,
-  type FromWorker,
-  type Job,
-  PROTOCOL_VERSION,
-  type ToWorker,
-} from '#transcode/worker-protocol.ts';
+import type { FromWorker, Job, ToWorker } from '#transcode/worker-messages.ts';
+import { decodeToWorker, encodeFromWorker, PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
 import { Ladder } from './ladder.ts';
 import { Sound } from './sound.ts';
 

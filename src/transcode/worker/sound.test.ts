@@ -5,7 +5,7 @@ import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
 import type { Packet } from '#media/packet.ts';
 import type { AudioTrack } from '#media/track.ts';
 import { hearBeeps, makeSoundClip, type SoundClip } from '#test/support/sound-clip.ts';
-import type { AudioPacket } from '#transcode/worker-protocol.ts';
+import type { AudioPacket } from '#transcode/worker-messages.ts';
 import { Sound } from './sound.ts';
 
 const RATE = 48_000;

@@ -1,7 +1,7 @@
 /**
  * The whole of what is done to sound, packets in and AAC out: decode, cut into blocks, encode.
  */
-import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-protocol.ts';
+import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-messages.ts';
 import { AudioDecoder, outputChannels } from './audio-decoder.ts';
 import { AudioEncoder, BLOCK_SAMPLES } from './audio-encoder.ts';
 import { SoundBlocks } from './sound-blocks.ts';

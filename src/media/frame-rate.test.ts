@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { framesPerPart, PART_LENGTH_S } from '#media/part-length.ts';
-import { partTargetMs, recogniseFrameRate } from './frame-rate.ts';
+import { recogniseFrameRate } from './frame-rate.ts';
+import { framesPerPart, PART_LENGTH_S, partTargetMs } from './part-length.ts';
 
 const MS = 0.001;
 const roundedSum = (frames: number, fps: number) => Math.round((frames * 1000) / fps) / 1000;
@@ -24,6 +24,13 @@ describe('a frame rate', () => {
       assert.equal(recogniseFrameRate(frames, roundedSum(frames, fps), MS, declared).framesPerSecond, fps);
     });
   }
+
+  test('is the declared one where frames were chosen unevenly from a source at another', () => {
+    const threeOfFive = [0, 40, 60, 100, 140, 160, 200, 240, 260, 300, 340];
+    assert.equal(recogniseFrameRate(10, threeOfFive[10]! / 1000, MS, 30).framesPerSecond, 30);
+    assert.equal(recogniseFrameRate(8, 0.3, MS, 25).framesPerSecond, 25);
+    assert.equal(recogniseFrameRate(8, 0.32, MS, 30).framesPerSecond, 25);
+  });
 
   test('is measured when what is declared does not fit, and given as measured when nothing does', () => {
     assert.equal(recogniseFrameRate(10, 0.333, MS, 1000).framesPerSecond, 30);

@@ -1,5 +1,5 @@
 /**
- * From measured frame durations to a frame rate, and from that to the part target.
+ * From measured frame durations to a frame rate.
  */
 
 const NTSC_RATES = [24_000 / 1001, 30_000 / 1001, 60_000 / 1001];
@@ -17,7 +17,8 @@ export interface FrameRate {
  * The rate that a run of frames was meant to have.
  *
  * Publishers send timestamps rounded to milliseconds (RTMP has no finer ones), and over a third of a second 29.97 and 30
- * then look alike: what the bitstream declares decides when it fits, otherwise the whole number does.
+ * then look alike: what the bitstream declares decides when it fits, otherwise the whole number does. It fits within a frame, since
+ * a rendition at 30 made of a source at 50 has three of five frames, unevenly.
  * @param durationS of all `frames` together; above 0
  * @param resolutionS what the timestamps were rounded to
  * @param declared as the bitstream says, undefined when it does not
@@ -30,7 +31,8 @@ export function recogniseFrameRate(
 ): FrameRate {
   const measured = frames / durationS;
   const fits = (rate: number) => Math.abs(rate / measured - 1) <= TOLERANCE;
-  if (declared !== undefined && fits(declared)) return { framesPerSecond: named(declared), exact: true };
+  const isDeclared = declared !== undefined && Math.abs(frames / declared - durationS) < 1 / declared;
+  if (isDeclared) return { framesPerSecond: named(declared), exact: true };
   const whole = Math.round(measured);
   if (whole > 0 && Math.abs(frames / whole - durationS) <= resolutionS) return { framesPerSecond: whole, exact: true };
   const candidates = [whole, ...NTSC_RATES].filter(fits);
@@ -38,15 +40,6 @@ export function recogniseFrameRate(
   return nearest === undefined
     ? { framesPerSecond: measured, exact: false }
     : { framesPerSecond: nearest, exact: true };
-}
-
-/**
- * PART-TARGET in whole milliseconds for parts of so many frames. Rounded up, because a part of frames whose timestamps
- * were rounded to milliseconds can be up to one millisecond longer than its frames are.
- */
-export function partTargetMs(frames: number, rate: FrameRate): number {
-  const milliseconds = (frames * 1000) / rate.framesPerSecond;
-  return Math.ceil(milliseconds - 1e-6) + (rate.exact ? 0 : 1);
 }
 
 /** 29.97 as a bitstream may declare it is 30000/1001. */

@@ -1,0 +1,159 @@
+/**
+ * Parts of a rendition as the transcoder's encoder and the packager make them together: no part holds back a frame of the one before.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMediaMemory } from '#hls/media-memory.ts';
+import { createPresentation } from '#hls/presentation.ts';
+import { ms, ticks } from '#lib/units.ts';
+import { parseAvcConfig } from '#media/codecs/h264.ts';
+import { VIDEO_TIMESCALE } from '#media/track.ts';
+import { planRenditions } from '#transcode/rendition-plan.ts';
+import { Ladder } from '#transcode/worker/ladder.ts';
+import { PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
+import { later, makeClip, marked } from '../support/clip.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { readTrack } from '../support/iso-bmff.ts';
+
+const NTSC = 60_000 / 1001;
+const SEGMENT_S = 2;
+const SEGMENTS = 3;
+/** As in a session: encoders decode some frames before time 0. */
+const START = VIDEO_TIMESCALE;
+
+interface Case {
+  readonly fps: number;
+  /** What the bitstream says, if that is not so. */
+  readonly declared?: number | undefined;
+  /** The profile's rate; 0 keeps every frame. */
+  readonly limit?: number;
+}
+
+const CASES: readonly Case[] = [
+  ...[24, 25, NTSC / 2, 30, 50, NTSC, 60].map((fps) => ({ fps })),
+  { fps: 60, declared: undefined },
+  { fps: 60, declared: 30 },
+  { fps: 25, declared: 30 },
+  { fps: 50, limit: 25 },
+  { fps: 60, limit: 30 },
+  { fps: 50, limit: 30 },
+  { fps: NTSC, limit: NTSC / 2 },
+];
+
+for (const { fps, limit = 0, ...rest } of CASES) {
+  const declared = 'declared' in rest ? rest.declared : fps;
+  const saysSo = declared === fps ? '' : `, declared as ${declared}`;
+  const rate = limit === 0 ? '' : ` reduced to ${limit.toFixed(2)}`;
+  test(`at ${fps.toFixed(2)} frames a second${saysSo}${rate} every part shows the frames behind those of the part before`, async () => {
+    const { source, rendition } = await partsOf({ fps, declared, limit });
+    // What is not declared was measured over a segment.
+    const from = declared === fps ? 0 : START + SEGMENT_S * VIDEO_TIMESCALE;
+    assertInOrder(rendition, from);
+    assert.ok(rendition.length > (SEGMENTS - 1) * 5, `${rendition.length} parts`);
+    if (limit > 0) return;
+    // How long the very last frame lasts is a guess.
+    assert.deepEqual(
+      lastFrames(rendition, from).slice(0, -1),
+      lastFrames(source, from).slice(0, lastFrames(rendition, from).length - 1),
+    );
+  });
+}
+
+/** Presentation times of each part's frames, in ticks. */
+type Parts = readonly (readonly number[])[];
+
+function assertInOrder(parts: Parts, from: number): void {
+  let shownUntil = -1;
+  for (const times of parts) {
+    if (times[0]! >= from) {
+      assert.ok(Math.min(...times) > shownUntil, `a frame of ${Math.min(...times)} in a part behind ${shownUntil}`);
+    }
+    shownUntil = Math.max(shownUntil, ...times);
+  }
+}
+
+const lastFrames = (parts: Parts, from: number) =>
+  parts.filter(([first]) => first! >= from).map((times) => Math.max(...times));
+
+/** Publishes a clip whose times are whole milliseconds, as RTMP has them, and lists the parts of both renditions. */
+async function partsOf({ fps, declared, limit }: Required<Case>): Promise<{ source: Parts; rendition: Parts }> {
+  const perSegment = Math.round(fps * SEGMENT_S);
+  const clip = makeClip({
+    width: 320,
+    height: 180,
+    frames: perSegment * SEGMENTS,
+    framesPerSecond: fps,
+    gop: perSegment,
+    ptsOf: (index) => Math.round((index * 1000) / fps) * 90,
+  });
+  const track = { ...clip.track, declaredFrameRate: declared };
+  using presentation = createPresentation({
+    targetDurationS: 4,
+    windowS: 36,
+    firstMediaSequence: 0,
+    firstDiscontinuitySequence: 0,
+    epoch: ms(0),
+    continued: false,
+    uriPrefix: 'path',
+    memory: createMediaMemory(2 ** 30),
+    onFirstPart: () => {},
+    onMemoryExhausted: () => {},
+  });
+  const profile = {
+    name: 'small',
+    bitrate: 300_000,
+    fps: Math.round(limit * 1001),
+    fpsDen: 1001,
+    width: 320,
+    height: 180,
+  };
+  const { renditions } = planRenditions([profile], track);
+  const job = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, thumbnails: false };
+  let lastDts = -1;
+  using ladder = new Ladder(job, {
+    onConfig: (_, config) => {
+      const { frameRate } = renditions[0]!;
+      const declaredFrameRate = frameRate === undefined ? declared : frameRate.num / frameRate.den;
+      presentation.setTrack('small', { ...parseAvcConfig(config), declaredFrameRate }, 300_000);
+    },
+    onPicture: (_, { pts, dts, cut, ...picture }) => {
+      lastDts = Math.max(dts, lastDts + 1);
+      const packet = { kind: 'video', pts: ticks(pts), dts: ticks(lastDts), ...picture } as const;
+      const mark = {
+        ordinal: Math.round((pts - START) / VIDEO_TIMESCALE / SEGMENT_S),
+        independent: true,
+        discontinuity: false,
+      };
+      presentation.write('small', cut ? { ...packet, mark } : packet);
+    },
+    onThumbnail: () => {},
+  });
+  presentation.setTrack('source', track, 300_000);
+  const { codec, config, width, height } = track;
+  ladder.setSource({ codec, config, width, height, framesPerSecond: declared ?? 30, renditions });
+  for (const packet of marked(later(clip.packets, START), ({ keyframe }) => keyframe)) {
+    presentation.write('source', packet);
+    ladder.write({ packet, afterGap: false });
+  }
+  ladder.finish();
+  presentation.end();
+  const [source, rendition] = await Promise.all(['source', 'small'].map((id) => readParts(presentation, id)));
+  return { source: source!, rendition: rendition! };
+}
+
+async function readParts(presentation: ReturnType<typeof createPresentation>, id: string): Promise<Parts> {
+  const { signal } = new AbortController();
+  const answer = await presentation.playlist(id, {}, { signal });
+  assert.ok(answer.type === 'playlist');
+  const media = async (uri: string) => {
+    const found = await presentation.media(id, uri.split('/').at(-1)!, { signal });
+    assert.ok(found.type === 'media', uri);
+    return Buffer.concat(found.resource.pieces);
+  };
+  const parts: number[][] = [];
+  for (const segment of readMediaPlaylist(answer.playlist.text).segments) {
+    const init = await media(segment.map!);
+    for (const { uri } of segment.parts) parts.push(readTrack(init, await media(uri)).samples.map(({ pts }) => pts));
+  }
+  return parts;
+}
