@@ -11,7 +11,9 @@ import type { Scope } from '#store/store.ts';
 import { AccessJudge } from './access.ts';
 import type { ApiOptions } from './api.ts';
 import type { KeyUse } from './key-use.ts';
+import type { Query } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
+import { readScope } from './scope.ts';
 
 /** On whose behalf a request is made. */
 export interface Caller {
@@ -19,16 +21,21 @@ export interface Caller {
   readonly keyId: ApiKeyId;
   /** Name of the API key used. */
   readonly keyName: string;
-  /** May manage users, read the audit log and do what any owner may. */
+  /** May manage users and their keys, read the audit log, and do to another user's streams what that user may. */
   readonly isAdmin: boolean;
+  /** Whose streams and sessions the request may see and change. */
+  readonly scope: Scope;
   /** What the key may be used for; see {@link ApiKey.access}. */
   readonly access: ApiKey['access'];
   /** When it was let in. */
   readonly at: Milliseconds;
 }
 
-/** Whose records a caller may see and change. */
-export const scopeOf = ({ isAdmin, userId }: Caller): Scope => (isAdmin ? 'everyone' : userId);
+/** Whose streams and sessions a request may see and change. */
+export const scopeOf = ({ scope }: Caller): Scope => scope;
+
+/** Whose API keys a caller may see and revoke: an admin's work is to manage everybody's. */
+export const keyScopeOf = ({ isAdmin, userId }: Caller): Scope => (isAdmin ? 'everyone' : userId);
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -93,8 +100,9 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
     }
     rateLimit(key.id, reply);
     if (key.access !== undefined) mustBeAllowed(judge, key, request, prefix);
-    const { isAdmin } = user;
-    request.caller = { userId: user.id, keyId: key.id, keyName: key.name, isAdmin, access: key.access, at };
+    const { id: userId, isAdmin } = user;
+    const scope = isAdmin ? readScope(request.query as Query, { userId, isAdmin }) : userId;
+    request.caller = { userId, keyId: key.id, keyName: key.name, isAdmin, scope, access: key.access, at };
   };
 }
 

@@ -47,4 +47,4 @@ export async function streamByPlaybackId(
   return stream && mayRead(caller, stream) ? stream : undefined;
 }
 
-const mayRead = ({ isAdmin, userId }: Caller, stream: Stream): boolean => isAdmin || userId === stream.userId;
+const mayRead = ({ scope }: Caller, stream: Stream): boolean => scope === 'everyone' || scope === stream.userId;

@@ -1,10 +1,8 @@
 /**
  * What a query asks of a list.
  */
-import { MillraceError } from '#domain/errors.ts';
-import type { StreamId, UserId } from '#domain/ids.ts';
-import { LIST_ORDERS, type ListFilter, type ListOptions, type PageOptions, type Scope } from '#store/store.ts';
-import type { Caller } from './authenticate.ts';
+import type { StreamId } from '#domain/ids.ts';
+import { LIST_ORDERS, type ListFilter, type ListOptions, type PageOptions } from '#store/store.ts';
 import { decodeCursor } from './cursor.ts';
 import { isUuid } from './id-forms.ts';
 import { type ListKind, parseFilters } from './list-filters.ts';
@@ -66,19 +64,4 @@ function readOrder(query: Query) {
   if (order) return order;
   const known = ORDERS.map((each) => each.text).join(', ');
   throw refused('order', `must be one of ${known}; true means the newest first`);
-}
-
-/**
- * Whose records a list shows: the caller's, unless an admin asks for another user's or everybody's.
- * @throws {MillraceError} `admin_only` when somebody else asks for that: fewer rows than asked for would mislead
- */
-export function readScope(query: Query, caller: Caller): Scope {
-  const userId = readText(query, 'userId');
-  if (userId !== undefined && !isUuid(userId)) throw refused('userId', 'must be the id of a user');
-  const scope = (userId as UserId | undefined) ?? (readFlag(query, 'all') ? 'everyone' : caller.userId);
-  if (scope === caller.userId || caller.isAdmin) return scope;
-  throw new MillraceError(
-    'admin_only',
-    "Only an admin may list what is not the caller's own; leave out the query parameters all and userId.",
-  );
 }

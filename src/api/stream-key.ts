@@ -5,7 +5,7 @@ import type { Stream } from '#domain/stream.ts';
 import type { Caller } from './authenticate.ts';
 
 /**
- * The key as a field of an answer, or nothing. Only the stream's own user and admins see it; sessions, playback information
+ * The key as a field of an answer, or nothing. Only the stream's own user and an admin who asked for others' streams see it; sessions, playback information
  * and whatever else tells of a stream never do.
  */
 export function streamKeyFor({ isAdmin, userId }: Caller, stream: Stream): { readonly streamKey?: string } {

@@ -119,8 +119,8 @@ describe('a stream', { concurrency: true }, () => {
       // The log is quicker than the store.
       const isStored = async () => (await server.api.request('GET', `/stream/${id}`)).status === 200;
       await waitFor(isStored, { what: 'the session to be stored' });
-      const { health, ingestRate, ...session } = await server.api.getStream(id);
-      assert.ok(health !== undefined && ingestRate !== undefined);
+      const { health, ingestRate, outgoingRate, ...session } = await server.api.getStream(id);
+      assert.ok(health !== undefined && ingestRate !== undefined && outgoingRate !== undefined);
       assert.deepEqual(
         { ...session, createdAt: 0, lastSeen: 0 },
         {

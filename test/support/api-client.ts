@@ -30,6 +30,7 @@ export interface StreamObject {
   readonly lastSeen: number;
   /** While media comes in. */
   readonly ingestRate?: number;
+  readonly outgoingRate?: number;
   readonly health?: object;
 }
 

@@ -3,7 +3,7 @@
  */
 import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
-import { scopeOf } from '#api/authenticate.ts';
+import { keyScopeOf } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
@@ -25,7 +25,7 @@ export const deleteApiToken: ApiRoute = (api, { authenticate, store }) => {
   api.delete('/api-token/:id', { schema, onRequest: authenticate }, async (request, reply) => {
     const id = request.params.id as ApiKeyId;
     const receipt = receiptOf(request, { action: 'api_key.deleted', resourceId: id });
-    if (!isUuid(id) || !(await store.apiKeys.revoke(id, scopeOf(request.caller), receipt))) {
+    if (!isUuid(id) || !(await store.apiKeys.revoke(id, keyScopeOf(request.caller), receipt))) {
       throw new MillraceError('not_found', 'You have no API key of that id; list yours with GET /api-token.');
     }
     return reply.code(204).send();

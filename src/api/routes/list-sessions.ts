@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { scopeOf } from '#api/authenticate.ts';
 import { findStream } from '#api/find-stream.ts';
-import { readListOptions, readScope } from '#api/list-options.ts';
+import { readListOptions } from '#api/list-options.ts';
 import { linkNext, sendCount } from '#api/page.ts';
 import { presentSession } from '#api/present-session.ts';
 import { documentedOnly, type Query, readFlag } from '#api/query.ts';
@@ -15,6 +15,7 @@ import { ADMIN_QUERY, listQuery, PARENT_QUERY, RECORD_QUERY } from '#api/schemas
 import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { SessionSchema } from '#api/schemas/session.ts';
+import { readScope } from '#api/scope.ts';
 import type { ListFilter, Scope } from '#store/store.ts';
 
 const HOW = 'Newest first; follow the `Link` header for more.';

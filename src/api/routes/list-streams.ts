@@ -3,7 +3,7 @@
  */
 import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
-import { readListOptions, readScope } from '#api/list-options.ts';
+import { readListOptions } from '#api/list-options.ts';
 import { linkNext, sendCount } from '#api/page.ts';
 import { presentChildStream, presentStream } from '#api/present-stream.ts';
 import { documentedOnly, type Query, readFlag, refused } from '#api/query.ts';
@@ -11,6 +11,7 @@ import { answers } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY, listQuery, STREAM_LIST_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
+import { readScope } from '#api/scope.ts';
 
 const schema = {
   operationId: 'getStreams',

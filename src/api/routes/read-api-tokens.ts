@@ -3,9 +3,9 @@
  */
 import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
-import { scopeOf } from '#api/authenticate.ts';
+import { keyScopeOf } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
-import { readPage, readScope } from '#api/list-options.ts';
+import { readPage } from '#api/list-options.ts';
 import { linkNext } from '#api/page.ts';
 import { presentApiToken } from '#api/present-api-token.ts';
 import { documentedOnly, type Query } from '#api/query.ts';
@@ -13,6 +13,7 @@ import { answers } from '#api/schemas/answers.ts';
 import { ApiTokenSchema } from '#api/schemas/api-token.ts';
 import { PAGE_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
+import { readScope } from '#api/scope.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { ApiKeyId, UserId } from '#domain/ids.ts';
 
@@ -55,7 +56,7 @@ const get = {
 export const getApiToken: ApiRoute = (api, { authenticate, store }) => {
   api.get('/api-token/:id', { schema: get, onRequest: authenticate }, async (request) => {
     const { id } = request.params;
-    const key = isUuid(id) ? await store.apiKeys.get(id as ApiKeyId, scopeOf(request.caller)) : undefined;
+    const key = isUuid(id) ? await store.apiKeys.get(id as ApiKeyId, keyScopeOf(request.caller)) : undefined;
     if (!key) throw new MillraceError('not_found', 'You have no API key of that id; list yours with GET /api-token.');
     return presentApiToken(key);
   });

@@ -1,0 +1,26 @@
+/**
+ * Whose streams and sessions a request is about.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import type { UserId } from '#domain/ids.ts';
+import type { Scope } from '#store/store.ts';
+import type { Caller } from './authenticate.ts';
+import { isUuid } from './id-forms.ts';
+import { type Query, readFlag, readText, refused } from './query.ts';
+
+/**
+ * The caller's own; another user's, or everybody's, when an admin says so in the query (`userId`, `all`). A stream is seen by its
+ * user's keys only: that an admin may reach further must not make other people's streams appear among the admin's, or change one
+ * by a mistaken id.
+ * @throws {MillraceError} `admin_only` when somebody else asks for that: fewer rows than asked for would mislead
+ */
+export function readScope(query: Query, { userId: own, isAdmin }: Pick<Caller, 'userId' | 'isAdmin'>): Scope {
+  const userId = readText(query, 'userId');
+  if (userId !== undefined && !isUuid(userId)) throw refused('userId', 'must be the id of a user');
+  const scope = (userId as UserId | undefined) ?? (readFlag(query, 'all') ? 'everyone' : own);
+  if (scope === own || isAdmin) return scope;
+  throw new MillraceError(
+    'admin_only',
+    "Only an admin may ask for what is not the caller's own; leave out the query parameters all and userId.",
+  );
+}
