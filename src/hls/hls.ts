@@ -89,7 +89,8 @@ export interface Presentation extends Disposable {
   setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined): void;
   /**
    * Renditions that are on their way: before the presentation is shown, their first parts are waited for as well, for at
-   * most 1.5 s of media.
+   * most a target duration of media. Players read the multivariant playlist once: one they got without these would keep them
+   * on the source for as long as they watch.
    */
   expect(renditionIds: readonly string[]): void;
   /** A packet of a rendition, in session time; the first one of each segment is marked. */

@@ -15,9 +15,6 @@ import { SegmentGrid } from './segment-grid.ts';
 import type { ServerControl } from './tags.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
-/** A rendition on its way is not waited for when others have this much media. */
-const EXPECTED_WITHIN_S = 1.5;
-
 /** An empty presentation; viewers who ask already wait for its first part. */
 export function createPresentation(options: PresentationOptions): Presentation {
   return new LivePresentation(options);
@@ -176,7 +173,7 @@ class LivePresentation implements Presentation {
     if (listed.length === 0) return false;
     if (this.#phase === 'live' && renditions.some((each) => !each.hasParts && awaited(each))) return false;
     const isExpected =
-      leadS - startS <= EXPECTED_WITHIN_S && [...this.#expected].some((id) => !this.#renditions.has(id));
+      leadS - startS <= this.#options.targetDurationS && [...this.#expected].some((id) => !this.#renditions.has(id));
     if (this.#phase === 'live' && isExpected) return false;
     const partTargets = listed.map(({ packager }) => packager.partTargetS ?? 0);
     const { targetDurationS } = this.#options;

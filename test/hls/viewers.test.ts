@@ -8,6 +8,7 @@ import HLS from 'hls-parser';
 import { Parser } from 'm3u8-parser';
 import type { PlaylistAnswer, RenderedPlaylist } from '#hls/hls.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
+import { ticks } from '#lib/units.ts';
 import { atOnce, audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 
@@ -51,6 +52,33 @@ describe('a playlist', () => {
     feed.play(0.5, { audio: true });
     assert.doesNotMatch((await feed.multivariant()) ?? '', /AUDIO/);
     assert.equal(await feed.text('audio'), undefined);
+  });
+
+  test('waits for the renditions that are being made, since players read the list of variants once', async () => {
+    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.expect(['small']) });
+    feed.play(3.5);
+    assert.equal(await feed.multivariant(), undefined, 'a transcoder on a busy machine takes its time');
+    feed.presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+    for (let frame = 0; frame < 12; frame += 1) {
+      const at = ticks(frame * 3000);
+      const mark = frame === 0 ? { mark: { ordinal: 0, independent: true, discontinuity: false } } : {};
+      const packet = {
+        kind: 'video',
+        dts: at,
+        pts: at,
+        keyframe: frame === 0,
+        data: Buffer.alloc(9),
+        ...mark,
+      } as const;
+      feed.presentation.write('small', packet);
+    }
+    assert.match((await feed.multivariant()) ?? '', /source\.m3u8[^]*small\.m3u8/);
+  });
+
+  test('does not wait for renditions longer than a target duration', async () => {
+    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.expect(['small']) });
+    feed.play(4.4);
+    assert.doesNotMatch((await feed.multivariant()) ?? 'nothing', /small|nothing/);
   });
 
   test('of a session taken up after a restart is held until the publisher is back, also by its old name', async () => {
