@@ -31,7 +31,7 @@ export interface RenditionPlan {
   readonly frameRate: { readonly num: number; readonly den: number } | undefined;
   /** Average over time, and what the VBV buffer fills at. */
   readonly bitrateBps: number;
-  /** No segment that was cut for its length exceeds it: to be announced as `BANDWIDTH`. */
+  /** No segment that was cut for its length exceeds it, whatever the pictures: announced as `BANDWIDTH`. */
   readonly peakBitrateBps: number;
   /** Bits the VBV buffer holds. */
   readonly bufferBits: number;

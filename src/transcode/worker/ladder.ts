@@ -116,10 +116,13 @@ export class Ladder implements Disposable {
     }
     const cut = this.#cuts[0] === pts;
     if (cut) this.#cuts.shift();
-    this.#thumbnailer?.offer(frame, pts);
     // Each rung from the next larger picture there is: scaling costs by the pixels read.
-    let picture = frame;
-    for (const rung of this.#active) picture = rung.offer(picture, pts, cut) ?? picture;
+    const pictures: [Frame, ...Frame[]] = [frame];
+    for (const rung of this.#active) {
+      const made = rung.offer(pictures.at(-1)!, pts, cut);
+      if (made !== undefined) pictures.push(made);
+    }
+    this.#thumbnailer?.offer(pictures, pts);
   }
 
   #interrupt(): void {

@@ -19,6 +19,7 @@ export class Thumbnailer implements Disposable {
   readonly #context = new CodecContext();
   readonly #packet = new Packet();
   readonly #scaler: Scaler;
+  readonly #width: number;
   readonly #onThumbnail: (jpeg: Uint8Array) => void;
   #duePts = Number.NEGATIVE_INFINITY;
 
@@ -29,6 +30,7 @@ export class Thumbnailer implements Disposable {
     const [width, height] = [source.width, source.height].map((side) =>
       Math.max(2, 2 * Math.round((side * scale) / 2)),
     );
+    this.#width = width!;
     this.#scaler = new Scaler({ width: width!, height: height!, fullRange: true });
     this.#packet.alloc();
     const codec = Codec.findEncoder(AV_CODEC_ID_MJPEG);
@@ -43,11 +45,14 @@ export class Thumbnailer implements Disposable {
     FFmpegError.throwIfError(this.#context.open2Sync(codec), 'open the JPEG encoder');
   }
 
-  /** Looks at a frame, and makes a thumbnail of it when one is due. */
-  offer(frame: Frame, pts: number): void {
+  /**
+   * Makes a thumbnail when one is due.
+   * @param pictures of one moment, the source's first, then what it was scaled to: the smallest that will do is taken
+   */
+  offer(pictures: readonly [Frame, ...Frame[]], pts: number): void {
     if (pts < this.#duePts) return;
     this.#duePts = pts + EVERY_S * VIDEO_TIMESCALE;
-    const picture = this.#scaler.scale(frame);
+    const picture = this.#scaler.scale(pictures.findLast(({ width }) => width >= this.#width) ?? pictures[0]);
     picture.pts = BigInt(pts);
     if (this.#context.sendFrameSync(picture) < 0) return;
     if (this.#context.receivePacketSync(this.#packet) < 0) return;

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import {
+  AV_PIX_FMT_YUV420P,
+  AV_PIX_FMT_YUV420P10LE,
+  AVCOL_PRI_BT709,
+  AVCOL_PRI_BT2020,
+  AVCOL_RANGE_MPEG,
+  AVCOL_SPC_BT709,
+  AVCOL_SPC_BT2020_NCL,
+  AVCOL_TRC_ARIB_STD_B67,
+  AVCOL_TRC_BT709,
+  AVCOL_TRC_SMPTE2084,
+} from 'node-av/constants';
+import { FFmpegError, type Frame } from 'node-av/lib';
+import { emptyFrame } from './av.ts';
+import { Scaler } from './scaler.ts';
+
+const SIZE = { width: 160, height: 90 };
+const BLACK = 16;
+const WHITE = 235;
+
+/** A grey picture of 10 bits, of twice the size. */
+function grey(luma: number, colorTrc: Frame['colorTrc']): Frame {
+  const frame = emptyFrame();
+  frame.width = 2 * SIZE.width;
+  frame.height = 2 * SIZE.height;
+  frame.format = AV_PIX_FMT_YUV420P10LE;
+  frame.colorRange = AVCOL_RANGE_MPEG;
+  frame.colorSpace = AVCOL_SPC_BT2020_NCL;
+  frame.colorPrimaries = AVCOL_PRI_BT2020;
+  frame.colorTrc = colorTrc;
+  FFmpegError.throwIfError(frame.getBuffer(), 'memory');
+  for (const [plane, bytes] of frame.data!.entries()) {
+    for (let at = 0; at + 1 < bytes.length; at += 2) bytes.writeUInt16LE(plane === 0 ? luma : 512, at);
+  }
+  return frame;
+}
+
+// BT.2408: where the two put a white sheet of paper, 203 cd/m².
+for (const [what, colorTrc, white] of [
+  ['PQ', AVCOL_TRC_SMPTE2084, 573],
+  ['HLG', AVCOL_TRC_ARIB_STD_B67, 721],
+] as const) {
+  it(`maps the tones of ${what}: black stays black, paper is white, and nothing is beyond it`, () => {
+    using scaler = new Scaler(SIZE);
+    const shown = [64, white, 940].map((luma) => {
+      const picture = scaler.scale(grey(luma, colorTrc));
+      assert.deepEqual([picture.width, picture.height, picture.format], [160, 90, AV_PIX_FMT_YUV420P]);
+      assert.deepEqual(
+        [picture.colorSpace, picture.colorPrimaries, picture.colorTrc],
+        [AVCOL_SPC_BT709, AVCOL_PRI_BT709, AVCOL_TRC_BT709],
+      );
+      return picture.data![0]![0]!;
+    });
+    const off = [BLACK, WHITE, WHITE].map((luma, index) => Math.abs(shown[index]! - luma));
+    assert.ok(Math.max(...off) <= 3, shown.join());
+  });
+}
+
+it('leaves a picture that fits as it is, and the meaning of one that does not', () => {
+  using same = new Scaler({ width: 320, height: 180 });
+  using smaller = new Scaler(SIZE);
+  const bt709 = grey(400, AVCOL_TRC_BT709);
+  const picture = same.scale(bt709);
+  assert.equal(picture.colorSpace, AVCOL_SPC_BT2020_NCL);
+  assert.equal(picture.data![0]![0], 100);
+  assert.equal(same.scale(picture), picture);
+  assert.equal(smaller.scale(picture).data![0]![0], 100);
+});
