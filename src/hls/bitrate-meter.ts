@@ -9,6 +9,13 @@ export interface Bitrates {
   readonly averageBps: number;
 }
 
+/** What is known of a track's elementary stream before it was measured. */
+export interface DeclaredBitrates {
+  readonly averageBps: number | undefined;
+  /** Its encoder keeps every run of segments below it. */
+  readonly peakBps: number | undefined;
+}
+
 /** Media that must be measured before it outweighs what was declared. */
 const MEASURED_S = 10;
 /** A declared bit rate is an average of the elementary stream: what peaks and the container may add. */
@@ -51,15 +58,16 @@ export class BitrateMeter {
   }
 
   /** What to announce now. */
-  rates(track: Track, declaredBps: number | undefined, framesPerSecond: number | undefined): Bitrates {
+  rates(track: Track, declared: DeclaredBitrates, framesPerSecond: number | undefined): Bitrates {
+    const cap = Math.ceil((declared.peakBps ?? 0) * CONTAINER_OVERHEAD);
     if (this.#durationS >= MEASURED_S && this.#peakBps > 0) {
       const averageBps = Math.ceil(this.#bits / this.#durationS);
-      return { peakBps: Math.max(averageBps, Math.ceil(this.#peakBps)), averageBps };
+      return { peakBps: Math.max(averageBps, Math.ceil(this.#peakBps), cap), averageBps };
     }
-    const declared = declaredBps ?? guess(track, framesPerSecond ?? COMMON_FRAME_RATE);
+    const declaredBps = declared.averageBps ?? guess(track, framesPerSecond ?? COMMON_FRAME_RATE);
     return {
-      peakBps: Math.ceil(declared * PEAK_HEADROOM),
-      averageBps: Math.ceil(declared * CONTAINER_OVERHEAD),
+      peakBps: Math.max(Math.ceil(declaredBps * PEAK_HEADROOM), cap),
+      averageBps: Math.ceil(declaredBps * CONTAINER_OVERHEAD),
     };
   }
 

@@ -85,8 +85,10 @@ export interface Presentation extends Disposable {
    * Adds a rendition, or gives an existing one a new configuration (a new init segment from the next mark on). One added
    * while others play begins at the segment of its first mark.
    * @param declaredBitrateBps what the publisher or the encoder's settings say; used for BANDWIDTH until it was measured
+   * @param peakBitrateBps what its encoder keeps every segment below: then BANDWIDTH is that from the beginning, since players read
+   * it once
    */
-  setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined): void;
+  setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined, peakBitrateBps?: number): void;
   /**
    * Renditions that are on their way: before the presentation is shown, their first parts are waited for as well, for at
    * most a target duration of media. Players read the multivariant playlist once: one they got without these would keep them

@@ -49,14 +49,14 @@ class LivePresentation implements Presentation {
     return { mediaBytes, lastMediaSequence: this.#options.firstMediaSequence + this.#grid.last };
   }
 
-  setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined): void {
+  setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined, peakBitrateBps?: number): void {
     if (this.#phase !== 'live') return;
     let rendition = this.#renditions.get(renditionId);
     if (rendition === undefined) {
       rendition = this.#createRendition(renditionId, track);
       this.#renditions.set(renditionId, rendition);
     }
-    rendition.setTrack(track, declaredBitrateBps);
+    rendition.setTrack(track, declaredBitrateBps, peakBitrateBps);
     rendition.changed();
   }
 

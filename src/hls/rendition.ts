@@ -3,7 +3,7 @@
  */
 import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { Track } from '#media/track.ts';
-import { BitrateMeter } from './bitrate-meter.ts';
+import { BitrateMeter, type DeclaredBitrates } from './bitrate-meter.ts';
 import { type PlaylistEdge, readiness } from './blocking-reload.ts';
 import type { MediaAnswer, MediaResource, PlaylistAnswer, PlaylistDirectives } from './hls.ts';
 import { type RenditionReport, renderMediaPlaylist, skippableSegments } from './media-playlist.ts';
@@ -44,7 +44,7 @@ export class Rendition {
   readonly #resources = new Map<string, MediaResource>();
   readonly #bitrates: BitrateMeter;
   readonly #waiting: WaitingRoom;
-  #declaredBitrateBps: number | undefined;
+  #declared: DeclaredBitrates = { averageBps: undefined, peakBps: undefined };
   #phase: Phase = 'live';
   /** Rendered since the last change. */
   #full: PlaylistText | undefined;
@@ -87,8 +87,8 @@ export class Rendition {
   }
 
   /** Takes another configuration, from the next mark on. */
-  setTrack(track: Track, declaredBitrateBps: number | undefined): void {
-    this.#declaredBitrateBps = declaredBitrateBps ?? this.#declaredBitrateBps;
+  setTrack(track: Track, declaredBitrateBps: number | undefined, peakBitrateBps: number | undefined): void {
+    this.#declared = { averageBps: declaredBitrateBps ?? this.#declared.averageBps, peakBps: peakBitrateBps };
     this.packager.setTrack(track);
   }
 
@@ -160,7 +160,7 @@ export class Rendition {
   listed(uriPrefix: string): ListedRendition {
     const { track, framesPerSecond } = this.packager;
     const uri = `${uriPrefix}/${this.playlistName}`;
-    const bitrates = this.#bitrates.rates(track, this.#declaredBitrateBps, framesPerSecond);
+    const bitrates = this.#bitrates.rates(track, this.#declared, framesPerSecond);
     const { codecString } = track;
     return track.kind === 'video'
       ? {

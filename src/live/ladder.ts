@@ -163,8 +163,8 @@ export class Ladder implements AsyncDisposable {
     const output = this.#outputs.get(id);
     if (output === undefined) this.#outputs.set(id, { meter: new RateMeter(), totals: new MediaTotals(), track });
     else output.track = track;
-    const bitrateBps = this.#plan.renditions.find((rendition) => rendition.id === id)?.bitrateBps;
-    this.#options.presentation.setTrack(id, track, bitrateBps);
+    const plan = this.#plan.renditions.find((rendition) => rendition.id === id);
+    this.#options.presentation.setTrack(id, track, plan?.bitrateBps, plan?.peakBitrateBps);
   }
 
   #onPacket(id: string, packet: Packet): void {
