@@ -1,5 +1,5 @@
 /**
- * What every operation with an API key has in common, for the document: the headers of its answers, and that a POST may be repeated.
+ * What operations have in common, for the document: what their answers are, the headers of these, and that a POST may be repeated.
  */
 import type { FastifySchema } from 'fastify';
 import { ErrorSchema } from './schemas/error.ts';
@@ -16,26 +16,41 @@ const RETRY_AFTER = { 'Retry-After': { type: 'integer', description: 'Seconds af
 const REPLAYED = {
   'Idempotency-Replayed': { type: 'string', enum: ['true'], description: 'There when this answers a repeat.' },
 };
+const LINK = {
+  Link: {
+    type: 'string',
+    description: 'The URL of the next page, `<...>; rel="next"`. Absent on the last one.',
+  },
+};
+const TOTAL_COUNT = {
+  'X-Total-Count': { type: 'integer', description: 'Length of the whole list. There when the query has `count`.' },
+};
+const SUCCESSES: Readonly<Record<string, string>> = { 200: 'What was asked for.', 201: 'What was created.' };
 const TWIN = {
   ...ref(ErrorSchema),
   description: 'Its twin with the same Idempotency-Key is still under way, or it contradicts what is there already.',
 };
 
-/** An operation as the document shows it; one without a lock stays as it is. */
+/** An operation as the document shows it. */
 export function describeAnswers(
   schema: FastifySchema & { readonly security?: unknown },
   method: string,
 ): FastifySchema {
-  if (schema.security === undefined) return schema;
-  const isPost = method === 'POST';
-  const answers = { ...(isPost && { 409: TWIN }), ...(schema.response as Answers) };
+  const needsKey = schema.security !== undefined;
+  const isPost = needsKey && method === 'POST';
+  const { properties: query = {} } = (schema.querystring ?? {}) as { readonly properties?: object };
+  const answers: Answers = { ...(isPost && { 409: TWIN }), ...(schema.response as Answers | undefined) };
   const described = Object.entries(answers).map(([status, answer]) => {
+    const isSuccess = status.startsWith('2');
     const headers = {
-      ...(status !== '401' && RATE_LIMIT),
+      ...(needsKey && status !== '401' && RATE_LIMIT),
       ...(/^(409|429|503)$/.test(status) && RETRY_AFTER),
-      ...(isPost && status.startsWith('2') && REPLAYED),
+      ...(isSuccess && isPost && REPLAYED),
+      ...(isSuccess && 'cursor' in query && LINK),
+      ...(isSuccess && 'count' in query && TOTAL_COUNT),
     };
-    return [status, Object.keys(headers).length > 0 ? { ...answer, headers } : answer];
+    const hasHeaders = Object.keys(headers).length > 0;
+    return [status, { description: SUCCESSES[status], ...answer, ...(hasHeaders && { headers }) }];
   });
   return { ...schema, response: Object.fromEntries(described) };
 }

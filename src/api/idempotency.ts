@@ -44,6 +44,7 @@ const HEADERS = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
       pattern: '^[ -~]{1,255}$',
+      examples: ['4d1b7c3e-9f0a-4b6e-8a57-2c64f1d0e9b3'],
       description:
         '1 to 255 printable ASCII characters, such as a UUID. For 24 hours the same request with the same key, of the same API key, is answered with the first answer and `Idempotency-Replayed: true`, and done only once. Another request with it is refused.',
     }),

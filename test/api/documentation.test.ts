@@ -28,12 +28,20 @@ interface Operation {
   readonly summary?: string;
   readonly tags?: readonly string[];
   readonly security?: object[];
-  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly description?: string }[];
+  readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Record<
     string,
     { readonly description: string; readonly content?: Content; readonly headers?: object }
   >;
+}
+
+interface Parameter {
+  readonly in: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly schema: { readonly enum?: readonly unknown[] };
+  readonly example?: unknown;
 }
 
 type Content = Record<string, { readonly schema: Schema }>;
@@ -110,7 +118,14 @@ test('every operation has a name, a summary, a tag, examples of what it takes an
       assert.ok(!names.has(operationId!), `${operationId} twice`);
       names.add(operationId!);
       assert.ok(summary && tags?.length === 1, which);
-      for (const { name, description } of parameters) assert.ok(description, `${which} ${name}`);
+      for (const { name, description, schema, example } of parameters) {
+        assert.ok(description, `${which} ${name}`);
+        assert.ok(schema.enum ?? Value.Check(schema, example), `${which} ${name}, such as ${example}`);
+      }
+      for (const [status, { description }] of Object.entries(responses)) {
+        assert.match(description, /\.$/, `${which} ${status} is told of in a sentence`);
+        assert.doesNotMatch(description, /Default Response/, `${which} ${status}`);
+      }
       if (requestBody) assert.ok(hasExamples(requestBody.content['application/json']!.schema), `${which} takes`);
       const [given] = Object.entries(responses).filter(([status]) => status.startsWith('2') && status !== '204');
       if (given) assert.ok(hasExamples(given[1].content!['application/json']!.schema), `${which} gives`);
@@ -210,4 +225,26 @@ test('answers to a request with a good key tell of the rate limit, and every POS
       assert.equal(isRepeatable, method === 'post', `${method} ${path}`);
     }
   }
+});
+
+test('lists tell of the header that leads to the next page, and of their length where it can be asked for', async (t) => {
+  const api = await startApi(t);
+  const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
+  const told: Record<string, string[]> = {};
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, { responses }] of Object.entries(methods)) {
+      for (const [status, { headers = {} }] of Object.entries(responses)) {
+        const ofLists = Object.keys(headers).filter((name) => name === 'Link' || name === 'X-Total-Count');
+        if (ofLists.length > 0) told[`${method} ${path} ${status}`] = ofLists;
+      }
+    }
+  }
+  assert.deepEqual(told, {
+    'get /stream 200': ['Link', 'X-Total-Count'],
+    'get /session 200': ['Link', 'X-Total-Count'],
+    'get /stream/{id}/sessions 200': ['Link', 'X-Total-Count'],
+    'get /api-token 200': ['Link'],
+    'get /user 200': ['Link'],
+    'get /audit 200': ['Link'],
+  });
 });

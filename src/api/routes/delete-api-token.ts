@@ -1,12 +1,12 @@
 /**
  * `DELETE /api-token/<id>`.
  */
-import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { keyScopeOf } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
+import { apiTokenIdParams } from '#api/schemas/params.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { ApiKeyId } from '#domain/ids.ts';
 
@@ -16,7 +16,7 @@ const schema = {
   description: 'It stops working with the next request. A key may revoke itself.',
   tags: ['api-token'],
   security: [{ apiKey: [] }],
-  params: Type.Object({ id: Type.String({ description: 'The id of the API key.' }) }),
+  params: apiTokenIdParams,
   response: answers(204, NOTHING, 401, 403, 404, 429, 503),
 };
 

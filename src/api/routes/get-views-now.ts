@@ -7,6 +7,7 @@ import { streamByPlaybackId } from '#api/find-by-key.ts';
 import { documentedOnly, type Query, readText, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ref } from '#api/schemas/ref.ts';
+import { PLAYBACK_ID } from '#api/schemas/sample-ids.ts';
 import { ViewershipSchema } from '#api/schemas/viewership.ts';
 import { MillraceError } from '#domain/errors.ts';
 
@@ -17,7 +18,7 @@ const schema = {
   tags: ['viewers'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({
-    playbackId: Type.String({ description: 'The playbackId of a stream of yours.', examples: ['5v8c2hq0jn6t1wkz'] }),
+    playbackId: Type.String({ description: 'The playbackId of a stream of yours.', examples: [PLAYBACK_ID] }),
   }),
   response: answers(200, Type.Array(ref(ViewershipSchema)), 400, 401, 403, 404, 429, 501, 503),
 };

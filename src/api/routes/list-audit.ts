@@ -11,8 +11,9 @@ import { presentAuditEntry } from '#api/present-audit-entry.ts';
 import { documentedOnly, type Query, readText, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { AuditEntrySchema } from '#api/schemas/audit-entry.ts';
-import { PAGE_QUERY } from '#api/schemas/list-query.ts';
+import { idQuery, PAGE_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
+import { STREAM_ID, USER_ID } from '#api/schemas/sample-ids.ts';
 import type { UserId } from '#domain/ids.ts';
 
 const schema = {
@@ -24,10 +25,8 @@ const schema = {
   security: [{ apiKey: [] }],
   querystring: Type.Object({
     ...PAGE_QUERY,
-    userId: Type.Optional(Type.String({ format: 'uuid', description: 'Only what this user did.' })),
-    resourceId: Type.Optional(
-      Type.String({ format: 'uuid', description: 'Only what was done to this stream, API key or user.' }),
-    ),
+    userId: idQuery('Only what this user did.', USER_ID),
+    resourceId: idQuery('Only what was done to this stream, API key or user.', STREAM_ID),
   }),
   response: answers(200, Type.Array(ref(AuditEntrySchema)), 400, 401, 403, 429, 503),
 };

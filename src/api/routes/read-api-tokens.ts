@@ -11,7 +11,8 @@ import { presentApiToken } from '#api/present-api-token.ts';
 import { documentedOnly, type Query } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ApiTokenSchema } from '#api/schemas/api-token.ts';
-import { PAGE_QUERY } from '#api/schemas/list-query.ts';
+import { PAGE_QUERY, USER_QUERY } from '#api/schemas/list-query.ts';
+import { apiTokenIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { readScope } from '#api/scope.ts';
 import { MillraceError } from '#domain/errors.ts';
@@ -23,10 +24,7 @@ const list = {
   description: 'Your keys that work, newest first, without the keys themselves. Follow the `Link` header for more.',
   tags: ['api-token'],
   security: [{ apiKey: [] }],
-  querystring: Type.Object({
-    ...PAGE_QUERY,
-    userId: Type.Optional(Type.String({ format: 'uuid', description: "Another user's: admins only." })),
-  }),
+  querystring: Type.Object({ ...PAGE_QUERY, ...USER_QUERY }),
   response: answers(200, Type.Array(ref(ApiTokenSchema)), 400, 401, 403, 429, 503),
 };
 
@@ -48,7 +46,7 @@ const get = {
   description: 'Without the key itself.',
   tags: ['api-token'],
   security: [{ apiKey: [] }],
-  params: Type.Object({ id: Type.String({ description: 'The id of the API key.' }) }),
+  params: apiTokenIdParams,
   response: answers(200, ref(ApiTokenSchema), 401, 403, 404, 429, 503),
 };
 

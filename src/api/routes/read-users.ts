@@ -11,6 +11,7 @@ import { presentUser } from '#api/present-user.ts';
 import { documentedOnly, type Query } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { PAGE_QUERY } from '#api/schemas/list-query.ts';
+import { userIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { UserSchema } from '#api/schemas/user.ts';
 import { MillraceError } from '#domain/errors.ts';
@@ -56,7 +57,7 @@ const get = {
   description: 'Admins only.',
   tags: ['user'],
   security: [{ apiKey: [] }],
-  params: Type.Object({ id: Type.String({ description: 'The id of the user.' }) }),
+  params: userIdParams,
   response: answers(200, ref(UserSchema), 401, 403, 404, 429, 503),
 };
 

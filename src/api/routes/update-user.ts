@@ -1,12 +1,12 @@
 /**
  * `PATCH /user/<id>`.
  */
-import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
+import { userIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { UserChangeSchema } from '#api/schemas/user.ts';
 import { MillraceError } from '#domain/errors.ts';
@@ -19,7 +19,7 @@ const schema = {
     "Admins only. A suspended user's API keys are refused from the next request on, and publishers to its streams are cut. The last active admin can be neither suspended nor demoted.",
   tags: ['user'],
   security: [{ apiKey: [] }],
-  params: Type.Object({ id: Type.String({ description: 'The id of the user.' }) }),
+  params: userIdParams,
   body: ref(UserChangeSchema),
   response: answers(204, NOTHING, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503),
 };

@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 import { AccessSchema } from './access.ts';
 import { NameSchema } from './name.ts';
 import { ref } from './ref.ts';
+import { API_TOKEN_ID, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
 /** What a client sends to create an API key. */
@@ -26,10 +27,10 @@ export const NewApiTokenSchema = Type.Object(
 );
 
 const EXAMPLE = {
-  id: '0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e11',
+  id: API_TOKEN_ID,
   kind: 'api-token' as const,
   name: 'dashboard',
-  userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+  userId: USER_ID,
   createdAt: 1_795_175_107_399,
   lastSeen: 1_795_178_640_120,
   access: { rules: [{ resources: ['stream', 'stream/:id'], methods: ['get' as const] }] },

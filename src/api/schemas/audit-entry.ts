@@ -3,6 +3,7 @@
  */
 import { Type } from 'typebox';
 import { AUDIT_ACTIONS } from '#domain/audit.ts';
+import { API_TOKEN_ID, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
 /** One change somebody made. */
@@ -35,11 +36,11 @@ export const AuditEntrySchema = Type.Object(
         id: '0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e12',
         createdAt: 1_795_175_107_399,
         action: 'user.updated',
-        resourceId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+        resourceId: USER_ID,
         fields: ['suspended'],
         actor: {
           userId: '0199a1b0-2f6d-7b1c-8a44-6d0f3e5c7b90',
-          tokenId: '0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e11',
+          tokenId: API_TOKEN_ID,
           tokenName: 'default',
         },
         address: '198.51.100.7',

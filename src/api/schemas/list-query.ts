@@ -3,6 +3,7 @@
  */
 import { Type } from 'typebox';
 import { FILTER_FIELDS, type ListKind } from '#api/list-filters.ts';
+import { STREAM_ID, USER_ID } from './sample-ids.ts';
 
 const flag = (description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: 'string', enum: ['1', 'true', '0', 'false'], description }));
@@ -13,7 +14,10 @@ export const PAGE_QUERY = {
     Type.Integer({ minimum: 1, maximum: 1000, default: 20, description: 'How many at most.', examples: [100] }),
   ),
   cursor: Type.Optional(
-    Type.String({ description: 'Where to go on; part of the URL in the Link header of the page before.' }),
+    Type.String({
+      description: 'Where to go on; part of the URL in the Link header of the page before.',
+      examples: ['c3RyZWFtLWNyZWF0ZWRBdC1kZXNjLjE3OTUxNzUxMDczOTkuNjZlMjE2MWMtNzY3MC00ZDA1LWI3MWQtZGEyZDY5Nzk1NTZm'],
+    }),
   ),
 };
 
@@ -39,11 +43,15 @@ export const listQuery = (kind: ListKind) => ({
   count: flag('`1`: also tell the length of the whole list, in `X-Total-Count`.'),
 });
 
+/** An id of something else to go by. */
+export const idQuery = (description: string, example: string) =>
+  Type.Optional(Type.String({ format: 'uuid', description, examples: [example] }));
+
+/** Of lists of what users have. */
+export const USER_QUERY = { userId: idQuery("Another user's: admins only.", USER_ID) };
+
 /** Of lists that admins may see more of. */
-export const ADMIN_QUERY = {
-  all: flag("Admins only, `1`: everybody's."),
-  userId: Type.Optional(Type.String({ format: 'uuid', description: "Another user's: admins only." })),
-};
+export const ADMIN_QUERY = { all: flag("Admins only, `1`: everybody's."), ...USER_QUERY };
 
 /** Of `GET /stream`. */
 export const STREAM_LIST_QUERY = {
@@ -55,6 +63,4 @@ export const STREAM_LIST_QUERY = {
 export const RECORD_QUERY = { record: flag('`1`: only sessions that were to be recorded, `0`: only others.') };
 
 /** Of `GET /session`. */
-export const PARENT_QUERY = {
-  parentId: Type.Optional(Type.String({ format: 'uuid', description: 'Only sessions of the stream of that id.' })),
-};
+export const PARENT_QUERY = { parentId: idQuery('Only sessions of the stream of that id.', STREAM_ID) };

@@ -2,6 +2,7 @@
  * How to play a playback id.
  */
 import { Type } from 'typebox';
+import { PLAYBACK_ID } from './sample-ids.ts';
 
 /** How to play a playback id. */
 export const PlaybackSchema = Type.Object(
@@ -29,12 +30,12 @@ export const PlaybackSchema = Type.Object(
             {
               hrn: 'HLS (TS)',
               type: 'html5/application/vnd.apple.mpegurl',
-              url: 'https://live.example.com/hls/5v8c2hq0jn6t1wkz/index.m3u8',
+              url: `https://live.example.com/hls/${PLAYBACK_ID}/index.m3u8`,
             },
             {
               hrn: 'Thumbnail (JPEG)',
               type: 'image/jpeg',
-              url: 'https://live.example.com/hls/5v8c2hq0jn6t1wkz/thumbnail.jpg',
+              url: `https://live.example.com/hls/${PLAYBACK_ID}/thumbnail.jpg`,
             },
           ],
         },

@@ -6,6 +6,7 @@ import { END_REASONS, type EndReason, SESSION_PHASES, type SessionPhase } from '
 import { HEALTH, HealthSchema } from './health.ts';
 import { ProfileSchema } from './profile.ts';
 import { ref } from './ref.ts';
+import { PLAYBACK_ID, SESSION_ID, STREAM_ID, USER_ID } from './sample-ids.ts';
 import { healthFields } from './stream.ts';
 import { MILLISECONDS } from './text.ts';
 
@@ -15,51 +16,45 @@ const seconds = (what: string) => Type.Number({ description: `Seconds of ${what}
 const SOURCE = 'the source rendition';
 const TRANSCODED = 'all other renditions together';
 
-/** For examples, here and where an object holds one: idle or ended, and live. */
+const ENDED = {
+  id: SESSION_ID,
+  kind: 'session',
+  parentId: STREAM_ID,
+  playbackId: PLAYBACK_ID,
+  name: 'my first stream',
+  userId: USER_ID,
+  createdAt: 1_795_175_117_402,
+  lastSeen: 1_795_178_717_391,
+  phase: 'ended',
+  isActive: false,
+  endedAt: 1_795_178_717_402,
+  endReason: 'unpublished',
+  duration: 3600,
+  codecs: ['avc1.640028', 'mp4a.40.2'],
+  profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
+  record: false,
+  sourceBytes: 2_308_500_000,
+  sourceSegments: 1800,
+  sourceSegmentsDuration: 3599.98,
+  transcodedBytes: 891_900_000,
+  transcodedSegments: 1800,
+  transcodedSegmentsDuration: 3599.9,
+  viewers: 0,
+  peakViewers: 212,
+  isHealthy: null,
+  issues: null,
+} as const;
+const { endedAt: _, endReason: __, ...BEGUN } = ENDED;
+
+/** For examples, here and where an object holds one: ended, and live. */
 export const SESSION_EXAMPLES = [
+  ENDED,
   {
-    id: '0190d2f0-1f6e-7c3a-9a51-3c2f6a1b7e20',
-    kind: 'session',
-    parentId: '66e2161c-7670-4d05-b71d-da2d6979556f',
-    playbackId: '5v8c2hq0jn6t1wkz',
-    name: 'my first stream',
-    userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
-    createdAt: 1_795_175_117_402,
-    lastSeen: 1_795_178_717_391,
-    phase: 'ended',
-    isActive: false,
-    endedAt: 1_795_178_717_402,
-    endReason: 'unpublished',
-    duration: 3600,
-    codecs: ['avc1.640028', 'mp4a.40.2'],
-    profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
-    record: false,
-    sourceBytes: 2_308_500_000,
-    sourceSegments: 1800,
-    sourceSegmentsDuration: 3599.98,
-    transcodedBytes: 891_900_000,
-    transcodedSegments: 1800,
-    transcodedSegmentsDuration: 3599.9,
-    viewers: 0,
-    peakViewers: 212,
-    isHealthy: null,
-    issues: null,
-  },
-  {
-    id: '0190d2f0-1f6e-7c3a-9a51-3c2f6a1b7e20',
-    kind: 'session',
-    parentId: '66e2161c-7670-4d05-b71d-da2d6979556f',
-    playbackId: '5v8c2hq0jn6t1wkz',
-    name: 'my first stream',
-    userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
-    createdAt: 1_795_175_117_402,
+    ...BEGUN,
     lastSeen: 1_795_175_217_391,
     phase: 'live',
     isActive: true,
     duration: 99.99,
-    codecs: ['avc1.640028', 'mp4a.40.2'],
-    profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
-    record: false,
     sourceBytes: 64_125_000,
     sourceSegments: 49,
     sourceSegmentsDuration: 98.2,

@@ -2,6 +2,7 @@
  * What a client sends to change streams.
  */
 import { Type } from 'typebox';
+import { STREAM_ID } from './sample-ids.ts';
 import { nameField, optionalStreamFields } from './stream-fields.ts';
 
 const suspended = Type.Boolean({ description: 'true to refuse publishers and viewers, false to let them in again.' });
@@ -31,7 +32,7 @@ export const RecordSchema = Type.Object(
 /** Body of `DELETE /stream`. */
 export const StreamIdsSchema = Type.Object(
   {
-    ids: Type.Array(Type.String({ maxLength: 36 }), {
+    ids: Type.Array(Type.String({ maxLength: 36, description: 'the id of a stream.' }), {
       minItems: 1,
       maxItems: 1000,
       uniqueItems: true,
@@ -41,6 +42,6 @@ export const StreamIdsSchema = Type.Object(
   {
     $id: 'StreamIds',
     additionalProperties: false,
-    examples: [{ ids: ['66e2161c-7670-4d05-b71d-da2d6979556f', '0190d2f0-1f6e-7c3a-9a51-3c2f6a1b7e20'] }],
+    examples: [{ ids: [STREAM_ID, '0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e13'] }],
   },
 );

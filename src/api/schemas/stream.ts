@@ -6,6 +6,7 @@ import type { UserTags } from '#domain/stream.ts';
 import { HEALTH, HealthSchema } from './health.ts';
 import { ProfileSchema } from './profile.ts';
 import { ref } from './ref.ts';
+import { PLAYBACK_ID, STREAM_ID, STREAM_KEY, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
 /** How it is doing, in short; the same on a session. */
@@ -27,41 +28,32 @@ export const healthFields = {
   ),
 };
 
-/** For examples, here and where an object holds one: idle or ended, and live. */
+const IDLE = {
+  id: STREAM_ID,
+  kind: 'stream',
+  name: 'my first stream',
+  userId: USER_ID,
+  createdAt: 1_795_175_107_399,
+  streamKey: STREAM_KEY,
+  playbackId: PLAYBACK_ID,
+  createdByTokenName: 'default',
+  profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
+  isActive: false,
+  lastSeen: 0,
+  suspended: false,
+  record: false,
+  multistream: { targets: [] },
+  isHealthy: null,
+  issues: null,
+} as const;
+
+/** For examples, here and where an object holds one: idle, and live. */
 export const STREAM_EXAMPLES = [
+  IDLE,
   {
-    id: '66e2161c-7670-4d05-b71d-da2d6979556f',
-    kind: 'stream',
-    name: 'my first stream',
-    userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
-    createdAt: 1_795_175_107_399,
-    streamKey: '7f3q-x0m2-9kdp-4rtz',
-    playbackId: '5v8c2hq0jn6t1wkz',
-    createdByTokenName: 'default',
-    profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
-    isActive: false,
-    lastSeen: 0,
-    suspended: false,
-    record: false,
-    multistream: { targets: [] },
-    isHealthy: null,
-    issues: null,
-  },
-  {
-    id: '66e2161c-7670-4d05-b71d-da2d6979556f',
-    kind: 'stream',
-    name: 'my first stream',
-    userId: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
-    createdAt: 1_795_175_107_399,
-    streamKey: '7f3q-x0m2-9kdp-4rtz',
-    playbackId: '5v8c2hq0jn6t1wkz',
-    createdByTokenName: 'default',
-    profiles: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
+    ...IDLE,
     isActive: true,
     lastSeen: 1_795_175_210_004,
-    suspended: false,
-    record: false,
-    multistream: { targets: [] },
     isHealthy: false,
     issues: ['keyframe every 9.6 s; set the encoder to 2 s'],
     ingestRate: 641_250,

@@ -3,6 +3,7 @@
  */
 import { Type } from 'typebox';
 import { NameSchema } from './name.ts';
+import { USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
 /** What an admin sends to create a user. */
@@ -40,7 +41,7 @@ export const UserSchema = Type.Object(
     $id: 'User',
     examples: [
       {
-        id: '29e3b0a5-7a3e-4f0e-9f3e-2f9a3a5bd1f4',
+        id: USER_ID,
         kind: 'user',
         name: 'ann',
         admin: false,

@@ -2,6 +2,7 @@
  * How many are watching.
  */
 import { Type } from 'typebox';
+import { PLAYBACK_ID } from './sample-ids.ts';
 
 /** Viewers of one playback id at this moment. */
 export const ViewershipSchema = Type.Object(
@@ -15,5 +16,5 @@ export const ViewershipSchema = Type.Object(
         'Always 0: failures in players are not measured. It is there since clients of the reference service need it.',
     }),
   },
-  { $id: 'Viewership', examples: [{ playbackId: '5v8c2hq0jn6t1wkz', viewCount: 17, errorRate: 0 }] },
+  { $id: 'Viewership', examples: [{ playbackId: PLAYBACK_ID, viewCount: 17, errorRate: 0 }] },
 );
