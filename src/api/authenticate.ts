@@ -31,9 +31,6 @@ export interface Caller {
   readonly at: Milliseconds;
 }
 
-/** Whose streams and sessions a request may see and change. */
-export const scopeOf = ({ scope }: Caller): Scope => scope;
-
 /** Whose API keys a caller may see and revoke: an admin's work is to manage everybody's. */
 export const keyScopeOf = ({ isAdmin, userId }: Caller): Scope => (isAdmin ? 'everyone' : userId);
 
@@ -101,7 +98,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
     rateLimit(key.id, reply);
     if (key.access !== undefined) mustBeAllowed(judge, key, request, prefix);
     const { id: userId, isAdmin } = user;
-    const scope = isAdmin ? readScope(request.query as Query, { userId, isAdmin }) : userId;
+    const scope = readScope(request.query as Query, { userId, isAdmin });
     request.caller = { userId, keyId: key.id, keyName: key.name, isAdmin, scope, access: key.access, at };
   };
 }

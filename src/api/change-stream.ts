@@ -6,7 +6,6 @@ import { MillraceError } from '#domain/errors.ts';
 import type { StreamId } from '#domain/ids.ts';
 import type { StreamChange } from '#store/store.ts';
 import type { RouteContext } from './api.ts';
-import { scopeOf } from './authenticate.ts';
 import { findStream, unknownStream } from './find-stream.ts';
 import { isUuid } from './id-forms.ts';
 import { receiptOf } from './receipt.ts';
@@ -24,7 +23,7 @@ export async function changeStream(
   id: string,
   change: StreamChange,
 ): Promise<void> {
-  const scope = scopeOf(request.caller);
+  const scope = request.caller.scope;
   const fields = Object.keys(change);
   if (fields.length === 0) {
     await findStream({ store }, id, scope);

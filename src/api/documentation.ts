@@ -9,7 +9,7 @@ import { describeAnswers } from './describe-answers.ts';
 
 const INTRODUCTION = `Create a live stream, publish to it over RTMP, watch it as low-latency HLS.
 
-Send an API key with every call that shows a lock: \`authorization: Bearer <API_KEY>\`. A key sees the streams of its user only, and may be limited to some of these operations.
+Send an API key with every call that shows a lock: \`authorization: Bearer <API_KEY>\`. A key sees the streams of its user only, and may be limited to some of these operations. An admin's reaches another user's streams and sessions with \`?userId=<id>\`, everybody's with \`?all=1\`, on every operation that names or lists them.
 Times are milliseconds since the Unix epoch, bitrates bits per second. Unknown keys in a body are refused; ignore unknown keys in answers.
 Every error has the same shape, with a sentence for people and a code for programs.`;
 

@@ -7,6 +7,7 @@ import type { Stream } from '#domain/stream.ts';
 import type { RouteContext } from './api.ts';
 import type { Caller } from './authenticate.ts';
 import { isPlaybackId } from './id-forms.ts';
+import { isInScope } from './scope.ts';
 
 const STREAM_KEY = /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/;
 
@@ -32,7 +33,7 @@ export async function streamByKey(
     );
   }
   const stream = isStreamKey(key) ? await store.streams.byStreamKey(new Secret(key)) : undefined;
-  if (stream && mayRead(caller, stream)) return stream;
+  if (stream && isInScope(caller.scope, stream.userId)) return stream;
   throttle.failed(ip);
   return undefined;
 }
@@ -44,7 +45,5 @@ export async function streamByPlaybackId(
   caller: Caller,
 ): Promise<Stream | undefined> {
   const stream = isPlaybackId(playbackId) ? await store.streams.byPlaybackId(playbackId) : undefined;
-  return stream && mayRead(caller, stream) ? stream : undefined;
+  return stream && isInScope(caller.scope, stream.userId) ? stream : undefined;
 }
-
-const mayRead = ({ scope }: Caller, stream: Stream): boolean => scope === 'everyone' || scope === stream.userId;

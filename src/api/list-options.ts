@@ -42,12 +42,10 @@ export function readListOptions(
   const { order, direction } = readOrder(query);
   const list = `${kind}-${order}-${direction}`;
   const filters = readText(query, 'filters');
-  const parentId = kind === 'session' && preset.parentId === undefined ? readText(query, 'parentId') : undefined;
-  if (parentId !== undefined && !isUuid(parentId)) throw refused('parentId', 'must be the id of a stream');
   const known: ListFilter = {
-    ...preset,
     ...(readFlag(query, 'active') && { isActive: true }),
-    ...(parentId !== undefined && { parentId: parentId as StreamId }),
+    ...readSessionFilter(query, kind),
+    ...preset,
   };
   return {
     ...readPage(query, list),
@@ -55,6 +53,22 @@ export function readListOptions(
     order,
     direction,
     filter: filters === undefined ? known : parseFilters(filters, kind, order, known),
+  };
+}
+
+/** What only sessions can be filtered by. */
+function readSessionFilter(query: Query, kind: ListKind): ListFilter {
+  const parentId = readText(query, 'parentId');
+  const record = readFlag(query, 'record');
+  if (kind === 'stream') {
+    const misplaced = parentId !== undefined ? 'parentId' : record !== undefined ? 'record' : undefined;
+    if (misplaced !== undefined) throw refused(misplaced, 'is of sessions only; add sessionsonly=1');
+    return {};
+  }
+  if (parentId !== undefined && !isUuid(parentId)) throw refused('parentId', 'must be the id of a stream');
+  return {
+    ...(parentId !== undefined && { parentId: parentId as StreamId }),
+    ...(record !== undefined && { record }),
   };
 }
 

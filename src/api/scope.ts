@@ -8,6 +8,9 @@ import type { Caller } from './authenticate.ts';
 import { isUuid } from './id-forms.ts';
 import { type Query, readFlag, readText, refused } from './query.ts';
 
+/** Whether what belongs to that user is in the scope. */
+export const isInScope = (scope: Scope, userId: UserId): boolean => scope === 'everyone' || scope === userId;
+
 /**
  * The caller's own; another user's, or everybody's, when an admin says so in the query (`userId`, `all`). A stream is seen by its
  * user's keys only: that an admin may reach further must not make other people's streams appear among the admin's, or change one

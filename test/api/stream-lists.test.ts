@@ -151,3 +151,40 @@ test("an admin lists another user's streams or everybody's, others only their ow
   }
   assert.equal((await api.call('GET', '/stream?userId=bob', { key: admin })).statusCode, 400);
 });
+
+test('what only sessions have narrows every list of sessions, and is refused for streams', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const [one, two] = [await create(api, key), await create(api, key)];
+  const publish = async (id: string, record: boolean) => {
+    const session = someSession((await api.store.streams.get(id as StreamId, 'everyone'))!, { record });
+    await api.store.sessions.create(session);
+    return session.id;
+  };
+  const [recorded, other] = [await publish(one.id, true), await publish(two.id, false)];
+  for (const list of ['/session?', '/stream?sessionsonly=1&']) {
+    assert.deepEqual(await walk(api, key, `${list}record=1`), [recorded], list);
+    assert.deepEqual(await walk(api, key, `${list}record=0`), [other], list);
+    assert.deepEqual(await walk(api, key, `${list}parentId=${two.id}`), [other], list);
+  }
+  for (const query of ['record=1', `parentId=${one.id}`]) {
+    const refused = await api.call('GET', `/stream?${query}`, { key });
+    assert.equal(refused.statusCode, 400, query);
+    assert.match(refused.json().errors[0], /sessions only; add sessionsonly=1/);
+  }
+});
+
+test('only an admin may name another user, on any route, and a stream is created for oneself only', async (t) => {
+  const api = await startApi(t);
+  const [admin, ann, bob] = [await api.makeKey('admin'), await api.makeKey('ann'), await api.makeKey('bob')];
+  const { id } = await create(api, ann);
+  for (const query of ['all=1', `userId=${ann.userId}`]) {
+    const url = `/stream/${id}?${query}`;
+    assert.equal((await api.call('GET', url, { key: admin })).json().id, id);
+    assert.equal((await api.call('GET', url, { key: bob })).json().code, 'admin_only', url);
+    const created = await api.call('POST', `/stream?${query}`, { key: admin, body: { name: 'x' } });
+    assert.equal(created.statusCode, 400, 'or it would be the own one of an admin who means another');
+    assert.match(created.json().errors[0], /POST \/api-token/);
+  }
+  assert.deepEqual(await walk(api, admin, '/stream'), []);
+});

@@ -3,7 +3,6 @@
  */
 import type { FastifyRequest } from 'fastify';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
-import { scopeOf } from '#api/authenticate.ts';
 import { unknownStream } from '#api/find-stream.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { receiptOf } from '#api/receipt.ts';
@@ -31,7 +30,7 @@ const one = {
 export const deleteStream: ApiRoute = (api, { authenticate, store }) => {
   api.delete('/stream/:id', { schema: one, onRequest: authenticate }, async (request, reply) => {
     const { id } = request.params;
-    if (!(await deleteAll({ store }, request, [id]))) throw await unknownStream({ store }, id, scopeOf(request.caller));
+    if (!(await deleteAll({ store }, request, [id]))) throw await unknownStream({ store }, id, request.caller.scope);
     return reply.code(204).send();
   });
 };
@@ -64,5 +63,5 @@ async function deleteAll(
 ): Promise<boolean> {
   if (!ids.every(isUuid)) return false;
   const receipts = ids.map((resourceId) => receiptOf(request, { action: 'stream.deleted', resourceId }));
-  return await store.streams.delete(ids as readonly StreamId[], scopeOf(request.caller), receipts);
+  return await store.streams.delete(ids as readonly StreamId[], request.caller.scope, receipts);
 }

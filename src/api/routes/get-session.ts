@@ -2,7 +2,6 @@
  * `GET /session/<id>`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { scopeOf } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { presentSession } from '#api/present-session.ts';
 import { answers } from '#api/schemas/answers.ts';
@@ -26,7 +25,7 @@ const schema = {
 export const getSession: ApiRoute = (api, { authenticate, store, live }) => {
   api.get('/session/:id', { schema, onRequest: authenticate }, async (request) => {
     const { id } = request.params;
-    const session = isUuid(id) ? await store.sessions.get(id as SessionId, scopeOf(request.caller)) : undefined;
+    const session = isUuid(id) ? await store.sessions.get(id as SessionId, request.caller.scope) : undefined;
     if (session) return presentSession(session, live);
     throw new MillraceError('not_found', 'You have no session of that id; list yours with GET /session.');
   });

@@ -3,7 +3,6 @@
  */
 import type { FastifyRequest } from 'fastify';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
-import { scopeOf } from '#api/authenticate.ts';
 import { isStreamKey, streamByKey, streamByPlaybackId } from '#api/find-by-key.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { presentSession } from '#api/present-session.ts';
@@ -60,7 +59,7 @@ async function find(context: RouteContext, request: FastifyRequest, name: string
   const { streams, sessions } = context.store;
   if (isStreamKey(name)) return { by: 'streamKey', stream: await streamByKey(context, name, request) };
   if (!isUuid(name)) return { by: 'playbackId', stream: await streamByPlaybackId(context, name, request.caller) };
-  const scope = scopeOf(request.caller);
+  const scope = request.caller.scope;
   const stream = await streams.get(name as StreamId, scope);
   if (stream) return { by: 'id', stream };
   const session = await sessions.get(name as SessionId, scope);

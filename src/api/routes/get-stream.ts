@@ -2,7 +2,6 @@
  * `GET /stream/<id>`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { scopeOf } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { presentChildStream, presentStream } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
@@ -27,7 +26,7 @@ export const getStream: ApiRoute = (api, { authenticate, store, live }) => {
   api.get('/stream/:id', { schema, onRequest: authenticate }, async (request) => {
     const { id } = request.params;
     if (isUuid(id)) {
-      const scope = scopeOf(request.caller);
+      const scope = request.caller.scope;
       const stream = await store.streams.get(id as StreamId, scope);
       if (stream) return presentStream(stream, request.caller, live);
       const session = await store.sessions.get(id as SessionId, scope);

@@ -4,18 +4,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
-import { scopeOf } from '#api/authenticate.ts';
 import { findStream } from '#api/find-stream.ts';
 import { readListOptions } from '#api/list-options.ts';
 import { linkNext, sendCount } from '#api/page.ts';
 import { presentSession } from '#api/present-session.ts';
-import { documentedOnly, type Query, readFlag } from '#api/query.ts';
+import { documentedOnly, type Query } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY, listQuery, PARENT_QUERY, RECORD_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { SessionSchema } from '#api/schemas/session.ts';
-import { readScope } from '#api/scope.ts';
 import type { ListFilter, Scope } from '#store/store.ts';
 
 const HOW = 'Newest first; follow the `Link` header for more.';
@@ -26,7 +24,7 @@ const all = {
   description: `Every publish of your streams, those of deleted ones included, as long as the operator keeps them. ${HOW}`,
   tags: ['session'],
   security: [{ apiKey: [] }],
-  querystring: Type.Object({ ...listQuery('session'), ...PARENT_QUERY, ...ADMIN_QUERY }),
+  querystring: Type.Object({ ...listQuery('session'), ...PARENT_QUERY, ...RECORD_QUERY, ...ADMIN_QUERY }),
   response: answers(200, Type.Array(ref(SessionSchema)), 400, 401, 403, 429, 503),
 };
 
@@ -36,7 +34,7 @@ export const listSessions: ApiRoute = (api, context) => {
   api.get('/session', options, (request, reply) =>
     answer(context, request, reply, {
       path: '/session',
-      scope: readScope(request.query as Query, request.caller),
+      scope: request.caller.scope,
       filter: {},
     }),
   );
@@ -57,11 +55,9 @@ const ofStream = {
 export const listStreamSessions: ApiRoute = (api, context) => {
   const options = { schema: ofStream, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/stream/:id/sessions', options, async (request, reply) => {
-    const scope = scopeOf(request.caller);
+    const scope = request.caller.scope;
     const { id } = await findStream(context, request.params.id, scope);
-    const record = readFlag(request.query as Query, 'record');
-    const filter = { parentId: id, ...(record !== undefined && { record }) };
-    return await answer(context, request, reply, { path: `/stream/${id}/sessions`, scope, filter });
+    return await answer(context, request, reply, { path: `/stream/${id}/sessions`, scope, filter: { parentId: id } });
   });
 };
 

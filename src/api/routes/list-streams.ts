@@ -11,7 +11,6 @@ import { answers } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY, listQuery, STREAM_LIST_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
-import { readScope } from '#api/scope.ts';
 
 const schema = {
   operationId: 'getStreams',
@@ -30,7 +29,7 @@ export const listStreams: ApiRoute = (api, context) => {
   const options = { schema, onRequest: authenticate, validatorCompiler: documentedOnly };
   api.get('/stream', options, async (request, reply) => {
     const query = request.query as Query;
-    const scope = readScope(query, request.caller);
+    const { scope } = request.caller;
     const ofSessions = readFlag(query, 'sessionsonly') ?? false;
     if (ofSessions && readFlag(query, 'streamsonly')) {
       throw refused('sessionsonly', 'contradicts streamsonly; send one of them');

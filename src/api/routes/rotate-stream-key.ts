@@ -2,7 +2,6 @@
  * `POST /stream/<id>/rotate-key`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { scopeOf } from '#api/authenticate.ts';
 import { findStream, unknownStream } from '#api/find-stream.ts';
 import { presentStream } from '#api/present-stream.ts';
 import { receiptOf } from '#api/receipt.ts';
@@ -28,11 +27,11 @@ export const rotateStreamKey: ApiRoute = (api, { authenticate, store, live }) =>
   api.post('/stream/:id/rotate-key', { schema, onRequest: authenticate }, async (request) => {
     const { caller } = request;
     const { id } = request.params;
-    const stream = await findStream({ store }, id, scopeOf(caller));
+    const stream = await findStream({ store }, id, caller.scope);
     const streamKey = newStreamKey();
     const answer = presentStream({ ...stream, streamKey }, caller, live);
     const receipt = receiptOf(request, { action: 'stream.key_rotated', resourceId: id }, { status: 200, body: answer });
-    if (await store.streams.change(stream.id, scopeOf(caller), { streamKey }, receipt)) return answer;
-    throw await unknownStream({ store }, id, scopeOf(caller)); // deleted in between
+    if (await store.streams.change(stream.id, caller.scope, { streamKey }, receipt)) return answer;
+    throw await unknownStream({ store }, id, caller.scope); // deleted in between
   });
 };

@@ -2,7 +2,6 @@
  * `DELETE /stream/<id>/terminate`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { scopeOf } from '#api/authenticate.ts';
 import { unknownStream } from '#api/find-stream.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { receiptOf } from '#api/receipt.ts';
@@ -29,7 +28,7 @@ const schema = {
 export const terminateStream: ApiRoute = (api, { authenticate, store, clock }) => {
   api.delete('/stream/:id/terminate', { schema, onRequest: authenticate }, async (request, reply) => {
     const { id } = request.params;
-    const scope = scopeOf(request.caller);
+    const scope = request.caller.scope;
     if (!isUuid(id)) throw await unknownStream({ store }, id, scope);
     const receipt = receiptOf(request, { action: 'stream.terminated', resourceId: id });
     const when = { at: clock.now(), notWithinMs: NOT_WITHIN_MS };
