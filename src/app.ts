@@ -1,9 +1,10 @@
 /**
  * The composition root: the one file that knows every part and puts them together.
  */
+import type { FastifyInstance } from 'fastify';
 import { apiPlugin } from '#api/plugin.ts';
 import type { Config } from '#config.ts';
-import type { StreamId } from '#domain/ids.ts';
+import type { NodeId, StreamId } from '#domain/ids.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { createPresentation } from '#hls/presentation.ts';
 import { createHttp, listenHttp } from '#http/http.ts';
@@ -16,6 +17,7 @@ import { publishUrls } from '#ingest/public-url.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import { joinCluster } from '#live/cluster.ts';
+import type { NodeLease } from '#live/node-lease.ts';
 import { defaultNodeUrl } from '#live/node-url.ts';
 import { adoptOrphans } from '#live/orphans.ts';
 import { createPublishGate } from '#live/publish-gate.ts';
@@ -59,13 +61,61 @@ export interface AppOptions {
  * @throws {CertificateError} when TLS is asked for with files that are no use
  * @throws {Error} of the system when a port cannot be taken; whatever had started by then is stopped again
  */
-export async function startApp(config: Config, { store, logger, clock, metrics }: AppOptions): Promise<App> {
+export async function startApp(config: Config, options: AppOptions): Promise<App> {
+  const { clock, logger, metrics } = options;
   await using parts = new AsyncDisposableStack();
+  const throttle = new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock });
+  const certificate = await openCertificate({ settings: config.http, clock, logger, metrics });
+  if (certificate !== undefined) parts.use(certificate);
+  const sessions = await startSessions(parts, config, options);
+
+  const http = createHttp({ settings: config.http, logger, metrics, certificate });
+  parts.defer(() => http.close());
+  const ingestAddresses: IngestAddress[] = [];
+  await mountFaces(http, { config, options, sessions, throttle, ingestAddresses });
+  const gate = createPublishGate({
+    store: options.store,
+    registry: sessions.registry,
+    claims: sessions.claims,
+    throttle,
+    metrics,
+    onAccepted: (stream) => sessions.watcher.accepted(stream),
+  });
+  for (const listen of INGEST_PROTOCOLS) {
+    const server = parts.use(await listen({ settings: config.ingest, gate, clock, logger, metrics, certificate }));
+    ingestAddresses.push(...server.addresses);
+  }
+  const metricsListener = parts.use(await listenMetrics({ settings: config.http, metrics }));
+  const addresses = {
+    http: await listenHttp(http, config.http),
+    ingest: ingestAddresses,
+    metrics: metricsListener.address,
+  };
+  await sessions.lease?.moveTo(nodeUrlOf(config, addresses.http.port));
+  const running = parts.move();
+  return { addresses, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** What keeps the sessions of this process. */
+interface Sessions {
+  readonly nodeId: NodeId;
+  readonly registry: SessionRegistry;
+  readonly watcher: StreamWatcher;
+  /** Where other processes may share the store. */
+  readonly claims: PublisherClaims | undefined;
+  readonly lease: NodeLease | undefined;
+}
+
+/** Takes up the sessions an earlier process left, and is ready for publishers. */
+async function startSessions(
+  parts: AsyncDisposableStack,
+  config: Config,
+  { store, logger, clock, metrics }: AppOptions,
+): Promise<Sessions> {
   const nodeId = nodeIdOf(config.store.dataDir);
   const journal = parts.use(new SessionJournal(store, logger));
   const onLost = (streamId: StreamId): void => registry.cut(streamId, 'replaced');
   const claims = store.isShared ? parts.use(new PublisherClaims({ store, nodeId, logger, onLost })) : undefined;
-  const memory = createMediaMemory(config.hls.mediaMemoryMib * 1024 * 1024);
   const transcoders = new TranscoderPool({ settings: config.transcode, clock });
   const registry = parts.use(
     new SessionRegistry({
@@ -74,7 +124,7 @@ export async function startApp(config: Config, { store, logger, clock, metrics }
       isShared: store.isShared,
       createPresentation,
       openTranscoder: (request) => transcoders.open(request),
-      memory,
+      memory: createMediaMemory(config.hls.mediaMemoryMib * 1024 * 1024),
       journal,
       clock,
       logger,
@@ -82,24 +132,30 @@ export async function startApp(config: Config, { store, logger, clock, metrics }
       onPublisherGone: (streamId) => claims?.release(streamId),
     }),
   );
-  const { windowS, targetDurationS } = config.hls;
+  const node = { id: nodeId, url: nodeUrlOf(config, config.http.port) };
+  const lease = claims && parts.use(await joinCluster({ store, node, registry, claims, clock, logger }));
   const { reconnectWindowS } = config.live;
-  const nodeUrl = ({ port }: { readonly port: number }): string =>
-    config.live.nodeUrl ?? defaultNodeUrl({ host: config.http.host, port, secure: config.http.tlsCert !== undefined });
-  const lease =
-    claims &&
-    (await joinCluster({ store, node: { id: nodeId, url: nodeUrl(config.http) }, registry, claims, clock, logger }));
-  if (lease !== undefined) parts.use(lease);
   await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS });
   parts.use(new Housekeeping({ store, clock, logger, ...config.store }));
-  parts.use(new StreamWatcher({ store, registry, nodeId, claims, logger }));
+  const watcher = parts.use(new StreamWatcher({ store, registry, nodeId, claims, logger }));
+  return { nodeId, registry, watcher, claims, lease };
+}
 
-  const throttle = new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock });
-  const certificate = await openCertificate({ settings: config.http, clock, logger, metrics });
-  if (certificate !== undefined) parts.use(certificate);
-  const http = createHttp({ settings: config.http, logger, metrics, certificate });
-  parts.defer(() => http.close());
-  const ingestAddresses: IngestAddress[] = [];
+/** Mounts what is served over HTTP. @param from.ingestAddresses filled in as soon as it is known */
+async function mountFaces(
+  http: FastifyInstance,
+  from: {
+    readonly config: Config;
+    readonly options: AppOptions;
+    readonly sessions: Sessions;
+    readonly throttle: AttemptThrottle;
+    readonly ingestAddresses: readonly IngestAddress[];
+  },
+): Promise<void> {
+  const { config, sessions, throttle, ingestAddresses } = from;
+  const { store, clock, metrics } = from.options;
+  const { nodeId, registry } = sessions;
+  const { windowS, targetDurationS } = config.hls;
   await http.register(apiPlugin, {
     settings: config.api,
     store,
@@ -122,20 +178,9 @@ export async function startApp(config: Config, { store, logger, clock, metrics }
         }
       : undefined,
   });
+}
 
-  const gate = createPublishGate({ store, registry, throttle, metrics, claims });
-  for (const listen of INGEST_PROTOCOLS) {
-    const server = parts.use(await listen({ settings: config.ingest, gate, clock, logger, metrics, certificate }));
-    ingestAddresses.push(...server.addresses);
-  }
-  const metricsListener = parts.use(await listenMetrics({ settings: config.http, metrics }));
-  const addresses = {
-    http: await listenHttp(http, config.http),
-    ingest: ingestAddresses,
-    metrics: metricsListener.address,
-  };
-
-  await lease?.moveTo(nodeUrl(addresses.http));
-  const running = parts.move();
-  return { addresses, [Symbol.asyncDispose]: () => running.disposeAsync() };
+/** Where other nodes reach this one. */
+function nodeUrlOf({ http: { host, tlsCert }, live }: Config, port: number): string {
+  return live.nodeUrl ?? defaultNodeUrl({ host, port, secure: tlsCert !== undefined });
 }

@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHan
 import { Type } from 'typebox';
 import { MillraceError } from '#domain/errors.ts';
 import { unreachable } from '#lib/unreachable.ts';
-import type { IdempotencyClaim, IdempotencyState, Store } from '#store/store.ts';
+import { ANSWERS_KEPT_MS, type IdempotencyClaim, type IdempotencyState, type Store } from '#store/store.ts';
 import type { ApiInstance } from './api.ts';
 import { presentedKey } from './authenticate.ts';
 import type { Answer } from './receipt.ts';
@@ -29,8 +29,6 @@ declare module 'fastify' {
   }
 }
 
-/** How long answers are kept. */
-const KEEP_MS = 24 * 3600 * 1000;
 /** After so long without an answer whoever claimed it is taken for dead. */
 const PENDING_MS = 60_000;
 /** How long a twin waits, in growing pauses, and how many do at one time; others are to come back. */
@@ -69,14 +67,14 @@ function claimHook(store: Pick<Store, 'idempotency'>): preHandlerHookHandler {
 
   /** Claims it, or waits until its twin has been answered or has given up. */
   async function claimOrWait(claim: IdempotencyClaim): Promise<IdempotencyState> {
-    const state = await store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: KEEP_MS });
+    const state = await store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: ANSWERS_KEPT_MS });
     if (state.state !== 'pending' || waiting >= MAX_WAITING) return state;
     waiting += 1;
     try {
       let pauseMs = FIRST_PAUSE_MS;
       for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += pauseMs) {
         await pause(pauseMs);
-        const later = await store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: KEEP_MS });
+        const later = await store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: ANSWERS_KEPT_MS });
         if (later.state !== 'pending') return later;
         pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
       }

@@ -37,7 +37,7 @@ export function presentHealth(
 }
 
 /** Written by another process of ours, as JSON. */
-function storedHealth(text: string | undefined): SessionHealth | undefined {
+export function storedHealth(text: string | undefined): SessionHealth | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as SessionHealth);
 }
 

@@ -4,13 +4,16 @@
 import type { Static } from 'typebox';
 import type { Stream } from '#domain/stream.ts';
 import type { LiveDirectory } from '#live/live.ts';
+import { storedHealth } from './present-health.ts';
 import type { PlaybackSchema } from './schemas/playback.ts';
 
 /** @param publicUrl origin of the URLs in it */
 export function presentPlayback(stream: Stream, live: LiveDirectory, publicUrl: string): Static<typeof PlaybackSchema> {
   const isActive = live.status(stream.id)?.isActive ?? stream.isActive;
   const base = `${publicUrl}/hls/${stream.playbackId}`;
-  const hasThumbnail = live.watch(stream.playbackId)?.thumbnail !== undefined;
+  const watchable = live.watch(stream.playbackId);
+  const hasThumbnail =
+    watchable === undefined ? storedHealth(stream.health)?.hasThumbnail : watchable.thumbnail !== undefined;
   return {
     type: 'live',
     meta: {

@@ -7,7 +7,8 @@ import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { NodeLease } from './node-lease.ts';
 import type { PublisherClaims } from './publisher-claims.ts';
-import { type SessionRegistry, TAKEOVER_SILENCE_MS } from './session-registry.ts';
+import { TAKEOVER_SILENCE_MS } from './publishers.ts';
+import type { SessionRegistry } from './session-registry.ts';
 
 /** What joining takes. */
 export interface ClusterOptions {
@@ -33,7 +34,7 @@ export function joinCluster({ store, node, registry, claims, clock, logger }: Cl
     },
     onRegained: () => {
       registry.rewrite();
-      for (const streamId of registry.publishers.keys()) void claims.confirm(streamId);
+      for (const streamId of registry.publishers.silences.keys()) void claims.confirm(streamId);
     },
   });
 }
@@ -42,7 +43,7 @@ export function joinCluster({ store, node, registry, claims, clock, logger }: Cl
  * A publisher that has fallen silent may be replaced, also at another node: its stream is free until it is heard again.
  */
 function letSilentOnesGo(registry: SessionRegistry, claims: PublisherClaims): void {
-  for (const [streamId, silentForMs] of registry.publishers) {
+  for (const [streamId, silentForMs] of registry.publishers.silences) {
     const isSilent = silentForMs >= TAKEOVER_SILENCE_MS;
     if (isSilent && claims.holds(streamId)) claims.release(streamId);
     else if (!isSilent && !claims.holds(streamId)) void claims.confirm(streamId);

@@ -76,6 +76,8 @@ export interface SessionHealth {
   readonly encoder: string | undefined;
   readonly source: SourceHealth;
   readonly ladder: LadderHealth;
+  /** There is a thumbnail. */
+  readonly hasThumbnail: boolean;
   readonly warnings: readonly ActiveWarning[];
 }
 

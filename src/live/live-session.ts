@@ -183,6 +183,7 @@ export class LiveSession implements AsyncDisposable {
       encoder: this.#encoder,
       source: this.#source.health(this.#tracks.values()),
       ladder: this.#ladder.health,
+      hasThumbnail: this.thumbnail !== undefined,
       warnings: this.#warnings.active,
     };
   }

@@ -13,13 +13,16 @@ const dead = newNodeId();
 async function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let now = 0;
-  const world = { isAway: false, hadLapsed: false, isWaitedFor: false };
+  const world = { isAway: false, hadLapsed: false, isWaitedFor: false, answer: undefined as Promise<void> | undefined };
   const told: string[] = [];
   const nodes: Partial<Store['nodes']> = {
     renew: async ({ url }) => {
       if (world.isAway) throw new MillraceError('store_unavailable', 'The store is away.');
+      const wasStuck = world.answer !== undefined;
+      await world.answer;
+      world.answer = undefined;
       told.push(`renewed ${url}`);
-      return { hadLapsed: world.hadLapsed };
+      return { hadLapsed: world.hadLapsed || wasStuck };
     },
     lapsed: async () => [dead],
     endSessionsOf: async (id: NodeId) => {
@@ -65,6 +68,22 @@ test('after an outage longer than the lease nobody is taken for dead until the o
   told.length = 0;
   await pass(6000);
   assert.deepEqual(told, ['renewed http://a', 'regained', 'renewed http://a', 'renewed http://a']);
+  await pass(2000);
+  assert.ok(told.includes(`ended ${dead}`));
+  await lease[Symbol.asyncDispose]();
+});
+
+test('a store that answers late is no reason to take others for dead that it keeps waiting as long', async (t) => {
+  const { lease, world, told, pass } = await setUp(t);
+  await pass(6000);
+  const stuck = Promise.withResolvers<void>();
+  world.answer = stuck.promise;
+  await pass(10_000);
+  told.length = 0;
+  stuck.resolve();
+  await pass(6000);
+  const renewed = 'renewed http://a';
+  assert.deepEqual(told, [renewed, 'regained', renewed, renewed]);
   await pass(2000);
   assert.ok(told.includes(`ended ${dead}`));
   await lease[Symbol.asyncDispose]();

@@ -31,7 +31,7 @@ export class NodeLease implements AsyncDisposable {
   #node: ServiceNode;
   /** Monotonic time from which on it was held without a gap. */
   #heldSince: number;
-  /** Monotonic time of the last renewal, when it was asked for. */
+  /** Monotonic time from which on it surely lasted: the last renewal, when it was asked for. */
   #renewedAt: number;
   readonly #timer: NodeJS.Timeout;
   #beating: Promise<void> | undefined;
@@ -84,11 +84,12 @@ export class NodeLease implements AsyncDisposable {
       const { hadLapsed } = await store.nodes.renew(this.#node, LEASE_MS);
       if (hadLapsed || askedAt - this.#renewedAt > LEASE_MS) {
         logger.warn({ nodeId: this.#node.id }, 'lease of this node had run out');
-        this.#heldSince = askedAt;
+        // Not from when it was asked for: a store that was stuck answers late, and the others' renewals are as late.
+        this.#heldSince = clock.monotonic();
+        this.#renewedAt = this.#heldSince;
         onRegained();
-      }
-      this.#renewedAt = askedAt;
-      await this.#sweep(askedAt);
+      } else this.#renewedAt = askedAt;
+      await this.#sweep();
     } catch (error) {
       logger.debug({ err: error }, 'lease of this node not renewed');
     }
@@ -98,9 +99,9 @@ export class NodeLease implements AsyncDisposable {
    * Ends what dead nodes left. Not before this node's own lease has been held as long as a lease lasts: after an outage of the
    * database every lease has run out, and the others need that long to renew theirs.
    */
-  async #sweep(now: number): Promise<void> {
+  async #sweep(): Promise<void> {
     const { store, clock, logger } = this.#options;
-    if (now - this.#heldSince < LEASE_MS) return;
+    if (clock.monotonic() - this.#heldSince < LEASE_MS) return;
     for (const nodeId of await store.nodes.lapsed()) {
       const sessions = await store.nodes.endSessionsOf(nodeId, clock.now());
       logger.warn({ nodeId, sessions: sessions.length }, 'node lost: its sessions are ended');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
-import { newUserId, type UserId } from '#domain/ids.ts';
+import { newUserId, type StreamId, type UserId } from '#domain/ids.ts';
 import { newStreamKey, type Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Publication } from '#ingest/ingest.ts';
@@ -22,6 +22,7 @@ function setUp(
   suspendedOwner = false,
 ) {
   const metrics = createMetrics();
+  const accepted: StreamId[] = [];
   const gate = createPublishGate({
     store: {
       streams: { byStreamKey: find },
@@ -31,6 +32,7 @@ function setUp(
     throttle: new AttemptThrottle({ perMinute: 3, clock: { now: () => ms(0), monotonic: () => ms(0) } }),
     metrics,
     claims: undefined,
+    onAccepted: ({ id }) => void accepted.push(id),
   });
   const publish = async (
     streamKey: Secret,
@@ -40,13 +42,14 @@ function setUp(
     const decision = await gate.publish(request, { signal });
     return decision.accepted ? 'accepted' : decision.refusal.code;
   };
-  return { publish, metrics };
+  return { publish, metrics, accepted };
 }
 
 test('the right key may publish, a wrong one may not', async () => {
-  const { publish, metrics } = setUp();
+  const { publish, metrics, accepted } = setUp();
   assert.equal(await publish(stream.streamKey), 'accepted');
   assert.equal(await publish(newStreamKey()), 'stream_key_invalid');
+  assert.deepEqual(accepted, [stream.id]);
   assert.match(await metrics.registry.metrics(), /millrace_publish_refusals_total\{code="stream_key_invalid"\} 1/);
 });
 

@@ -3,12 +3,13 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { PublishDecision, PublishGate, PublishRequest } from '#ingest/ingest.ts';
+import type { PublishDecision, PublishGate, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Store } from '#store/store.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { PublisherClaims } from './publisher-claims.ts';
-import { refused, type SessionRegistry, STREAM_KEY_IN_USE } from './session-registry.ts';
+import { STREAM_KEY_IN_USE } from './publishers.ts';
+import type { SessionRegistry } from './session-registry.ts';
 
 /** What the gate judges with. */
 export interface PublishGateOptions {
@@ -19,10 +20,14 @@ export interface PublishGateOptions {
   readonly metrics: Metrics;
   /** Undefined where no other node can have the stream's publisher. */
   readonly claims: PublisherClaims | undefined;
+  /** Called with the stream of every publisher that was accepted, as it was read before. */
+  readonly onAccepted: (stream: Stream) => void;
 }
 
 /** The gate every ingest protocol asks. */
-export function createPublishGate({ store, registry, throttle, metrics, claims }: PublishGateOptions): PublishGate {
+export function createPublishGate(options: PublishGateOptions): PublishGate {
+  const { store, registry, throttle, metrics, claims, onAccepted } = options;
+
   async function judge(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {
     if (throttle.retryAfterS(request.remoteAddress) > 0) {
       return refused('too_many_attempts', 'Too many wrong stream keys from this address; try again in a few minutes.');
@@ -40,9 +45,10 @@ export function createPublishGate({ store, registry, throttle, metrics, claims }
     const owner = await store.users.get(stream.userId);
     if (owner?.suspended) return refused('stream_suspended', 'The account this stream belongs to is suspended.');
     if (signal.aborted) return unavailable();
-    return claims === undefined
-      ? registry.publish(stream, request)
-      : await publishClaimed(claims, stream, request, signal);
+    const decision =
+      claims === undefined ? registry.publish(stream, request) : await publishClaimed(claims, stream, request, signal);
+    if (decision.accepted) onAccepted(stream);
+    return decision;
   }
 
   /** Takes the stream for this node first, and gives it back when nobody publishes it in the end. */
@@ -56,7 +62,7 @@ export function createPublishGate({ store, registry, throttle, metrics, claims }
     if (refusal !== undefined) return { accepted: false, refusal };
     if (!(await claims.claim(stream.id))) return { accepted: false, refusal: STREAM_KEY_IN_USE };
     const decision = signal.aborted ? unavailable() : registry.publish(stream, request);
-    if (!registry.hasPublisher(stream.id)) claims.release(stream.id);
+    if (!registry.publishers.has(stream.id)) claims.release(stream.id);
     return decision;
   }
 
@@ -80,4 +86,8 @@ export function createPublishGate({ store, registry, throttle, metrics, claims }
 
 function unavailable(): PublishDecision {
   return refused('service_unavailable', 'The server cannot check stream keys right now; try again in a moment.');
+}
+
+function refused(code: Refusal['code'], reason: string): PublishDecision {
+  return { accepted: false, refusal: { code, reason } };
 }

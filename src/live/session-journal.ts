@@ -87,8 +87,9 @@ export class SessionJournal implements AsyncDisposable {
       try {
         await this.#writeNext(streamId, entry);
       } catch (error) {
-        this.#logger.warn({ streamId, err: error }, 'session not written to the store');
         const mayHeal = error instanceof MillraceError && error.code === 'store_unavailable';
+        // The store says itself that it is away; every stream saying so, every second, would drown it.
+        this.#logger[mayHeal ? 'debug' : 'warn']({ streamId, err: error }, 'session not written to the store');
         if (!mayHeal || this.#closing.signal.aborted) break;
         await pause(RETRY_MS, this.#closing.signal);
       }

@@ -322,7 +322,7 @@ test('a cut ends the session for its reason, tells the publisher, and ends playb
     const [latest] = world.presentations.slice(-1);
     assert.equal(latest!.told.at(-1)?.type, isWatchable ? 'end' : 'disposed');
     assert.equal(world.registry.watch(stream.playbackId) !== undefined, isWatchable, reason);
-    assert.equal(world.registry.hasPublisher(stream.id), false);
+    assert.equal(world.registry.publishers.has(stream.id), false);
     if (isWatchable) assert.equal(world.registry.sessionStatus(sessionId)?.phase, 'ended');
     else assert.ok(world.presentations.every(({ told }) => told.some(({ type }) => type === 'disposed')));
   }

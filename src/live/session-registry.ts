@@ -1,18 +1,8 @@
 /**
  * Every session running in this process, and who publishes to it.
  */
-import {
-  type MediaPath,
-  type NodeId,
-  newMediaPath,
-  newSessionId,
-  type PlaybackId,
-  type SessionId,
-  type StreamId,
-  type UserId,
-} from '#domain/ids.ts';
-import type { Secret } from '#domain/secret.ts';
-import { NO_TOTALS, SESSION_PHASES, type Session, type SessionState } from '#domain/session.ts';
+import type { MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import { SESSION_PHASES, type Session, type SessionState } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { MediaMemory, Presentation, PresentationOptions } from '#hls/hls.ts';
 import type { Announcement, PublicationEnd, PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
@@ -21,18 +11,18 @@ import { ms } from '#lib/units.ts';
 import type { Track } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
-import { CUTS, type CutReason, endsPlayback } from './cuts.ts';
+import { type CutReason, endsPlayback } from './cuts.ts';
 import { isHealthy } from './health.ts';
 import { Intake } from './intake.ts';
 import type { OpenTranscoder } from './ladder.ts';
 import type { Audience, LiveDirectory, LiveStatus, Watchable } from './live.ts';
 import { codecsOf, LEAD_IN_MS, LiveSession } from './live-session.ts';
+import { newSession } from './new-session.ts';
+import { Publishers } from './publishers.ts';
 import type { SessionJournal } from './session-journal.ts';
 import { SessionNotes } from './session-notes.ts';
 import { Viewers } from './viewers.ts';
 
-/** A publisher that sent nothing for this long may be replaced: its socket is probably half open. */
-export const TAKEOVER_SILENCE_MS = 3000;
 /** Media sequence numbers between two lives of a session: more segments than any of them can have. */
 const MEDIA_SEQUENCES_PER_RESTART = 1_000_000;
 /** New publishers are refused above this share of the media memory, so that running sessions keep theirs. */
@@ -62,19 +52,9 @@ export interface SessionRegistryOptions {
   readonly onPublisherGone?: (streamId: StreamId) => void;
 }
 
-/** Who publishes a stream. */
-interface Publisher {
-  readonly intake: Intake;
-  readonly streamKey: Secret;
-  readonly cut: (refusal: Refusal) => void;
-  /** Why it is being cut. */
-  cutFor: CutReason;
-}
-
 /** What one stream has running. */
 interface Slot {
   readonly userId: UserId;
-  publisher: Publisher | undefined;
   /** The session that is running, or ended last. */
   session: LiveSession | undefined;
 }
@@ -82,6 +62,8 @@ interface Slot {
 /** The sessions of one process. */
 export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable {
   readonly #options: SessionRegistryOptions;
+  readonly #publishers: Publishers;
+  /** Of every stream that has a publisher, or a session that can be watched. */
   readonly #slots = new Map<StreamId, Slot>();
   readonly #newest = new Map<PlaybackId, LiveSession>();
   readonly #sessions = new Map<SessionId, LiveSession>();
@@ -89,16 +71,16 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   readonly #viewers: Viewers;
   readonly #notes: SessionNotes;
   readonly #retirements = new Map<LiveSession, NodeJS.Timeout>();
-  #publishers = 0;
   #closing = false;
 
   constructor(options: SessionRegistryOptions) {
     this.#options = options;
     const { metrics, memory, settings, clock } = options;
+    this.#publishers = new Publishers(settings.maxPublishers);
     this.#viewers = new Viewers(settings.maxViewers, clock);
     this.#notes = new SessionNotes(options);
     metrics.viewers.observe({}, () => this.#viewers.count);
-    metrics.publishers.observe({}, () => this.#publishers);
+    metrics.publishers.observe({}, () => this.#publishers.count);
     metrics.mediaMemory.observe({}, () => memory.usedBytes);
     metrics.unhealthySessions.observe({}, () => this.#countUnhealthy());
     for (const phase of SESSION_PHASES) metrics.sessions.observe({ phase }, () => this.#count(phase));
@@ -110,7 +92,6 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     if (refusal !== undefined) return { accepted: false, refusal };
     const { clock } = this.#options;
     const slot = this.#slot(stream.id, stream.userId);
-    const silent = slot.publisher;
     const intake = new Intake(
       {
         onMedia: () => this.#mediaBegan(slot, stream),
@@ -119,25 +100,19 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
       },
       clock,
     );
-    slot.publisher = { intake, streamKey: request.streamKey, cut: request.cut, cutFor: 'terminated' };
-    this.#publishers++;
-    if (silent !== undefined) takeOver(silent);
+    this.#publishers.add(stream.id, { intake, streamKey: request.streamKey, cut: request.cut });
     return { accepted: true, publication: intake };
   }
 
   /** Why a publisher of this stream would be refused now; undefined when it would not. */
   refusalOf(streamId: StreamId): Refusal | undefined {
-    const { settings, memory } = this.#options;
-    const publisher = this.#slots.get(streamId)?.publisher;
+    const { memory } = this.#options;
     if (this.#closing) {
       const reason = 'The server is shutting down; the encoder can reconnect in a moment.';
       return { code: 'service_unavailable', reason };
     }
-    if (publisher !== undefined && publisher.intake.silentForMs() < TAKEOVER_SILENCE_MS) return STREAM_KEY_IN_USE;
-    if (publisher === undefined && this.#publishers >= settings.maxPublishers) {
-      const reason = 'The server has as many publishers as it accepts; try again later.';
-      return { code: 'too_many_publishers', reason };
-    }
+    const refusal = this.#publishers.refusalOf(streamId);
+    if (refusal !== undefined) return refusal;
     if (memory.usedBytes > memory.limitBytes * MEMORY_FULL_AT) {
       return { code: 'media_memory_exhausted', reason: 'The server has no media memory left; try again later.' };
     }
@@ -157,18 +132,9 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     return this.#count('ended') < this.#sessions.size;
   }
 
-  /** The streams somebody publishes here, each with how long nothing was heard, in milliseconds. */
-  get publishers(): ReadonlyMap<StreamId, number> {
-    const publishers = new Map<StreamId, number>();
-    for (const [streamId, { publisher }] of this.#slots) {
-      if (publisher !== undefined) publishers.set(streamId, publisher.intake.silentForMs());
-    }
-    return publishers;
-  }
-
-  /** Whether somebody publishes it here. */
-  hasPublisher(streamId: StreamId): boolean {
-    return this.#slots.get(streamId)?.publisher !== undefined;
+  /** Who publishes here. */
+  get publishers(): Pick<Publishers, 'has' | 'silences'> {
+    return this.#publishers;
   }
 
   /**
@@ -176,19 +142,16 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
    * was replaced ends only what a publisher sends with the old one.
    */
   cut(streamId: StreamId, reason: CutReason): void {
-    const slot = this.#slots.get(streamId);
-    if (slot?.publisher !== undefined) cutOff(slot.publisher, reason);
-    else if (reason !== 'key_rotated') slot?.session?.end(reason);
+    const wasPublished = this.#publishers.cut(streamId, reason);
+    if (!wasPublished && reason !== 'key_rotated') this.#slots.get(streamId)?.session?.end(reason);
     if (!endsPlayback(reason)) return;
     for (const session of this.#sessions.values()) if (session.record.streamId === streamId) this.#retire(session);
   }
 
   /** Takes what changed on a stream: its key, its name. */
   follow(stream: Stream): void {
-    const slot = this.#slots.get(stream.id);
-    if (slot === undefined) return;
-    if (slot.publisher?.streamKey.equals(stream.streamKey) === false) this.cut(stream.id, 'key_rotated');
-    const { session } = slot;
+    if (this.#publishers.hasOtherKey(stream.id, stream.streamKey)) this.cut(stream.id, 'key_rotated');
+    const session = this.#slots.get(stream.id)?.session;
     if (session === undefined || session.state.phase === 'ended' || !session.rename(stream.name)) return;
     this.#notes.name(session, stream.name);
   }
@@ -203,9 +166,8 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
 
   /** Writes every running session again, as if nothing had been written. */
   rewrite(): void {
-    for (const { session, publisher } of this.#slots.values()) {
-      if (session === undefined || session.state.phase === 'ended') continue;
-      this.#notes.again(session, publisher?.intake.isActive ?? false);
+    for (const { session } of this.#slots.values()) {
+      if (session !== undefined && session.state.phase !== 'ended') this.#notes.again(session, this.#isActive(session));
     }
   }
 
@@ -215,10 +177,10 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   }
 
   status(streamId: StreamId): LiveStatus | undefined {
-    const { session, publisher } = this.#slots.get(streamId) ?? {};
+    const session = this.#slots.get(streamId)?.session;
     if (session === undefined) return undefined;
     // What is over here may go on at another node; the store knows.
-    const isOver = session.state.phase === 'ended' && publisher === undefined;
+    const isOver = session.state.phase === 'ended' && !this.#publishers.has(streamId);
     return this.#options.isShared && isOver ? undefined : this.#statusOf(session);
   }
 
@@ -261,8 +223,8 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
 
   #countUnhealthy(): number {
     let count = 0;
-    for (const { session, publisher } of this.#slots.values()) {
-      if (publisher?.intake.isActive && session !== undefined && !isHealthy(session.warnings)) count++;
+    for (const { session } of this.#slots.values()) {
+      if (session !== undefined && this.#isActive(session) && !isHealthy(session.warnings)) count++;
     }
     return count;
   }
@@ -285,14 +247,14 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
 
   /** Media of it is coming in. */
   #isActive(session: LiveSession): boolean {
-    const slot = this.#slots.get(session.record.streamId);
-    return slot?.session === session && (slot.publisher?.intake.isActive ?? false);
+    const { streamId } = session.record;
+    return this.#slots.get(streamId)?.session === session && this.#publishers.isActive(streamId);
   }
 
   #slot(streamId: StreamId, userId: UserId): Slot {
     let slot = this.#slots.get(streamId);
     if (slot === undefined) {
-      slot = { userId, publisher: undefined, session: undefined };
+      slot = { userId, session: undefined };
       this.#slots.set(streamId, slot);
     }
     return slot;
@@ -321,50 +283,23 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     return session;
   }
 
-  #publisherGone(slot: Slot, streamId: StreamId, intake: Intake, reason: PublicationEnd): void {
-    this.#publishers--;
-    const { session, publisher } = slot;
-    const cutFor = publisher?.cutFor ?? 'terminated';
-    if (publisher?.intake === intake) {
-      slot.publisher = undefined;
-      this.#options.onPublisherGone?.(streamId);
-    }
+  #publisherGone({ session }: Slot, streamId: StreamId, intake: Intake, reason: PublicationEnd): void {
+    if (this.#publishers.remove(streamId, intake)) this.#options.onPublisherGone?.(streamId);
     if (session === undefined) {
-      if (slot.publisher !== undefined) return;
-      this.#slots.delete(streamId);
+      if (!this.#publishers.has(streamId)) this.#slots.delete(streamId);
       return;
     }
+    const cutFor = this.#publishers.cutReasonOf(intake);
     if (reason === 'connection_lost') session.publisherLost();
-    else session.end(reason === 'cut' ? cutFor : 'unpublished');
-    this.#notes.activity(session, false);
+    else session.end(reason === 'cut' ? (cutFor ?? 'terminated') : 'unpublished');
+    // Replaced by a publisher at another node, which says itself how active it is.
+    if (cutFor !== 'replaced') this.#notes.activity(session, false);
   }
 
   #newSession(stream: Stream): LiveSession {
-    const now = this.#options.clock.now();
-    const record: Session = {
-      id: newSessionId(),
-      streamId: stream.id,
-      userId: stream.userId,
-      playbackId: stream.playbackId,
-      name: stream.name,
-      createdByTokenName: stream.createdByTokenName,
-      profiles: stream.profiles,
-      phase: 'starting',
-      createdAt: now,
-      lastSeen: now,
-      reconnectUntil: undefined,
-      endedAt: undefined,
-      endReason: undefined,
-      mediaPath: newMediaPath(),
-      restarts: 0,
-      nodeId: this.#options.nodeId,
-      record: stream.record,
-      totals: NO_TOTALS,
-      viewers: 0,
-      health: undefined,
-      codecs: '',
-    };
-    this.#options.journal.created(record);
+    const { nodeId, journal, clock } = this.#options;
+    const record = newSession(stream, nodeId, clock.now());
+    journal.created(record);
     return this.#addSession(record, { phase: 'starting' });
   }
 
@@ -425,28 +360,9 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     this.#paths.delete(record.mediaPath);
     if (this.#newest.get(record.playbackId) === session) this.#newest.delete(record.playbackId);
     const slot = this.#slots.get(record.streamId);
-    if (slot?.session === session && slot.publisher === undefined) this.#slots.delete(record.streamId);
+    if (slot?.session === session && !this.#publishers.has(record.streamId)) this.#slots.delete(record.streamId);
     void session[Symbol.asyncDispose]();
   }
-}
-
-/** The answer to a second publisher. */
-export const STREAM_KEY_IN_USE: Refusal = {
-  code: 'stream_key_in_use',
-  reason: 'This stream key is already in use: stop the other encoder first.',
-};
-
-/** A publisher came back while its old connection looked alive: that one was lost, and ends nothing. */
-function takeOver(silent: Publisher): void {
-  silent.intake.end('connection_lost');
-  silent.cut(CUTS.replaced);
-}
-
-/** First ends what it publishes: its protocol does so only when it has told it why. */
-function cutOff(publisher: Publisher, reason: CutReason): void {
-  publisher.cutFor = reason;
-  publisher.intake.end('cut');
-  publisher.cut(CUTS[reason]);
 }
 
 /** A session that ended before its first part has nothing to show. */
@@ -454,9 +370,4 @@ function watchable(session: LiveSession | undefined): Watchable | undefined {
   if (session === undefined || (session.state.phase === 'ended' && !session.hasPlayed)) return undefined;
   const { record, state, presentation, thumbnail } = session;
   return { mediaPath: record.mediaPath, phase: state.phase, presentation, thumbnail };
-}
-
-/** A refusal as the gate's answer. */
-export function refused(code: Refusal['code'], reason: string): PublishDecision {
-  return { accepted: false, refusal: { code, reason } };
 }

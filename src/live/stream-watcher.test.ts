@@ -37,7 +37,7 @@ async function setUp(t: TestContext) {
   } as unknown as Store;
   const registry = {
     streams: new Map([[stream.id, user.id]]),
-    hasPublisher: () => world.hasPublisher,
+    publishers: { has: () => world.hasPublisher },
     cut: (id: StreamId, reason: string) => void told.push(`cut ${id === stream.id} ${reason}`),
     follow: (followed: Stream) => void told.push(`follow ${followed.name}`),
   } as unknown as SessionRegistry;
@@ -63,6 +63,19 @@ const changed: Announcement = { type: 'stream_changed', streamId: stream.id };
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
+
+test('a stream is read once more when a publisher of it was accepted, and so is its user', async (t) => {
+  const { watcher, world, told } = await setUp(t);
+  world.stored = [{ ...stream, suspended: true }];
+  watcher.accepted(stream);
+  await settled();
+  assert.deepEqual(told, ['cut true suspended']);
+  world.stored = [stream];
+  world.isUserSuspended = true;
+  watcher.accepted(stream);
+  await settled();
+  assert.deepEqual(told.slice(1), [`follow ${stream.name}`, 'cut true suspended']);
+});
 
 test('a stream that changed is read again, and followed, or cut when it is gone or suspended', async (t) => {
   for (const [stored, what] of [

@@ -1,9 +1,9 @@
 /**
  * Makes what changed on a stream take effect on what runs here: its publisher is cut, its playback ends, its session gets its name.
  */
-
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
 import type { Announcement } from '#store/announcement.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
@@ -48,6 +48,16 @@ export class StreamWatcher implements Disposable {
     this.#listening[Symbol.dispose]();
   }
 
+  /**
+   * A publisher was accepted: its stream and its user are read once more. What changed after the gate had read them was announced before
+   * anything of the stream ran here.
+   */
+  accepted({ id, userId }: Stream): void {
+    this.#streams.add(id);
+    this.#users.add(userId);
+    void this.#look();
+  }
+
   #heard(announcement: Announcement): void {
     const { registry, nodeId } = this.#options;
     switch (announcement.type) {
@@ -74,7 +84,7 @@ export class StreamWatcher implements Disposable {
   /** A session that waits for the publisher waits in vain; one that has a publisher may have had to let its stream go. */
   #publishedElsewhere(streamId: StreamId): void {
     const { registry, claims } = this.#options;
-    if (registry.hasPublisher(streamId)) void claims?.confirm(streamId);
+    if (registry.publishers.has(streamId)) void claims?.confirm(streamId);
     else registry.cut(streamId, 'replaced');
   }
 

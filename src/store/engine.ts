@@ -46,8 +46,12 @@ export interface Engine extends AsyncDisposable {
   /** Sees everything committed before the call, by whatever process. */
   read<Row>(query: Query<Row>): Promise<readonly Row[]>;
   /**
-   * All or nothing and isolated from other writes; resolves after a durable commit, which concurrent callers may share. A
-   * caller's failure never fails its neighbours. A write that ran into the time limit may still happen.
+   * All or nothing; resolves after a durable commit, which concurrent callers may share. A caller's failure never fails its
+   * neighbours. A write that ran into the time limit may still happen.
+   *
+   * Only SQLite does one write after another. In PostgreSQL each query of a write sees what others committed before it (`read
+   * committed`), and waits for those that are changing the same rows: what must not race belongs into a unique index, or into the
+   * condition of the changing query.
    * @param announcements told to every listener of every process once it is committed, in order; each at most 4,000 bytes
    * @throws {UniqueViolation} when a row would be there twice
    * @throws {Unchanged} when a query with `mustChange` did not change so many rows

@@ -2,9 +2,10 @@
  * Deletes what has been kept long enough: ended sessions, entries of the audit log, answers to requests that may be repeated.
  */
 import type { Clock } from '#lib/clock.ts';
+import { pause } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import type { Store } from './store.ts';
+import { ANSWERS_KEPT_MS, type Store } from './store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -13,9 +14,6 @@ const INTERVAL_MS = 60_000;
 
 /** Rows deleted by one write: what others wait for behind it is a few milliseconds. */
 const BATCH = 500;
-
-/** How long answers are kept for requests that are repeated, at least: a claim looks at their age itself. */
-const ANSWERS_KEPT_MS = DAY_MS;
 
 /** What housekeeping needs. */
 export interface HousekeepingOptions {
@@ -80,12 +78,3 @@ export class Housekeeping implements AsyncDisposable {
 }
 
 const daysBefore = (now: Milliseconds, days: number): Milliseconds => ms(now - days * DAY_MS);
-
-/** Resolves after a time, or at once when the signal aborts. Does not keep the process alive. */
-function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) return Promise.resolve();
-  const timer = setTimeout(resolve, durationMs).unref();
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
-}

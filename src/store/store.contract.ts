@@ -260,6 +260,10 @@ export function storeContract(name: string, open: OpenStore): void {
         const homeless = someSession(stream, { createdAt: ms(4) });
         await store.sessions.create(homeless);
         assert.deepEqual(await store.sessions.newest(stream.playbackId), { session: homeless, node: undefined });
+        await store.sessions.change(homeless.id, { phase: 'ended' });
+        assert.deepEqual(await store.sessions.newest(stream.playbackId), newest, 'of those that have not ended');
+        for (const { id } of sessions) await store.sessions.change(id, { phase: 'ended' });
+        assert.equal((await store.sessions.newest(stream.playbackId))?.session.id, homeless.id, 'of all');
         assert.equal(await store.sessions.newest(newPlaybackId()), undefined);
         assert.equal(await store.sessions.byMediaPath(newMediaPath()), undefined);
       });

@@ -102,6 +102,9 @@ export interface Receipt {
   readonly answer?: { readonly claim: IdempotencyClaim; readonly sealed: string } | undefined;
 }
 
+/** How long a request is remembered after it was answered, for those who repeat it; in milliseconds. */
+export const ANSWERS_KEPT_MS = 24 * 3600 * 1000;
+
 /** Names one request that its sender may repeat. */
 export interface IdempotencyClaim {
   readonly userId: UserId;
@@ -226,7 +229,10 @@ export interface Store extends AsyncDisposable {
     ofNode(node: NodeId, phases: readonly Exclude<SessionPhase, 'ended'>[]): Promise<readonly Session[]>;
     /** The sessions of a stream that have not ended, oldest first. */
     openOf(stream: StreamId): Promise<readonly Session[]>;
-    /** What a playback id shows: of its sessions the one that began last, and where it runs. */
+    /**
+     * What a playback id shows, and where it runs: of its sessions the one that began last, of those that have not ended if there are any,
+     * since the clocks of two nodes need not agree on the order.
+     */
     newest(
       playbackId: PlaybackId,
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
@@ -241,17 +247,20 @@ export interface Store extends AsyncDisposable {
   /** Who shares the database. Times are the database's, so that clocks need not agree. */
   readonly nodes: {
     /**
-     * Holds the lease for so long from now; the node is there from its first call on. Says whether the lease had run out. The first call
-     * of a process lets go of the publishers that were connected to an earlier one.
+     * Holds the lease for so long from now; the node is there from its first call on. Says whether the lease that this process held had
+     * run out since. The first call of a process lets go of the publishers that were connected to an earlier one.
      */
     renew(node: ServiceNode, leaseMs: number): Promise<{ readonly hadLapsed: boolean }>;
     /** Gives the lease back: the node stops, and no publisher is connected to it any more. */
     leave(id: NodeId): Promise<void>;
     /** A secret that only those who share the database know, the same for all of them; made at the first call. */
     clusterSecret(): Promise<Secret>;
-    /** Nodes whose lease has run out and that still own sessions or publishers. */
+    /** Nodes whose lease has run out, until what they owned is ended. */
     lapsed(): Promise<readonly NodeId[]>;
-    /** Ends all that a node owned, if its lease is still out: sessions as `node_lost`, streams idle. Says which sessions. */
+    /**
+     * Ends all that a node owned, if its lease is still out: sessions as `node_lost`, streams idle; and forgets the node. Says which
+     * sessions. None ends before it was last seen, however early `at` is.
+     */
     endSessionsOf(id: NodeId, at: Milliseconds): Promise<readonly Session[]>;
   };
 

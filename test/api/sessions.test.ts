@@ -83,6 +83,7 @@ const HEALTH: SessionHealth = {
     audio: undefined,
   },
   ladder: { renditions: [], leftOut: [], transcoder: undefined },
+  hasThumbnail: false,
   warnings: [],
 };
 

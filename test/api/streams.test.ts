@@ -145,6 +145,27 @@ test('isActive and lastSeen are as the running session says, else as stored', as
   assert.deepEqual(await stateOf(), { isActive: true, lastSeen: 6000, live: 1 });
 });
 
+test('a thumbnail is listed while there is one, also where the stream runs at another node', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id, playbackId } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  const listed = async () =>
+    (await api.call('GET', `/playback/${playbackId}`)).json().meta.source.map(({ type }: { type: string }) => type);
+  const hls = 'html5/application/vnd.apple.mpegurl';
+  assert.deepEqual(await listed(), [hls]);
+  for (const [hasThumbnail, expected] of [
+    [false, [hls]],
+    [true, [hls, 'image/jpeg']],
+  ] as const) {
+    await api.store.streams.setActivity(id, {
+      isActive: true,
+      lastSeen: ms(1),
+      health: JSON.stringify({ hasThumbnail }),
+    });
+    assert.deepEqual(await listed(), expected);
+  }
+});
+
 test('while media comes in, a stream and its session tell how they are doing', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
@@ -165,6 +186,7 @@ test('while media comes in, a stream and its session tell how they are doing', a
       leftOut: [{ id: '1080p', reason: 'larger_than_source' }],
       transcoder: { restarts: 1, lagMs: 41.7 },
     },
+    hasThumbnail: true,
     warnings: [],
   };
   api.statuses.set(id, someStatus({ health: () => health }));

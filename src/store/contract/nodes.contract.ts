@@ -41,27 +41,33 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: false });
     });
 
-    it('names the nodes that are gone and still own something', async () => {
-      const { nodes, publishers, sessions } = fixture.store;
-      const [living, dead, idle, left] = [
+    it('says so too when the node was forgotten meanwhile', async () => {
+      const { nodes } = fixture.store;
+      const node = await nodeFor(NONE_MS);
+      await nodes.endSessionsOf(node.id, ms(77));
+      assert.ok(!(await nodes.lapsed()).includes(node.id));
+      assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: true });
+    });
+
+    it('names the nodes that are gone until what they owned is ended, and forgets them then', async () => {
+      const { nodes } = fixture.store;
+      const [living, dead, idle, waitedFor, left] = [
         await nodeFor(LONG_MS),
         await nodeFor(NONE_MS),
         await nodeFor(NONE_MS),
+        await nodeFor(LONG_MS),
         await nodeFor(LONG_MS),
       ];
-      const ours = new Set([living, dead, idle, left].map(({ id }) => id));
+      const ours = new Set([living, dead, idle, waitedFor, left].map(({ id }) => id));
       const lapsed = async () => (await nodes.lapsed()).filter((id) => ours.has(id)).toSorted();
       await streamOn(living, ['live']);
-      const { sessions: owned } = await streamOn(dead, ['live', 'ended']);
-      await streamOn(idle, ['ended']);
-      await streamOn(left, ['starting']);
-      assert.deepEqual(await lapsed(), [dead.id]);
-      await nodes.leave(left.id);
-      assert.deepEqual(await lapsed(), [dead.id, left.id].toSorted());
-      await sessions.change(owned[0]!.id, { phase: 'ended' });
-      assert.deepEqual(await lapsed(), [left.id]);
-      await publishers.claim(newStreamId(), dead.id);
-      assert.deepEqual(await lapsed(), [dead.id, left.id].toSorted());
+      await streamOn(dead, ['live', 'ended']);
+      await streamOn(waitedFor, ['starting']);
+      for (const { id } of [waitedFor, left]) await nodes.leave(id);
+      const gone = [dead.id, idle.id, waitedFor.id].toSorted();
+      assert.deepEqual(await lapsed(), gone);
+      for (const id of gone) await nodes.endSessionsOf(id, ms(77));
+      assert.deepEqual(await lapsed(), []);
     });
 
     it('ends what a gone node owned, once, whoever notices', async () => {
@@ -86,6 +92,16 @@ export function nodesContract(name: string, open: OpenStore): void {
       const idle = await store.streams.get(stream.id, user.id);
       assert.deepEqual([idle?.isActive, idle?.health], [false, undefined]);
       assert.ok(!(await store.nodes.lapsed()).includes(node.id));
+    });
+
+    it('ends nothing before it was last seen, whatever the clock of who notices says', async () => {
+      const { store, user } = fixture;
+      const node = await nodeFor(NONE_MS);
+      const { sessions } = await streamOn(node, ['live', 'live']);
+      await store.sessions.change(sessions[0]!.id, { lastSeen: ms(99) });
+      await store.nodes.endSessionsOf(node.id, ms(77));
+      const endOf = async (index: number) => (await store.sessions.get(sessions[index]!.id, user.id))?.endedAt;
+      assert.deepEqual([await endOf(0), await endOf(1)], [99, 77]);
     });
 
     it('ends nothing of a node that holds its lease, or took it up again', async () => {

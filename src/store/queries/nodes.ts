@@ -21,21 +21,19 @@ export const publisherLives = (now: RawBuilder<Milliseconds>): RawBuilder<SqlBoo
 export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
   const until = (leaseMs: number) => sql<Milliseconds>`${now} + ${leaseMs}`;
   const isOut = sql<boolean>`lease_until <= ${now}`;
-  /** Whether a node has sessions that have not ended. */
   const ownsSessions = sql<boolean>`exists (select 1 from sessions where sessions.node_id = nodes.id and phase <> 'ended')`;
-  const ownsPublishers = sql<boolean>`exists (select 1 from publishers where publishers.node_id = nodes.id)`;
 
   return {
-    /** Of one whose lease has run out. */
-    renewLapsed: prepare((args: NodesTable) =>
+    /** Of one that holds it. */
+    renewHeld: prepare((args: NodesTable) =>
       db
         .updateTable('nodes')
         .set({ url: args.url, lease_until: until(args.lease_until) })
         .where('id', '=', args.id)
-        .where(isOut),
+        .where((eb) => eb.not(isOut)),
     ),
 
-    /** Of any other, made when it is new. */
+    /** Of any, made when it is new. */
     renew: prepare((args: NodesTable) =>
       db
         .insertInto('nodes')
@@ -55,7 +53,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
         .where('id', '=', args.id),
     ),
 
-    /** One whose lease is out and that owns no session. */
+    /** One whose lease is out and that has no session that has not ended. */
     forget: prepare((args: Id) =>
       db
         .deleteFrom('nodes')
@@ -76,13 +74,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
         .onConflict((conflict) => conflict.column('name').doNothing()),
     ),
 
-    lapsed: prepare(() =>
-      db
-        .selectFrom('nodes')
-        .select('id')
-        .where(isOut)
-        .where((eb) => eb.or([ownsSessions, ownsPublishers])),
-    ),
+    lapsed: prepare(() => db.selectFrom('nodes').select('id').where(isOut)),
   };
 }
 

@@ -28,12 +28,14 @@ export function nodeRecords(runner: Runner, { compiler, now }: Engine): Store['n
   return {
     async renew(node, leaseMs) {
       const row = { ...node, lease_until: ms(leaseMs) };
-      const queries: Query[] = [nodes.renewLapsed(row), nodes.renew(row)];
+      const isKnown = known.has(node.id);
+      const queries: Query[] = [nodes.renewHeld(row), nodes.renew(row)];
       // A process that starts has no publisher connected; one that was killed may have left some behind.
-      if (!known.has(node.id)) queries.push(publishers.releaseAll({ node_id: node.id }));
-      const [lapsed] = await runner.write(queries);
+      if (!isKnown) queries.push(publishers.releaseAll({ node_id: node.id }));
+      const [held] = await runner.write(queries);
       known.add(node.id);
-      return { hadLapsed: lapsed === 1 };
+      // Not held also where others have forgotten it by now, all that it owned being ended.
+      return { hadLapsed: isKnown && held === 0 };
     },
 
     async leave(id) {
@@ -53,22 +55,23 @@ export function nodeRecords(runner: Runner, { compiler, now }: Engine): Store['n
 
     async endSessionsOf(id, at) {
       const open = await runner.all(sessions.openOfNode({ node_id: id }), sessionOfRow);
-      const end = {
-        phase: 'ended',
-        endedAt: at,
-        endReason: 'node_lost',
+      const ends = open.map((session) => ({
+        phase: 'ended' as const,
+        // By the clock of a machine that need not agree with the dead one's.
+        endedAt: ms(Math.max(at, session.createdAt, session.lastSeen)),
+        endReason: 'node_lost' as const,
         reconnectUntil: undefined,
         viewers: 0,
         health: undefined,
-      } as const;
-      const row = rowOfSessionChange(end);
+      }));
       const changed = await runner.write([
-        ...open.map((session) => sessions.endLost({ id: session.id, ...row })),
+        ...open.map((session, index) => sessions.endLost({ id: session.id, ...rowOfSessionChange(ends[index]!) })),
         ...open.map((session) => streams.setIdle({ id: session.streamId, node_id: id })),
         publishers.releaseLost({ node_id: id }),
         nodes.forget({ id }),
       ]);
-      return open.filter((_, index) => changed[index] === 1).map((session): Session => ({ ...session, ...end }));
+      const ended = open.map((session, index): Session => ({ ...session, ...ends[index]! }));
+      return ended.filter((_, index) => changed[index] === 1);
     },
   };
 }

@@ -1,0 +1,34 @@
+/**
+ * What a session is when it begins.
+ */
+import { type NodeId, newMediaPath, newSessionId } from '#domain/ids.ts';
+import { NO_TOTALS, type Session } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { Milliseconds } from '#lib/units.ts';
+
+/** A session of a stream whose publisher just began. @param nodeId where @param at when, by the wall clock */
+export function newSession(stream: Stream, nodeId: NodeId, at: Milliseconds): Session {
+  return {
+    id: newSessionId(),
+    streamId: stream.id,
+    userId: stream.userId,
+    playbackId: stream.playbackId,
+    name: stream.name,
+    createdByTokenName: stream.createdByTokenName,
+    profiles: stream.profiles,
+    phase: 'starting',
+    createdAt: at,
+    lastSeen: at,
+    reconnectUntil: undefined,
+    endedAt: undefined,
+    endReason: undefined,
+    mediaPath: newMediaPath(),
+    restarts: 0,
+    nodeId,
+    record: stream.record,
+    totals: NO_TOTALS,
+    viewers: 0,
+    health: undefined,
+    codecs: '',
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * Who publishes here: one publisher for each stream.
+ */
+import type { StreamId } from '#domain/ids.ts';
+import type { Secret } from '#domain/secret.ts';
+import type { Refusal } from '#ingest/ingest.ts';
+import { CUTS, type CutReason } from './cuts.ts';
+import type { Intake } from './intake.ts';
+
+/** A publisher that sent nothing for this long may be replaced: its socket is probably half open. */
+export const TAKEOVER_SILENCE_MS = 3000;
+
+/** The answer to a second publisher. */
+export const STREAM_KEY_IN_USE: Refusal = {
+  code: 'stream_key_in_use',
+  reason: 'This stream key is already in use: stop the other encoder first.',
+};
+
+/** One who was accepted. */
+export interface Publisher {
+  readonly intake: Intake;
+  /** What it came with. */
+  readonly streamKey: Secret;
+  /** Tells it why, and closes its connection. */
+  readonly cut: (refusal: Refusal) => void;
+}
+
+/** The publishers of one process. */
+export class Publishers {
+  readonly #limit: number;
+  readonly #publishers = new Map<StreamId, Publisher>();
+  /** Why those are cut who are being cut. */
+  readonly #cuts = new WeakMap<Intake, CutReason>();
+
+  /** @param limit how many there may be */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get count(): number {
+    return this.#publishers.size;
+  }
+
+  /** The streams somebody publishes, each with how long nothing was heard, in milliseconds. */
+  get silences(): ReadonlyMap<StreamId, number> {
+    return new Map(Array.from(this.#publishers, ([streamId, { intake }]) => [streamId, intake.silentForMs()]));
+  }
+
+  /** Whether somebody publishes the stream. */
+  has(streamId: StreamId): boolean {
+    return this.#publishers.has(streamId);
+  }
+
+  /** Whether media of it is coming in. */
+  isActive(streamId: StreamId): boolean {
+    return this.#publishers.get(streamId)?.intake.isActive ?? false;
+  }
+
+  /** Whether somebody publishes it with another key than this. */
+  hasOtherKey(streamId: StreamId, streamKey: Secret): boolean {
+    return this.#publishers.get(streamId)?.streamKey.equals(streamKey) === false;
+  }
+
+  /** Why one more of this stream would be refused now. */
+  refusalOf(streamId: StreamId): Refusal | undefined {
+    const publisher = this.#publishers.get(streamId);
+    if (publisher !== undefined) {
+      return publisher.intake.silentForMs() < TAKEOVER_SILENCE_MS ? STREAM_KEY_IN_USE : undefined;
+    }
+    if (this.#publishers.size < this.#limit) return undefined;
+    return { code: 'too_many_publishers', reason: 'The server has as many publishers as it accepts; try again later.' };
+  }
+
+  /** Takes one. One that is there already looked alive but was lost, and ends nothing. */
+  add(streamId: StreamId, publisher: Publisher): void {
+    const silent = this.#publishers.get(streamId);
+    this.#publishers.set(streamId, publisher);
+    silent?.intake.end('connection_lost');
+    silent?.cut(CUTS.replaced);
+  }
+
+  /** Says whether it is the stream's publisher that is gone, and not one that was replaced. */
+  remove(streamId: StreamId, intake: Intake): boolean {
+    return this.#publishers.get(streamId)?.intake === intake && this.#publishers.delete(streamId);
+  }
+
+  /** Why a publisher is being cut; undefined when it is not. */
+  cutReasonOf(intake: Intake): CutReason | undefined {
+    return this.#cuts.get(intake);
+  }
+
+  /** Cuts the publisher of a stream; says whether there was one. */
+  cut(streamId: StreamId, reason: CutReason): boolean {
+    const publisher = this.#publishers.get(streamId);
+    if (publisher === undefined) return false;
+    this.#cuts.set(publisher.intake, reason);
+    // First ends what it publishes: its protocol does so only when it has told it why.
+    publisher.intake.end('cut');
+    publisher.cut(CUTS[reason]);
+    return true;
+  }
+}
