@@ -66,6 +66,16 @@ test('answers are remembered for a moment, by path for longer, until the owner d
   assert.equal(world.asked, 5);
 });
 
+test('what was nowhere may be somewhere a moment later, by either name', async () => {
+  const { owners, world } = setUp();
+  world.node = undefined;
+  const find = async () => [await owners.find(id, undefined), await owners.find(id, path)];
+  assert.deepEqual(await find(), [undefined, undefined]);
+  world.node = THERE;
+  world.passedMs = 1000;
+  assert.deepEqual(await find(), [THERE.url, THERE.url]);
+});
+
 test('those who ask at the same time share one look', async () => {
   const { owners, world } = setUp();
   await Promise.all([owners.find(id, undefined), owners.find(id, undefined)]);
