@@ -3,7 +3,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
-import { ERRORS, MillraceError } from '#domain/errors.ts';
+import { MillraceError } from '#domain/errors.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -11,6 +11,7 @@ import { answerClientError } from './client-error.ts';
 import type { HttpSettings } from './config.ts';
 import { drainOnClose } from './drain.ts';
 import { BODY_LIMIT_BYTES, sendError, toMillraceError } from './error-reply.ts';
+import { FailureLog } from './failure-log.ts';
 import { acceptOnlyJson } from './json-body.ts';
 import { CHECK_MS, HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from './limits.ts';
 import { requestIds } from './request-id.ts';
@@ -75,6 +76,7 @@ export function createHttp({ settings, logger, metrics, certificate }: HttpOptio
   http.server.maxConnections = settings.maxConnections;
   const headers = secureHeaders(settings.publicUrl ?? (certificate && 'https:'));
   const isClosing = drainOnClose(http);
+  const failures = new FailureLog(logger);
 
   acceptOnlyJson(http);
 
@@ -95,10 +97,7 @@ export function createHttp({ settings, logger, metrics, certificate }: HttpOptio
 
   http.setErrorHandler((thrown, request, reply) => {
     const error = toMillraceError(thrown);
-    if (ERRORS[error.code].fault === 'service') {
-      const route = request.routeOptions.url;
-      logger.error({ requestId: request.id, route, code: error.code, err: error.cause ?? error }, 'request failed');
-    }
+    failures.failed({ requestId: request.id, route: request.routeOptions.url }, error);
     if (bodyIsLarge(request.headers)) closeAfter(reply);
     return sendError(reply, error, request.id);
   });
