@@ -186,9 +186,6 @@ for (const run of RUNS) {
         const [peak, average] = [Number(variant.get('BANDWIDTH')), Number(variant.get('AVERAGE-BANDWIDTH'))];
         // Apple 9.x: a peak may exceed what was declared by a quarter; the list is older than the last segments.
         assert.ok(peakBps + audio.peakBps < peak * 1.25, `${name}: peak ${peakBps + audio.peakBps} of ${peak}`);
-        // What we encode ourselves never does, whatever the pictures.
-        const capBps = (run.renditions[name]?.bitrateBps ?? 0) * 1.5;
-        assert.ok(peakBps <= peak && capBps < peak, `${name}: peak ${peakBps} of ${peak}, ${capBps} allowed`);
         const bothBps = averageBps + audio.averageBps;
         assert.ok(bothBps < average * 1.1 && average < bothBps * 1.25, `${name}: average ${bothBps} of ${average}`);
         const track = readTrack(bytesOf(rendition(name), seenSegments(rendition(name))[0]!.map));
@@ -197,7 +194,10 @@ for (const run of RUNS) {
         assert.equal(variant.get('RESOLUTION'), `${track.width}x${track.height}`);
         const expected = run.renditions[name];
         assert.equal(variant.get('FRAME-RATE'), (expected?.fps ?? FPS).toFixed(3));
-        if (expected !== undefined) assert.ok(averageBps < expected.bitrateBps * 1.1, `${name}: ${averageBps} bit/s`);
+        if (expected === undefined) continue;
+        assert.ok(averageBps < expected.bitrateBps * 1.1, `${name}: ${averageBps} bit/s`);
+        // Half as much again is what its encoder's buffer allows a segment, whatever the pictures.
+        assert.ok(peakBps < peak && expected.bitrateBps * 1.5 < peak, `${name}: peak ${peakBps} of ${peak}`);
       }
     });
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import {
+  AV_LOG_QUIET,
   AV_PIX_FMT_YUV420P,
   AV_PIX_FMT_YUV420P10LE,
   AVCOL_PRI_BT709,
@@ -12,9 +13,16 @@ import {
   AVCOL_TRC_BT709,
   AVCOL_TRC_SMPTE2084,
 } from 'node-av/constants';
-import { FFmpegError, type Frame } from 'node-av/lib';
+import { FFmpegError, type Frame, Log } from 'node-av/lib';
+import { parseAvcConfig } from '#media/codecs/h264.ts';
+import { VIDEO_TRACK } from '#test/support/tracks.ts';
+import { ENCODERS } from '#transcode/encoders.ts';
+import { planRenditions } from '#transcode/rendition-plan.ts';
 import { emptyFrame } from './av.ts';
 import { Scaler } from './scaler.ts';
+import { VideoEncoder } from './video-encoder.ts';
+
+Log.setLevel(AV_LOG_QUIET);
 
 const SIZE = { width: 160, height: 90 };
 const BLACK = 16;
@@ -37,6 +45,17 @@ function grey(luma: number, colorTrc: Frame['colorTrc']): Frame {
   return frame;
 }
 
+/** As a rendition of such pictures declares it. */
+function rangeOf(first: Frame) {
+  const [plan] = planRenditions([{ name: 'small', bitrate: 300_000, fps: 0, ...SIZE }], {
+    ...VIDEO_TRACK,
+    ...SIZE,
+  }).renditions;
+  const settings = { preset: 'ultrafast', threads: 1, framesPerSecond: 30 };
+  using encoder = new VideoEncoder(ENCODERS[0], { plan: plan!, settings, first }, () => {});
+  return parseAvcConfig(encoder.config).videoRange;
+}
+
 // BT.2408: where the two put a white sheet of paper, 203 cd/m².
 for (const [what, colorTrc, white] of [
   ['PQ', AVCOL_TRC_SMPTE2084, 573],
@@ -51,6 +70,7 @@ for (const [what, colorTrc, white] of [
         [picture.colorSpace, picture.colorPrimaries, picture.colorTrc],
         [AVCOL_SPC_BT709, AVCOL_PRI_BT709, AVCOL_TRC_BT709],
       );
+      assert.equal(rangeOf(picture), 'SDR');
       return picture.data![0]![0]!;
     });
     const off = [BLACK, WHITE, WHITE].map((luma, index) => Math.abs(shown[index]! - luma));

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Packet } from '#media/packet.ts';
+import type { VideoTrack } from '#media/track.ts';
+import { audioTrack, videoTrack } from '#test/support/hls-feed.ts';
+import { FramingError } from './framing.ts';
+import { planRenditions } from './rendition-plan.ts';
+import { WorkerResults } from './worker-results.ts';
+
+const VIDEO_TRACK = videoTrack();
+const SMALL = { name: 'small', bitrate: 300_000, fps: 0, width: 32, height: 32 };
+const MARK = { ordinal: 7, independent: false, discontinuity: false };
+const PACKET = { rendition: 0, pts: 9000, dts: 6000, keyframe: true, cut: false, data: new Uint8Array(3) };
+
+/** Results of a worker that has begun with a source. */
+function begun({ declaredFrameRate = 30, fps = 0 } = {}) {
+  const tracks: VideoTrack[] = [];
+  const packets: Packet[] = [];
+  const results = new WorkerResults({
+    onTrack: (_, track) => void tracks.push(track),
+    onPacket: (_, packet) => void packets.push(packet),
+    onAudioTrack: () => {},
+    onAudioPacket: (packet) => void packets.push(packet),
+  });
+  const announce = (rate: number) => {
+    const source = { ...VIDEO_TRACK, declaredFrameRate: rate };
+    const { renditions } = planRenditions([{ ...SMALL, fps }], source);
+    results.announce({ renditions, declaredFrameRate: rate });
+  };
+  announce(declaredFrameRate);
+  results.begun();
+  return { results, announce, tracks, packets };
+}
+
+/** The same with the rendition's configuration known. */
+function configured() {
+  const made = begun();
+  made.results.config(0, VIDEO_TRACK.config);
+  return made;
+}
+
+test('a packet carries the mark of its source packet, and says that it is independent, as every cut of a rendition is', () => {
+  const { results, packets } = configured();
+  results.expectMark(9000, MARK);
+  results.packet({ ...PACKET, cut: true });
+  assert.deepEqual(packets[0]?.mark, { ...MARK, independent: true });
+});
+
+test('decoding times never go back, also where an encoder begins before its first picture', () => {
+  const { results, packets } = configured();
+  for (const [pts, dts] of [
+    [0, -3000],
+    [6000, -1500],
+    [9000, 6000],
+  ] as const) {
+    results.packet({ ...PACKET, pts, dts });
+  }
+  assert.deepEqual(
+    packets.map(({ dts }) => dts),
+    [0, 1, 6000],
+  );
+});
+
+test('a track has the rate of its own source while the next one is already announced, or that of its profile', () => {
+  const next = begun({ declaredFrameRate: 30 });
+  next.announce(60);
+  next.results.config(0, VIDEO_TRACK.config);
+  assert.equal(next.tracks[0]?.declaredFrameRate, 30);
+  const reduced = begun({ declaredFrameRate: 30, fps: 15 });
+  reduced.results.config(0, VIDEO_TRACK.config);
+  assert.equal(reduced.tracks[0]?.declaredFrameRate, 15);
+});
+
+for (const [what, send] of [
+  ['a rendition there is not', ({ results }) => results.packet({ ...PACKET, rendition: 1 })],
+  ['a cut nobody asked for', ({ results }) => results.packet({ ...PACKET, cut: true })],
+  ['no data', ({ results }) => results.packet({ ...PACKET, data: new Uint8Array() })],
+  ['a picture shown before it is decoded', ({ results }) => results.packet({ ...PACKET, pts: 5000 })],
+  ['sound of no track', ({ results }) => results.audio({ pts: 0, data: new Uint8Array(1) })],
+  [
+    'sound later than what it was given',
+    ({ results }) => {
+      results.audioConfig(audioTrack().config);
+      results.expectAudioUntil(1024);
+      results.audio({ pts: 1024, data: new Uint8Array(1) });
+    },
+  ],
+  [
+    'anything at all once it is lost',
+    ({ results }) => {
+      results.lost();
+      results.packet(PACKET);
+    },
+  ],
+] satisfies readonly (readonly [string, (made: ReturnType<typeof configured>) => void])[]) {
+  test(`a worker that sends ${what} is not believed`, () => {
+    const made = configured();
+    assert.throws(() => send(made), FramingError);
+    assert.deepEqual(made.packets, []);
+  });
+}
+
+test('packets before their configuration are not believed', () => {
+  assert.throws(() => begun().results.packet(PACKET), FramingError);
+});
