@@ -64,11 +64,11 @@ export class Scaler implements Disposable {
 /** One pass of libswscale, into a frame of its own. */
 class ScalingStep implements Disposable {
   readonly #size: ScalerOptions;
-  readonly #format: typeof AV_PIX_FMT_YUV420P | typeof AV_PIX_FMT_YUV420P10LE;
+  readonly #format: Frame['format'];
   readonly #context = new SoftwareScaleContext();
   readonly #frame = emptyFrame();
 
-  constructor(size: ScalerOptions, format: typeof AV_PIX_FMT_YUV420P | typeof AV_PIX_FMT_YUV420P10LE) {
+  constructor(size: ScalerOptions, format: Frame['format']) {
     this.#size = size;
     this.#format = format;
     // Not initialised for a size: libswscale then follows whatever the frames are, and maps tones where their colours differ.
