@@ -57,7 +57,7 @@ describe('a live stream', () => {
     const stream = await theirs.createStream({ name: 'theirs' });
     await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
     client.tags(fixtureTags());
-    await waitFor(async () => (await server.api.getStream(stream.id)).isActive, { what: 'the stream to be active' });
+    await waitFor(async () => (await theirs.getStream(stream.id)).isActive, { what: 'the stream to be active' });
     const suspended = await server.api.request('PATCH', `/user/${user.id}`, { suspended: true });
     assert.ok(suspended.ok, await suspended.text());
     await client.closed();

@@ -20,7 +20,7 @@ import { statementOf } from './postgres/statements.ts';
 import { targetOf } from './postgres/target.ts';
 import { transact } from './postgres/transaction.ts';
 
-/** Connections of each kind. With the listener's, a process has at most 17: six fit into PostgreSQL's default of 100. */
+/** Connections of each kind. With the listener's, a process has at most 17: five fit into PostgreSQL's default of 100. */
 const CONNECTIONS = 8;
 
 /**
