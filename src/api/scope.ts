@@ -27,3 +27,13 @@ export function readScope(query: Query, { userId: own, isAdmin }: Pick<Caller, '
     "Only an admin may ask for what is not the caller's own; leave out the query parameters all and userId.",
   );
 }
+
+/**
+ * For operations that are always about the caller's own: what an admin meant for another user must not happen to the admin.
+ * @param instead completes the sentence with the way out
+ * @throws {MillraceError} `invalid_request`
+ */
+export function refuseOtherScope({ scope, userId }: Caller, instead: string): void {
+  if (scope === userId) return;
+  throw new MillraceError('invalid_request', `Leave out the query parameters all and userId here: ${instead}.`);
+}

@@ -204,3 +204,11 @@ test('when a key was last used is known after a while, and after a restart', asy
   const stored = await api.store.apiKeys.get(ann.id, 'everyone');
   assert.equal(stored?.lastSeen, api.time.now);
 });
+
+test('a key is made without a body, but not with one that is no object', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  assert.equal((await api.call('POST', '/api-token', { key })).statusCode, 201);
+  for (const body of ['null', '[]', '"x"'])
+    assert.equal((await api.call('POST', '/api-token', { key, body })).statusCode, 422, body);
+});

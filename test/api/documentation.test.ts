@@ -120,7 +120,7 @@ test('every operation has a name, a summary, a tag, examples of what it takes an
       assert.ok(summary && tags?.length === 1, which);
       for (const { name, description, schema, example } of parameters) {
         assert.ok(description, `${which} ${name}`);
-        assert.ok(schema.enum ?? Value.Check(schema, example), `${which} ${name}, such as ${example}`);
+        assert.ok(schema.enum ?? Value.Check(schema, example), `${which} ${name}, such as ${String(example)}`);
       }
       for (const [status, { description }] of Object.entries(responses)) {
         assert.match(description, /\.$/, `${which} ${status} is told of in a sentence`);

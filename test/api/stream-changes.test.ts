@@ -54,6 +54,7 @@ test('a change of nothing changes nothing and is not noted, but the stream must 
   const key = await api.makeKey('ann');
   const stream = await create(api, key);
   assert.equal((await api.call('PATCH', `/stream/${stream.id}`, { key, body: {} })).statusCode, 204);
+  assert.equal((await api.call('PATCH', `/stream/${stream.id}`, { key })).statusCode, 204);
   assert.deepEqual(await read(api, key, stream.id), stream);
   assert.equal((await auditOf(api, stream.id)).length, 1);
   const unknown = '/stream/00000000-0000-4000-8000-000000000000';

@@ -1,8 +1,8 @@
 /**
  * `POST /api-token`.
  */
-import type { preValidationHookHandler } from 'fastify';
 import type { Static } from 'typebox';
+import { absentBodyIsEmpty } from '#api/absent-body.ts';
 import { accessProblem, isContained } from '#api/access.ts';
 import type { ApiRoute } from '#api/api.ts';
 import type { Caller } from '#api/authenticate.ts';
@@ -12,6 +12,7 @@ import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { CreatedApiTokenSchema, NewApiTokenSchema } from '#api/schemas/api-token.ts';
 import { ref } from '#api/schemas/ref.ts';
+import { refuseOtherScope } from '#api/scope.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { newApiKeyId, randomText, type UserId } from '#domain/ids.ts';
 import { newApiKeySecret } from '#domain/secret.ts';
@@ -30,16 +31,11 @@ const schema = {
   response: answers(201, ref(CreatedApiTokenSchema), 400, 401, 403, 409, 413, 415, 422, 429, 503),
 };
 
-/** Every field may be left out, so the body may be too. */
-const bodyMayBeAbsent: preValidationHookHandler = (request, _reply, done) => {
-  request.body ??= {};
-  done();
-};
-
 /** Creates a key of the caller, or of somebody else for an admin. */
 export const createApiToken: ApiRoute = (api, { authenticate, store, clock }) => {
-  const hooks = { onRequest: authenticate, preValidation: bodyMayBeAbsent };
+  const hooks = { onRequest: authenticate, preValidation: absentBodyIsEmpty };
   api.post('/api-token', { schema, ...hooks }, async (request, reply) => {
+    refuseOtherScope(request.caller, 'name the user in the field userId of the body');
     const { name = `key-${randomText(8)}`, access } = request.body;
     mustNotExceed(access, request.caller);
     const userId = await ownerOf(request.body, request.caller, store);

@@ -8,8 +8,8 @@ import { answers } from '#api/schemas/answers.ts';
 import { NewStreamSchema } from '#api/schemas/new-stream.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
+import { refuseOtherScope } from '#api/scope.ts';
 import { storedFields } from '#api/stream-rules.ts';
-import { MillraceError } from '#domain/errors.ts';
 import { newPlaybackId, newStreamId } from '#domain/ids.ts';
 import { newStreamKey } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
@@ -30,12 +30,7 @@ const schema = {
 export const createStream: ApiRoute = (api, { authenticate, store, live, clock, settings }) => {
   api.post('/stream', { schema, onRequest: authenticate }, async (request, reply) => {
     const { caller, body } = request;
-    if (caller.scope !== caller.userId) {
-      throw new MillraceError(
-        'invalid_request',
-        'A stream belongs to the user of the API key that creates it; leave out the query parameters all and userId, or make a key of that user with POST /api-token.',
-      );
-    }
+    refuseOtherScope(caller, 'a stream belongs to the user of the API key; make one of that user with POST /api-token');
     const stream: Stream = {
       id: newStreamId(),
       userId: caller.userId,

@@ -8,15 +8,14 @@ import { isUuid } from '#api/id-forms.ts';
 import { readPage } from '#api/list-options.ts';
 import { linkNext } from '#api/page.ts';
 import { presentApiToken } from '#api/present-api-token.ts';
-import { documentedOnly, type Query } from '#api/query.ts';
+import { documentedOnly, type Query, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ApiTokenSchema } from '#api/schemas/api-token.ts';
 import { PAGE_QUERY, USER_QUERY } from '#api/schemas/list-query.ts';
 import { apiTokenIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
-import { readScope } from '#api/scope.ts';
 import { MillraceError } from '#domain/errors.ts';
-import type { ApiKeyId, UserId } from '#domain/ids.ts';
+import type { ApiKeyId } from '#domain/ids.ts';
 
 const list = {
   operationId: 'listApiTokens',
@@ -32,9 +31,9 @@ const list = {
 export const listApiTokens: ApiRoute = (api, context) => {
   const options = { schema: list, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/api-token', options, async (request, reply) => {
-    const { limit, cursor, userId } = request.query as Query;
-    const user = readScope({ userId }, request.caller) as UserId;
-    const page = await context.store.apiKeys.ofUser(user, readPage({ limit, cursor }, 'api-token'));
+    const { scope } = request.caller;
+    if (scope === 'everyone') throw refused('all', 'is not for API keys; name one user with userId');
+    const page = await context.store.apiKeys.ofUser(scope, readPage(request.query as Query, 'api-token'));
     linkNext(request, reply, context, { path: '/api-token', list: 'api-token', next: page.next });
     return page.rows.map(presentApiToken);
   });

@@ -1,6 +1,7 @@
 /**
  * `PATCH /stream/<id>` and its two short forms.
  */
+import { absentBodyIsEmpty } from '#api/absent-body.ts';
 import type { ApiRoute } from '#api/api.ts';
 import { changeStream } from '#api/change-stream.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
@@ -27,7 +28,8 @@ const schema = {
 
 /** Changes what is sent. */
 export const updateStream: ApiRoute = (api, context) => {
-  api.patch('/stream/:id', { schema, onRequest: context.authenticate }, async (request, reply) => {
+  const hooks = { onRequest: context.authenticate, preValidation: absentBodyIsEmpty };
+  api.patch('/stream/:id', { schema, ...hooks }, async (request, reply) => {
     const { name, suspended } = request.body;
     await changeStream(context, request, request.params.id, {
       ...(name !== undefined && { name }),
