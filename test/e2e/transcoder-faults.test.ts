@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import type { HealthSchema } from '#api/schemas/health.ts';
 import type { StreamSchema } from '#api/schemas/stream.ts';
@@ -35,6 +36,8 @@ const SMALL = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180
 const PLAYS_WITHIN_MS = 3000;
 const STARTS_WITHIN_MS = 15_000;
 const TIME_LIMIT_MS = 60_000;
+/** Half of how long the first viewers are made to wait. */
+const SLOW_START_MS = 2000;
 
 /** What is done to the child. */
 interface Fault {
@@ -150,6 +153,21 @@ test('ten transcoders killed, one after another, interrupt no source and leave n
     assert.ok(!/EXT-X-(GAP|DISCONTINUITY)$/m.test(playlist), playlist);
   }
   assert.ok(replaced());
+});
+
+test('a viewer who comes while the transcoder is slow to start can choose its renditions all the same', async () => {
+  await using server = await startServerProcess();
+  const stream = await server.api.createStream({ profiles: [SMALL] });
+  await using publisher = await startPublisher({
+    url: server.rtmpUrl(stream.streamKey),
+    video: { width: 320, height: 180 },
+  });
+  const transcoder = await waitFor(() => childrenOf(server.pid)[0]?.pid, { what: 'a transcoder' });
+  process.kill(transcoder, 'SIGSTOP');
+  const firstAnswer = variants(server, stream, 1);
+  await sleep(publisher.startedAtMs + SLOW_START_MS - Date.now());
+  process.kill(transcoder, 'SIGCONT');
+  assert.deepEqual(await firstAnswer, ['source', 'small']);
 });
 
 test('beyond the limit of transcodes a session plays its source only, says so, and disturbs nobody', async () => {
