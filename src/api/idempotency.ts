@@ -9,11 +9,12 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHan
 import { Type } from 'typebox';
 import { MillraceError } from '#domain/errors.ts';
 import { unreachable } from '#lib/unreachable.ts';
-import { ANSWERS_KEPT_MS, type IdempotencyClaim, type IdempotencyState, type Store } from '#store/store.ts';
+import type { IdempotencyClaim, Store } from '#store/store.ts';
 import type { ApiInstance } from './api.ts';
 import { presentedKey } from './authenticate.ts';
 import type { Answer } from './receipt.ts';
 import { openAnswer, type SealingKeys, type SentAnswer, sealAnswer } from './sealed-answer.ts';
+import { WaitingClaims } from './waiting-claims.ts';
 
 /** A request with an `Idempotency-Key` that was the first of its kind. */
 export interface ClaimedRequest {
@@ -29,13 +30,7 @@ declare module 'fastify' {
   }
 }
 
-/** After so long without an answer whoever claimed it is taken for dead. */
-const PENDING_MS = 60_000;
-/** How long a twin waits, in growing pauses, and how many do at one time; others are to come back. */
-const MAX_WAIT_MS = 10_000;
-const FIRST_PAUSE_MS = 20;
-const MAX_PAUSE_MS = 500;
-const MAX_WAITING = 100;
+/** For a twin that waited in vain. */
 const RETRY_AFTER_S = 5;
 
 const HEADERS = Type.Object({
@@ -63,61 +58,7 @@ export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pi
 
 /** Claims a request or answers it as before. Stands behind the checks of key and schema: what they refuse is never claimed. */
 function claimHook(store: Pick<Store, 'idempotency'>): preHandlerHookHandler {
-  let waiting = 0;
-
-  /** Claims it, or waits until its twin has been answered or has given up. */
-  async function claimOrWait(claim: IdempotencyClaim): Promise<IdempotencyState> {
-    const state = await store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: ANSWERS_KEPT_MS });
-    if (state.state !== 'pending' || waiting >= MAX_WAITING) return state;
-    waiting += 1;
-    try {
-      let pauseMs = FIRST_PAUSE_MS;
-      for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += pauseMs) {
-        await pause(pauseMs);
-        const later = await store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: ANSWERS_KEPT_MS });
-        if (later.state !== 'pending') return later;
-        pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
-      }
-      return state;
-    } finally {
-      waiting -= 1;
-    }
-  }
-
-  /** Says whether it is to be done; if not, it was answered as before. */
-  async function begin(request: FastifyRequest, reply: FastifyReply, idempotencyKey: string): Promise<boolean> {
-    const claim = claimOf(request, idempotencyKey);
-    const keys: SealingKeys = {
-      apiKey: presentedKey(request),
-      idempotencyKey,
-      request: `${claim.userId} ${claim.route} ${claim.bodyHash}`,
-    };
-    const state = await claimOrWait(claim);
-    switch (state.state) {
-      case 'claimed': {
-        const seal = ({ status, body }: Answer) => sealAnswer({ status, text: JSON.stringify(body) }, keys);
-        request.claimed = { claim, seal };
-        return true;
-      }
-      case 'answered':
-        replay(reply, openAnswer(state.sealed, keys));
-        return false;
-      case 'pending':
-        throw new MillraceError(
-          'conflict',
-          'The first request with this Idempotency-Key is still under way; repeat it after Retry-After.',
-          { retryAfterS: RETRY_AFTER_S },
-        );
-      case 'other_body':
-        throw new MillraceError(
-          'idempotency_key_reused',
-          'This Idempotency-Key came with another request, or with another API key, within 24 hours; choose a new one for a new request.',
-        );
-      default:
-        return unreachable(state);
-    }
-  }
-
+  const claims = new WaitingClaims(store);
   return (request, reply, done) => {
     const idempotencyKey = request.headers['idempotency-key'];
     if (typeof idempotencyKey !== 'string') {
@@ -127,8 +68,47 @@ function claimHook(store: Pick<Store, 'idempotency'>): preHandlerHookHandler {
     const goOn = (isFirst: boolean) => {
       if (isFirst) done();
     };
-    begin(request, reply, idempotencyKey).then(goOn, done);
+    begin(claims, request, reply, idempotencyKey).then(goOn, done);
   };
+}
+
+/** Says whether it is to be done; if not, it was answered as before. */
+async function begin(
+  claims: WaitingClaims,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  idempotencyKey: string,
+): Promise<boolean> {
+  const claim = claimOf(request, idempotencyKey);
+  const keys: SealingKeys = {
+    apiKey: presentedKey(request),
+    idempotencyKey,
+    request: `${claim.userId} ${claim.route} ${claim.bodyHash}`,
+  };
+  const state = await claims.claim(claim);
+  switch (state.state) {
+    case 'claimed': {
+      const seal = ({ status, body }: Answer) => sealAnswer({ status, text: JSON.stringify(body) }, keys);
+      request.claimed = { claim, seal };
+      return true;
+    }
+    case 'answered':
+      replay(reply, openAnswer(state.sealed, keys));
+      return false;
+    case 'pending':
+      throw new MillraceError(
+        'conflict',
+        'The first request with this Idempotency-Key is still under way; repeat it after Retry-After.',
+        { retryAfterS: RETRY_AFTER_S },
+      );
+    case 'other_body':
+      throw new MillraceError(
+        'idempotency_key_reused',
+        'This Idempotency-Key came with another request, or with another API key, within 24 hours; choose a new one for a new request.',
+      );
+    default:
+      return unreachable(state);
+  }
 }
 
 /** Lets a repeat of what was refused be judged anew, before its sender can know that it was. */
@@ -164,7 +144,5 @@ function replay(reply: FastifyReply, { status, text }: SentAnswer): void {
   if (text === undefined) void reply.send();
   else void reply.type('application/json; charset=utf-8').send(text);
 }
-
-const pause = (forMs: number) => new Promise<void>((resolve) => setTimeout(resolve, forMs));
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
