@@ -4,21 +4,17 @@
  */
 import type { Secret } from '#domain/secret.ts';
 import type { InspectEngine, OpenEngine } from './engine.ts';
-import { inspectPostgres } from './engines/postgres/inspect.ts';
-import { openPostgres } from './engines/postgres.ts';
-import { inspectSqlite } from './engines/sqlite/inspect.ts';
-import { openSqlite } from './engines/sqlite.ts';
 
-/** How each is opened. */
+/** How each is opened. Loaded only then: who keeps a store in SQLite needs no memory for PostgreSQL's client. */
 export const ENGINES = {
-  sqlite: openSqlite,
-  postgres: openPostgres,
+  sqlite: async (options) => (await import('./engines/sqlite.ts')).openSqlite(options),
+  postgres: async (options) => (await import('./engines/postgres.ts')).openPostgres(options),
 } as const satisfies Record<string, OpenEngine>;
 
 /** How each is looked at without being changed. */
 export const INSPECTIONS = {
-  sqlite: inspectSqlite,
-  postgres: inspectPostgres,
+  sqlite: async (options) => (await import('./engines/sqlite/inspect.ts')).inspectSqlite(options),
+  postgres: async (options) => (await import('./engines/postgres/inspect.ts')).inspectPostgres(options),
 } as const satisfies Record<keyof typeof ENGINES, InspectEngine>;
 
 /** A name of {@link ENGINES}. */

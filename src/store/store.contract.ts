@@ -334,13 +334,16 @@ export function storeContract(name: string, open: OpenStore): void {
     it('makes the first key once, however many ask', async () => {
       const admin = someUser({ name: 'admin' });
       const made = await Promise.all(
-        Array.from({ length: 8 }, () => store.apiKeys.createFirst(admin, someKey(admin, { name: 'default' }))),
+        Array.from({ length: 8 }, () =>
+          store.apiKeys.createFirst(admin, someKey(admin, { name: 'default' }), [someReceipt()]),
+        ),
       );
       assert.deepEqual(made.filter(Boolean), [true]);
       assert.deepEqual(
         (await store.apiKeys.list()).map(({ name, userName, userId }) => ({ name, userName, userId })),
         [{ name: 'default', userName: 'admin', userId: admin.id }],
       );
+      assert.equal((await store.audit.list({}, { limit: 10 })).rows.length, 1, 'those that made none leave no entry');
     });
 
     it('makes no first key, nor its user, beside a revoked one', async () => {
@@ -348,13 +351,13 @@ export function storeContract(name: string, open: OpenStore): void {
       await store.apiKeys.create(key, someReceipt());
       await store.apiKeys.revoke(key.id, 'everyone', someReceipt({ at: ms(5) }));
       const admin = someUser({ name: 'admin' });
-      assert.equal(await store.apiKeys.createFirst(admin, someKey(admin)), false);
+      assert.equal(await store.apiKeys.createFirst(admin, someKey(admin), [someReceipt()]), false);
       assert.equal(await store.users.byName('admin'), undefined);
     });
 
     it('gives the first key to a user who is there already', async () => {
       const sameName = someUser({ name: user.name });
-      assert.equal(await store.apiKeys.createFirst(sameName, someKey(sameName)), true);
+      assert.equal(await store.apiKeys.createFirst(sameName, someKey(sameName), [someReceipt()]), true);
       assert.equal((await store.apiKeys.list())[0]?.userId, user.id);
     });
 

@@ -159,8 +159,8 @@ export interface Store extends AsyncDisposable {
   readonly apiKeys: {
     /** @throws {MillraceError} `conflict` when the user has an unrevoked key of that name */
     create(key: ApiKey, receipt: Receipt): Promise<void>;
-    /** Makes the user and its key when the store holds no key at all; says whether it did. Atomic. */
-    createFirst(user: User, key: ApiKey): Promise<boolean>;
+    /** Makes the user, if there is none of that name, and its key when the store holds no key at all; says whether it did. Atomic. */
+    createFirst(user: User, key: ApiKey, receipts: readonly Receipt[]): Promise<boolean>;
     /** The unrevoked key with that SHA-256 (lower-case hex) and its user. Sees at once what another process revoked. */
     byHash(secretHash: string): Promise<{ readonly key: ApiKey; readonly user: User } | undefined>;
     /** An unrevoked key. */

@@ -417,7 +417,7 @@ it('no query reads a whole table, nor sorts one', async () => {
       },
     },
     apiKeys: {
-      createFirst: () => store.apiKeys.createFirst(someUser(), key),
+      createFirst: () => store.apiKeys.createFirst(someUser(), key, [someReceipt()]),
       create: () => store.apiKeys.create(someKey(user, { name: 'another' }), someReceipt()),
       byHash: () => store.apiKeys.byHash(key.secretHash),
       get: async () => [await store.apiKeys.get(key.id, user.id), await store.apiKeys.get(key.id, 'everyone')],

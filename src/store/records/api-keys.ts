@@ -21,10 +21,10 @@ export function apiKeyRecords(runner: Runner, { compiler }: Engine): Store['apiK
       await runner.change([apiKeys.create(rowOfApiKey(key))], [receipt], { taken: TAKEN });
     },
 
-    async createFirst(user, key) {
+    createFirst(user, key, receipts) {
       const { user_id: _, revoked_at: __, ...row } = rowOfApiKey(key);
-      const queries = [users.addFirst(rowOfUser(user)), apiKeys.createFirst({ ...row, user_name: user.name })];
-      return (await runner.write(queries)).at(-1) === 1;
+      const create = changingOne(apiKeys.createFirst({ ...row, user_name: user.name }));
+      return runner.change([users.addFirst(rowOfUser(user)), create], receipts);
     },
 
     byHash: (secretHash) => runner.cachedOne(apiKeys.byHash({ secret_hash: secretHash }), keyAndUserOfRow),

@@ -14,12 +14,13 @@ import {
 } from '#store/queries/sessions.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
+import { countOf } from './count.ts';
 
 /** The store's sessions. */
 export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engine): Store['sessions'] {
   const sessions = sessionQueries(compiler, now);
 
-  const records: Store['sessions'] = {
+  return {
     async create(session) {
       await runner.write([sessions.create(rowOfSession(session))]);
     },
@@ -42,19 +43,12 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
       );
     },
 
-    async count(scope, filter, order) {
-      const { isActive, ...others } = filter;
-      // Live ones are few and have an index of their own; the others are what is left.
-      if (isActive === false) {
-        const [all, live] = [
-          await records.count(scope, others, order),
-          await records.count(scope, { ...others, isActive: true }, order),
-        ];
-        return Math.max(0, all - live);
-      }
-      const query = sessions.count({ order, direction: 'asc', isActive }, listArgs(scope, filter, 'asc'));
-      return (await runner.one(query, ({ count }) => count)) ?? 0;
-    },
+    count: (scope, filter, order) =>
+      countOf(filter, async (counted) => {
+        const choice = { order, direction: 'asc', isActive: counted.isActive } as const;
+        const query = sessions.count(choice, listArgs(scope, counted, 'asc'));
+        return (await runner.one(query, ({ count }) => count)) ?? 0;
+      }),
 
     async ofNode(node, phases) {
       // Whoever serves a store that is not shared owns every session in it, also those of before there were nodes.
@@ -71,7 +65,6 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
       return deleted ?? 0;
     },
   };
-  return records;
 }
 
 function listArgs(

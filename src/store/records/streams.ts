@@ -16,6 +16,7 @@ import {
 } from '#store/queries/streams.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
+import { countOf } from './count.ts';
 
 const TAKEN = 'A stream with that id, key or playback id exists already.';
 
@@ -57,19 +58,12 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine): Store[
       );
     },
 
-    async count(scope, filter, order) {
-      const { isActive, ...others } = filter;
-      // Live ones are few and have an index of their own; the others are what is left.
-      if (isActive === false) {
-        const [all, live] = [
-          await records.count(scope, others, order),
-          await records.count(scope, { ...others, isActive: true }, order),
-        ];
-        return Math.max(0, all - live);
-      }
-      const query = streams.count({ order, direction: 'asc', isActive }, listArgs(scope, filter, 'asc'));
-      return (await runner.one(query, ({ count }) => count)) ?? 0;
-    },
+    count: (scope, filter, order) =>
+      countOf(filter, async (counted) => {
+        const choice = { order, direction: 'asc', isActive: counted.isActive } as const;
+        const query = streams.count(choice, listArgs(scope, counted, 'asc'));
+        return (await runner.one(query, ({ count }) => count)) ?? 0;
+      }),
 
     async change(id, scope, change, receipt, when) {
       const row = { id, ...ofScope(scope), ...rowOfStreamChange(change, shelves) };
