@@ -5,14 +5,16 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newApiKeyId, newUserId } from '#domain/ids.ts';
 import { newApiKeySecret, type Secret } from '#domain/secret.ts';
+import type { ApiKey } from '#domain/user.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
+import { operatorReceipt } from './receipt.ts';
 
 /** What {@link ensureFirstKey} needs. */
 export interface FirstKeyOptions {
-  readonly store: Pick<Store, 'apiKeys'>;
+  readonly store: Pick<Store, 'apiKeys' | 'users'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Used instead of a random one, and then not shown: whoever set it has it. */
@@ -47,10 +49,11 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
   else await rm(file);
 }
 
-function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): Promise<boolean> {
+async function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): Promise<boolean> {
   const createdAt = clock.now();
-  const user = { id: newUserId(), name: 'admin', createdAt, isAdmin: true, suspended: false };
-  return store.apiKeys.createFirst(user, {
+  const known = await store.users.byName('admin');
+  const user = known ?? { id: newUserId(), name: 'admin', createdAt, isAdmin: true, suspended: false };
+  const key: ApiKey = {
     id: newApiKeyId(),
     userId: user.id,
     name: 'default',
@@ -59,7 +62,11 @@ function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): Promise
     revokedAt: undefined,
     access: undefined,
     lastSeen: ms(0),
-  });
+  };
+  return await store.apiKeys.createFirst(user, key, [
+    ...(known ? [] : [operatorReceipt(createdAt, { action: 'user.created', resourceId: user.id })]),
+    operatorReceipt(createdAt, { action: 'api_key.created', resourceId: key.id }),
+  ]);
 }
 
 /** Writes it durably, into a new file: an older one may be readable by others, or be a link to somewhere else. */

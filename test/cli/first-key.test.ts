@@ -34,6 +34,18 @@ test('on a terminal the first key is shown once and written nowhere', async (t) 
   assert.equal(shown.length, 1);
 });
 
+test('the first user and key stand in the audit log, as the work of the operator', async (t) => {
+  const { options, terminal, store } = await firstStart(t);
+  await ensureFirstKey({ ...options, terminal });
+  await ensureFirstKey({ ...options, terminal });
+  const { rows } = await store.audit.list({}, { limit: 10 });
+  const [key] = await store.apiKeys.list();
+  assert.deepEqual(rows.map(({ action, resourceId, actor }) => [action, resourceId, actor]).toSorted(), [
+    ['api_key.created', key?.id, undefined],
+    ['user.created', key?.userId, undefined],
+  ]);
+});
+
 test('a file left by a start that failed is replaced by a new one, private whatever the old one was', async (t) => {
   const { options, file, isFirstKey } = await firstStart(t);
   await writeFile(file, 'left over');
