@@ -22,7 +22,7 @@ Only for SQLite. A store in PostgreSQL is backed up with pg_dump; the command th
   run: async (args) => {
     const { file, force } = parse(args);
     const { dataDir, databaseUrl } = configFromEnvironment().store;
-    if (databaseUrl !== undefined) throw postgresTool(databaseUrl, 'backup', file);
+    if (databaseUrl !== undefined) throw await postgresTool(databaseUrl, 'backup', file);
     if (!force && existsSync(file)) {
       throw new Exit(EXIT.failed, [`${file} is there already; name another file, or replace it with --force.`]);
     }

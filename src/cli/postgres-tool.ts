@@ -2,11 +2,12 @@
  * What to do instead where the store is in PostgreSQL, whose own tools fit its version and are not ours to run.
  */
 import type { Secret } from '#domain/secret.ts';
-import { targetOf } from '#store/engines/postgres/target.ts';
 import { EXIT, Exit } from './exit-code.ts';
 
 /** The exit that says which command to run; the user and the password are left to whoever runs it. */
-export function postgresTool(databaseUrl: Secret, what: 'backup' | 'restore', file: string): Exit {
+export async function postgresTool(databaseUrl: Secret, what: 'backup' | 'restore', file: string): Promise<Exit> {
+  // Only here: the other commands need no client of PostgreSQL.
+  const { targetOf } = await import('#store/engines/postgres/target.ts');
   const { place } = targetOf(databaseUrl);
   // In quotes that every shell understands.
   const quoted = `'${file.replaceAll("'", `'\\''`)}'`;

@@ -22,7 +22,7 @@ Only for SQLite. A store in PostgreSQL is restored with pg_restore; the command 
   run: async (args) => {
     const file = parse(args);
     const { dataDir, databaseUrl } = configFromEnvironment().store;
-    if (databaseUrl !== undefined) throw postgresTool(databaseUrl, 'restore', file);
+    if (databaseUrl !== undefined) throw await postgresTool(databaseUrl, 'restore', file);
     const { replaced } = await restoreSqlite(dataDir, file, systemClock.now());
     console.log(`Restored ${file}.`);
     if (replaced !== undefined) console.log(`The database that was there is now ${replaced}.`);

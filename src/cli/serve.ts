@@ -3,6 +3,7 @@
  */
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { configFromEnvironment } from '#config.ts';
 import { CertificateError } from '#lib/certificate.ts';
 import { systemClock } from '#lib/clock.ts';
@@ -81,6 +82,7 @@ ${settingsHelp()}`,
       },
       'ready',
     );
+    dropStartUpGarbage();
     for (const flag of V8_FLAGS) setFlagsFromString(flag);
 
     const reason = await stopped;
@@ -91,6 +93,13 @@ ${settingsHelp()}`,
     }, DRAIN_LIMIT_MS).unref();
   },
 };
+
+/** Gives back 10 MB that an idle server would keep until much had been allocated; takes about 100 ms, once. */
+function dropStartUpGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as NodeJS.GCFunction;
+  gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
 
 const authority = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

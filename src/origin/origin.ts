@@ -13,7 +13,6 @@ import { HeldRequests } from './held-requests.ts';
 import { mediaRoute } from './media-route.ts';
 import type { OriginContext } from './origin-context.ts';
 import { Owners, type OwnersOptions } from './owners.ts';
-import { PeerProxy } from './peer-proxy.ts';
 import { playerPageRoutes } from './player-page.ts';
 import { mediaPlaylistRoute, multivariantRoute } from './playlist-routes.ts';
 import { thumbnailRoute } from './thumbnail-route.ts';
@@ -59,7 +58,7 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
       void reply.headers({ ...OPEN_HEADERS, 'cache-control': cacheControl(kindOfError(error, request)) });
       throw error;
     });
-    if (options.cluster !== undefined) addPeerProxy(hls, context, options.cluster.owners, options.settings);
+    if (options.cluster !== undefined) await addPeerProxy(hls, context, options.cluster.owners, options.settings);
     hls.options('/hls/*', async (_request, reply) => sendPreflight(reply));
     multivariantRoute(hls, context);
     mediaPlaylistRoute(hls, context);
@@ -69,12 +68,14 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
   await app.register(playerPageRoutes);
 }
 
-function addPeerProxy(
+async function addPeerProxy(
   hls: FastifyInstance,
   { live, viewers, held, targetDurationS }: OriginContext,
   owners: OwnersOptions,
   { maxHeldRequests }: OriginSettings,
-): void {
+): Promise<void> {
+  // Loaded only where there are other nodes: its HTTP client takes 8 MB.
+  const { PeerProxy } = await import('./peer-proxy.ts');
   const proxy = new PeerProxy({
     live,
     owners: new Owners(owners),
