@@ -42,6 +42,7 @@ declare module 'fastify' {
 }
 
 const BEARER = /^ *bearer +(.*\S) *$/i;
+const ASCII = /^[ -~]*$/;
 /** Pairs of address and key remembered as good. */
 const MAX_KNOWN_GOOD = 10_000;
 
@@ -125,8 +126,8 @@ export function presentedKey({ headers }: FastifyRequest): Secret {
       'This request needs an API key; send it in the header authorization: Bearer <API_KEY>.',
     );
   }
-  // Node gives header bytes as Latin-1, while a key chosen by the operator is hashed as UTF-8.
-  return new Secret(Buffer.from(key, 'latin1').toString());
+  // Node gives header bytes as Latin-1, while a key chosen by the operator is hashed as UTF-8. Most keys are the same in both.
+  return new Secret(ASCII.test(key) ? key : Buffer.from(key, 'latin1').toString());
 }
 
 /** @throws {MillraceError} `insufficient_scope` */

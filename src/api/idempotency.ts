@@ -4,7 +4,7 @@
  * The first request of a key claims it in the store, so that its twins wait, also those that another process received. Its answer becomes
  * durable together with what it changed, so that there is never one without the other.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import { MillraceError } from '#domain/errors.ts';
@@ -145,4 +145,4 @@ function replay(reply: FastifyReply, { status, text }: SentAnswer): void {
   else void reply.type('application/json; charset=utf-8').send(text);
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string): string => hash('sha256', text, 'hex');

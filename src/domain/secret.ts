@@ -1,7 +1,7 @@
 /**
  * Secrets: a value that can be used but not printed, and the ways to make, hash and compare one.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { inspect } from 'node:util';
 import { randomText } from './ids.ts';
 
@@ -23,12 +23,13 @@ export class Secret {
 
   /** SHA-256 of the value, lower-case hex: what stores keep and look up by. */
   hash(): string {
-    return createHash('sha256').update(this.#value).digest('hex');
+    // In one call: a hash object made and collected for every request would be an eighth of what a request costs.
+    return hash('sha256', this.#value, 'hex');
   }
 
   /** Whether both hold the same value, in time that depends on neither. */
   equals(other: Secret): boolean {
-    const digest = (secret: Secret) => createHash('sha256').update(secret.#value).digest();
+    const digest = (secret: Secret) => hash('sha256', secret.#value, 'buffer');
     return timingSafeEqual(digest(this), digest(other));
   }
 
