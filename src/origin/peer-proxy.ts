@@ -13,6 +13,7 @@ import type { HeldRequests } from './held-requests.ts';
 import type { Owners } from './owners.ts';
 import { isMediaPath, isPlaybackId } from './resource-name.ts';
 import type { ViewerNames } from './viewer.ts';
+import { cutOffWhenStuck } from './viewer-connection.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
 /** An answer stops coming for so long: the node is stuck, or cut off. */
@@ -119,6 +120,7 @@ export class PeerProxy implements AsyncDisposable {
     try {
       await this.#agent.stream(options, ({ statusCode, headers }) => {
         reply.hijack();
+        cutOffWhenStuck(raw);
         return raw.writeHead(statusCode, endToEnd(headers));
       });
     } catch (error) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import { createServer, request as requestPlain, type ServerResponse } from 'node:http';
 import { connect as connectHttp2, createSecureServer } from 'node:http2';
 import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { makeCertificate } from '#test/support/certificate.ts';
 import { waitFor } from '#test/support/wait-for.ts';
-import { hasLeft, writeBody } from './viewer-connection.ts';
+import { cutOffWhenStuck, hasLeft, writeBody } from './viewer-connection.ts';
 
 /** As a segment is: pieces of some parts, the last one small, one of them empty. */
 const PIECES = [700_001, 300_000, 0, 65_536, 65_537, 10].map((size) => randomBytes(size));
@@ -59,4 +59,25 @@ test('a viewer who does not read holds a slice, not a segment; and is seen to le
   assert.equal(hasLeft(response!), false);
   stream.close();
   await waitFor(() => hasLeft(response!), { what: 'the viewer to leave' });
+});
+
+test('a viewer who takes nothing is given thirty seconds, however the answer is written', async (t) => {
+  const { url, responses } = await serverOf(t);
+  const asked = request(url, { ...UNCHECKED, agent: false }).end();
+  const [answer] = await once(asked, 'response');
+  t.after(() => asked.destroy());
+  assert.equal(responses[0]!.socket!.timeout, 30_000);
+  await buffer(answer);
+
+  const plain = createServer((_request, response) => {
+    responses.push(response);
+    cutOffWhenStuck(response);
+    response.writeHead(200).flushHeaders();
+  }).listen(0, '127.0.0.1');
+  t.after(() => plain.close());
+  await once(plain, 'listening');
+  const waiting = requestPlain({ port: (plain.address() as AddressInfo).port, agent: false }).end();
+  await once(waiting, 'response');
+  t.after(() => waiting.destroy());
+  assert.equal(responses[1]!.socket!.timeout, 30_000);
 });

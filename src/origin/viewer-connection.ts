@@ -38,9 +38,17 @@ export function writeBody(response: ServerResponse, pieces: readonly Uint8Array[
     for (const piece of pieces.slice(0, -1)) response.write(piece);
     response.end(pieces.at(-1)); // one write less: that is a tenth of a playlist's cost
   }
-  if (stream !== undefined) stream.setTimeout(STUCK_AFTER_MS, () => stream.close(CANCEL));
-  // Once the answer is finished, Node sets its keep-alive time-out instead.
-  else if (response.writableLength > 0) response.socket?.setTimeout(STUCK_AFTER_MS);
+  if (stream !== undefined || response.writableLength > 0) cutOffWhenStuck(response);
+}
+
+/**
+ * Cuts off a viewer who takes nothing of an answer for too long. Only for one that has begun and is not finished: once it is, Node
+ * sets its keep-alive time-out instead.
+ */
+export function cutOffWhenStuck(response: ServerResponse): void {
+  const stream = streamOf(response);
+  if (stream === undefined) response.socket?.setTimeout(STUCK_AFTER_MS);
+  else stream.setTimeout(STUCK_AFTER_MS, () => stream.close(CANCEL));
 }
 
 /** Writes the next slice when the one before is on its way. A viewer who leaves asks for no more. */
