@@ -58,6 +58,11 @@ export class SessionNotes {
     this.#options.journal.changed(session.record, { viewers, totals: session.totals });
   }
 
+  /** It is let go of: what its transcoder handed out behind its end counts, too. */
+  totals(session: LiveSession): void {
+    this.#options.journal.changed(session.record, { totals: session.totals });
+  }
+
   /** All of it, as if nothing had been written: another process may have taken this one for dead, and ended it. */
   again(session: LiveSession, isActive: boolean): void {
     const { nodeId } = this.#options;

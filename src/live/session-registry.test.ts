@@ -12,11 +12,19 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import { type RecordingPresentation, recordingPresentation } from '#test/support/recording-presentation.ts';
 import { SOME_NODE, someSession, someStream } from '#test/support/sample-records.ts';
 import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { planRenditions } from '#transcode/rendition-plan.ts';
+import type { TranscoderCallbacks, TranscoderStats } from '#transcode/transcoder.ts';
+import type { OpenTranscoder } from './ladder.ts';
 import { SessionJournal } from './session-journal.ts';
 import { SessionRegistry } from './session-registry.ts';
 
 /** A registry with a clock that the test moves, over presentations that only remember. */
-function setUp({ maxPublishers = 10, usedBytes = 0, isShared = false } = {}) {
+function setUp({
+  maxPublishers = 10,
+  usedBytes = 0,
+  isShared = false,
+  openTranscoder = (() => undefined) as OpenTranscoder,
+} = {}) {
   let now = 1_000_000;
   const presentations: RecordingPresentation[] = [];
   const written = new Map<string, Session>();
@@ -38,7 +46,7 @@ function setUp({ maxPublishers = 10, usedBytes = 0, isShared = false } = {}) {
       presentations.push(presentation);
       return presentation;
     },
-    openTranscoder: () => undefined,
+    openTranscoder,
     memory: { limitBytes: 1000, usedBytes, take: () => true, give: () => {} },
     journal,
     clock: { now: () => ms(now), monotonic: () => ms(now) },
@@ -382,4 +390,32 @@ test('where others share the store, it alone tells of a stream whose session her
     goLive(world, stream).end('unpublished');
     assert.equal(world.registry.status(stream.id) === undefined, isShared);
   }
+});
+
+test('what a transcoder hands out behind the end is written when the session is let go of', async () => {
+  const profiles = [{ name: 'small', width: 160, height: 120, fps: 0, bitrate: 500_000 }];
+  let callbacks: TranscoderCallbacks | undefined;
+  const openTranscoder: OpenTranscoder = (request) => {
+    callbacks = request.callbacks;
+    return {
+      setTrack: (track) => planRenditions(profiles, track),
+      setAudioTrack: () => {},
+      write: () => {},
+      flush: () => {},
+      stats: { shed: [] } as unknown as TranscoderStats,
+      [Symbol.asyncDispose]: async () => {},
+    };
+  };
+  const world = setUp({ openTranscoder });
+  const stream = { ...newStream(), profiles };
+  goLive(world, stream).end('unpublished');
+  callbacks!.onTrack('small', VIDEO_TRACK);
+  callbacks!.onPacket('small', packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  world.advance((36 + 3 * 4) * 1000);
+  await new Promise(setImmediate);
+  await world.journal[Symbol.asyncDispose]();
+  assert.deepEqual(
+    [...world.written.values()].map(({ totals }) => totals.transcodedBytes),
+    [100],
+  );
 });

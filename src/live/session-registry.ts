@@ -212,7 +212,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing = true;
     for (const timer of this.#retirements.values()) clearTimeout(timer);
-    await Promise.all(Array.from(this.#sessions.values(), (session) => session[Symbol.asyncDispose]()));
+    await Promise.all(Array.from(this.#sessions.values(), (session) => this.#letGo(session)));
   }
 
   #count(phase: SessionState['phase']): number {
@@ -361,7 +361,12 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     if (this.#newest.get(record.playbackId) === session) this.#newest.delete(record.playbackId);
     const slot = this.#slots.get(record.streamId);
     if (slot?.session === session && !this.#publishers.has(record.streamId)) this.#slots.delete(record.streamId);
-    void session[Symbol.asyncDispose]();
+    void this.#letGo(session);
+  }
+
+  async #letGo(session: LiveSession): Promise<void> {
+    await session[Symbol.asyncDispose]();
+    this.#notes.totals(session);
   }
 }
 
