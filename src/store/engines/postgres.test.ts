@@ -116,7 +116,7 @@ describe('a write', () => {
       engine.write([update('b', 2), next, update('a', 2)]),
     ]);
     const [{ tries } = {}] = await server.query('select last_value as tries from tries', engine.url);
-    assert.ok(Number(tries) > 2, `${tries} tries`);
+    assert.ok(Number(tries) > 2, `${String(tries)} tries`);
   });
 
   it('survives a change of the tables under its prepared queries', async () => {
