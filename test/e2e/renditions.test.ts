@@ -242,8 +242,8 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
     assert.ok(shown.at(-1)!.mediaS - settled.mediaS > 13, 'it plays at the speed of time');
     assertContinuous(shown, FPS);
     const missed = shown.slice(1).map(({ counter }, index) => counter - shown[index]!.counter - 1);
-    // A busy browser leaves out some.
-    assert.ok(Math.max(...missed) < FPS / 3, `${Math.max(...missed)} frames in a row were not shown`);
+    // A busy browser leaves out some: a second of them once, beside other work. A player that stands still says `waiting`.
+    assert.ok(Math.max(...missed) < 2 * FPS, `${Math.max(...missed)} frames in a row were not shown`);
     const widths = runsOfWidths(shown);
     assert.deepEqual(new Set(widths), new Set([640, 480, 320]), `pictures ${widths.join()} pixels wide`);
     assert.ok(widths.length >= 5, `switched to ${widths.join()}`);
