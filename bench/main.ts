@@ -2,7 +2,7 @@
  * Asks every question, or the groups and questions named on the command line, and prints the answers as Markdown tables.
  *
  * `npm run bench`, `npm run bench -- renditions`, `npm run bench -- get-stream-cpu-us first-part-ms`. With `--write`, the answers
- * of whole groups go to `bench/README.md`; those of other groups stay there as they are. `--long` takes the time the questions ask for.
+ * go to `bench/README.md`; those of other benches stay there as they are. `--long` takes the time the questions ask for.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,8 +25,8 @@ import { renditionDelayMs } from './rendition-delay-ms.ts';
 import { renditionPsnrDb } from './rendition-psnr-db.ts';
 import { segmentCpuSPerGb } from './segment-cpu-s-per-gb.ts';
 import { startMs } from './start-ms.ts';
-import type { Answer, Bench } from './support/question.ts';
-import { reportPage, reportSection, TABLE_HEAD, tableRow } from './support/report.ts';
+import type { Bench } from './support/question.ts';
+import { reportPage, TABLE_HEAD, tableRow } from './support/report.ts';
 import { transcoderKills } from './transcoder-kills.ts';
 import { transcoderMemoryMb } from './transcoder-memory-mb.ts';
 import { variantSwitches } from './variant-switches.ts';
@@ -64,6 +64,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
     'postgres-cpu-us': postgresCpuUs,
   },
 };
+const NAMES = Object.fromEntries(Object.entries(GROUPS).map(([group, benches]) => [group, Object.keys(benches)]));
 const PAGE = join(import.meta.dirname, 'README.md');
 
 const { values: options, positionals: asked } = parseArgs({
@@ -73,9 +74,10 @@ const { values: options, positionals: asked } = parseArgs({
 const groups = Object.keys(GROUPS);
 const questions = Object.values(GROUPS).flatMap((group) => Object.keys(group));
 const unknown = asked.filter((name) => !groups.includes(name) && !questions.includes(name));
-if (unknown.length > 0 || (options.write && asked.some((name) => !groups.includes(name)))) {
-  const problem = unknown.length > 0 ? `There is no bench ${unknown.join(', ')}` : '--write takes whole groups';
-  console.error(`${problem}; there are the groups ${groups.join(', ')}, and ${questions.join(', ')}.`);
+if (unknown.length > 0) {
+  console.error(
+    `There is no bench ${unknown.join(', ')}; there are the groups ${groups.join(', ')}, and ${questions.join(', ')}.`,
+  );
   process.exit(2);
 }
 
@@ -84,15 +86,12 @@ for (const [group, benches] of Object.entries(GROUPS)) {
   const chosen = Object.entries(benches).filter(([name]) => isAsked(group, name));
   if (chosen.length === 0) continue;
   console.log(`\n${TABLE_HEAD}`);
-  const answers: Answer[] = [];
-  for (const [, bench] of chosen) {
-    for (const answer of await bench(options)) {
-      answers.push(answer);
-      console.log(tableRow(answer));
-    }
+  for (const [name, bench] of chosen) {
+    const run = { date: new Date(), long: options.long };
+    const rows = (await bench(options)).map((answer) => tableRow(name, answer, run));
+    console.log(rows.join('\n'));
+    if (!options.write) continue;
+    const page = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
+    writeFileSync(PAGE, reportPage(page, NAMES, new Map([[name, rows]])));
   }
-  if (!options.write) continue;
-  const section = reportSection(group, answers, { date: new Date(), long: options.long });
-  const page = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
-  writeFileSync(PAGE, reportPage(page, groups, { [group]: section }));
 }

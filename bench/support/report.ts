@@ -5,58 +5,48 @@ import { cpus, totalmem } from 'node:os';
 import type { Answer } from './question.ts';
 
 /** Head of the table. */
-export const TABLE_HEAD = '| question | measured | against | ratio | must reach | |\n|---|---|---|---|---|---|';
+export const TABLE_HEAD =
+  '| bench | question | measured | against | ratio | must reach | | run |\n|---|---|---|---|---|---|---|---|';
 
-/** One line of the table. */
-export function tableRow({ question, measured, against, ratio, mustReach, reached }: Answer): string {
+/** When a bench ran, and whether for as long as its question says. */
+export interface Run {
+  readonly date: Date;
+  readonly long: boolean;
+}
+
+/** One line of the table. @param bench its name, as it is asked for */
+export function tableRow(bench: string, answer: Answer, { date, long }: Run): string {
+  const { question, measured, against, ratio, mustReach, reached } = answer;
   const times = ratio === undefined ? '' : `${ratio.toFixed(2)}x`;
-  return `| ${question} | ${measured} | ${against} | ${times} | ${mustReach} | ${reached ? 'reached' : '**missed**'} |`;
-}
-
-/** What it ran on. */
-export function machine(): string {
-  const [cpu] = cpus();
-  const memory = `${Math.round(totalmem() / 1e9)} GB`;
-  return `${cpu?.model.trim()}, ${cpus().length} cores, ${memory}, ${process.platform} ${process.arch}, Node ${process.version}`;
-}
-
-/** The results of one whole group, as a section of the page. */
-export function reportSection(
-  group: string,
-  answers: readonly Answer[],
-  { date, long }: { readonly date: Date; readonly long: boolean },
-): string {
-  return `${heading(group)}
-
-${machine()}, ${date.toISOString().slice(0, 10)}; \`npm run bench -- --write ${group}${long ? ' --long' : ''}\`.
-
-${TABLE_HEAD}
-${answers.map(tableRow).join('\n')}
-`;
+  const run = `${date.toISOString().slice(0, 10)}${long ? ', `--long`' : ''}`;
+  return `| \`${bench}\` | ${question} | ${measured} | ${against} | ${times} | ${mustReach} | ${reached ? 'reached' : '**missed**'} | ${run} |`;
 }
 
 /**
  * The text of `bench/README.md`.
- * @param page as it is now: sections that are not made anew stay
- * @param groups in the order of their sections
- * @param sections made anew, by group
+ * @param page as it is now: rows of benches that did not run stay, if they are of the same machine
+ * @param groups names of benches by group, in their order
+ * @param rows of those that ran, by name
  */
 export function reportPage(
   page: string,
-  groups: readonly string[],
-  sections: Readonly<Record<string, string>>,
+  groups: Readonly<Record<string, readonly string[]>>,
+  rows: ReadonlyMap<string, readonly string[]>,
 ): string {
-  const known = new Map(
-    groups.flatMap((group) => {
-      const found = page.split(/^(?=## )/m).find((section) => section.startsWith(`${heading(group)}\n`));
-      return found === undefined ? [] : [[group, found.trimEnd()] as const];
-    }),
+  const kept = page.includes(machine()) ? page.split('\n') : [];
+  const rowsOf = (bench: string) => rows.get(bench) ?? kept.filter((line) => line.startsWith(`| \`${bench}\` |`));
+  const sections = Object.entries(groups).map(
+    ([group, benches]) => `## Last results: ${group}\n\n${TABLE_HEAD}\n${benches.flatMap(rowsOf).join('\n')}`,
   );
-  const kept = groups.flatMap((group) => sections[group]?.trimEnd() ?? known.get(group) ?? []);
-  return `${INTRODUCTION}\n${kept.join('\n\n')}\n`;
+  return `${INTRODUCTION}\nLast results are of ${machine()}; \`npm run bench -- --write\` and the name of the bench.\n\n${sections.join('\n\n')}\n`;
 }
 
-const heading = (group: string) => `## Last results: ${group}`;
+/** What it runs on. */
+function machine(): string {
+  const [cpu] = cpus();
+  const memory = `${Math.round(totalmem() / 1e9)} GB`;
+  return `${cpu?.model.trim()}, ${cpus().length} cores, ${memory}, ${process.platform} ${process.arch}, Node ${process.version}`;
+}
 
 const INTRODUCTION = `# Benches
 
@@ -69,7 +59,7 @@ npm run bench                                   # every question, about half an 
 npm run bench -- passthrough                    # a group: what the service is without transcoding; about ten minutes
 npm run bench -- renditions                     # another: its renditions; about twenty minutes
 npm run bench -- first-part-ms start-ms         # some questions
-npm run bench -- --write renditions             # a group, and its section of this page anew
+npm run bench -- --write renditions             # and their rows of this page anew
 npm run bench -- --long renditions              # for as long as the questions say: an hour and a half
 \`\`\`
 
