@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createsAtAMillion } from './creates-at-a-million.ts';
 import { crossNodeCutMs } from './cross-node-cut-ms.ts';
+import { cursorWalk } from './cursor-walk.ts';
 import { durableCreatesPerS } from './durable-creates-per-s.ts';
 import { firstPartMs } from './first-part-ms.ts';
 import { firstRenditionPartMs } from './first-rendition-part-ms.ts';
@@ -60,6 +61,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   },
   manage: {
     'list-page-ms': listPageMs,
+    'cursor-walk': cursorWalk,
     'cross-node-cut-ms': crossNodeCutMs,
     'postgres-cpu-us': postgresCpuUs,
   },
