@@ -3,7 +3,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
-import { type FilledStore, newStream, openFilledStore, receiptOf } from './support/many-streams.ts';
+import { type FilledStore, openFilledStore, receiptOf, streamOf } from './support/many-streams.ts';
 import { type Answer, show } from './support/question.ts';
 import { median } from './support/statistics.ts';
 
@@ -46,7 +46,7 @@ async function createFor({ store, user }: FilledStore, clients: number): Promise
   let created = 0;
   const client = async () => {
     while (performance.now() < until) {
-      const stream = newStream(user);
+      const stream = streamOf(user);
       await store.streams.create(stream, receiptOf(stream));
       created += 1;
     }

@@ -4,9 +4,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { newAuditId, newPlaybackId, newStreamId } from '#domain/ids.ts';
-import { newStreamKey } from '#domain/secret.ts';
-import type { Stream } from '#domain/stream.ts';
+import { newAuditId } from '#domain/ids.ts';
+import { newStream, type Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
 import { KeyShelves } from '#store/key-shelf.ts';
@@ -49,26 +48,8 @@ export async function openFilledStore(folder: string, streams: number): Promise<
 }
 
 /** A stream as the API makes it, now unless said otherwise. */
-export function newStream(user: User, createdAt = Date.now()): Stream {
-  return {
-    id: newStreamId(),
-    userId: user.id,
-    name: 'bench',
-    createdAt: ms(createdAt),
-    streamKey: newStreamKey(),
-    playbackId: newPlaybackId(),
-    createdByTokenName: 'bench',
-    profiles: [],
-    isActive: false,
-    lastSeen: ms(0),
-    suspended: false,
-    record: false,
-    creatorId: undefined,
-    userTags: undefined,
-    lastTerminatedAt: undefined,
-    health: undefined,
-  };
-}
+export const streamOf = (user: User, createdAt = Date.now()): Stream =>
+  newStream({ userId: user.id, name: 'bench', createdAt: ms(createdAt), createdByTokenName: 'bench', profiles: [] });
 
 /** What is stored beside its creation. */
 export const receiptOf = ({ id, createdAt, userId }: Stream): Receipt => ({
@@ -93,7 +74,7 @@ function fill(path: string, user: User, streams: number): void {
   const start = Date.now() - streams;
   for (let made = 0; made < streams; made += 1) {
     if (made % BATCH === 0) db.exec('BEGIN');
-    const stream = newStream(user, start + made);
+    const stream = streamOf(user, start + made);
     insert('streams', rowOfStream(stream, shelves));
     insert('audit', rowOfAudit(receiptOf(stream).audit));
     if (made % BATCH === BATCH - 1 || made === streams - 1) db.exec('COMMIT');

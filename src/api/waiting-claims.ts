@@ -1,6 +1,7 @@
 /**
  * Claims of requests that may be repeated, of which a twin waits for the first one's answer.
  */
+import { pause } from '#lib/pause.ts';
 import { ANSWERS_KEPT_MS, type IdempotencyClaim, type IdempotencyState, type Store } from '#store/store.ts';
 
 /** After so long without an answer whoever claimed it is taken for dead. */
@@ -43,5 +44,3 @@ export class WaitingClaims {
     return this.#store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: ANSWERS_KEPT_MS });
   }
 }
-
-const pause = (forMs: number) => new Promise<void>((resolve) => setTimeout(resolve, forMs));

@@ -2,10 +2,10 @@
  * The stream: what a customer creates, publishes to with its key and is watched by its playback id.
  */
 
-import type { Milliseconds } from '#lib/units.ts';
-import type { PlaybackId, StreamId, UserId } from './ids.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import { newPlaybackId, newStreamId, type PlaybackId, type StreamId, type UserId } from './ids.ts';
 import type { Profile } from './profile.ts';
-import type { Secret } from './secret.ts';
+import { newStreamKey, type Secret } from './secret.ts';
 
 /** What a customer notes on a stream; never looked into. */
 export type UserTags = Readonly<Record<string, string | number | readonly (string | number)[]>>;
@@ -36,4 +36,24 @@ export interface Stream {
   readonly lastTerminatedAt: Milliseconds | undefined;
   /** As of its running session; see there. */
   readonly health: string | undefined;
+}
+
+/** A stream as it is when it is made, with ids and a key of its own: nobody has published to it. */
+export function newStream(
+  given: Pick<Stream, 'userId' | 'name' | 'createdAt' | 'createdByTokenName' | 'profiles'>,
+): Stream {
+  return {
+    ...given,
+    id: newStreamId(),
+    streamKey: newStreamKey(),
+    playbackId: newPlaybackId(),
+    isActive: false,
+    lastSeen: ms(0),
+    suspended: false,
+    record: false,
+    creatorId: undefined,
+    userTags: undefined,
+    lastTerminatedAt: undefined,
+    health: undefined,
+  };
 }

@@ -3,14 +3,14 @@
  */
 
 /** Resolves after a time, or at once when the signal aborts. */
-export function pause(durationMs: number, signal: AbortSignal): Promise<void> {
+export function pause(durationMs: number, signal?: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, durationMs);
   const stop = () => resolve();
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted) stop();
   return promise.finally(() => {
     clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
+    signal?.removeEventListener('abort', stop);
   });
 }

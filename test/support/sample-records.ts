@@ -2,24 +2,15 @@
  * Records for tests: complete and valid, each with ids of its own, so that a test states only what it is about.
  */
 import type { AuditEntry } from '#domain/audit.ts';
-import {
-  newApiKeyId,
-  newAuditId,
-  newMediaPath,
-  newNodeId,
-  newPlaybackId,
-  newSessionId,
-  newStreamId,
-  newUserId,
-  type UserId,
-} from '#domain/ids.ts';
+import { newApiKeyId, newAuditId, newNodeId, newStreamId, newUserId, type UserId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
-import { newApiKeySecret, newStreamKey } from '#domain/secret.ts';
-import { NO_TOTALS, type Session } from '#domain/session.ts';
-import type { Stream } from '#domain/stream.ts';
+import { newApiKeySecret } from '#domain/secret.ts';
+import type { Session } from '#domain/session.ts';
+import { newStream, type Stream } from '#domain/stream.ts';
 import type { ApiKey, User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
+import { newSession } from '#live/new-session.ts';
 import type { Receipt } from '#store/store.ts';
 
 /** The node sample sessions run on. */
@@ -54,53 +45,13 @@ export function someKey(user: User, change: Partial<ApiKey> = {}): ApiKey {
 
 /** A stream of a user. */
 export function someStream(owner: UserId, change: Partial<Stream> = {}): Stream {
-  return {
-    id: newStreamId(),
-    userId: owner,
-    name: 'a stream',
-    createdAt: ms(1_700_000_000_002),
-    streamKey: newStreamKey(),
-    playbackId: newPlaybackId(),
-    createdByTokenName: 'a key',
-    profiles: DEFAULT_PROFILES,
-    isActive: false,
-    lastSeen: ms(0),
-    suspended: false,
-    record: false,
-    creatorId: undefined,
-    userTags: undefined,
-    lastTerminatedAt: undefined,
-    health: undefined,
-    ...change,
-  };
+  const given = { userId: owner, name: 'a stream', createdByTokenName: 'a key', profiles: DEFAULT_PROFILES };
+  return { ...newStream({ ...given, createdAt: ms(1_700_000_000_002) }), ...change };
 }
 
 /** A session of a stream. */
 export function someSession(stream: Stream, change: Partial<Session> = {}): Session {
-  return {
-    id: newSessionId(),
-    streamId: stream.id,
-    userId: stream.userId,
-    playbackId: stream.playbackId,
-    name: stream.name,
-    createdByTokenName: stream.createdByTokenName,
-    profiles: stream.profiles,
-    phase: 'starting',
-    createdAt: ms(1_700_000_000_003),
-    lastSeen: ms(0),
-    reconnectUntil: undefined,
-    endedAt: undefined,
-    endReason: undefined,
-    mediaPath: newMediaPath(),
-    restarts: 0,
-    nodeId: SOME_NODE,
-    record: stream.record,
-    totals: NO_TOTALS,
-    viewers: 0,
-    health: undefined,
-    codecs: '',
-    ...change,
-  };
+  return { ...newSession(stream, SOME_NODE, ms(1_700_000_000_003)), lastSeen: ms(0), ...change };
 }
 
 /** A node of its own. */

@@ -10,10 +10,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
 import { refuseOtherScope } from '#api/scope.ts';
 import { storedFields } from '#api/stream-rules.ts';
-import { newPlaybackId, newStreamId } from '#domain/ids.ts';
-import { newStreamKey } from '#domain/secret.ts';
-import type { Stream } from '#domain/stream.ts';
-import { ms } from '#lib/units.ts';
+import { newStream, type Stream } from '#domain/stream.ts';
 
 const schema = {
   operationId: 'createStream',
@@ -32,22 +29,13 @@ export const createStream: ApiRoute = (api, { authenticate, store, live, clock, 
     const { caller, body } = request;
     refuseOtherScope(caller, 'a stream belongs to the user of the API key; make one of that user with POST /api-token');
     const stream: Stream = {
-      id: newStreamId(),
-      userId: caller.userId,
-      name: body.name,
-      createdAt: clock.now(),
-      streamKey: newStreamKey(),
-      playbackId: newPlaybackId(),
-      createdByTokenName: caller.keyName,
-      profiles: settings.defaultProfiles,
-      isActive: false,
-      lastSeen: ms(0),
-      suspended: false,
-      record: false,
-      creatorId: undefined,
-      userTags: undefined,
-      lastTerminatedAt: undefined,
-      health: undefined,
+      ...newStream({
+        userId: caller.userId,
+        name: body.name,
+        createdAt: clock.now(),
+        createdByTokenName: caller.keyName,
+        profiles: settings.defaultProfiles,
+      }),
       ...storedFields(body, settings.defaultProfiles),
     };
     const answer = presentStream(stream, caller, live);
