@@ -71,6 +71,7 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     ['FCUnpublish', (client: RtmpClient) => void client.command('FCUnpublish', null, GOOD_KEY), 'unpublished'],
     ['deleteStream', (client: RtmpClient) => void client.command('deleteStream', null, 1), 'unpublished'],
     ['closeStream', (client: RtmpClient) => void client.command('closeStream', null), 'unpublished'],
+    ['a wish to play', (client: RtmpClient) => void client.command('play', null, GOOD_KEY), 'connection_lost'],
     ['a close without a word', (client: RtmpClient) => client.end(), 'connection_lost'],
     ['a reset', (client: RtmpClient) => client.drop(), 'connection_lost'],
   ] as const) {

@@ -141,6 +141,7 @@ export class Conversation {
         break;
       case 'play':
       case 'play2':
+        this.#end('connection_lost', { why: 'play_asked_for' });
         this.#refuse('NetStream.Play.Failed', 'Millrace plays over HLS, not over RTMP.');
         break;
       default:
@@ -247,7 +248,7 @@ export class Conversation {
     }
   }
 
-  /** Says why, and closes. */
+  /** Says why, and closes. A publish must have been ended before. */
   #refuse(code: StatusCode, reason: string): void {
     if (this.#state.phase === 'over') return;
     this.#state = { phase: 'over' };
