@@ -112,6 +112,13 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       client.raw(Buffer.alloc(100_000, 0xc4));
     }));
 
+  it('floods with media of one byte each before it may send any', () =>
+    survives('flood', async (client) => {
+      await client.handshake();
+      client.raw(raw('04 000000 000001 08 01000000 af'));
+      client.raw(Buffer.alloc(100_000, Buffer.of(0xc4, 0xaf)));
+    }));
+
   it('makes us answer more than anybody reads', () =>
     survives('output_not_read', async (client) => {
       await client.handshake();

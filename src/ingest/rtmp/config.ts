@@ -75,7 +75,7 @@ export const MIN_CHUNK_SIZE = 128;
 export const MAX_CHUNK_SIZE = 1024 * 1024;
 /** AMF beyond this is ignored (metadata) or refused (commands). */
 export const MAX_AMF_BYTES = 64 * 1024;
-/** Messages other than media in one second; encoders send a handful. */
+/** Messages in one second other than media of somebody who publishes; encoders send a handful. */
 export const MAX_CONTROL_MESSAGES_PER_S = 500;
 /** Our own bytes the peer has not taken yet: replies are small, so a peer that lets them pile up does not read. */
 export const MAX_OUTPUT_BYTES = 64 * 1024;

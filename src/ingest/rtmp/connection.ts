@@ -236,9 +236,13 @@ export class Connection implements Peer {
     this.send(userControl(USER_CONTROL.pingResponse, control.value));
   }
 
-  /** Everything but media with something in it costs us work and carries nothing: encoders need little of it. */
+  /**
+   * Everything but a publisher's media with something in it costs us work and carries nothing: encoders need little of it.
+   * Two bytes make a message, so without this a stranger on a fast line could keep the whole server busy.
+   */
   #limitControl({ type, payload }: Message): void {
-    if (payload.length > 0 && (type === MESSAGE.audio || type === MESSAGE.video)) return;
+    const isMedia = payload.length > 0 && (type === MESSAGE.audio || type === MESSAGE.video);
+    if (isMedia && this.#waitingSince === undefined) return;
     this.#controlMessages += 1;
     if (this.#controlMessages > MAX_CONTROL_MESSAGES_PER_S) {
       throw new RtmpError('flood', `more than ${MAX_CONTROL_MESSAGES_PER_S} messages without media in a second`);
