@@ -71,8 +71,8 @@ export const MAX_INCOMPLETE_BYTES = 16 * 1024 * 1024;
 export const MAX_CHUNK_STREAMS = 32;
 /** Below this, headers cost more than they carry: a way to burn our CPU (red5#475). It is also RTMP's default. */
 export const MIN_CHUNK_SIZE = 128;
-/** Larger ones only mean that an encoder never interleaves. */
-export const MAX_CHUNK_SIZE = 1024 * 1024;
+/** RTMP's own limit (§5.4.1). A large one costs us nothing, since no chunk is larger than its message; some state 128 MB. */
+export const MAX_CHUNK_SIZE = 0x7fffffff;
 /** AMF beyond this is ignored (metadata) or refused (commands). */
 export const MAX_AMF_BYTES = 64 * 1024;
 /** Messages in one second other than media of somebody who publishes; encoders send a handful. */
