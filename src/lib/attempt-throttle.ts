@@ -1,8 +1,8 @@
 /**
  * Slows down guessing: each address may be wrong only so often.
  */
-import ipaddr from 'ipaddr.js';
 import type { Clock } from './clock.ts';
+import { networkOf } from './network-of.ts';
 
 /** Addresses remembered at most; beyond it the one that was wrong longest ago is forgotten. */
 const MAX_ADDRESSES = 10_000;
@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
  * Counts wrong attempts by address, one bucket for HTTP and RTMP together. An address that used up its allowance must wait until
  * enough of it has come back; judge no attempt of it before that, right or wrong, or the wait would not slow guessing.
  *
- * An IPv6 host has a whole /64 to choose addresses from, so a /64 counts as one address.
+ * A whole /64 of IPv6 counts as one address.
  */
 export class AttemptThrottle {
   readonly #clock: Clock;
@@ -28,13 +28,13 @@ export class AttemptThrottle {
   /** Seconds until this address may try again; 0 when it may now. */
   retryAfterS(address: string): number {
     if (this.#buckets.size === 0) return 0; // the common case costs nothing
-    const left = this.#left(network(address));
+    const left = this.#left(networkOf(address));
     return left >= 1 ? 0 : Math.ceil(((1 - left) * 60) / this.#perMinute);
   }
 
   /** Counts a wrong attempt. */
   failed(address: string): void {
-    const key = network(address);
+    const key = networkOf(address);
     const left = Math.max(0, this.#left(key) - 1);
     this.#buckets.delete(key); // set again at the end: the map is ordered by the last failure
     if (this.#buckets.size >= MAX_ADDRESSES) {
@@ -52,12 +52,4 @@ export class AttemptThrottle {
     this.#buckets.delete(key);
     return this.#perMinute;
   }
-}
-
-/** The IPv4 address, also when mapped into IPv6; the /64 of an IPv6 address; anything else as it is. */
-function network(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return parsed.toByteArray().slice(0, 8).join('.');
 }

@@ -32,7 +32,7 @@ export const rtmpSettings = {
   rtmpMaxPerAddress: integer(
     'RTMP_MAX_PER_ADDRESS',
     '150',
-    'RTMP connections at the same time from one address',
+    'RTMP connections at the same time from one address, or one /64 of IPv6',
     CONNECTIONS,
   ),
   rtmpHandshakeTimeoutS: integer(

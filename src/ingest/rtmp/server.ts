@@ -10,6 +10,7 @@ import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { AddressCounts } from './address-counts.ts';
 import { type RtmpScheme, type RtmpSettings, SWEEP_MS } from './config.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { FaultCounter } from './fault-counter.ts';
@@ -43,7 +44,7 @@ class RtmpServer implements IngestServer, ConnectionOwner {
   readonly #doors: { readonly scheme: RtmpScheme; readonly server: Server }[] = [];
   readonly #connections = new Set<Connection>();
   readonly #publishing = new Set<Connection>();
-  readonly #perAddress = new Map<string, number>();
+  readonly #perAddress = new AddressCounts();
   readonly #faults = new FaultCounter();
   #lastId = 0;
   #sweeper: NodeJS.Timeout | undefined;
@@ -97,9 +98,7 @@ class RtmpServer implements IngestServer, ConnectionOwner {
   onClosed(connection: Connection, fault: string | undefined): void {
     this.#connections.delete(connection);
     this.#publishing.delete(connection);
-    const left = (this.#perAddress.get(connection.remoteAddress) ?? 1) - 1;
-    if (left === 0) this.#perAddress.delete(connection.remoteAddress);
-    else this.#perAddress.set(connection.remoteAddress, left);
+    this.#perAddress.remove(connection.remoteAddress);
     if (fault !== undefined) this.#faults.count(fault);
   }
 
@@ -123,7 +122,7 @@ class RtmpServer implements IngestServer, ConnectionOwner {
       return;
     }
     const { settings, gate, clock } = this.#options;
-    this.#perAddress.set(remoteAddress, (this.#perAddress.get(remoteAddress) ?? 0) + 1);
+    this.#perAddress.add(remoteAddress);
     this.#lastId += 1;
     const connection = new Connection(secure(), {
       owner: this,
@@ -142,7 +141,7 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     const { rtmpMaxConnections, rtmpMaxUnauthenticated, rtmpMaxPerAddress } = this.#options.settings;
     if (this.#closing !== undefined) return 'server_stopping';
     if (this.#connections.size >= rtmpMaxConnections) return 'too_many_connections';
-    if ((this.#perAddress.get(remoteAddress) ?? 0) >= rtmpMaxPerAddress) return 'too_many_from_one_address';
+    if (this.#perAddress.of(remoteAddress) >= rtmpMaxPerAddress) return 'too_many_from_one_address';
     const unauthenticated = this.#connections.size - this.#publishing.size;
     return unauthenticated >= rtmpMaxUnauthenticated ? 'too_many_unauthenticated' : undefined;
   }

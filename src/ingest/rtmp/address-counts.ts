@@ -1,0 +1,24 @@
+/**
+ * How many connections each address has open.
+ */
+import { networkOf } from '#lib/network-of.ts';
+
+/** Counts by address; a whole /64 of IPv6 counts as one. Remembers only those that have a connection. */
+export class AddressCounts {
+  readonly #counts = new Map<string, number>();
+
+  of(address: string): number {
+    return this.#counts.get(networkOf(address)) ?? 0;
+  }
+
+  add(address: string): void {
+    this.#counts.set(networkOf(address), this.of(address) + 1);
+  }
+
+  /** @param address one that was added */
+  remove(address: string): void {
+    const left = this.of(address) - 1;
+    if (left > 0) this.#counts.set(networkOf(address), left);
+    else this.#counts.delete(networkOf(address));
+  }
+}
