@@ -78,11 +78,33 @@ describe('media', () => {
     );
   });
 
-  it('is never shown before it is decoded', () => {
+  it('is shown when its encoder says, and decoded before that even where the encoder says later', () => {
+    const { video, audio, packets } = setUp();
+    video(`17 00 000000 ${AVC}`);
+    audio(`af 00 ${OTHER_AAC}`);
+    video(`17 01 000000 ${IDR}`, 100);
+    video(`27 01 000050 ${INTER}`, 140); // shown fourth
+    video(`27 01 ffffd8 ${INTER}`, 180); // -40 ms: shown second
+    video(`27 01 ffffd8 ${INTER}`, 220);
+    video(`27 01 000000 ${INTER}`, 260);
+    audio('af 01 2100', 260);
+    const inMs = ({ dts, pts }: Packet) => [dts / 90, pts / 90];
+    const [sound] = packets.filter(({ kind }) => kind === 'audio');
+    assert.deepEqual(packets.filter(({ kind }) => kind === 'video').map(inMs), [
+      [100, 100],
+      [140, 220],
+      [140, 140],
+      [180, 180],
+      [220, 260],
+    ]);
+    assert.equal(sound?.dts, 260 * 48);
+  });
+
+  it('is not believed to be shown seconds before its time', () => {
     const { video, packets } = setUp();
     video(`17 00 000000 ${AVC}`);
-    video(`17 01 ffffd8 ${IDR}`, 100);
-    assert.deepEqual([packets[0]?.dts, packets[0]?.pts], [9000, 9000]);
+    video(`17 01 800000 ${IDR}`, 10_000);
+    assert.deepEqual([packets[0]?.dts, packets[0]?.pts], [9000 * 90, 9000 * 90]);
   });
 
   it('before its configuration is dropped and counted, and comes through after it', () => {

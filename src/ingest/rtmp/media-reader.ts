@@ -31,6 +31,9 @@ const WAY_OUT: Record<TrackKind, string> = {
   audio: 'Millrace takes AAC and Opus audio; set the encoder to AAC.',
 };
 
+/** More than any encoder's frames change places, and less than what counts as a jump of its clock. */
+const MAX_LATE_MS = 1000;
+
 type Config = Extract<MediaTag, { type: 'config' }>;
 type Frame = Extract<MediaTag, { type: 'frame' }>;
 
@@ -40,6 +43,11 @@ export class MediaReader {
   readonly #faults: FaultCounter;
   readonly #clock = new TimestampUnwrapper();
   readonly #tracks = new Map<TrackKind, Track>();
+  /**
+   * How much too late the decoding times are. A frame cannot be shown before it is decoded, but some encoders say so (Ecamm Live of
+   * still pictures): when it is shown must stay, or frames would change places, so all are decoded earlier from then on.
+   */
+  #lateMs = 0;
   #announced: Announcement | undefined;
 
   /** @param faults counts what was dropped, by why */
@@ -107,10 +115,11 @@ export class MediaReader {
       this.#faults.count(`${kind}_malformed`);
       return;
     }
+    if (kind === 'video') this.#lateMs = Math.max(this.#lateMs, Math.min(-compositionMs, MAX_LATE_MS));
+    const lateMs = kind === 'video' ? this.#lateMs : 0;
     const ticksPerMs = track.timescale / 1000;
-    const dts = Math.round(timeMs * ticksPerMs);
-    // A frame cannot be shown before it is decoded; encoders that say so shift all their frames by mistake.
-    const pts = dts + Math.max(0, compositionMs) * ticksPerMs;
+    const dts = Math.round((timeMs - lateMs) * ticksPerMs);
+    const pts = dts + Math.max(0, compositionMs + lateMs) * ticksPerMs;
     this.#publication.packet({ kind, dts: ticks(dts), pts: ticks(pts), ...unit });
   }
 

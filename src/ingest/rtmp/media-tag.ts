@@ -11,7 +11,7 @@ export type MediaTag =
       readonly codec: VideoCodec | AudioCodec;
       /** What the message's timestamp leaves out, in milliseconds: 0 to 1. */
       readonly offsetMs: number;
-      /** Presentation time minus decoding time, in milliseconds; 0 for audio. Negative only by an encoder's mistake. */
+      /** Presentation time minus decoding time, in milliseconds; 0 for audio. Negative only where an encoder's decoding times are too late. */
       readonly compositionMs: number;
       readonly data: Buffer;
     }
