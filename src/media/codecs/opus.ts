@@ -17,6 +17,8 @@ const MAX_SAMPLES = 5760;
 const MAGIC = Buffer.from('OpusHead');
 /** Up to the channel mapping family. */
 const HEAD_BYTES = 19;
+/** Real ones take less than 30 bytes. */
+const MAX_CONFIG_BYTES = 512;
 /** Mono and stereo without a table, and up to eight channels with one (RFC 7845 §5.1.1). */
 const MAX_CHANNELS = [2, 8] as const;
 
@@ -25,6 +27,11 @@ const MAX_CHANNELS = [2, 8] as const;
  * @throws {InvalidCodecConfigError} when it is broken, or of a channel mapping without defined speakers
  */
 export function parseOpusHead(config: Uint8Array): AudioTrack {
+  if (config.length > MAX_CONFIG_BYTES) {
+    throw new InvalidCodecConfigError(
+      `The Opus header has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
+    );
+  }
   const head = Buffer.from(config);
   if (head.length < HEAD_BYTES || !head.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new InvalidCodecConfigError(`The Opus header of ${head.length} bytes is none.`);
@@ -39,7 +46,7 @@ export function parseOpusHead(config: Uint8Array): AudioTrack {
       `The Opus header states ${channels} channels of mapping family ${family}; send mono, stereo or surround sound.`,
     );
   }
-  if (family !== 0 && head.length < HEAD_BYTES + 2 + channels) {
+  if (head.length < HEAD_BYTES + mappingBytes(family, channels)) {
     throw new InvalidCodecConfigError('The Opus header ends within its channel mapping.');
   }
   return {
@@ -87,9 +94,14 @@ export function opusSampleEntry(track: AudioTrack): Piece {
       u16(head.readUInt16LE(10)), // pre-skip
       u32(head.readUInt32LE(12)), // the rate before encoding
       u16(head.readUInt16LE(16)), // output gain
-      bytes(head.subarray(18)), // channel mapping
+      bytes(head.subarray(HEAD_BYTES - 1, HEAD_BYTES + mappingBytes(head[18]!, track.channels))), // channel mapping
     ),
   );
+}
+
+/** Of the table that says which channel is which (RFC 7845 §5.1.1). */
+function mappingBytes(family: number, channels: number): number {
+  return family === 0 ? 0 : 2 + channels;
 }
 
 /** RFC 6716 Table 2: SILK, hybrid and CELT each have lengths of their own. */
