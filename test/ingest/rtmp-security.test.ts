@@ -119,6 +119,20 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       client.raw(Buffer.alloc(100_000, Buffer.of(0xc4, 0xaf)));
     }));
 
+  it('changes its configuration again and again, each time a new start for transcoder and viewers', () =>
+    survives('flood', async (client, server) => {
+      await client.handshake();
+      await client.connect();
+      await client.publish(GOOD_KEY);
+      const publication = server.gate.publication;
+      for (let index = 0; index < 1000; index++) {
+        client.tag({ type: MESSAGE.audio, timestamp: 0, body: raw(index % 2 === 0 ? 'af 00 1208' : 'af 00 1188') });
+      }
+      await client.closed();
+      assert.ok(publication.tracks.length <= 20, `${publication.tracks.length} tracks`);
+      assert.deepEqual(publication.ends, ['connection_lost']);
+    }));
+
   it('makes us answer more than anybody reads', () =>
     survives('output_not_read', async (client) => {
       await client.handshake();

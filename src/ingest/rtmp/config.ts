@@ -77,6 +77,8 @@ export const MAX_CHUNK_SIZE = 0x7fffffff;
 export const MAX_AMF_BYTES = 64 * 1024;
 /** Messages in one second other than media of somebody who publishes; encoders send a handful. */
 export const MAX_CONTROL_MESSAGES_PER_S = 500;
+/** Each makes viewers and the transcoder begin anew; an encoder has one configuration for each track. */
+export const MAX_CONFIG_CHANGES_PER_S = 10;
 /** Our own bytes the peer has not taken yet: replies are small, so a peer that lets them pile up does not read. */
 export const MAX_OUTPUT_BYTES = 64 * 1024;
 /** How long the gate may take to decide; the publisher waits meanwhile. */

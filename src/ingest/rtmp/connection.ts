@@ -5,11 +5,13 @@ import type { Socket } from 'node:net';
 import type { PublishGate } from '#ingest/ingest.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
+import { Allowance } from './allowance.ts';
 import { ChunkReader } from './chunk-reader.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import {
   CLOSE_WITHIN_MS,
   MAX_CHUNK_STREAMS,
+  MAX_CONFIG_CHANGES_PER_S,
   MAX_CONTROL_MESSAGES_PER_S,
   MAX_INCOMPLETE_BYTES,
   MAX_MESSAGE_BYTES,
@@ -76,6 +78,8 @@ export class Connection implements Peer {
   readonly #settings: RtmpSettings;
   readonly #logger: Logger;
   readonly #faults = new FaultCounter();
+  readonly #controlMessages = new Allowance(MAX_CONTROL_MESSAGES_PER_S, 'messages without media');
+  readonly #configChanges = new Allowance(MAX_CONFIG_CHANGES_PER_S, 'changes of configuration');
   readonly #conversation: Conversation;
   readonly #reader = new ChunkReader(UNAUTHENTICATED_LIMITS);
   readonly #writer = new ChunkWriter();
@@ -97,7 +101,6 @@ export class Connection implements Peer {
   #acknowledged = 0;
   #acknowledgeEvery = WINDOW_BYTES;
   #mediaBytes = 0;
-  #controlMessages = 0;
   #countedSince: Milliseconds;
 
   /** @param socket whose TLS handshake, if it has one, may still be to come: it counts as part of RTMP's */
@@ -113,7 +116,12 @@ export class Connection implements Peer {
     this.#heardAt = openedAt;
     this.#waitingSince = openedAt;
     this.#countedSince = openedAt;
-    this.#conversation = new Conversation(this, { gate, logger, faults: this.#faults });
+    this.#conversation = new Conversation(this, {
+      gate,
+      logger,
+      faults: this.#faults,
+      configChanges: this.#configChanges,
+    });
     socket.setNoDelay(true);
     socket.on('data', (slice: Buffer) => this.#onData(slice));
     socket.on('end', () => this.#conversation.lost('closed_by_peer'));
@@ -242,11 +250,7 @@ export class Connection implements Peer {
    */
   #limitControl({ type, payload }: Message): void {
     const isMedia = payload.length > 0 && (type === MESSAGE.audio || type === MESSAGE.video);
-    if (isMedia && this.#waitingSince === undefined) return;
-    this.#controlMessages += 1;
-    if (this.#controlMessages > MAX_CONTROL_MESSAGES_PER_S) {
-      throw new RtmpError('flood', `more than ${MAX_CONTROL_MESSAGES_PER_S} messages without media in a second`);
-    }
+    if (!isMedia || this.#waitingSince !== undefined) this.#controlMessages.use();
   }
 
   #acknowledge(): void {
@@ -292,7 +296,8 @@ export class Connection implements Peer {
 
   #report(): void {
     this.#countedSince = this.#now;
-    this.#controlMessages = 0;
+    this.#controlMessages.renew();
+    this.#configChanges.renew();
     const faults = this.#faults.take();
     if (faults !== undefined) this.#logger.warn({ faults }, 'publisher sent what cannot be used');
     if (this.#mediaBytes > 0) this.#owner.onMediaBytes(this, this.#mediaBytes);

@@ -6,6 +6,7 @@
 import { Secret } from '#domain/secret.ts';
 import type { Publication, PublicationEnd, PublishGate, Refusal } from '#ingest/ingest.ts';
 import type { Logger } from '#telemetry/logger.ts';
+import type { Allowance } from './allowance.ts';
 import type { AmfValue } from './amf0.ts';
 import { askGate } from './ask-gate.ts';
 import { type Command, callResult, connectResult, onStatus, readCommand, type StatusCode } from './commands.ts';
@@ -55,12 +56,21 @@ const APPLICATION = 'live';
 const STREAM_ID = 1;
 const MAX_ENCODER_LENGTH = 256;
 
+/** What a conversation is made with, besides its peer. */
+export interface ConversationOptions {
+  readonly gate: PublishGate;
+  readonly logger: Logger;
+  readonly faults: FaultCounter;
+  readonly configChanges: Allowance;
+}
+
 /** One connection's conversation. */
 export class Conversation {
   readonly #peer: Peer;
   readonly #gate: PublishGate;
   readonly #logger: Logger;
   readonly #faults: FaultCounter;
+  readonly #configChanges: Allowance;
   readonly #gone = new AbortController();
   #state: State = { phase: 'connected' };
   #application: string | undefined;
@@ -68,11 +78,12 @@ export class Conversation {
   /** A cut that came before the gate's own answer. */
   #cutEarly: Refusal | undefined;
 
-  constructor(peer: Peer, { gate, logger, faults }: { gate: PublishGate; logger: Logger; faults: FaultCounter }) {
+  constructor(peer: Peer, { gate, logger, faults, configChanges }: ConversationOptions) {
     this.#peer = peer;
     this.#gate = gate;
     this.#logger = logger;
     this.#faults = faults;
+    this.#configChanges = configChanges;
   }
 
   /**
@@ -209,7 +220,8 @@ export class Conversation {
   }
 
   #accept(publication: Publication, streamId: number): void {
-    this.#state = { phase: 'publishing', publication, media: new MediaReader(publication, this.#faults) };
+    const media = new MediaReader(publication, { faults: this.#faults, configChanges: this.#configChanges });
+    this.#state = { phase: 'publishing', publication, media };
     this.#peer.setPublishing(true);
     this.#logger.info({ encoder: this.#encoder }, 'publisher accepted');
     this.#peer.send(userControl(USER_CONTROL.streamBegin, STREAM_ID));

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Announcement, Publication } from '#ingest/ingest.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Track } from '#media/track.ts';
+import { Allowance } from './allowance.ts';
 import { type AmfValue, encodeAmf0 } from './amf0.ts';
 import { FaultCounter } from './fault-counter.ts';
 import { MediaReader } from './media-reader.ts';
@@ -31,7 +32,7 @@ function setUp() {
     end: () => {},
   };
   const faults = new FaultCounter();
-  const reader = new MediaReader(publication, faults);
+  const reader = new MediaReader(publication, { faults, configChanges: new Allowance(10, 'changes') });
   const send = (type: number, timestamp: number, payload: Buffer) =>
     reader.read({ type, timestamp, payload, streamId: 1, chunkStreamId: 4 });
   return {

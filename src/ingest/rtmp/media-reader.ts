@@ -8,6 +8,7 @@ import { type AccessUnit, codecOf } from '#media/codecs.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import type { Track, TrackKind } from '#media/track.ts';
+import type { Allowance } from './allowance.ts';
 import { readAmf } from './commands.ts';
 import type { FaultCounter } from './fault-counter.ts';
 import { readFlvTag } from './flv-tag.ts';
@@ -41,6 +42,7 @@ type Frame = Extract<MediaTag, { type: 'frame' }>;
 export class MediaReader {
   readonly #publication: Publication;
   readonly #faults: FaultCounter;
+  readonly #configChanges: Allowance;
   readonly #clock = new TimestampUnwrapper();
   readonly #tracks = new Map<TrackKind, Track>();
   /**
@@ -50,15 +52,20 @@ export class MediaReader {
   #lateMs = 0;
   #announced: Announcement | undefined;
 
-  /** @param faults counts what was dropped, by why */
-  constructor(publication: Publication, faults: FaultCounter) {
+  /** @param options.faults counts what was dropped, by why */
+  constructor(
+    publication: Publication,
+    { faults, configChanges }: { readonly faults: FaultCounter; readonly configChanges: Allowance },
+  ) {
     this.#publication = publication;
     this.#faults = faults;
+    this.#configChanges = configChanges;
   }
 
   /**
    * @returns the bytes of media the message held
    * @throws {UnplayableMediaError} when the encoder must be set up differently
+   * @throws {RtmpError} when it changes its configuration too often
    */
   read(message: Message): number {
     switch (message.type) {
@@ -98,6 +105,7 @@ export class MediaReader {
     const before = this.#tracks.get(kind);
     // Encoders repeat their configuration, some before each keyframe.
     if (before?.codec === codec && data.equals(before.config)) return;
+    this.#configChanges.use();
     const track = parsed(kind, () => codecOf(codec).parseConfig(data));
     this.#tracks.set(kind, track);
     this.#publication.track(track);
