@@ -88,6 +88,18 @@ test('a track that appears late stands beside the leader', () => {
   assert.equal(placedDts(timeline, audio, 10_020), 10.02 * 48_000);
 });
 
+test('a track whose sample rate changes goes on where it was', () => {
+  const slower = { ...audio, timescale: 44_100, sampleRate: 44_100 };
+  const timeline = new Timeline('video', packetAt(video, 5000), 90_000, 3600);
+  placedDts(timeline, video, 5000);
+  for (let index = 0; index < 100; index++) placedDts(timeline, slower, 5000 + Math.round((index * 1024) / 44.1));
+  placedDts(timeline, video, 7320);
+  const resumed = placedDts(timeline, audio, 7322);
+  assert.ok(Math.abs(Number(resumed) - 3602.322 * 48_000) <= 48, `went on at ${resumed}`);
+  assert.ok(Math.abs(timeline.endSeconds - 3602.343) < 0.01, `ends at ${timeline.endSeconds}`);
+  assert.equal(typeof placedDts(timeline, slower, 7344), 'number');
+});
+
 test('decoding times rise strictly and presentation never comes before decoding, for any input', () => {
   const step = fc.record({
     isVideo: fc.boolean(),

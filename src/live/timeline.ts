@@ -21,7 +21,7 @@ export type Placement =
   | { readonly type: 'jumped' }; // the leading track does not continue: start again where the wall clock says
 
 interface TrackClock {
-  readonly timescale: number;
+  timescale: number;
   /** Session ticks minus publisher ticks. */
   offset: number;
   /** Where the next packet is expected, in session ticks. */
@@ -94,6 +94,7 @@ export class Timeline {
       };
       this.#clocks.set(track.kind, clock);
     }
+    if (clock.timescale !== track.timescale) rescale(clock, track.timescale);
     return clock;
   }
 
@@ -116,6 +117,16 @@ export class Timeline {
     }
     return { type: 'dropped' };
   }
+}
+
+/** The track goes on with another timescale: sound with another sample rate. */
+function rescale(clock: TrackClock, timescale: number): void {
+  const factor = timescale / clock.timescale;
+  clock.timescale = timescale;
+  clock.offset = Math.round(clock.offset * factor);
+  clock.expected = Math.ceil(clock.expected * factor);
+  clock.misfitTicks = 0;
+  clock.lastMisfitDts = undefined;
 }
 
 function placeVideo(packet: Packet, mapped: number, clock: TrackClock): Placement {
