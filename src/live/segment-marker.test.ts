@@ -60,6 +60,18 @@ test('audio is cut where the video is presented, not where it is decoded', () =>
   assert.equal(marker.mark(packetAt(AUDIO_TRACK, 103), AUDIO_TRACK)?.mark, undefined);
 });
 
+test('audio is cut with what is shown first of an open group of pictures, which comes before its keyframe', () => {
+  const marker = newMarker();
+  const shown = [0, 80].map((delayMs, index) =>
+    packetAt(VIDEO_TRACK, index * 2000, { keyframe: true, delayMs: 80 + delayMs }),
+  );
+  marker.mark(shown[0]!, VIDEO_TRACK);
+  assert.equal(markOf(marker, packetAt(AUDIO_TRACK, 82))?.ordinal, 0);
+  marker.mark(shown[1]!, VIDEO_TRACK);
+  assert.equal(markOf(marker, packetAt(AUDIO_TRACK, 2060)), undefined);
+  assert.equal(markOf(marker, packetAt(AUDIO_TRACK, 2082))?.ordinal, 1);
+});
+
 test('a change of configuration is a discontinuity at the next keyframe, for both tracks', () => {
   const marker = newMarker();
   markOf(marker, packetAt(VIDEO_TRACK, 0, { keyframe: true }));

@@ -29,6 +29,11 @@ export class SegmentMarker {
   #nextOrdinal = 0;
   #segmentStart = 0;
   #lastLeaderSeconds = 0;
+  /**
+   * From decoding to presentation: the least of the leader's keyframes since a discontinuity. Behind one of an open group of pictures
+   * come some that are shown before it.
+   */
+  #compositionSeconds = Number.POSITIVE_INFINITY;
   #discontinuityDue = false;
   /** The next leader packet that can start a segment does so, however short the last one was. */
   #cutDue = true;
@@ -47,6 +52,7 @@ export class SegmentMarker {
     if (kind === this.#leader) return;
     this.#leader = kind;
     this.#cutDue = true;
+    this.#compositionSeconds = Number.POSITIVE_INFINITY;
     this.#pending = [];
   }
 
@@ -54,6 +60,7 @@ export class SegmentMarker {
   discontinue(): void {
     this.#discontinuityDue = true;
     this.#cutDue = true;
+    this.#compositionSeconds = Number.POSITIVE_INFINITY;
   }
 
   /**
@@ -82,9 +89,11 @@ export class SegmentMarker {
     const cut = packet.keyframe ? this.#cutDue || longEnough : tooLongWithThis && !this.#waitsForKeyframe();
     if (!cut && (this.#waitsForKeyframe() || !this.#begun.has(track.kind))) return undefined;
     this.#lastLeaderSeconds = seconds;
+    const compositionSeconds = (packet.pts - packet.dts) / track.timescale;
+    if (packet.keyframe) this.#compositionSeconds = Math.min(this.#compositionSeconds, compositionSeconds);
     if (!cut) return packet;
     this.#begun.add(track.kind);
-    const made = this.#cut(seconds, packet.pts / track.timescale);
+    const made = this.#cut(seconds, Math.min(seconds + this.#compositionSeconds, packet.pts / track.timescale));
     return {
       ...packet,
       mark: { ordinal: made.ordinal, independent: packet.keyframe, discontinuity: made.discontinuity },

@@ -215,8 +215,7 @@ export class ProcessTranscoder implements Transcoder {
     for (;;) {
       const fed = this.#feed.next(options);
       if (fed === undefined) return;
-      const { mark, pts } = fed.packet;
-      if (mark !== undefined) this.#results.expectMark(pts, mark);
+      this.#results.sent(fed.packet);
       this.#worker?.send({ type: 'packet', ...fed });
     }
   }

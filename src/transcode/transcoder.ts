@@ -49,8 +49,9 @@ export interface TranscoderCallbacks {
   onTrack(renditionId: string, track: VideoTrack): void;
   /**
    * The next packet of a rendition, in decoding order, in the same session time as the source: its `pts` is to the tick that of the
-   * source frame it shows. A rendition's packets begin at a mark, also after an interruption; every packet with a mark is a keyframe and
-   * carries the source packet's mark, `independent` always true. Marks can be missing where there was an interruption; none is ever moved.
+   * source frame it shows. A rendition's packets begin at a mark, also after an interruption; every packet with a mark is a keyframe,
+   * shows what the segment of that mark shows first, and carries the mark, `independent` always true. Marks can be missing where there
+   * was an interruption.
    */
   onPacket(renditionId: string, packet: Packet): void;
   /** The AAC track that the sound becomes; before its packets. */

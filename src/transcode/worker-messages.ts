@@ -62,7 +62,7 @@ export type ToWorker =
   /** Nothing follows for now: give out everything that is held. */
   | { readonly type: 'flush' };
 
-/** A packet of a rendition. `cut`: the first of the segment that begins at its `pts`. */
+/** A packet of a rendition. `cut`: the first of a segment. */
 export interface RenditionPacket {
   readonly rendition: number;
   readonly pts: number;

@@ -4,15 +4,16 @@
 import { ticks } from '#lib/units.ts';
 import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
 import { parseAvcConfig } from '#media/codecs/h264.ts';
-import type { Packet, SegmentMark } from '#media/packet.ts';
+import type { Packet } from '#media/packet.ts';
 import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
 import { FramingError } from './framing.ts';
 import type { RenditionPlan } from './rendition-plan.ts';
+import { type SegmentStart, withPacket } from './segment-start.ts';
 import type { TranscoderCallbacks } from './transcoder.ts';
 import type { AudioPacket, RenditionPacket } from './worker-messages.ts';
 
-/** Marks a worker may still answer to: what it can have in hand, many times over. */
-const MAX_MARKS = 64;
+/** Segments a worker may still begin: what it can have in hand, many times over. */
+const MAX_STARTS = 64;
 
 /** What is made of one source. */
 export interface AnnouncedSource {
@@ -32,8 +33,8 @@ export class WorkerResults {
   /** What this worker was told and has not begun, then what its packets belong to. */
   #announced: AnnouncedSource[] = [];
   #begun = NOTHING;
-  /** By time: those whose rendition packets may still come. */
-  readonly #marks = new Map<number, SegmentMark>();
+  /** Of segments whose rendition packets may still come. */
+  #starts: readonly SegmentStart[] = [];
   readonly #outputs = new Map<string, { readonly track: VideoTrack; lastDts: number }>();
   #audioTrack: AudioTrack | undefined;
   #audioEnd = 0;
@@ -53,10 +54,9 @@ export class WorkerResults {
     this.#announced.push(source);
   }
 
-  /** The worker was sent a packet that begins a segment. */
-  expectMark(pts: number, mark: SegmentMark): void {
-    this.#marks.set(pts, mark);
-    if (this.#marks.size > MAX_MARKS) this.#marks.delete(this.#marks.keys().next().value!);
+  /** The worker was sent the next packet of the video. */
+  sent(packet: Packet): void {
+    this.#starts = withPacket(this.#starts, packet, MAX_STARTS);
   }
 
   /** The worker was sent sound up to here, in samples: what comes back begins before it. */
@@ -90,7 +90,8 @@ export class WorkerResults {
   packet({ rendition, pts, dts, keyframe, cut, data }: RenditionPacket): void {
     const { id } = this.#rendition(rendition);
     const output = this.#outputs.get(id);
-    const mark = cut ? this.#marks.get(pts) : undefined;
+    const isStart = ({ firstPts, lastPts }: SegmentStart) => firstPts <= pts && pts <= lastPts;
+    const mark = cut ? this.#starts.findLast(isStart)?.mark : undefined;
     // x264 begins B-frames before the first picture's time; a session's times begin at 0 and never go back.
     const orderedDts = Math.max(dts, (output?.lastDts ?? -1) + 1);
     if (output === undefined || orderedDts > pts || data.length === 0 || (cut && !(keyframe && mark !== undefined))) {

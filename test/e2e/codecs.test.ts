@@ -60,11 +60,11 @@ const CASES: readonly Case[] = [
     codecs: ['hvc1.1.6.L63.90,mp4a.40.2', 'avc1.64000d,mp4a.40.2'],
   },
   {
-    what: 'HEVC with open groups of pictures',
+    what: 'HEVC with open groups of pictures, with a rendition',
     video: { codec: 'h265', bFrames: 2, tune: undefined, openGop: true },
-    audio: false,
-    profiles: [],
-    codecs: ['hvc1.1.6.L63.90'],
+    audio: {},
+    profiles: [SMALL],
+    codecs: ['hvc1.1.6.L63.90,mp4a.40.2', 'avc1.64000d,mp4a.40.2'],
   },
   {
     what: 'AV1 and Opus, with a rendition',

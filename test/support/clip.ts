@@ -13,6 +13,7 @@ import { VideoDecoder } from '#transcode/worker/video-decoder.ts';
 import { VideoEncoder } from '#transcode/worker/video-encoder.ts';
 import { type FrameCode, readFrameCode } from './frame-code.ts';
 import { drawPicture, type PicturePlanes } from './test-pattern.ts';
+import { VIDEO_TRACK } from './tracks.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 
@@ -26,6 +27,8 @@ export interface ClipOptions {
   /** Frames between keyframes. */
   readonly gop?: number;
   readonly bFrames?: number;
+  /** H.265, its groups of pictures open: pictures shown before a keyframe follow it. */
+  readonly openGop?: boolean;
   /** Presentation time of each frame, in ticks; those of the frame rate by default. */
   readonly ptsOf?: (frame: number) => number;
 }
@@ -38,7 +41,15 @@ export interface Clip {
 
 /** Draws and encodes a clip. */
 export function makeClip(options: ClipOptions = {}): Clip {
-  const { width = 640, height = 360, frames = 60, framesPerSecond = 30, gop = 30, bFrames = 0 } = options;
+  const {
+    width = 640,
+    height = 360,
+    frames = 60,
+    framesPerSecond = 30,
+    gop = 30,
+    bFrames = 0,
+    openGop = false,
+  } = options;
   const ptsOf = options.ptsOf ?? ((index) => Math.round((index * VIDEO_TIMESCALE) / framesPerSecond));
   const frame = new Frame();
   frame.alloc();
@@ -47,16 +58,11 @@ export function makeClip(options: ClipOptions = {}): Clip {
   frame.format = AV_PIX_FMT_YUV420P;
   FFmpegError.throwIfError(frame.getBuffer(), 'picture memory');
   const packets: Packet[] = [];
-  const description = {
-    name: 'libx264',
-    options: () => ({
-      preset: 'ultrafast',
-      threads: '1',
-      crf: '20',
-      'forced-idr': '1',
-      'x264-params': `annexb=0:keyint=infinite:scenecut=0:bframes=${bFrames}:b-adapt=0:open-gop=0`,
-    }),
-  };
+  const structure = `scenecut=0:bframes=${bFrames}:b-adapt=0`;
+  const common = { preset: 'ultrafast', threads: '1', crf: '20', 'forced-idr': '1' };
+  const closed = { ...common, 'x264-params': `annexb=0:keyint=infinite:open-gop=0:${structure}` };
+  const open = { ...common, 'x265-params': `keyint=${gop}:open-gop=1:pools=none:log-level=none:${structure}` };
+  const description = openGop ? { name: 'libx265', options: () => open } : { name: 'libx264', options: () => closed };
   const plan = { width, height } as RenditionPlan;
   const settings = { preset: 'ultrafast', threads: 1, framesPerSecond };
   // FLV has no times below 0, so an encoder with B-frames shows everything a little later.
@@ -69,11 +75,13 @@ export function makeClip(options: ClipOptions = {}): Clip {
     const planes = frame.data as unknown as PicturePlanes['planes'];
     const lineStrides = frame.linesize as unknown as PicturePlanes['lineStrides'];
     drawPicture({ width, height, planes, lineStrides }, index / framesPerSecond, { counter: index, drawnAtMs: 0 });
-    encoder.encode(frame, ptsOf(index), index % gop === 0 ? 'keyframe' : 'take');
+    encoder.encode(frame, ptsOf(index), !openGop && index % gop === 0 ? 'keyframe' : 'take');
   }
   encoder.finish();
   frame.free();
-  return { track: parseAvcConfig(encoder.config), packets };
+  if (!openGop) return { track: parseAvcConfig(encoder.config), packets };
+  const track = { ...VIDEO_TRACK, codec: 'h265', config: encoder.config, width, height } as const;
+  return { track: { ...track, codedWidth: width, codedHeight: height }, packets };
 }
 
 /** The packets with a mark on each that `cutAt` names by its place among them. */

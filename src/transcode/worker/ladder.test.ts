@@ -106,7 +106,8 @@ it('keeps times to the tick with B-frames in the source and in the rendition, de
   const cuts = [
     clip.packets[0]!,
     clip.packets.find((packet, index) => index > 0 && packet.keyframe)!,
-    clip.packets[cutAt]!,
+    // The segment begins with the first of them: they lie in it.
+    clip.packets.slice(cutAt).reduce((first, packet) => (packet.pts < first.pts ? packet : first)),
   ];
   for (const index of [0, 1]) {
     assert.deepEqual(
@@ -130,6 +131,27 @@ it('keeps times to the tick with B-frames in the source and in the rendition, de
     made.pictures[1]!.every(({ pts, dts }) => pts === dts),
     'Baseline has none',
   );
+});
+
+it('begins a segment of an open group of pictures with what is shown first, or with the keyframe where that is lost', () => {
+  const clip = makeClip({ frames: 60, gop: 20, bFrames: 3, openGop: true });
+  const packets = marked(clip.packets, ({ keyframe }) => keyframe);
+  const [, second, third] = packets.flatMap(({ mark }, index) => (mark === undefined ? [] : [index]));
+  const shown = clip.packets.map(({ pts }): number => pts).toSorted((a, b) => a - b);
+  const firstOf = (from: number, to?: number) =>
+    shown.indexOf(Math.min(...packets.slice(from, to).map(({ pts }) => pts)));
+  assert.ok(shown.indexOf(packets[second!]!.pts) > firstOf(second!, third), 'its groups are open');
+  const place = (frames: number[]) => frames.map((frame) => shown.indexOf(frame * FRAME));
+
+  using whole = new Made(clip, [profile()]);
+  whole.write(packets).finish();
+  assert.deepEqual(place(whole.frames(0, isCut)), [0, firstOf(second!, third), firstOf(third!)]);
+  assert.deepEqual(place(whole.frames(0, isKeyframe)), place(whole.frames(0, isCut)));
+  assert.deepEqual(place(whole.frames()), range(0, 60));
+
+  using joined = new Made(clip, [profile()]);
+  joined.write(packets.slice(second)).finish();
+  assert.deepEqual(place(joined.frames(0, isCut)), [shown.indexOf(packets[second!]!.pts), firstOf(third!)]);
 });
 
 it('keeps uneven times as they are', () => {

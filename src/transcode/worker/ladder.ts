@@ -4,6 +4,7 @@
 import type { Frame } from 'node-av/lib';
 import type { Packet } from '#media/packet.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
+import { type SegmentStart, withPacket } from '#transcode/segment-start.ts';
 import type { Job, SourceDescription } from '#transcode/worker-messages.ts';
 import { Rung, type RungPicture } from './rung.ts';
 import { Thumbnailer } from './thumbnailer.ts';
@@ -36,8 +37,8 @@ export class Ladder implements Disposable {
   #rungs: readonly Rung[] = [];
   /** Largest first, those switched off left out. */
   #active: readonly Rung[] = [];
-  /** Of packets that start a segment and have not come out of the decoder yet. */
-  #cuts: number[] = [];
+  /** Of segments whose first picture has not come out of the decoder yet. */
+  #cuts: readonly SegmentStart[] = [];
   #earlierErrors = 0;
 
   constructor(job: Job, output: LadderOutput) {
@@ -92,7 +93,7 @@ export class Ladder implements Disposable {
       if (packet.keyframe && this.#decoder.decode(packet)) this.#decoder.skip();
       return;
     }
-    if (packet.mark !== undefined) this.#cuts = [...this.#cuts, packet.pts].slice(-MAX_CUTS);
+    this.#cuts = withPacket(this.#cuts, packet, MAX_CUTS);
     if (!this.#decoder.decode(packet)) this.#interrupt();
   }
 
@@ -109,13 +110,13 @@ export class Ladder implements Disposable {
 
   #onFrame(frame: Frame): void {
     const pts = Number(frame.pts);
-    while (this.#cuts.length > 0 && this.#cuts[0]! < pts) {
+    while (this.#cuts.length > 0 && this.#cuts[0]!.lastPts < pts) {
       // The picture a segment should begin with did not come out: wait for the next one.
-      this.#cuts.shift();
+      this.#cuts = this.#cuts.slice(1);
       for (const rung of this.#rungs) rung.interrupt();
     }
-    const cut = this.#cuts[0] === pts;
-    if (cut) this.#cuts.shift();
+    const cut = this.#cuts.length > 0 && this.#cuts[0]!.firstPts <= pts;
+    if (cut) this.#cuts = this.#cuts.slice(1);
     // Each rung from the next larger picture there is: scaling costs by the pixels read.
     const pictures: [Frame, ...Frame[]] = [frame];
     for (const rung of this.#active) {
