@@ -101,11 +101,17 @@ describe('media', () => {
     assert.equal(sound?.dts, 260 * 48);
   });
 
-  it('is not believed to be shown seconds before its time', () => {
+  it('is not believed to be shown hours away from its time', () => {
     const { video, packets } = setUp();
     video(`17 00 000000 ${AVC}`);
-    video(`17 01 800000 ${IDR}`, 10_000);
-    assert.deepEqual([packets[0]?.dts, packets[0]?.pts], [9000 * 90, 9000 * 90]);
+    for (const composition of ['800000', '7fffff']) video(`17 01 ${composition} ${IDR}`, 10_000);
+    assert.deepEqual(
+      packets.map(({ dts, pts }) => [dts / 90, pts / 90]),
+      [
+        [10_000, 10_000],
+        [10_000, 10_000],
+      ],
+    );
   });
 
   it('before its configuration is dropped and counted, and comes through after it', () => {

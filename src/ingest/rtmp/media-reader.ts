@@ -32,8 +32,10 @@ const WAY_OUT: Record<TrackKind, string> = {
   audio: 'Millrace takes AAC and Opus audio; set the encoder to AAC.',
 };
 
-/** More than any encoder's frames change places, and less than what counts as a jump of its clock. */
+/** Decoding times that are later than this are no mistake of an encoder's: more would count as a jump of its clock. */
 const MAX_LATE_MS = 1000;
+/** Longer than any encoder's frames wait for those decoded before them. A frame far ahead of time would hold up all renditions. */
+const MAX_COMPOSITION_MS = 10_000;
 
 type Config = Extract<MediaTag, { type: 'config' }>;
 type Frame = Extract<MediaTag, { type: 'frame' }>;
@@ -123,11 +125,13 @@ export class MediaReader {
       this.#faults.count(`${kind}_malformed`);
       return;
     }
-    if (kind === 'video') this.#lateMs = Math.max(this.#lateMs, Math.min(-compositionMs, MAX_LATE_MS));
+    const isBelievable = -compositionMs <= MAX_LATE_MS && compositionMs <= MAX_COMPOSITION_MS;
+    const shownAfterMs = isBelievable ? compositionMs : 0;
+    if (kind === 'video') this.#lateMs = Math.max(this.#lateMs, -shownAfterMs);
     const lateMs = kind === 'video' ? this.#lateMs : 0;
     const ticksPerMs = track.timescale / 1000;
     const dts = Math.round((timeMs - lateMs) * ticksPerMs);
-    const pts = dts + Math.max(0, compositionMs + lateMs) * ticksPerMs;
+    const pts = dts + (shownAfterMs + lateMs) * ticksPerMs;
     this.#publication.packet({ kind, dts: ticks(dts), pts: ticks(pts), ...unit });
   }
 
