@@ -140,6 +140,38 @@ test('the reconnect window ends the session', () => {
   assert.equal(told.at(-1)?.type, 'end');
 });
 
+test('a publisher that comes back and is lost before it sent a picture leaves the session waiting, no longer than before', () => {
+  const { session, firstPart, advance } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  firstPart();
+  session.publisherLost();
+  advance(20_000);
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(frame(100));
+  session.publisherLost();
+  assert.equal(session.state.phase, 'reconnecting');
+  advance(9750);
+  assert.equal(session.state.phase, 'reconnecting');
+  advance(250);
+  assert.equal(session.state.phase === 'ended' && session.state.reason, 'reconnect_window_elapsed');
+});
+
+test('a publisher that is back when the window closes continues the session, although its keyframe comes later', () => {
+  const { session, packets, firstPart, advance } = setUp();
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  firstPart();
+  session.publisherLost();
+  advance(29_000);
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(frame(0));
+  advance(2000);
+  session.write(key(2000));
+  assert.equal(session.state.phase, 'live');
+  assert.equal(packets().at(-1)?.dts, 32 * 90_000);
+});
+
 test('a publisher lost before the first part leaves nothing to wait for', () => {
   const { session } = setUp();
   session.publish([VIDEO_TRACK], undefined);

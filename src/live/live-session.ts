@@ -85,6 +85,8 @@ export class LiveSession implements AsyncDisposable {
   #mediaEndSeconds: number | undefined;
   /** Monotonic time at which a lost publisher is given up. */
   #giveUpAt = Number.POSITIVE_INFINITY;
+  /** A publisher is there, though nothing of it may be playable yet. */
+  #hasPublisher = false;
   #hasPlayed = false;
   /** What the publisher calls itself. */
   #encoder: string | undefined;
@@ -218,6 +220,7 @@ export class LiveSession implements AsyncDisposable {
    */
   publish(tracks: readonly Track[], announcement: Announcement | undefined, encoder?: string): void {
     this.#encoder = encoder;
+    this.#hasPublisher = true;
     this.#warnings.clear('keyframe_interval_too_long'); // its settings may be others
     this.#tracks = new Map(tracks.map((track) => [track.kind, track]));
     for (const track of tracks) this.#announce(track, announcement);
@@ -258,8 +261,13 @@ export class LiveSession implements AsyncDisposable {
     else this.#present(placement.packet, track);
   }
 
-  /** The publisher's connection is lost: wait for it, or end when there is nothing to come back to. */
+  /**
+   * The publisher's connection is lost: wait for it, or end when there is nothing to come back to. One that came back and was lost
+   * again before its first keyframe opens no window of its own.
+   */
   publisherLost(): void {
+    this.#hasPublisher = false;
+    if (this.#state.phase === 'reconnecting') return;
     if (this.#state.phase !== 'live') {
       this.end('no_media');
       return;
@@ -366,8 +374,8 @@ export class LiveSession implements AsyncDisposable {
   }
 
   #paceOnce(): void {
-    const isLate = this.#options.clock.monotonic() >= this.#giveUpAt;
-    if (this.#state.phase === 'reconnecting' && isLate) this.end('reconnect_window_elapsed');
+    const isGivenUp = !this.#hasPublisher && this.#options.clock.monotonic() >= this.#giveUpAt;
+    if (this.#state.phase === 'reconnecting' && isGivenUp) this.end('reconnect_window_elapsed');
     else if (this.#mediaEndSeconds !== undefined) this.presentation.fillGap(this.#elapsedSeconds());
   }
 
