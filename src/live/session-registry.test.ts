@@ -226,6 +226,17 @@ test('an ended session can be watched for its window and three target durations 
   assert.equal(world.registry.watch(stream.playbackId)?.phase, 'live');
 });
 
+test('nothing is kept of a session that is over, although a publisher who sent nothing outlasted it', () => {
+  const world = setUp();
+  const stream = newStream();
+  goLive(world, stream).end('unpublished');
+  const idle = accepted(world.publish(stream));
+  world.advance(48_000);
+  assert.equal(world.registry.status(stream.id), undefined);
+  idle.end('connection_lost');
+  assert.deepEqual([...world.registry.streams.keys()], []);
+});
+
 test('a path is shown only under its own playback id', () => {
   const world = setUp();
   const stream = newStream();

@@ -360,7 +360,10 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     this.#paths.delete(record.mediaPath);
     if (this.#newest.get(record.playbackId) === session) this.#newest.delete(record.playbackId);
     const slot = this.#slots.get(record.streamId);
-    if (slot?.session === session && !this.#publishers.has(record.streamId)) this.#slots.delete(record.streamId);
+    if (slot?.session === session) {
+      slot.session = undefined;
+      if (!this.#publishers.has(record.streamId)) this.#slots.delete(record.streamId);
+    }
     void this.#letGo(session);
   }
 
