@@ -16,11 +16,13 @@ const profile = (name: string, width: number, height: number): Profile => {
 };
 
 /** A ladder over a transcoder whose words are the test's; undefined: the server has none left. */
-function setUp({ hasTranscoder = true } = {}) {
+function setUp({
+  hasTranscoder = true,
+  profiles = [profile('small', 160, 120), profile('smaller', 128, 96), profile('huge', 4096, 2304)],
+} = {}) {
   let now = 0;
   let callbacks: TranscoderCallbacks | undefined;
   let stats = { shed: [], restarts: 0, lagMs: 12 } as unknown as TranscoderStats;
-  const profiles = [profile('small', 160, 120), profile('smaller', 128, 96), profile('huge', 4096, 2304)];
   const clock = { now: () => ms(now), monotonic: () => ms(now) };
   const warnings = new SessionWarnings({ clock, metrics: createMetrics() });
   const presentation = recordingPresentation();
@@ -99,6 +101,27 @@ test('renditions wait for their first pictures, run, and are measured', () => {
   assert.equal(small?.video?.rates?.framesPerSecond, 25);
   assert.equal(smaller?.state, 'waiting');
   assert.deepEqual(ladder.health.transcoder, { restarts: 0, lagMs: 12 });
+});
+
+test('a profile may be called as the sound is, or as no address can be: its rendition gets an id of its own', () => {
+  const { ladder, tell, packets, presentation } = setUp({
+    profiles: [profile('audio', 160, 120), profile('Klein & fein', 128, 96)],
+  });
+  ladder.setTrack(VIDEO_TRACK);
+  tell().onTrack('audio', VIDEO_TRACK);
+  packets('audio', 0, 0.04);
+  packets('Klein & fein', 0, 0.04);
+  assert.deepEqual(
+    presentation.told.flatMap((told) => {
+      if (told.type === 'expect') return told.renditionIds;
+      return 'renditionId' in told ? [told.renditionId] : [];
+    }),
+    ['~0', '~1', '~0', '~0', '~1'],
+  );
+  assert.deepEqual(
+    ladder.health.renditions.map(({ id }) => id),
+    ['audio', 'Klein & fein'],
+  );
 });
 
 test('a rendition given up is an issue until it is made again', () => {

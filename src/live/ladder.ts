@@ -12,6 +12,7 @@ import type { Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transc
 import { type LadderHealth, type RenditionHealth, videoHealth } from './health.ts';
 import { MediaTotals } from './media-totals.ts';
 import { RateMeter } from './rate-meter.ts';
+import { renditionIdOf } from './rendition-id.ts';
 import type { SessionWarnings } from './session-warnings.ts';
 
 /** Gives a session its transcoder; undefined when this process runs as many as it may. */
@@ -103,7 +104,7 @@ export class Ladder implements AsyncDisposable {
     this.#transcoder ??= this.#open();
     if (this.#transcoder === undefined) return;
     this.#plan = this.#transcoder.setTrack(track);
-    presentation.expect(this.#plan.renditions.map(({ id }) => id));
+    presentation.expect(this.#plan.renditions.map(({ id }) => renditionIdOf(id, profiles)));
     const tooLarge = this.#plan.leftOut.map(({ id }) => id);
     this.#warnOf('profile_larger_than_source', tooLarge);
     this.#warnOfShed();
@@ -164,12 +165,14 @@ export class Ladder implements AsyncDisposable {
     if (output === undefined) this.#outputs.set(id, { meter: new RateMeter(), totals: new MediaTotals(), track });
     else output.track = track;
     const plan = this.#plan.renditions.find((rendition) => rendition.id === id);
-    this.#options.presentation.setTrack(id, track, plan?.bitrateBps, plan?.peakBitrateBps);
+    const { presentation, profiles } = this.#options;
+    presentation.setTrack(renditionIdOf(id, profiles), track, plan?.bitrateBps, plan?.peakBitrateBps);
   }
 
   #onPacket(id: string, packet: Packet): void {
     if (this.#closed) return;
-    this.#options.presentation.write(id, packet);
+    const { presentation, profiles } = this.#options;
+    presentation.write(renditionIdOf(id, profiles), packet);
     const output = this.#outputs.get(id);
     if (output === undefined) return;
     output.totals.add(packet, output.track.timescale);

@@ -23,6 +23,7 @@ import type { Metrics } from '#telemetry/metrics.ts';
 import type { ActiveWarning, SessionHealth } from './health.ts';
 import { Ladder, type OpenTranscoder } from './ladder.ts';
 import { MediaTotals } from './media-totals.ts';
+import { AUDIO_RENDITION } from './rendition-id.ts';
 import { SegmentMarker } from './segment-marker.ts';
 import { SessionWarnings } from './session-warnings.ts';
 import { SourceMeter } from './source-meter.ts';
@@ -37,7 +38,7 @@ const GAP_PACE_MS = 250;
 /** Room left behind the last frame, whose duration is only guessed, when media starts again without a pause. */
 const RESTART_MARGIN_S = 0.1;
 /** The rendition a track is packaged as, passed through or not. */
-const RENDITION_OF: Record<TrackKind, string> = { video: SOURCE_RENDITION, audio: 'audio' };
+const RENDITION_OF: Record<TrackKind, string> = { video: SOURCE_RENDITION, audio: AUDIO_RENDITION };
 
 /** What a session needs from its surroundings. */
 export interface LiveSessionOptions {
@@ -308,7 +309,7 @@ export class LiveSession implements AsyncDisposable {
 
   #announce(track: Track, announcement: Announcement | undefined): void {
     if (track.kind === 'audio' && needsEncoding(track)) {
-      this.presentation.expect([RENDITION_OF.audio]);
+      this.presentation.expect([AUDIO_RENDITION]);
       this.#ladder.setAudioTrack(track);
       return;
     }
@@ -329,7 +330,7 @@ export class LiveSession implements AsyncDisposable {
 
   #onEncodedTrack(track: AudioTrack): void {
     this.#encodedAudio = track;
-    this.presentation.setTrack(RENDITION_OF.audio, track, undefined);
+    this.presentation.setTrack(AUDIO_RENDITION, track, undefined);
   }
 
   /** Sound comes back from the transcoder later than it was sent: it is marked only now, by cuts already made. */

@@ -212,6 +212,16 @@ test('media is sent whole, in ranges, or not at all when the viewer has it', asy
   assert.equal(known.body, '');
 });
 
+test('renditions whose profiles are called as no address can be are found by their numbers', async (t) => {
+  const { app, asked } = await originOf(t, ({ directives }) => (directives ? playlist('') : segment('0')));
+  assert.equal((await app.inject(`${media}/~2.m3u8`)).statusCode, 200);
+  assert.equal((await app.inject(`${media}/~2/12.m4s`)).statusCode, 200);
+  assert.deepEqual(
+    asked.map(({ what }) => what),
+    ['~2', '~2/12.m4s'],
+  );
+});
+
 test('a preflight of any site is answered at once and kept for a day', async (t) => {
   const { app } = await originOf(t, () => playlist(''));
   const response = await app.inject({

@@ -5,7 +5,7 @@
 import type { MediaPath, PlaybackId } from '#domain/ids.ts';
 
 const RANDOM_ID = /^[0-9a-hjkmnp-tv-z]{16}$/;
-const NAME = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$/;
+const NAME = /^[A-Za-z0-9_~-][A-Za-z0-9_.-]{0,127}$/;
 
 /** A playback id as {@link newPlaybackId} makes them. */
 export function isPlaybackId(text: string): text is PlaybackId {
