@@ -13,7 +13,7 @@ export type AnswerKind =
   | 'media' // never changes; its name is never used again
   | 'media_error'
   | 'offline' // asked again and again by players that wait for the stream
-  | 'moment'; // an overload or time-out: true now, perhaps not in a second
+  | 'moment'; // an overload or time-out, true now, perhaps not in a second; or true of this request alone
 
 /** The `Cache-Control` of a kind of answer. */
 export type CacheControl = (kind: AnswerKind) => string;

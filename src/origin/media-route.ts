@@ -6,6 +6,7 @@ import { MillraceError } from '#domain/errors.ts';
 import type { MediaResource } from '#hls/hls.ts';
 import { sendAnswer } from './answer.ts';
 import { parseRange, slicePieces } from './byte-range.ts';
+import { hasAlready } from './entity-tag.ts';
 import { HELD, type OriginContext } from './origin-context.ts';
 import { isMediaPath, isName, isPlaybackId } from './resource-name.ts';
 
@@ -41,6 +42,7 @@ export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
 
 /** The whole resource, the range asked for, or nothing when the viewer has it. Its name never changes meaning: it is the ETag. */
 function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, cacheControl: string): FastifyReply {
+  const { method } = reply.request;
   const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = reply.request.headers;
   const { pieces, sizeBytes, contentType } = resource;
   const etag = `"${name}"`;
@@ -51,8 +53,9 @@ function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, c
     'accept-ranges': 'bytes',
     etag,
   };
-  if (ifNoneMatch === etag) return sendAnswer(reply, 304, { 'cache-control': cacheControl, etag }, []);
-  if (range === undefined || (ifRange !== undefined && ifRange !== etag)) {
+  if (hasAlready(ifNoneMatch, etag)) return sendAnswer(reply, 304, { 'cache-control': cacheControl, etag }, []);
+  // Ranges are for GET alone (RFC 9110 §14.2).
+  if (method !== 'GET' || range === undefined || (ifRange !== undefined && ifRange !== etag)) {
     return sendAnswer(reply, 200, headers, pieces);
   }
   const wanted = parseRange(range, sizeBytes);

@@ -92,6 +92,8 @@ async function addPeerProxy(
 function kindOfError(error: unknown, request: FastifyRequest): AnswerKind {
   if (!(error instanceof MillraceError) || error.status >= 500) return 'moment';
   if (error.code === 'stream_offline') return 'offline';
+  // Of one viewer's range; a cache that kept it would answer the next one, who wants all, with it.
+  if (error.code === 'range_not_satisfiable') return 'moment';
   if ('name' in (request.params as object)) return 'media_error';
   return '_HLS_msn' in (request.query as object) ? 'blocking_playlist_error' : 'playlist_error';
 }

@@ -11,6 +11,7 @@ import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { acceptsGzip } from './content-coding.ts';
+import { hasAlready } from './entity-tag.ts';
 import { isPlaybackId } from './resource-name.ts';
 
 const PLAYER_FOLDER = new URL('../../web/player/', import.meta.url);
@@ -63,7 +64,7 @@ export async function playerPageRoutes(app: FastifyInstance): Promise<void> {
         'cache-control': 'no-cache',
         etag,
       });
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      if (hasAlready(request.headers['if-none-match'], etag)) return reply.code(304).send();
       return reply.type(HTML_TYPE).send(embed ? embedPage : page);
     },
   );

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { sendAnswer } from './answer.ts';
+import { hasAlready } from './entity-tag.ts';
 import type { OriginContext } from './origin-context.ts';
 import { offline } from './playlist-routes.ts';
 import { isPlaybackId } from './resource-name.ts';
@@ -31,7 +32,7 @@ export function thumbnailRoute(app: FastifyInstance, context: OriginContext): vo
     }
     const etag = etagOf(thumbnail);
     const validity = { 'cache-control': context.cacheControl('thumbnail'), etag };
-    if (request.headers['if-none-match'] === etag) return sendAnswer(reply, 304, validity, []);
+    if (hasAlready(request.headers['if-none-match'], etag)) return sendAnswer(reply, 304, validity, []);
     const headers = { ...validity, 'content-type': 'image/jpeg', 'content-length': thumbnail.byteLength };
     return sendAnswer(reply, 200, headers, [thumbnail]);
   });
