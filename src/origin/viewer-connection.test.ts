@@ -6,7 +6,7 @@ import { connect as connectHttp2, createSecureServer } from 'node:http2';
 import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { type TestContext, test } from 'node:test';
+import { mock, type TestContext, test } from 'node:test';
 import { makeCertificate } from '#test/support/certificate.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { cutOffWhenStuck, hasLeft, writeBody } from './viewer-connection.ts';
@@ -80,4 +80,25 @@ test('a viewer who takes nothing is given thirty seconds, however the answer is 
   await once(waiting, 'response');
   t.after(() => waiting.destroy());
   assert.equal(responses[1]!.socket!.timeout, 30_000);
+});
+
+test('a viewer who takes an answer byte by byte is given two minutes for all of it', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  const responses: ServerResponse[] = [];
+  const body = Buffer.alloc(32_000_000); // more than the system takes off our hands
+  const server = createServer((_request, response) => {
+    responses.push(response);
+    response.writeHead(200);
+    writeBody(response, [body]);
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const asked = requestPlain({ port: (server.address() as AddressInfo).port, agent: false }).end();
+  const [answer] = await once(asked, 'response');
+  answer.on('error', () => {});
+  mock.timers.tick(119_999);
+  assert.equal(hasLeft(responses[0]!), false);
+  mock.timers.tick(1);
+  assert.equal(hasLeft(responses[0]!), true);
 });

@@ -10,6 +10,11 @@ import type { TLSSocket } from 'node:tls';
 
 /** A viewer that takes none of its bytes for so long is cut off; it would pin media that has left the window. */
 const STUCK_AFTER_MS = 30_000;
+/**
+ * A whole answer may take this long, which is what the most patient players wait for a segment (hls.js). Who takes a byte now and then
+ * is never stuck, and a crowd of them would keep every segment of an evening in memory, outside the budget for media.
+ */
+const LONGEST_ANSWER_MS = 120_000;
 
 /**
  * What is handed to TLS or HTTP/2 at once. TLS encrypts all it is given into memory of the connection's own, so a segment given
@@ -42,13 +47,16 @@ export function writeBody(response: ServerResponse, pieces: readonly Uint8Array[
 }
 
 /**
- * Cuts off a viewer who takes nothing of an answer for too long. Only for one that has begun and is not finished: once it is, Node
- * sets its keep-alive time-out instead.
+ * Cuts off a viewer who takes nothing of an answer for too long, or takes too long for all of it. Only for one that has begun and is
+ * not finished: once it is, Node sets its keep-alive time-out instead.
  */
 export function cutOffWhenStuck(response: ServerResponse): void {
   const stream = streamOf(response);
+  const cutOff = () => (stream === undefined ? response.destroy() : stream.close(CANCEL));
   if (stream === undefined) response.socket?.setTimeout(STUCK_AFTER_MS);
-  else stream.setTimeout(STUCK_AFTER_MS, () => stream.close(CANCEL));
+  else stream.setTimeout(STUCK_AFTER_MS, cutOff);
+  const overdue = setTimeout(cutOff, LONGEST_ANSWER_MS).unref();
+  response.once('close', () => clearTimeout(overdue));
 }
 
 /** Writes the next slice when the one before is on its way. A viewer who leaves asks for no more. */
