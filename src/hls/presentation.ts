@@ -188,13 +188,23 @@ class LivePresentation implements Presentation {
   #multivariantAnswer(): PlaylistAnswer | undefined {
     if (this.#phase === 'closed') return { type: 'not_found' };
     if (this.#serverControl === undefined) return this.#phase === 'live' ? undefined : { type: 'not_found' };
-    const renditions = [...this.#renditions.values()].filter((each) => each.hasParts);
-    const text = renderMultivariantPlaylist(renditions.map((each) => each.listed(this.#options.uriPrefix)));
+    const text = renderMultivariantPlaylist(this.#offered().map((each) => each.listed(this.#options.uriPrefix)));
     const ended = this.#phase === 'ended';
     if (this.#multivariant?.text !== text || this.#multivariant.ended !== ended) {
       this.#multivariant = new PlaylistText(text, ended);
     }
     return { type: 'playlist', playlist: this.#multivariant.answer(false) };
+  }
+
+  /**
+   * Those a new viewer may begin with: where there are pictures at all, no variant of nothing but gaps, which is not being made any
+   * more. Those who watch one go on finding its playlist.
+   */
+  #offered(): readonly Rendition[] {
+    const begun = [...this.#renditions.values()].filter((each) => each.hasParts);
+    const isVideo = ({ packager }: Rendition) => packager.track.kind === 'video';
+    const hasPictures = begun.some((each) => isVideo(each) && each.hasMedia);
+    return begun.filter((each) => !(hasPictures && isVideo(each)) || each.hasMedia);
   }
 
   #reserve(sizeBytes: number): boolean {

@@ -12,7 +12,7 @@ import { Packager, type PackagerOptions, segmentName } from './packager.ts';
 import { PlaylistText } from './rendered-playlist.ts';
 import type { ServerControl } from './tags.ts';
 import { WaitingRoom } from './waiting-room.ts';
-import type { Segment } from './window.ts';
+import { isGap, type Segment } from './window.ts';
 
 /** What a rendition needs of its presentation. */
 export interface RenditionHost {
@@ -84,6 +84,11 @@ export class Rendition {
   /** Its playlist has something to list. */
   get hasParts(): boolean {
     return this.packager.window.segments.some(({ parts }) => parts.length > 0);
+  }
+
+  /** Its playlist lists a segment, or the beginning of one, that can be played. */
+  get hasMedia(): boolean {
+    return this.packager.window.segments.some((segment) => !isGap(segment));
   }
 
   /** Takes another configuration, from the next mark on. */

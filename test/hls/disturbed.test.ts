@@ -140,6 +140,35 @@ describe('a presentation', () => {
     assert.ok(Date.parse(first.segments[0]?.programDateTime ?? '') === feed.options.epoch + 1_234_500);
   });
 
+  test('offers a variant only while there is something of it to see, and again once there is', async () => {
+    let isMade = true;
+    const feed = new Feed({
+      ...both,
+      presentation: { targetDurationS: 2, windowS: 12 },
+      beforeTracks: (presentation) => {
+        const write = presentation.write.bind(presentation);
+        presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+        presentation.write = (renditionId, packet) => {
+          write(renditionId, packet);
+          if (renditionId === 'source' && isMade) write('small', packet);
+        };
+      },
+    });
+    const isOffered = async () => (await feed.multivariant())?.includes('small.m3u8');
+    feed.play(6);
+    isMade = false;
+    feed.play(6);
+    assert.equal(await isOffered(), true);
+    feed.play(14);
+    assert.equal(await isOffered(), false);
+    assert.match((await feed.text('small')) ?? '', /EXT-X-GAP/, 'those who watch it already go on');
+    isMade = true;
+    feed.play(4);
+    assert.equal(await isOffered(), true);
+    await feed.pause(20);
+    assert.equal(await isOffered(), true, 'all are as good while nobody publishes');
+  });
+
   test('ends with EXT-X-ENDLIST, keeping what it listed', async () => {
     const feed = new Feed(both);
     await feed.watch(9.1);
