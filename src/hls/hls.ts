@@ -106,7 +106,7 @@ export interface Presentation extends Disposable {
   /** Ends every playlist with EXT-X-ENDLIST. Final. */
   end(): void;
 
-  /** The multivariant playlist: waits for the first part, rejects with the signal's reason. */
+  /** The multivariant playlist: waits for the first part, three target durations at most; rejects with the signal's reason. */
   multivariant(options: { signal: AbortSignal }): Promise<PlaylistAnswer>;
   /** A media playlist, held until what the directives name is in it. */
   playlist(

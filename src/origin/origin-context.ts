@@ -13,8 +13,6 @@ export interface OriginContext {
   readonly viewers: ViewerNames;
   readonly held: HeldRequests;
   readonly cacheControl: CacheControl;
-  /** EXT-X-TARGETDURATION of every session, in seconds. */
-  readonly targetDurationS: number;
 }
 
 /** For routes that answer only once media exists: how long they take says nothing of the server's speed. */

@@ -47,7 +47,6 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
     viewers,
     held,
     cacheControl,
-    targetDurationS: options.targetDurationS,
   };
 
   options.metrics.heldRequests.observe({}, () => held.count);
@@ -58,7 +57,7 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
       void reply.headers({ ...OPEN_HEADERS, 'cache-control': cacheControl(kindOfError(error, request)) });
       throw error;
     });
-    if (options.cluster !== undefined) await addPeerProxy(hls, context, options.cluster.owners, options.settings);
+    if (options.cluster !== undefined) await addPeerProxy(hls, context, options.cluster.owners, options);
     hls.options('/hls/*', async (_request, reply) => sendPreflight(reply));
     multivariantRoute(hls, context);
     mediaPlaylistRoute(hls, context);
@@ -70,9 +69,9 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
 
 async function addPeerProxy(
   hls: FastifyInstance,
-  { live, viewers, held, targetDurationS }: OriginContext,
+  { live, viewers, held }: OriginContext,
   owners: OwnersOptions,
-  { maxHeldRequests }: OriginSettings,
+  { settings, targetDurationS }: OriginOptions,
 ): Promise<void> {
   // Loaded only where there are other nodes: its HTTP client takes 8 MB.
   const { PeerProxy } = await import('./peer-proxy.ts');
@@ -81,7 +80,7 @@ async function addPeerProxy(
     owners: new Owners(owners),
     viewers,
     held,
-    maxConnections: maxHeldRequests,
+    maxConnections: settings.maxHeldRequests,
     longestHoldMs: LONGEST_HOLD_TARGET_DURATIONS * targetDurationS * 1000,
   });
   hls.addHook('preHandler', (request, reply) => proxy.answer(request, reply));

@@ -13,9 +13,6 @@ import { isMediaPath, isPlaybackId, playlistRendition } from './resource-name.ts
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
 
-/** A viewer may be this many target durations early: so long `index.m3u8` waits for a session's first part. */
-const EARLY_TARGET_DURATIONS = 3;
-
 /** Answers `index.m3u8`: what a stream shows now. */
 export function multivariantRoute(app: FastifyInstance, context: OriginContext): void {
   app.get<{ Params: { playbackId: string } }>('/hls/:playbackId/index.m3u8', HELD, async (request, reply) => {
@@ -28,15 +25,7 @@ export function multivariantRoute(app: FastifyInstance, context: OriginContext):
         retryAfterS: 5,
       });
     }
-    const tooEarly = AbortSignal.timeout(EARLY_TARGET_DURATIONS * context.targetDurationS * 1000);
-    const answer = await context.held.hold(reply.raw, async (left): Promise<PlaylistAnswer> => {
-      try {
-        return await watchable.presentation.multivariant({ signal: AbortSignal.any([left, tooEarly]) });
-      } catch (error) {
-        if (tooEarly.aborted) return { type: 'timeout' };
-        throw error;
-      }
-    });
+    const answer = await context.held.hold(reply.raw, (signal) => watchable.presentation.multivariant({ signal }));
     if (answer?.type === 'not_found') throw offline();
     return await sendPlaylist(reply, context, answer);
   });

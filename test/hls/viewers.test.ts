@@ -142,11 +142,12 @@ describe('a playlist', () => {
     const held = [
       feed.presentation.playlist('source', { msn: 2 }, { signal }),
       feed.presentation.media('source', hintOf(await playlist(feed, 'source')), { signal }),
+      new Feed(both).presentation.multivariant({ signal }),
     ];
     t.mock.timers.tick(13_000);
     assert.deepEqual(
       (await Promise.all(held)).map(({ type }) => type),
-      ['timeout', 'timeout'],
+      ['timeout', 'timeout', 'timeout'],
     );
   });
 
