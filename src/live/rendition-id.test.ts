@@ -6,7 +6,9 @@ import { renditionIdOf } from './rendition-id.ts';
 const profile = (name: string) => ({ name, width: 640, height: 360, fps: 0, bitrate: 500_000 });
 
 test('a rendition is called as its profile, unless an address cannot hold that or the sound is called so', () => {
-  const profiles = ['720p', '1.5M_low-delay', 'audio', '720p HD', 'a/b', '.hidden', 'größer', 'x'.repeat(65)].map(profile);
+  const profiles = ['720p', '1.5M_low-delay', 'audio', '720p HD', 'a/b', '.hidden', 'größer', 'x'.repeat(65)].map(
+    profile,
+  );
   const ids = profiles.map(({ name }) => renditionIdOf(name, profiles));
   assert.deepEqual(ids, ['720p', '1.5M_low-delay', '~2', '~3', '~4', '~5', '~6', '~7']);
 });
