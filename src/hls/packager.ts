@@ -43,14 +43,13 @@ export class Packager {
   readonly window: Window;
   readonly #options: PackagerOptions;
   #track: Track;
+  /** The configuration packets have by now: nothing of it can be written until a mark comes. */
   #nextTrack: Track | undefined;
   readonly #inits: InitSegments;
   /** Ordinal of the segment opened last. */
   #ordinal: number | undefined;
   /** A mark whose packet came too late: it holds for the next one. */
   #carriedMark: SegmentMark | undefined;
-  /** A new configuration's mark came too late to be obeyed: nothing can be written until the next mark. */
-  #unreadable = false;
   /** The video packet whose duration is not known yet. */
   #pending: Packet | undefined;
   /** End of everything whose duration is known. */
@@ -115,7 +114,7 @@ export class Packager {
     return next ?? (current === listed?.init ? undefined : current);
   }
 
-  /** Takes another configuration, from the next mark on. */
+  /** Takes the configuration of the packets that follow. It holds from the next mark on; packets before that are dropped. */
   setTrack(track: Track): void {
     this.#inits.drop();
     this.#nextTrack = undefined;
@@ -132,8 +131,7 @@ export class Packager {
   write(packet: Packet): void {
     const mark = this.#takeMark(packet);
     if (mark !== undefined && this.#nextTrack !== undefined) this.#adoptTrack(packet);
-    else if (packet.mark !== undefined) this.#unreadable = mark === undefined && this.#nextTrack !== undefined;
-    if (this.#unreadable || (mark === undefined && this.window.open === undefined)) return;
+    if (this.#nextTrack !== undefined || (mark === undefined && this.window.open === undefined)) return;
     if (this.#isLate(packet)) {
       this.#carriedMark = mark;
       return;
@@ -236,7 +234,6 @@ export class Packager {
     this.#track = track;
     this.#inits.adopt();
     this.#nextTrack = undefined;
-    this.#unreadable = false;
   }
 
   #isLate(packet: Packet): boolean {

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { ticks } from '#lib/units.ts';
 import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 
@@ -104,6 +105,22 @@ describe('a presentation', () => {
     assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
     const { segments, partTargetS } = await playlistOf(feed, 'audio');
     assert.deepEqual([segments.at(-1)?.map, partTargetS], ['audio/init-3.mp4', 0.342]);
+  });
+
+  test('takes nothing of another configuration before the segment that has it', async () => {
+    const feed = new Feed({ ...both, audio: audioTrack(44_100) });
+    await feed.watch(5);
+    const faster = audioTrack(48_000);
+    feed.presentation.setTrack('audio', faster, undefined);
+    const before = await feed.text('audio');
+    for (let index = 0; index < 40; index++) {
+      const dts = ticks(5 * faster.timescale + index * faster.samplesPerPacket);
+      feed.presentation.write('audio', { kind: 'audio', dts, pts: dts, keyframe: true, data: new Uint8Array(20) });
+    }
+    assert.equal(await feed.text('audio'), before);
+    feed.reconfigure(faster);
+    await feed.watch(7);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
   });
 
   test('has the PART-TARGET of the configuration that the first part has', async () => {
