@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import type { PublishDecision } from '#ingest/ingest.ts';
+import { decodeAmf0 } from '#ingest/rtmp/amf0.ts';
 import {
   controlMessage,
   MESSAGE,
@@ -98,6 +99,24 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     await server.gate.until('the second publish', () => server.gate.publications.length === 2);
     client.tags(TAGS.slice(0, 10));
     await server.gate.until('its tracks', () => server.gate.publication.tracks.length === 2);
+  });
+
+  it('can begin as encoders do that wait for onFCPublish, as Flash Media Server sent it', async () => {
+    await using server = await startTestRtmpServer();
+    await using client = await RtmpClient.open(server.port);
+    await client.handshake();
+    await client.connect();
+    await client.call('releaseStream', null, GOOD_KEY);
+    await client.call('FCPublish', null, GOOD_KEY);
+    const told = () =>
+      client.messages.flatMap((message) => {
+        const [name, , , information] = message.type === MESSAGE.command ? decodeAmf0(message.payload) : [];
+        return name === 'onFCPublish' && information instanceof Map ? [information.get('code')] : [];
+      });
+    await waitFor(() => told().length > 0, { what: 'onFCPublish' });
+    assert.deepEqual(told(), ['NetStream.Publish.Start']);
+    assert.equal(server.gate.requests.length, 0);
+    await client.publish(GOOD_KEY);
   });
 
   it('is judged by the stream name without its query', async () => {

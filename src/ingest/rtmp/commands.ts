@@ -93,10 +93,22 @@ export function callResult(transactionId: number, value?: AmfValue): Buffer {
 
 /** Tells how a stream fares. The description of an error is the sentence an encoder shows its user. */
 export function onStatus(level: 'status' | 'error', code: StatusCode, description: string): Buffer {
+  return status('onStatus', level, code, description);
+}
+
+/**
+ * What Flash Media Server says after FCPublish, and appliances that were made for it wait for before they publish. Decides nothing: the
+ * key is judged at `publish`.
+ */
+export function onFcPublish(): Buffer {
+  return status('onFCPublish', 'status', 'NetStream.Publish.Start', 'Go on and publish.');
+}
+
+function status(name: string, level: string, code: StatusCode, description: string): Buffer {
   const information = new Map<string, AmfValue>([
     ['level', level],
     ['code', code],
     ['description', description],
   ]);
-  return encodeAmf0('onStatus', 0, null, information);
+  return encodeAmf0(name, 0, null, information);
 }

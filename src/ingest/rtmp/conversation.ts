@@ -9,7 +9,15 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { Allowance } from './allowance.ts';
 import type { AmfValue } from './amf0.ts';
 import { askGate } from './ask-gate.ts';
-import { type Command, callResult, connectResult, onStatus, readCommand, type StatusCode } from './commands.ts';
+import {
+  type Command,
+  callResult,
+  connectResult,
+  onFcPublish,
+  onStatus,
+  readCommand,
+  type StatusCode,
+} from './commands.ts';
 import {
   GATE_TIMEOUT_MS,
   MAX_STREAM_NAME_LENGTH,
@@ -138,9 +146,12 @@ export class Conversation {
         this.#reply(callResult(transactionId, STREAM_ID));
         break;
       case 'releaseStream':
-      case 'FCPublish':
       case '_checkbw':
         this.#reply(callResult(transactionId));
+        break;
+      case 'FCPublish':
+        this.#reply(callResult(transactionId));
+        this.#reply(onFcPublish());
         break;
       case 'publish':
         this.#publish(command, streamId);
