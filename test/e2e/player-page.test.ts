@@ -62,6 +62,50 @@ suite('the player page', NEEDS_CHROMIUM, () => {
     assert.deepEqual([...hosts], [new URL(server.url).host]);
   });
 
+  test('it says why it cannot play now, and asks again without haste', async () => {
+    const stream = await server.api.createStream();
+    await using watched = await chromium.newPage();
+    const { page } = watched;
+    let asked = 0;
+    let code = 'too_many_viewers';
+    await page.route('**/index.m3u8', async (route) => {
+      asked += 1;
+      // A date, as proxies may say it.
+      const headers = { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' };
+      await route.fulfill({ status: 503, headers, json: { code } });
+    });
+    await page.goto(pageUrl(stream));
+    await noticing(page, 'Too many viewers right now');
+    code = 'shutting_down';
+    await noticing(page, 'No connection');
+    assert.equal(asked, 2);
+    code = 'playlist_timeout';
+    await noticing(page, 'The stream is offline');
+  });
+
+  test('a stream it cannot decode is said to be one for as long as it is', async () => {
+    const stream = await server.api.createStream();
+    await using watched = await chromium.newPage();
+    const { page } = watched;
+    let asked = 0;
+    await page.route('**/index.m3u8', async (route) => {
+      asked += 1;
+      const variant = '#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS="vvc1.1.L51.CQA.O1+3"';
+      await route.fulfill({ body: `#EXTM3U\n${variant}\npath/source.m3u8\n` });
+    });
+    await page.addInitScript(`
+      globalThis.states = [];
+      const look = () => states.push(document.documentElement.dataset.state);
+      new MutationObserver(look).observe(document, { subtree: true, attributeFilter: ['data-state'] });
+    `);
+    await page.goto(pageUrl(stream));
+    await showing(page, 'unsupported');
+    const askedBefore = asked;
+    await waitFor(() => asked >= askedBefore + 4, { what: 'two more tries' });
+    const states = await page.evaluate<string[]>('states');
+    assert.deepEqual(new Set(states.slice(states.indexOf('unsupported'))), new Set(['unsupported']));
+  });
+
   test('sound is off until somebody turns it on, and stays on from session to session', async () => {
     const stream = await server.api.createStream();
     await using strict = await launchChromium({ autoplay: 'muted' });

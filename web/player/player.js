@@ -40,24 +40,28 @@ async function playForEver() {
   const play = await loadEngine();
   /** @type {string | undefined} */
   let endedSession;
+  /** @type {Outcome | undefined} */
+  let outcome;
   let losses = 0;
   let wantsPause = false;
   for (;;) {
     const { session, hasThumbnail } = await waitForStream(indexUrl, {
       after: endedSession,
       onAbsent: (absence) => {
+        outcome = undefined;
         const reason = absence === 'offline' && endedSession !== undefined ? 'ended' : absence;
         showState('offline', OFFLINE_WORDINGS[reason]);
       },
     });
-    showState(wantsPause ? 'paused' : 'waiting');
+    // What this browser cannot play is tried again, since it may get a variant that it can; until then the page stays as it is.
+    if (outcome !== 'unsupported') showState(wantsPause ? 'paused' : 'waiting');
     // Another session, another picture: the same address would not be loaded again.
     if (hasThumbnail) video.poster = new URL(`thumbnail.jpg?${session}`, indexUrl).href;
     else video.removeAttribute('poster');
     const startedAt = performance.now();
     engine = play(video, indexUrl, quality);
     if (!wantsPause) void startPicture();
-    const outcome = await engine.outcome;
+    outcome = await engine.outcome;
     wantsPause = document.documentElement.dataset.state === 'paused';
     engine.stop();
     engine = undefined;

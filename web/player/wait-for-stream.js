@@ -43,11 +43,26 @@ async function ask(url) {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     if (response.ok) return sessionOf(await response.text());
-    const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
-    return { absence: response.status === 503 ? 'full' : 'offline', retryAfterS };
+    const retryAfterS = Number(response.headers.get('retry-after')) || 0; // a proxy may say a date instead
+    return { absence: absenceOf(response.status, await codeOf(response)), retryAfterS };
   } catch {
     return { absence: 'unreachable', retryAfterS: 0 };
   }
+}
+
+/** @param {Response} response @returns {Promise<string | undefined>} the error's code; proxies and caches have none */
+async function codeOf(response) {
+  try {
+    return (await response.json()).code;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {number} status @param {string | undefined} code @returns {Absence} */
+function absenceOf(status, code) {
+  if (code === 'too_many_viewers') return 'full';
+  return status < 500 || code === 'playlist_timeout' ? 'offline' : 'unreachable';
 }
 
 /**
