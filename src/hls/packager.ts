@@ -111,7 +111,7 @@ export class Packager {
   get announcedInit(): string | undefined {
     const listed = this.window.segments.findLast(({ parts }) => parts.length > 0);
     const { current, next } = this.#inits;
-    return next ?? (current === listed?.init ? undefined : current);
+    return current === listed?.init ? next : current;
   }
 
   /** Takes the configuration of the packets that follow. It holds from the next mark on; packets before that are dropped. */
@@ -266,7 +266,9 @@ export class Packager {
     const hole = packet.dts - this.#endTicks;
     const continues = this.started && Math.abs(hole) <= this.#parts.frameTicks / 2 && !mark?.discontinuity;
     const dts = ticks(continues ? this.#endTicks : Math.max(packet.dts, this.#endTicks));
-    if (!continues && !mark?.discontinuity) this.#endTicks += this.#parts.stretch(hole);
+    if (!continues && !mark?.discontinuity) {
+      this.#endTicks += this.#parts.stretch(Math.min(hole, this.#ticksLeft(this.#endTicks)));
+    }
     if (mark !== undefined) this.#cut(mark, dts);
     this.#push({ ...packet, dts, pts: dts }, this.#parts.frameTicks);
   }

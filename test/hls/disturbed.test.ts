@@ -157,6 +157,43 @@ describe('a presentation', () => {
     assert.ok(Date.parse(first.segments[0]?.programDateTime ?? '') === feed.options.epoch + 1_234_500);
   });
 
+  test('hints the init segment that comes first, of two configurations that follow each other at once', async () => {
+    const feed = new Feed(both);
+    const atLevel = (level: number) => {
+      const config = Buffer.from(both.video.config);
+      config[3] = level;
+      return videoTrack({ config });
+    };
+    await feed.watch(5);
+    feed.reconfigure(atLevel(40));
+    feed.play(0.01); // its segment has begun, but has no part yet
+    feed.reconfigure(atLevel(30));
+    await feed.watch(5);
+    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+  });
+
+  test('lets sound that pauses at the end of a long segment make it no longer than the target duration', async () => {
+    const feed = new Feed({ audio: audioTrack() });
+    const write = (index: number, atS: number, ordinal?: number) => {
+      const mark = ordinal === undefined ? {} : { mark: { ordinal, independent: true, discontinuity: false } };
+      const dts = ticks(Math.round(atS * 48_000));
+      feed.presentation.write('audio', {
+        kind: 'audio',
+        dts,
+        pts: dts,
+        keyframe: true,
+        data: Buffer.of(index),
+        ...mark,
+      });
+    };
+    const packetS = 1024 / 48_000;
+    for (let i = 0; i < 209; i += 1) write(i, i * packetS, i === 0 ? 0 : undefined);
+    for (let i = 0; i < 20; i += 1) write(i, 4.7 + i * packetS, i === 0 ? 1 : undefined);
+    await feed.look();
+    assert.deepEqual(await feed.violations({ lossy: true }), []);
+    assert.equal((await playlistOf(feed, 'audio')).segments.length, 2);
+  });
+
   test('offers a variant only while there is something of it to see, and again once there is', async () => {
     let isMade = true;
     const feed = new Feed({
