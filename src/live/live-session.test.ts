@@ -223,6 +223,24 @@ test('a changed configuration reaches the presentation and makes a discontinuity
   );
 });
 
+test('a configuration that changes far from a keyframe leaves gaps until there is one', () => {
+  const { session, told, packets, firstPart, advance } = setUp();
+  session.publish([VIDEO_TRACK, AUDIO_TRACK], undefined);
+  session.write(key(0));
+  session.write(packetAt(AUDIO_TRACK, 0));
+  firstPart();
+  advance(1000);
+  session.setTrack({ ...AUDIO_TRACK, config: new Uint8Array([9]) });
+  session.write(frame(1000));
+  advance(6000);
+  const gaps = told.flatMap((each) => (each.type === 'gap' ? [each.untilS] : []));
+  assert.deepEqual([gaps[0], gaps.at(-1)], [2.25, 8]);
+  session.write(key(7000));
+  assert.deepEqual(packets().at(-1)?.mark, { ordinal: ORDINAL_AFTER_GAP, independent: true, discontinuity: true });
+  assert.equal(packets().at(-1)?.dts, 8 * 90_000);
+  assert.equal(session.state.phase, 'live');
+});
+
 test('a track that appears late is added without a discontinuity', () => {
   const { session, told, packets } = setUp();
   session.publish([VIDEO_TRACK], undefined);

@@ -88,6 +88,8 @@ export class LiveSession implements AsyncDisposable {
   #giveUpAt = Number.POSITIVE_INFINITY;
   /** A publisher is there, though nothing of it may be playable yet. */
   #hasPublisher = false;
+  /** A configuration changed: what follows begins at the leader's next keyframe. */
+  #hasChanged = false;
   #hasPlayed = false;
   /** What the publisher calls itself. */
   #encoder: string | undefined;
@@ -242,6 +244,7 @@ export class LiveSession implements AsyncDisposable {
     if (before === undefined) return;
     this.#logger.info({ kind: track.kind, codec: track.codecString }, 'track changed');
     this.#marker?.discontinue();
+    this.#hasChanged = true;
   }
 
   /** The publisher's next packet, in its own clock. */
@@ -249,6 +252,10 @@ export class LiveSession implements AsyncDisposable {
     const track = this.#tracks.get(packet.kind);
     if (track === undefined || this.#marker === undefined || this.#state.phase === 'ended') return;
     this.#seen();
+    if (this.#hasChanged && packet.kind === this.#leader()) {
+      this.#hasChanged = false;
+      if (!packet.keyframe) this.#interrupt();
+    }
     if (this.#timeline === undefined) {
       if (packet.kind !== this.#leader() || !packet.keyframe) return;
       this.#start(packet, track);
@@ -364,9 +371,14 @@ export class LiveSession implements AsyncDisposable {
     const code = 'timestamps_jumped';
     this.#warnings.raise({ code });
     this.#logger.warn({ code, kind: packet.kind, dts: packet.dts }, 'timestamps jumped');
+    this.#interrupt();
+    if (packet.keyframe) this.write(packet);
+  }
+
+  /** Nothing can be shown until the leader's next keyframe: gaps meanwhile, for playlists must not stand still. */
+  #interrupt(): void {
     this.#stopTimeline();
     this.#pace();
-    if (packet.keyframe) this.write(packet);
   }
 
   #pace(): void {
