@@ -205,6 +205,29 @@ it('replaces a worker that hangs', async () => {
   await transcoder[Symbol.asyncDispose]();
 });
 
+it('replaces a worker that leaves unread what a publisher makes it be told at once', async () => {
+  const recording = new Recording();
+  const never = { hungAfterMs: 600_000, graceMs: 600_000, firstPauseMs: 600_000, maxPauseMs: 600_000 };
+  await using transcoder = begin(recording, { patience: never });
+  transcoder.setTrack(clip.track);
+  await running(transcoder);
+  process.kill(transcoder.stats.pid!, 'SIGSTOP');
+  let pts = 0;
+  const huge = marked(clip.packets.slice(0, 1), () => true).map((packet) => ({
+    ...packet,
+    data: Buffer.alloc(4 << 20),
+  }));
+  let queuedBytes = 0;
+  await until('a restart', () => {
+    pts += 3000;
+    for (const packet of later(huge, pts)) transcoder.write(packet);
+    transcoder.flush();
+    queuedBytes = Math.max(queuedBytes, transcoder.stats.queuedBytes);
+    return recording.restarts.length > 0 || queuedBytes > 1 << 30;
+  });
+  assert.equal(recording.restarts[0]?.reason, 'hung', `${queuedBytes} bytes were queued`);
+});
+
 it('gives up the largest rendition when its worker is too slow, and drops frames rather than wait', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { patience: { hungAfterMs: 60_000, graceMs: 0 } });

@@ -27,6 +27,11 @@ const STABLE_MS = 30_000;
 const FAREWELL_MS = 2000;
 /** Sound is sent at once, without waiting for what was sent before; a worker that does not read loses it beyond this. */
 const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
+/**
+ * What a worker may leave unread altogether. It is given a few packets at a time, but all that waits before a flush or another track:
+ * a publisher that makes many of these could fill the memory.
+ */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** What is expected of a source that does not declare its rate. */
 const USUAL_FRAME_RATE = 30;
 
@@ -101,7 +106,7 @@ export class ProcessTranscoder implements Transcoder {
       shed: this.#policy.shed,
       droppedPackets: this.#feed.dropped,
       decodeErrors: this.#past.decodeErrors + this.#health.decodeErrors,
-      queuedBytes: this.#feed.waitingBytes,
+      queuedBytes: this.#feed.waitingBytes + (this.#worker?.queuedBytes ?? 0),
       rssBytes: this.#health.rssBytes,
       cpuMs: this.#past.cpuMs + this.#health.cpuMs,
     };
@@ -276,7 +281,8 @@ export class ProcessTranscoder implements Transcoder {
     this.#silentTicks += 1;
     const { hungAfterMs, startWithinMs } = this.#patience;
     const patienceMs = this.#state === 'running' ? hungAfterMs : startWithinMs;
-    if (this.#worker !== undefined && this.#silentTicks * TICK_MS > patienceMs) this.#worker.kill('hung');
+    const isHung = this.#silentTicks * TICK_MS > patienceMs || (this.#worker?.queuedBytes ?? 0) > MAX_UNREAD_BYTES;
+    if (isHung) this.#worker?.kill('hung');
     if (this.#state === 'running') this.#relieve();
   }
 
