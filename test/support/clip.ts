@@ -29,6 +29,8 @@ export interface ClipOptions {
   readonly bFrames?: number;
   /** H.265, its groups of pictures open: pictures shown before a keyframe follow it. */
   readonly openGop?: boolean;
+  /** Each frame of two fields. */
+  readonly interlaced?: boolean;
   /** Presentation time of each frame, in ticks; those of the frame rate by default. */
   readonly ptsOf?: (frame: number) => number;
 }
@@ -49,6 +51,7 @@ export function makeClip(options: ClipOptions = {}): Clip {
     gop = 30,
     bFrames = 0,
     openGop = false,
+    interlaced = false,
   } = options;
   const ptsOf = options.ptsOf ?? ((index) => Math.round((index * VIDEO_TIMESCALE) / framesPerSecond));
   const frame = new Frame();
@@ -60,7 +63,10 @@ export function makeClip(options: ClipOptions = {}): Clip {
   const packets: Packet[] = [];
   const structure = `scenecut=0:bframes=${bFrames}:b-adapt=0`;
   const common = { preset: 'ultrafast', threads: '1', crf: '20', 'forced-idr': '1' };
-  const closed = { ...common, 'x264-params': `annexb=0:keyint=infinite:open-gop=0:${structure}` };
+  const closed = {
+    ...common,
+    'x264-params': `annexb=0:keyint=infinite:open-gop=0:${structure}${interlaced ? ':tff=1' : ''}`,
+  };
   const open = { ...common, 'x265-params': `keyint=${gop}:open-gop=1:pools=none:log-level=none:${structure}` };
   const description = openGop ? { name: 'libx265', options: () => open } : { name: 'libx264', options: () => closed };
   const plan = { width, height } as RenditionPlan;

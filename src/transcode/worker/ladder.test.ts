@@ -154,6 +154,18 @@ it('begins a segment of an open group of pictures with what is shown first, or w
   assert.deepEqual(place(joined.frames(0, isCut)), [shown.indexOf(packets[second!]!.pts), firstOf(third!)]);
 });
 
+it('makes renditions of an interlaced source', () => {
+  const clip = makeClip({ frames: 12, gop: 12, interlaced: true });
+  using made = new Made(clip, [profile(), profile({ name: 'same', width: 640, height: 360 })]);
+  made.write(marked(clip.packets, ({ keyframe }) => keyframe)).finish();
+  for (const index of [0, 1]) {
+    assert.deepEqual(
+      made.show(index).map(({ code }) => code?.counter),
+      range(0, 12),
+    );
+  }
+});
+
 it('keeps uneven times as they are', () => {
   const uneven = [0, 3000, 4500, 9000, 10_530, 40_000, 43_000, 44_170, 200_000, 203_003];
   const clip = makeClip({ frames: uneven.length, gop: 100, ptsOf: (index) => uneven[index]! });

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import {
+  AV_FRAME_FLAG_INTERLACED,
   AV_LOG_QUIET,
+  AV_PIX_FMT_GBRP,
   AV_PIX_FMT_YUV420P,
   AV_PIX_FMT_YUV420P10LE,
   AVCOL_PRI_BT709,
   AVCOL_PRI_BT2020,
+  AVCOL_RANGE_JPEG,
   AVCOL_RANGE_MPEG,
   AVCOL_SPC_BT709,
   AVCOL_SPC_BT2020_NCL,
+  AVCOL_SPC_RGB,
+  AVCOL_SPC_YCGCO,
   AVCOL_TRC_ARIB_STD_B67,
   AVCOL_TRC_BT709,
   AVCOL_TRC_SMPTE2084,
@@ -87,4 +92,33 @@ it('leaves a picture that fits as it is, and the meaning of one that does not', 
   assert.equal(picture.data![0]![0], 100);
   assert.equal(same.scale(picture), picture);
   assert.equal(smaller.scale(picture).data![0]![0], 100);
+});
+
+for (const [what, said] of [
+  ['two fields', { flags: AV_FRAME_FLAG_INTERLACED }],
+  ['a matrix without a formula', { colorSpace: AVCOL_SPC_YCGCO }],
+  ['primaries nobody defined', { colorPrimaries: 0 as Frame['colorPrimaries'] }],
+  ['a transfer function nobody defined', { colorTrc: 200 as Frame['colorTrc'] }],
+] as const) {
+  it(`takes a picture that says it has ${what}, its size wrong or right`, () => {
+    for (const size of [SIZE, { width: 2 * SIZE.width, height: 2 * SIZE.height }]) {
+      using scaler = new Scaler(size);
+      const picture = scaler.scale(Object.assign(grey(400, AVCOL_TRC_BT709), said));
+      assert.deepEqual([picture.width, picture.data![0]![0]], [size.width, 100]);
+    }
+  });
+}
+
+it('makes of RGB what players show as the same colours', () => {
+  const red = emptyFrame();
+  Object.assign(red, { width: 320, height: 180, format: AV_PIX_FMT_GBRP });
+  Object.assign(red, { colorSpace: AVCOL_SPC_RGB, colorRange: AVCOL_RANGE_JPEG });
+  FFmpegError.throwIfError(red.getBuffer(), 'memory');
+  for (const [plane, bytes] of red.data!.entries()) bytes.fill(plane === 2 ? 255 : 0);
+  using scaler = new Scaler(SIZE);
+  const picture = scaler.scale(red);
+  assert.equal(picture.colorSpace, AVCOL_SPC_BT709);
+  // ITU-R BT.709 §3.
+  const off = [54, 99, 255].map((value, plane) => Math.abs(picture.data![plane]![0]! - value));
+  assert.ok(Math.max(...off) <= 1, off.join());
 });

@@ -2,14 +2,19 @@
  * Scales pictures to one size, and maps the tones of those of high dynamic range.
  */
 import {
+  AV_FRAME_FLAG_INTERLACED,
   AV_PIX_FMT_YUV420P,
   AV_PIX_FMT_YUV420P10LE,
   AVCOL_PRI_BT709,
+  AVCOL_PRI_UNSPECIFIED,
   AVCOL_RANGE_JPEG,
   AVCOL_SPC_BT709,
+  AVCOL_SPC_RGB,
+  AVCOL_SPC_UNSPECIFIED,
   AVCOL_TRC_ARIB_STD_B67,
   AVCOL_TRC_BT709,
   AVCOL_TRC_SMPTE2084,
+  AVCOL_TRC_UNSPECIFIED,
 } from 'node-av/constants';
 import { FFmpegError, type Frame, SoftwareScaleContext } from 'node-av/lib';
 import { emptyFrame, setOptions } from './av.ts';
@@ -28,6 +33,11 @@ type Colours = Pick<Frame, 'colorRange' | 'colorSpace' | 'colorPrimaries' | 'col
 /** What eight bits and most displays show. */
 const SDR = { colorSpace: AVCOL_SPC_BT709, colorPrimaries: AVCOL_PRI_BT709, colorTrc: AVCOL_TRC_BT709 } as const;
 
+/** Code points (ITU-T H.273) that libswscale has formulas for; it refuses a picture that says anything else. */
+const MATRICES: ReadonlySet<number> = new Set([0, 1, 2, 4, 5, 6, 7, 9]);
+const PRIMARIES: ReadonlySet<number> = new Set([1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 22]);
+const TRANSFERS: ReadonlySet<number> = new Set([1, 2, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 18]);
+
 /** Makes `yuv420p`, what every H.264 profile of ours takes, of pictures of any size and format, which may change. */
 export class Scaler implements Disposable {
   readonly #options: ScalerOptions;
@@ -42,8 +52,10 @@ export class Scaler implements Disposable {
 
   /** The picture at the size wanted: the given one where it fits as it is, else one that is good until the next call. */
   scale(source: Frame): Frame {
+    simplify(source);
     const { width, height } = this.#options;
-    const { colorSpace, colorPrimaries, colorTrc } = source;
+    const { colorPrimaries, colorTrc } = source;
+    const colorSpace = source.colorSpace === AVCOL_SPC_RGB ? AVCOL_SPC_BT709 : source.colorSpace;
     const colorRange = this.#options.fullRange ? AVCOL_RANGE_JPEG : source.colorRange;
     const fits = source.width === width && source.height === height && source.colorRange === colorRange;
     if (isHighRange(source)) {
@@ -98,6 +110,15 @@ class ScalingStep implements Disposable {
     this.#frame.free();
     this.#context.freeContext();
   }
+}
+
+/** Forgets what a stranger's bitstream says of a picture where libswscale would refuse it for that. */
+function simplify(frame: Frame): void {
+  // Two fields become one picture: at half the height they blend, and nobody sees lines any more.
+  frame.clearFlags(AV_FRAME_FLAG_INTERLACED);
+  if (!MATRICES.has(frame.colorSpace)) frame.colorSpace = AVCOL_SPC_UNSPECIFIED;
+  if (!PRIMARIES.has(frame.colorPrimaries)) frame.colorPrimaries = AVCOL_PRI_UNSPECIFIED;
+  if (!TRANSFERS.has(frame.colorTrc)) frame.colorTrc = AVCOL_TRC_UNSPECIFIED;
 }
 
 /** HLG or PQ. */
