@@ -3,16 +3,15 @@
  */
 import { aacSampleEntry, parseAudioSpecificConfig } from './codecs/aac.ts';
 import { av1SampleEntry, parseAv1Config, readTemporalUnit } from './codecs/av1.ts';
-import { avcSampleEntry, isKeyframe, parseAvcConfig } from './codecs/h264.ts';
-import { hevcSampleEntry, isHevcKeyframe, parseHevcConfig } from './codecs/h265.ts';
+import { avcSampleEntry, parseAvcConfig, readAvcUnit } from './codecs/h264.ts';
+import { hevcSampleEntry, parseHevcConfig, readHevcUnit } from './codecs/h265.ts';
 import { opusSampleEntry, opusSamples, parseOpusHead } from './codecs/opus.ts';
 import type { Piece } from './mp4/box.ts';
 import type { AudioTrack, Track, VideoTrack } from './track.ts';
+import type { UnitContent } from './unit-content.ts';
 
 /** What an access unit turned out to be. */
-export interface AccessUnit {
-  /** A decoder can start here. The bitstream was asked, not whoever sent it. */
-  readonly keyframe: boolean;
+export interface AccessUnit extends UnitContent {
   /** As packets hold it: mostly the same bytes. */
   readonly data: Uint8Array;
 }
@@ -33,7 +32,7 @@ const h264: Codec<VideoTrack> = {
   name: 'h264',
   kind: 'video',
   parseConfig: parseAvcConfig,
-  readAccessUnit: (data, track) => ({ keyframe: isKeyframe(data, track), data }),
+  readAccessUnit: (data, track) => ({ ...readAvcUnit(data, track), data }),
   sampleEntry: avcSampleEntry,
 };
 
@@ -41,7 +40,7 @@ const h265: Codec<VideoTrack> = {
   name: 'h265',
   kind: 'video',
   parseConfig: parseHevcConfig,
-  readAccessUnit: (data, track) => ({ keyframe: isHevcKeyframe(data, track), data }),
+  readAccessUnit: (data, track) => ({ ...readHevcUnit(data, track), data }),
   sampleEntry: hevcSampleEntry,
 };
 
@@ -57,7 +56,7 @@ const aac: Codec<AudioTrack> = {
   name: 'aac',
   kind: 'audio',
   parseConfig: parseAudioSpecificConfig,
-  readAccessUnit: (data) => ({ keyframe: true, data }),
+  readAccessUnit: (data) => ({ keyframe: true, empty: false, data }),
   sampleEntry: aacSampleEntry,
 };
 
@@ -67,7 +66,7 @@ const opus: Codec<AudioTrack> = {
   parseConfig: parseOpusHead,
   readAccessUnit(data) {
     opusSamples(data);
-    return { keyframe: true, data };
+    return { keyframe: true, empty: false, data };
   },
   sampleEntry: opusSampleEntry,
 };

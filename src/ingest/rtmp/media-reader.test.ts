@@ -134,6 +134,15 @@ describe('media', () => {
     assert.deepEqual(packets, []);
   });
 
+  it('without a picture in it is dropped and counted: decoders take it for a broken one', () => {
+    const { video, packets, faults } = setUp();
+    video(`17 00 000000 ${AVC}`);
+    video('17 01 000000 00000002 0910');
+    video('27 01 000000 00000003 060180');
+    assert.deepEqual(faults.take(), { video_empty: 2 });
+    assert.deepEqual(packets, []);
+  });
+
   it('gives a track anew only when its configuration changes', () => {
     const { video, audio, tracks } = setUp();
     for (const config of [AVC, AVC, OTHER_AVC, OTHER_AVC, AVC]) video(`17 00 000000 ${config}`);

@@ -125,6 +125,11 @@ export class MediaReader {
       this.#faults.count(`${kind}_malformed`);
       return;
     }
+    const { empty, ...content } = unit;
+    if (empty) {
+      this.#faults.count(`${kind}_empty`);
+      return;
+    }
     const isBelievable = -compositionMs <= MAX_LATE_MS && compositionMs <= MAX_COMPOSITION_MS;
     const shownAfterMs = isBelievable ? compositionMs : 0;
     if (kind === 'video') this.#lateMs = Math.max(this.#lateMs, -shownAfterMs);
@@ -132,7 +137,7 @@ export class MediaReader {
     const ticksPerMs = track.timescale / 1000;
     const dts = Math.round((timeMs - lateMs) * ticksPerMs);
     const pts = dts + (shownAfterMs + lateMs) * ticksPerMs;
-    this.#publication.packet({ kind, dts: ticks(dts), pts: ticks(pts), ...unit });
+    this.#publication.packet({ kind, dts: ticks(dts), pts: ticks(pts), ...content });
   }
 
   /** Metadata is a courtesy: what cannot be read is passed over. */

@@ -196,6 +196,11 @@ describe('a temporal unit', () => {
     for (const [units, keyframe] of cases) assert.equal(read(...units).keyframe, keyframe, units.join(' '));
   });
 
+  it('is empty without a frame', () => {
+    assert.ok(read(obu(2, ''), SEQUENCE, obu(5, 'ff')).empty);
+    assert.ok(!read(obu(3, '90')).empty);
+  });
+
   it('keeps everything but temporal delimiters', () => {
     const frame = obu(6, '1012');
     const whole = bytes(SEQUENCE + frame);

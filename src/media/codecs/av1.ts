@@ -6,6 +6,7 @@ import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import type { Piece } from '#media/mp4/box.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
+import type { UnitContent } from '#media/unit-content.ts';
 import { OBU, obus } from './av1-obu.ts';
 import { parseSequenceHeader, type SequenceHeader, UNSPECIFIED } from './av1-sequence.ts';
 import { videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
@@ -43,11 +44,11 @@ export function parseAv1Config(config: Uint8Array): VideoTrack {
 
 /**
  * Looks at a temporal unit, down to its OBUs.
- * @returns whether a decoder can start at it: a shown key frame, with the sequence header it needs (§2.4); and the unit without
+ * @returns whether a decoder can start at it: a shown key frame, with the sequence header it needs (§2.4); whether it has any frame; and the unit without
  *   temporal delimiters, which no sample may hold: the same bytes where it held none
  * @throws {MalformedAccessUnitError} when its OBUs do not add up
  */
-export function readTemporalUnit(data: Uint8Array): { keyframe: boolean; data: Uint8Array } {
+export function readTemporalUnit(data: Uint8Array): UnitContent & { readonly data: Uint8Array } {
   const kept: Uint8Array[] = [];
   let delimited = false;
   let hasSequence = false;
@@ -62,7 +63,7 @@ export function readTemporalUnit(data: Uint8Array): { keyframe: boolean; data: U
     if (type === OBU.frame || type === OBU.frameHeader) firstFrame ??= payload;
   }
   const keyframe = hasSequence && firstFrame !== undefined && (firstFrame[0] ?? 0) >> 4 === SHOWN_KEY_FRAME;
-  return { keyframe, data: delimited ? Buffer.concat(kept) : data };
+  return { keyframe, empty: firstFrame === undefined, data: delimited ? Buffer.concat(kept) : data };
 }
 
 /** The `av01` sample entry of a track. */

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { serialize } from '#media/mp4/box.ts';
-import { avcSampleEntry, isKeyframe, nalLengthSize, parseAvcConfig } from './h264.ts';
+import { avcSampleEntry, nalLengthSize, parseAvcConfig, readAvcUnit } from './h264.ts';
 
 const invalid = { code: 'invalid_codec_config' };
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
@@ -310,14 +310,21 @@ describe('a keyframe', () => {
   const track = parseAvcConfig(HIGH_720P);
 
   it('is an access unit with an IDR picture, wherever in it', () => {
-    assert.ok(isKeyframe(bytes('0000000209100000000265880000000106'), track));
-    assert.ok(!isKeyframe(bytes('0000000209100000000241aa'), track));
-    assert.ok(!isKeyframe(new Uint8Array(), track));
+    const starts = (unit: string) => readAvcUnit(bytes(unit), track).keyframe;
+    assert.ok(starts('0000000209100000000265880000000106'));
+    assert.ok(!starts('0000000209100000000241aa'));
+    assert.ok(!starts(''));
+  });
+
+  it('is not to be had of a unit without a slice', () => {
+    const empty = (unit: string) => readAvcUnit(bytes(unit), track).empty;
+    for (const unit of ['000000020910', '0000000106000000026742', '00000000', '']) assert.ok(empty(unit), unit);
+    for (const unit of ['0000000241aa', '0000000106000000022188']) assert.ok(!empty(unit), unit);
   });
 
   it('is refused in an access unit that is broken, before or after it', () => {
     for (const broken of ['000000ff6588', '000000026588000000ff41']) {
-      assert.throws(() => isKeyframe(bytes(broken), track), { code: 'malformed_access_unit' });
+      assert.throws(() => readAvcUnit(bytes(broken), track), { code: 'malformed_access_unit' });
     }
   });
 });

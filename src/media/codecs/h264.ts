@@ -5,12 +5,15 @@ import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import type { Piece } from '#media/mp4/box.ts';
 import { nalUnits } from '#media/nal.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
+import type { UnitContent } from '#media/unit-content.ts';
 import { parseSps } from './h264-sps.ts';
 import { displayWidth, videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
 
 /** Real ones take less than 100 bytes. */
 const MAX_CONFIG_BYTES = 16_384;
 
+/** Slices of pictures and their partitions (ITU-T H.264 Table 7-1); the last is of an IDR picture. */
+const FIRST_SLICE = 1;
 const NAL_IDR = 5;
 const NAL_PPS = 8;
 
@@ -45,14 +48,18 @@ export function nalLengthSize(track: VideoTrack): number {
 }
 
 /**
- * Whether a decoder can start at an access unit: it holds an IDR picture.
+ * What is in an access unit. A decoder can start where there is an IDR picture.
  * Walks the whole unit, so what returns without an error is sound down to its NAL units.
  * @throws {MalformedAccessUnitError} when its NAL units do not add up
  */
-export function isKeyframe(data: Uint8Array, track: VideoTrack): boolean {
-  let found = false;
-  for (const nal of nalUnits(data, nalLengthSize(track))) found ||= (nal[0]! & 0x1f) === NAL_IDR;
-  return found;
+export function readAvcUnit(data: Uint8Array, track: VideoTrack): UnitContent {
+  let content: UnitContent = { keyframe: false, empty: true };
+  for (const nal of nalUnits(data, nalLengthSize(track))) {
+    const type = nal[0]! & 0x1f;
+    if (type >= FIRST_SLICE && type <= NAL_IDR)
+      content = { keyframe: content.keyframe || type === NAL_IDR, empty: false };
+  }
+  return content;
 }
 
 /** The `avc1` sample entry of a track. */

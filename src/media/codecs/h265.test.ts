@@ -5,7 +5,7 @@ import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import { serialize } from '#media/mp4/box.ts';
 import type { VideoRange } from '#media/track.ts';
-import { hevcSampleEntry, isHevcKeyframe, parseHevcConfig } from './h265.ts';
+import { hevcSampleEntry, parseHevcConfig, readHevcUnit } from './h265.ts';
 
 const invalid = { code: 'invalid_codec_config' };
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
@@ -190,13 +190,19 @@ describe('a keyframe of H.265', () => {
 
   it('is an access unit with an IRAP picture, wherever in it', () => {
     for (let type = 0; type < 64; type++) {
-      assert.equal(isHevcKeyframe(unit(35, 39, type, 40), track), type >= 16 && type <= 23, `type ${type}`);
+      const { keyframe } = readHevcUnit(unit(35, 39, type, 40), track);
+      assert.equal(keyframe, type >= 16 && type <= 23, `type ${type}`);
     }
+  });
+
+  it('is not to be had of a unit without a slice', () => {
+    assert.ok(readHevcUnit(unit(32, 33, 34, 35, 38, 39, 40), track).empty);
+    assert.ok(!readHevcUnit(unit(39, 1), track).empty);
   });
 
   it('is refused in an access unit that is broken, before or after it', () => {
     for (const broken of [Buffer.concat([unit(19), Buffer.from([0, 0, 1])]), Buffer.from([0, 0, 0, 9, 38, 1])]) {
-      assert.throws(() => isHevcKeyframe(broken, track), MalformedAccessUnitError);
+      assert.throws(() => readHevcUnit(broken, track), MalformedAccessUnitError);
     }
   });
 });

@@ -5,6 +5,7 @@ import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import type { Piece } from '#media/mp4/box.ts';
 import { nalUnits } from '#media/nal.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
+import type { UnitContent } from '#media/unit-content.ts';
 import { type ProfileTierLevel, parseSps } from './h265-sps.ts';
 import { displayWidth, videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
 
@@ -21,6 +22,8 @@ const NAL_PPS = 34;
 /** Pictures a decoder can start at: IDR, CRA and BLA, and what is reserved for more of them (ITU-T H.265 Table 7-1). */
 const FIRST_RANDOM_ACCESS = 16;
 const LAST_RANDOM_ACCESS = 23;
+/** The last type there may ever be of a slice of a picture. */
+const LAST_SLICE = 31;
 
 /**
  * Reads an HEVCDecoderConfigurationRecord, the body of `hvcC`, into a track. The bytes are copied.
@@ -44,17 +47,19 @@ export function parseHevcConfig(config: Uint8Array): VideoTrack {
 }
 
 /**
- * Whether a decoder can start at an access unit: it holds an IRAP picture.
+ * What is in an access unit. A decoder can start where there is an IRAP picture.
  * Walks the whole unit, so what returns without an error is sound down to its NAL units.
  * @throws {MalformedAccessUnitError} when its NAL units do not add up
  */
-export function isHevcKeyframe(data: Uint8Array, track: VideoTrack): boolean {
-  let found = false;
+export function readHevcUnit(data: Uint8Array, track: VideoTrack): UnitContent {
+  let content: UnitContent = { keyframe: false, empty: true };
   for (const nal of nalUnits(data, (track.config[LENGTH_SIZE_AT]! & 3) + 1)) {
     const type = nalType(nal);
-    found ||= type >= FIRST_RANDOM_ACCESS && type <= LAST_RANDOM_ACCESS;
+    if (type > LAST_SLICE) continue;
+    const isStart = type >= FIRST_RANDOM_ACCESS && type <= LAST_RANDOM_ACCESS;
+    content = { keyframe: content.keyframe || isStart, empty: false };
   }
-  return found;
+  return content;
 }
 
 /** The `hvc1` sample entry of a track. */
