@@ -37,6 +37,7 @@ function begun({ declaredFrameRate = 30, fps = 0 } = {}) {
 /** The same with the rendition's configuration known. */
 function configured() {
   const made = begun();
+  made.results.sent(SOURCE_PACKET);
   made.results.config(0, VIDEO_TRACK.config);
   return made;
 }
@@ -90,6 +91,7 @@ for (const [what, send] of [
   ['a cut nobody asked for', ({ results }) => results.packet({ ...PACKET, cut: true })],
   ['no data', ({ results }) => results.packet({ ...PACKET, data: new Uint8Array() })],
   ['a picture shown before it is decoded', ({ results }) => results.packet({ ...PACKET, pts: 5000 })],
+  ['a picture later than any it was given', ({ results }) => results.packet({ ...PACKET, pts: 9001 })],
   ['sound of no track', ({ results }) => results.audio({ pts: 0, data: new Uint8Array(1) })],
   [
     'sound later than what it was given',

@@ -35,6 +35,8 @@ export class WorkerResults {
   #begun = NOTHING;
   /** Of segments whose rendition packets may still come. */
   #starts: readonly SegmentStart[] = [];
+  /** The latest it was sent. */
+  #sentPts = Number.NEGATIVE_INFINITY;
   readonly #outputs = new Map<string, { readonly track: VideoTrack; lastDts: number }>();
   #audioTrack: AudioTrack | undefined;
   #audioEnd = 0;
@@ -54,8 +56,9 @@ export class WorkerResults {
     this.#announced.push(source);
   }
 
-  /** The worker was sent the next packet of the video. */
+  /** The worker was sent the next packet of the video: what comes back shows no later one. */
   sent(packet: Packet): void {
+    this.#sentPts = Math.max(this.#sentPts, packet.pts);
     this.#starts = withPacket(this.#starts, packet, MAX_STARTS);
   }
 
@@ -94,7 +97,8 @@ export class WorkerResults {
     const mark = cut ? this.#starts.findLast(isStart)?.mark : undefined;
     // x264 begins B-frames before the first picture's time; a session's times begin at 0 and never go back.
     const orderedDts = Math.max(dts, (output?.lastDts ?? -1) + 1);
-    if (output === undefined || orderedDts > pts || data.length === 0 || (cut && !(keyframe && mark !== undefined))) {
+    const isPossible = orderedDts <= pts && pts <= this.#sentPts && data.length > 0;
+    if (output === undefined || !isPossible || (cut && !(keyframe && mark !== undefined))) {
       throw new FramingError(`It sent a packet that cannot be: pts ${pts}, dts ${dts}, ${data.length} bytes.`);
     }
     output.lastDts = orderedDts;
