@@ -66,7 +66,8 @@ const REFUSAL_MEANINGS: Record<Refusal['code'], string> = {
 const END_MEANINGS: Record<EndReason, string> = {
   unpublished: 'The publisher said that it was done.',
   reconnect_window_elapsed: 'The connection was lost, and nobody came back in time.',
-  replaced: 'The publisher came back with other codecs: a new session began.',
+  replaced:
+    'The publisher came back with other codecs, or the stream had got other profiles meanwhile: a new session began.',
   no_media: 'The publisher left before there was anything to play.',
   publisher_error: 'What it sent could not be played.',
   media_memory_exhausted: 'The memory for media was spent.',

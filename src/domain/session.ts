@@ -16,7 +16,7 @@ export type SessionPhase = (typeof SESSION_PHASES)[number];
 export const END_REASONS = [
   'unpublished', // the publisher said so
   'reconnect_window_elapsed', // its connection was lost and it did not come back
-  'replaced', // the publisher came back with other codecs: a new session
+  'replaced', // the publisher came back with other codecs, or to other profiles: a new session
   'no_media', // the publisher left before the first part
   'publisher_error', // what it sent could not be played
   'media_memory_exhausted',

@@ -1,6 +1,7 @@
 /**
  * What a session is when it begins.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { type NodeId, newMediaPath, newSessionId } from '#domain/ids.ts';
 import { NO_TOTALS, type Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
@@ -31,4 +32,9 @@ export function newSession(stream: Stream, nodeId: NodeId, at: Milliseconds): Se
     health: undefined,
     codecs: '',
   };
+}
+
+/** Whether a session has all that it was given for good as the stream says now; while no media comes in, that may change. */
+export function isMadeFor(stream: Stream, session: Session): boolean {
+  return session.record === stream.record && isDeepStrictEqual(session.profiles, stream.profiles);
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { newPlaybackId, newUserId } from '#domain/ids.ts';
+import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import { newStreamKey } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
@@ -157,6 +158,24 @@ test('the same codecs within the window continue the session, other codecs begin
     publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
     world.advance(500);
     assert.equal(world.presentations.length, sessions);
+  }
+});
+
+test('profiles or record changed within the window begin a new session, which is made by them', () => {
+  const [low] = DEFAULT_PROFILES;
+  for (const [change, sessions] of [
+    [{ name: 'another' }, 1],
+    [{ profiles: [low!] }, 2],
+    [{ record: true }, 2],
+  ] as const) {
+    const world = setUp();
+    const stream = newStream();
+    goLive(world, stream).end('connection_lost');
+    const publication = accepted(world.publish({ ...stream, ...change }));
+    publication.track(VIDEO_TRACK);
+    publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+    world.advance(500);
+    assert.equal(world.presentations.length, sessions, JSON.stringify(change));
   }
 });
 

@@ -17,7 +17,7 @@ import { Intake } from './intake.ts';
 import type { OpenTranscoder } from './ladder.ts';
 import type { Audience, LiveDirectory, LiveStatus, Watchable } from './live.ts';
 import { codecsOf, LEAD_IN_MS, LiveSession } from './live-session.ts';
-import { newSession } from './new-session.ts';
+import { isMadeFor, newSession } from './new-session.ts';
 import { Publishers } from './publishers.ts';
 import type { SessionJournal } from './session-journal.ts';
 import { SessionNotes } from './session-notes.ts';
@@ -265,7 +265,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     this.#notes.activity(slot.session, true);
   }
 
-  /** The publisher's tracks are known: it continues the session that waits for it only with the same codecs. */
+  /** The publisher's tracks are known: it continues the session that waits for it only where that would be made the same today. */
   #open(
     slot: Slot,
     stream: Stream,
@@ -275,8 +275,9 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   ): LiveSession {
     let session = slot.session;
     // Unknown codecs (a process that died before it wrote them) are taken to be the same.
-    const others = session !== undefined && session.codecs !== '' && session.codecs !== codecsOf(tracks);
-    if (session?.state.phase === 'reconnecting' && others) session.end('replaced');
+    const hasOthers = session !== undefined && session.codecs !== '' && session.codecs !== codecsOf(tracks);
+    const isOutdated = session !== undefined && !isMadeFor(stream, session.record);
+    if (session?.state.phase === 'reconnecting' && (hasOthers || isOutdated)) session.end('replaced');
     if (session === undefined || session.state.phase === 'ended') session = this.#newSession(stream);
     slot.session = session;
     session.publish(tracks, announcement, announcement?.encoder ?? encoder);
