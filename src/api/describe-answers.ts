@@ -2,6 +2,7 @@
  * What operations have in common, for the document: what their answers are, the headers of these, and that a POST may be repeated.
  */
 import type { FastifySchema } from 'fastify';
+import { type ErrorStatus, failures } from './schemas/answers.ts';
 import { ErrorSchema } from './schemas/error.ts';
 import { ref } from './schemas/ref.ts';
 
@@ -31,6 +32,11 @@ const TWIN = {
   description: 'Its twin with the same Idempotency-Key is still under way, or it contradicts what is there already.',
 };
 
+/** Errors of every operation with an API key: of the key, and of the query that says whose streams are meant. */
+const OF_KEYS: readonly ErrorStatus[] = [400, 401, 403, 429, 503];
+/** Of every one that may come with a body, wanted or not. */
+const OF_BODIES: readonly ErrorStatus[] = [413, 415];
+
 /** An operation as the document shows it. */
 export function describeAnswers(
   schema: FastifySchema & { readonly security?: unknown },
@@ -39,7 +45,12 @@ export function describeAnswers(
   const needsKey = schema.security !== undefined;
   const isPost = needsKey && method === 'POST';
   const { properties: query = {} } = (schema.querystring ?? {}) as { readonly properties?: object };
-  const answers: Answers = { ...(isPost && { 409: TWIN }), ...(schema.response as Answers | undefined) };
+  const answers: Answers = {
+    ...(needsKey && failures(OF_KEYS)),
+    ...(needsKey && method !== 'GET' && failures(OF_BODIES)),
+    ...(isPost && { ...failures([422]), 409: TWIN }),
+    ...(schema.response as Answers | undefined),
+  };
   const described = Object.entries(answers).map(([status, answer]) => {
     const isSuccess = status.startsWith('2');
     const headers = {

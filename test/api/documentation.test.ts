@@ -80,26 +80,71 @@ test('the document is OpenAPI 3.1 and describes every operation with its errors 
   const ofStreams = operations.filter((each) => / \/(stream|session|data|playback|ingest)\b/.test(each));
   assert.deepEqual(ofStreams.toSorted(), [
     'DELETE /stream key 204,400,401,403,404,413,415,422,429,503',
-    'DELETE /stream/{id} key 204,400,401,403,404,429,503',
-    'DELETE /stream/{id}/terminate key 204,400,401,403,404,429,503',
+    'DELETE /stream/{id} key 204,400,401,403,404,413,415,429,503',
+    'DELETE /stream/{id}/terminate key 204,400,401,403,404,413,415,429,503',
     'GET /data/views/now key 200,400,401,403,404,429,501,503',
-    'GET /ingest anybody 200',
-    'GET /playback/{playbackId} anybody 200,404,503',
+    'GET /ingest anybody 200,400',
+    'GET /playback/{playbackId} anybody 200,400,404,503',
     'GET /session key 200,400,401,403,429,503',
-    'GET /session/{id} key 200,401,403,404,429,503',
+    'GET /session/{id} key 200,400,401,403,404,429,503',
     'GET /stream key 200,400,401,403,429,503',
-    'GET /stream/key/{streamKey} key 200,401,403,404,429,503',
-    'GET /stream/playback/{playbackId} key 200,401,403,404,429,503',
-    'GET /stream/{id} key 200,401,403,404,429,503',
-    'GET /stream/{id}/info key 200,401,403,404,429,503',
+    'GET /stream/key/{streamKey} key 200,400,401,403,404,429,503',
+    'GET /stream/playback/{playbackId} key 200,400,401,403,404,429,503',
+    'GET /stream/{id} key 200,400,401,403,404,429,503',
+    'GET /stream/{id}/info key 200,400,401,403,404,429,503',
     'GET /stream/{id}/sessions key 200,400,401,403,404,429,503',
     'PATCH /stream/{id} key 204,400,401,403,404,409,413,415,422,429,503',
     'PATCH /stream/{id}/record key 204,400,401,403,404,409,413,415,422,429,503',
     'PATCH /stream/{id}/suspended key 204,400,401,403,404,409,413,415,422,429,503',
     'POST /stream key 201,400,401,403,409,413,415,422,429,503',
-    'POST /stream/{id}/rotate-key key 200,400,401,403,404,409,429,503',
+    'POST /stream/{id}/rotate-key key 200,400,401,403,404,409,413,415,422,429,503',
   ]);
   assert.equal(operations.length, routes.length - 1, 'all routes but the one that says what is not there');
+});
+
+test('whatever is wrong with a request, its answer is one that the document tells of', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('admin');
+  const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
+  const { id, streamKey, playbackId } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  const json = { 'content-type': 'application/json' };
+  const repeatable = { ...json, 'idempotency-key': 'one' };
+  const requests = [
+    { query: '?userId=nobody' },
+    { query: '?all=maybe' },
+    { headers: { host: 'no name' } },
+    { headers: { 'content-type': 'text/plain' }, body: 'text' },
+    { headers: { ...json, 'idempotency-key': '\u00fc' }, body: '{}' },
+    { headers: repeatable, body: '{"name":"one"}' },
+    { headers: repeatable, body: '{"name":"two"}' },
+    ...['', '{', 'null', '[]', '{"unknown":1}', JSON.stringify('x'.repeat(110_000))].map((body) => ({ body })),
+  ];
+  for (const [path, methods] of Object.entries(paths)) {
+    const real = path.replace('{id}', id).replace('{streamKey}', streamKey).replace('{playbackId}', playbackId);
+    for (const [method, { responses }] of Object.entries(methods)) {
+      for (const { query = '', ...rest } of requests as {
+        query?: string;
+        headers?: Record<string, string>;
+        body?: string;
+      }[]) {
+        const { statusCode } = await api.call(method.toUpperCase() as 'GET', real + query, { key, ...rest });
+        assert.ok(`${statusCode}` in responses, `${method} ${path}${query} ${rest.body?.slice(0, 20)}: ${statusCode}`);
+      }
+    }
+  }
+});
+
+test("an operation on what has an owner says how an admin reaches what is somebody else's", async (t) => {
+  const api = await startApi(t);
+  const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
+  for (const [path, methods] of Object.entries(paths)) {
+    if (!/^\/(stream|session|data)\b/.test(path)) continue;
+    for (const [method, { parameters = [] }] of Object.entries(methods)) {
+      if (method === 'post' && path === '/stream') continue;
+      const names = parameters.map(({ name }) => name);
+      for (const name of ['all', 'userId']) assert.ok(names.includes(name), `${method} ${path} ${name}`);
+    }
+  }
 });
 
 test('every operation has a name, a summary, a tag, examples of what it takes and gives, and parameters that say what they are', async (t) => {
@@ -192,13 +237,13 @@ test('operations on keys, users and the audit log say how they may be refused', 
       Object.entries(methods).map(([method, { responses }]) => `${method} ${path} ${Object.keys(responses).join()}`),
     );
   assert.deepEqual(operations.toSorted(), [
-    'delete /api-token/{id} 204,401,403,404,429,503',
+    'delete /api-token/{id} 204,400,401,403,404,413,415,429,503',
     'get /api-token 200,400,401,403,429,503',
-    'get /api-token/{id} 200,401,403,404,429,503',
+    'get /api-token/{id} 200,400,401,403,404,429,503',
     'get /audit 200,400,401,403,429,503',
     'get /user 200,400,401,403,429,503',
-    'get /user/me 200,401,403,429,503',
-    'get /user/{id} 200,401,403,404,429,503',
+    'get /user/me 200,400,401,403,429,503',
+    'get /user/{id} 200,400,401,403,404,429,503',
     'patch /user/{id} 204,400,401,403,404,409,413,415,422,429,503',
     'post /api-token 201,400,401,403,409,413,415,422,429,503',
     'post /user 201,400,401,403,409,413,415,422,429,503',

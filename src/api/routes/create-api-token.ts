@@ -28,7 +28,7 @@ const schema = {
   tags: ['api-token'],
   security: [{ apiKey: [] }],
   body: ref(NewApiTokenSchema),
-  response: answers(201, ref(CreatedApiTokenSchema), 400, 401, 403, 409, 413, 415, 422, 429, 503),
+  response: answers(201, ref(CreatedApiTokenSchema), 409),
 };
 
 /** Creates a key of the caller, or of somebody else for an admin. */

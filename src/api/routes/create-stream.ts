@@ -20,7 +20,7 @@ const schema = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
   body: ref(NewStreamSchema),
-  response: answers(201, ref(StreamSchema), 400, 401, 403, 413, 415, 422, 429, 503),
+  response: answers(201, ref(StreamSchema)),
 };
 
 /** Creates a stream of the caller. */

@@ -18,7 +18,7 @@ const schema = {
   tags: ['user'],
   security: [{ apiKey: [] }],
   body: ref(NewUserSchema),
-  response: answers(201, ref(UserSchema), 400, 401, 403, 409, 413, 415, 422, 429, 503),
+  response: answers(201, ref(UserSchema), 409),
 };
 
 /** Creates a user whose name is free. */

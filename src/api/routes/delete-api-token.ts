@@ -17,7 +17,7 @@ const schema = {
   tags: ['api-token'],
   security: [{ apiKey: [] }],
   params: apiTokenIdParams,
-  response: answers(204, NOTHING, 401, 403, 404, 429, 503),
+  response: answers(204, NOTHING, 404),
 };
 
 /** Revokes a key of the caller, or of anybody for an admin. */

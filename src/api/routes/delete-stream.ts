@@ -7,6 +7,7 @@ import { unknownStream } from '#api/find-stream.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
+import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamIdsSchema } from '#api/schemas/stream-change.ts';
@@ -23,7 +24,8 @@ const one = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
-  response: answers(204, NOTHING, 400, 401, 403, 404, 429, 503),
+  querystring: SCOPE_QUERY,
+  response: answers(204, NOTHING, 404),
 };
 
 /** Deletes one. */
@@ -41,8 +43,9 @@ const many = {
   description: `All of them, or none when one is not there. ${WHAT_HAPPENS}`,
   tags: ['stream'],
   security: [{ apiKey: [] }],
+  querystring: SCOPE_QUERY,
   body: ref(StreamIdsSchema),
-  response: answers(204, NOTHING, 400, 401, 403, 404, 413, 415, 422, 429, 503),
+  response: answers(204, NOTHING, 404, 422),
 };
 
 /** Deletes several, all or none. */

@@ -5,6 +5,7 @@ import type { ApiRoute } from '#api/api.ts';
 import { streamByKey, streamByPlaybackId } from '#api/find-by-key.ts';
 import { presentStream } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
+import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { playbackIdParams, streamKeyParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
@@ -13,7 +14,8 @@ import { MillraceError } from '#domain/errors.ts';
 const common = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
-  response: answers(200, ref(StreamSchema), 401, 403, 404, 429, 503),
+  querystring: SCOPE_QUERY,
+  response: answers(200, ref(StreamSchema), 404),
 };
 
 const byKey = {

@@ -12,7 +12,7 @@ const schema = {
   summary: 'Find out where to publish',
   description: 'Needs no API key.',
   tags: ['ingest'],
-  response: answers(200, Type.Array(ref(IngestSchema))),
+  response: answers(200, Type.Array(ref(IngestSchema)), 400),
 };
 
 /** Tells anybody the addresses streams are published to, one entry for each, and where they are played from. */

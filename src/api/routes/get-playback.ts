@@ -17,7 +17,7 @@ const schema = {
     'Needs no API key. The HLS URL is the same while the stream is offline, so that a player can wait. A thumbnail is listed only while there is one.',
   tags: ['playback'],
   params: playbackIdParams,
-  response: answers(200, ref(PlaybackSchema), 404, 503),
+  response: answers(200, ref(PlaybackSchema), 400, 404, 503),
 };
 
 /** Tells anybody how to play a stream that is not suspended. */

@@ -5,6 +5,7 @@ import type { ApiRoute } from '#api/api.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { presentSession } from '#api/present-session.ts';
 import { answers } from '#api/schemas/answers.ts';
+import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { sessionIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { SessionSchema } from '#api/schemas/session.ts';
@@ -18,7 +19,8 @@ const schema = {
   tags: ['session'],
   security: [{ apiKey: [] }],
   params: sessionIdParams,
-  response: answers(200, ref(SessionSchema), 401, 403, 404, 429, 503),
+  querystring: SCOPE_QUERY,
+  response: answers(200, ref(SessionSchema), 404),
 };
 
 /** Gives a session of the caller. */

@@ -8,6 +8,7 @@ import { isUuid } from '#api/id-forms.ts';
 import { presentSession } from '#api/present-session.ts';
 import { presentStream } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
+import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { anyIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamInfoSchema } from '#api/schemas/stream-info.ts';
@@ -23,7 +24,8 @@ const schema = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: anyIdParams,
-  response: answers(200, ref(StreamInfoSchema), 401, 403, 404, 429, 503),
+  querystring: SCOPE_QUERY,
+  response: answers(200, ref(StreamInfoSchema), 404),
 };
 
 /** What was found, and how it was named. */

@@ -5,6 +5,7 @@ import type { ApiRoute } from '#api/api.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { presentChildStream, presentStream } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
+import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
@@ -18,7 +19,8 @@ const schema = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
-  response: answers(200, ref(StreamSchema), 401, 403, 404, 429, 503),
+  querystring: SCOPE_QUERY,
+  response: answers(200, ref(StreamSchema), 404),
 };
 
 /** Gives a stream or session of the caller; somebody else's is as unknown as one that does not exist. */

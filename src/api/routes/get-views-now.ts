@@ -6,6 +6,7 @@ import type { ApiRoute } from '#api/api.ts';
 import { streamByPlaybackId } from '#api/find-by-key.ts';
 import { documentedOnly, type Query, readText, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
+import { ADMIN_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { PLAYBACK_ID } from '#api/schemas/sample-ids.ts';
 import { ViewershipSchema } from '#api/schemas/viewership.ts';
@@ -19,8 +20,9 @@ const schema = {
   security: [{ apiKey: [] }],
   querystring: Type.Object({
     playbackId: Type.String({ description: 'The playbackId of a stream of yours.', examples: [PLAYBACK_ID] }),
+    ...ADMIN_QUERY,
   }),
-  response: answers(200, Type.Array(ref(ViewershipSchema)), 400, 401, 403, 404, 429, 501, 503),
+  response: answers(200, Type.Array(ref(ViewershipSchema)), 404, 501),
 };
 
 /** What the reference service also filters and breaks down by. */

@@ -28,7 +28,7 @@ const schema = {
     userId: idQuery('Only what this user did.', USER_ID),
     resourceId: idQuery('Only what was done to this stream, API key or user.', STREAM_ID),
   }),
-  response: answers(200, Type.Array(ref(AuditEntrySchema)), 400, 401, 403, 429, 503),
+  response: answers(200, Type.Array(ref(AuditEntrySchema))),
 };
 
 /** Lists what was changed. */

@@ -25,7 +25,7 @@ const all = {
   tags: ['session'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({ ...listQuery('session'), ...PARENT_QUERY, ...RECORD_QUERY, ...ADMIN_QUERY }),
-  response: answers(200, Type.Array(ref(SessionSchema)), 400, 401, 403, 429, 503),
+  response: answers(200, Type.Array(ref(SessionSchema))),
 };
 
 /** Lists the caller's sessions. */
@@ -47,8 +47,8 @@ const ofStream = {
   tags: ['session'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
-  querystring: Type.Object({ ...listQuery('session'), ...RECORD_QUERY }),
-  response: answers(200, Type.Array(ref(SessionSchema)), 400, 401, 403, 404, 429, 503),
+  querystring: Type.Object({ ...listQuery('session'), ...RECORD_QUERY, ...ADMIN_QUERY }),
+  response: answers(200, Type.Array(ref(SessionSchema)), 404),
 };
 
 /** Lists the sessions of one stream that is still there. */

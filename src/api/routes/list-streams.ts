@@ -20,7 +20,7 @@ const schema = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({ ...listQuery('stream'), ...STREAM_LIST_QUERY, ...ADMIN_QUERY }),
-  response: answers(200, Type.Array(ref(StreamSchema)), 400, 401, 403, 429, 503),
+  response: answers(200, Type.Array(ref(StreamSchema))),
 };
 
 /** Lists streams, or sessions in their form, page by page. */

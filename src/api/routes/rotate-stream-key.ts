@@ -6,6 +6,7 @@ import { findStream, unknownStream } from '#api/find-stream.ts';
 import { presentStream } from '#api/present-stream.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
+import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
@@ -19,7 +20,8 @@ const schema = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
-  response: answers(200, ref(StreamSchema), 400, 401, 403, 404, 429, 503),
+  querystring: SCOPE_QUERY,
+  response: answers(200, ref(StreamSchema), 404),
 };
 
 /** Replaces the stream key and shows the new one. */

@@ -6,6 +6,7 @@ import { unknownStream } from '#api/find-stream.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
+import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { StreamId } from '#domain/ids.ts';
@@ -21,7 +22,8 @@ const schema = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
-  response: answers(204, NOTHING, 400, 401, 403, 404, 429, 503),
+  querystring: SCOPE_QUERY,
+  response: answers(204, NOTHING, 404),
 };
 
 /** Cuts the publisher. */

@@ -5,6 +5,7 @@ import { absentBodyIsEmpty } from '#api/absent-body.ts';
 import type { ApiRoute } from '#api/api.ts';
 import { changeStream } from '#api/change-stream.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
+import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { RecordSchema, StreamChangeSchema, SuspendedSchema } from '#api/schemas/stream-change.ts';
@@ -14,7 +15,8 @@ const common = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
-  response: answers(204, NOTHING, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503),
+  querystring: SCOPE_QUERY,
+  response: answers(204, NOTHING, 404, 409, 422),
 };
 
 const schema = {

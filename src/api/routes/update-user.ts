@@ -21,7 +21,7 @@ const schema = {
   security: [{ apiKey: [] }],
   params: userIdParams,
   body: ref(UserChangeSchema),
-  response: answers(204, NOTHING, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503),
+  response: answers(204, NOTHING, 404, 409, 422),
 };
 
 /** Changes what the body names. */

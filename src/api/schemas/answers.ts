@@ -8,18 +8,24 @@ import { ref } from './ref.ts';
 /** Of an answer without a body: 204. */
 export const NOTHING = Type.Null({ description: 'Done.' });
 
-/** The answers an operation may give, by status: its own and errors. */
-export function answers<Schema extends TSchema>(
-  success: number,
-  schema: Schema,
-  ...errors: readonly (keyof typeof REASONS)[]
-) {
-  const failures = errors.map((status) => [status, { ...ref(ErrorSchema), description: REASONS[status] }] as const);
-  return { [success]: schema, ...Object.fromEntries(failures) };
+/**
+ * The answers an operation may give, by status: its own and errors. Those that every operation with an API key may give need not be
+ * named, see `describe-answers.ts`.
+ */
+export function answers<Schema extends TSchema>(success: number, schema: Schema, ...errors: readonly ErrorStatus[]) {
+  return { [success]: schema, ...failures(errors) };
+}
+
+/** A status that {@link answers} knows. */
+export type ErrorStatus = keyof typeof REASONS;
+
+/** What errors of these statuses are, by status. */
+export function failures(errors: readonly ErrorStatus[]): Record<string, object> {
+  return Object.fromEntries(errors.map((status) => [status, { ...ref(ErrorSchema), description: REASONS[status] }]));
 }
 
 const REASONS = {
-  400: 'Malformed JSON, cursor or query.',
+  400: 'Malformed: the JSON, the cursor, the query or a header.',
   401: 'No API key, or one that is unknown or revoked.',
   403: "The API key's rules do not allow it, its user is suspended, or only admins may.",
   404: "Unknown, or somebody else's.",

@@ -50,8 +50,11 @@ export const idQuery = (description: string, example: string) =>
 /** Of lists of what users have. */
 export const USER_QUERY = { userId: idQuery("Another user's: admins only.", USER_ID) };
 
-/** Of lists that admins may see more of. */
+/** Of what admins may see more of. */
 export const ADMIN_QUERY = { all: flag("Admins only, `1`: everybody's."), ...USER_QUERY };
+
+/** Of operations on what has an id: whose it is. The hook that authenticates reads it. */
+export const SCOPE_QUERY = Type.Object(ADMIN_QUERY);
 
 /** Of `GET /stream`. */
 export const STREAM_LIST_QUERY = {
