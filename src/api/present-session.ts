@@ -13,7 +13,8 @@ export function presentSession(session: Session, live: LiveDirectory): Static<ty
   const phase = status?.phase ?? session.phase;
   const lastSeen = Math.max(status?.lastSeen ?? 0, session.lastSeen);
   const { sourceSegmentsDuration, transcodedSegmentsDuration, ...totals } = status?.totals ?? session.totals;
-  const end = session.endedAt ?? Math.max(lastSeen, session.createdAt);
+  // By the wall clock, which may have been set back meanwhile.
+  const end = Math.max(session.endedAt ?? lastSeen, session.createdAt);
   return {
     id: session.id,
     kind: 'session',

@@ -87,6 +87,14 @@ const HEALTH: SessionHealth = {
   warnings: [],
 };
 
+test('a session that ended after the clock was set back took no time, rather than less than none', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const stream = await create(api, key);
+  const { id } = await publish(api, stream.id, { phase: 'ended', createdAt: ms(60_000), endedAt: ms(1000) });
+  assert.equal((await api.call('GET', `/session/${id}`, { key })).json().duration, 0);
+});
+
 test('a session that runs here is as it says itself, one that runs elsewhere as it was stored', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
