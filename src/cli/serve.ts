@@ -38,7 +38,7 @@ export const serve: Command = {
   summary: 'Run the server',
   help: () => `Usage: millrace serve
 
-Runs the server until SIGTERM or SIGINT, then drains for less than 5 seconds; a second signal ends it at once.
+Runs the server until SIGTERM, SIGINT or SIGHUP, then drains for less than 5 seconds; a second signal ends it at once.
 Log lines go to standard output. Settings are read from the environment:
 
 ${settingsHelp()}`,

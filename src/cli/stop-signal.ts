@@ -6,8 +6,8 @@ import { constants } from 'node:os';
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Resolves with the reason at the first SIGTERM or SIGINT, or when the launcher that started this process is gone
- * (it holds an IPC channel for nothing else). A second signal ends the process at once, with 128 and its number.
+ * Resolves with the reason at the first SIGTERM, SIGINT or SIGHUP, or when the launcher that started this process is gone
+ * (it holds an IPC channel for nothing else). A second SIGTERM or SIGINT ends the process at once, with 128 and its number.
  */
 export function stopSignal(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -19,6 +19,8 @@ export function stopSignal(): Promise<string> {
       resolve(signal);
     });
   }
+  // The terminal is closed: Node itself would end at once. It may come from the system and from the shell, so twice is not impatience.
+  process.on('SIGHUP', () => resolve('SIGHUP'));
   if (process.connected) process.once('disconnect', () => resolve('launcher ended'));
   process.channel?.unref(); // listening to it must not keep a drained process alive
   return promise;

@@ -102,6 +102,15 @@ test('a data folder in use, or one that cannot be made, is one sentence', async 
   assert.match(refused.stderr, /^The data folder .* MILLRACE_DATA_DIR .*\.\n$/);
 });
 
+test('a terminal that is closed stops the server as asked, with a drain', async (t) => {
+  const { child, finished } = await serve(t, { settings: { DATA_DIR: await dataFolder(t) } });
+  child.kill('SIGHUP');
+  child.kill('SIGHUP'); // from the system and from the shell
+  const { code, stdout } = await finished;
+  assert.equal(code, 0);
+  assert.match(stdout, /"reason":"SIGHUP"/);
+});
+
 test('a second signal ends the server at once, with the code of that signal', async (t) => {
   const key = 'any string of thirty-two characters or more';
   const { http, child, finished } = await serve(t, {
