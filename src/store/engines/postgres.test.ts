@@ -376,6 +376,7 @@ describe('opening', () => {
       ['no_encryption', changed({ search: '?sslmode=verify-full' })],
       ['database_url', 'postgres://planted_user:12/planted-secret@127.0.0.1/x'],
       ['database_url', 'postgres://planted_user:planted/secret@127.0.0.1:x/y'],
+      ['database_url', 'postgres://planted_user:planted-secret@%zz/x'],
     ];
     for (const [code, databaseUrl] of wrong) {
       const opening = openPostgres(await optionsOf({ databaseUrl: new Secret(databaseUrl) }));

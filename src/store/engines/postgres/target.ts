@@ -27,11 +27,17 @@ export function targetOf(url: Secret): Target {
   // Without a cause: the error holds the whole text.
   const parsed = URL.parse(connectionString);
   const isOurs = parsed !== null && /^postgres(ql)?:$/.test(parsed.protocol);
+  const hostname = isOurs ? decoded(parsed.hostname) : undefined;
   // A password with an unescaped slash, question mark or hash would end up in what is shown.
-  if (!isOurs || /[@\s]/.test(parsed.pathname + parsed.search + parsed.hash) || parsed.hash !== '') {
+  if (
+    !isOurs ||
+    hostname === undefined ||
+    /[@\s]/.test(parsed.pathname + parsed.search + parsed.hash) ||
+    parsed.hash !== ''
+  ) {
     throw new StoreOpenError('database_url', '');
   }
-  const host = parsed.searchParams.get('host') ?? (decodeURIComponent(parsed.hostname) || 'localhost');
+  const host = parsed.searchParams.get('host') ?? (hostname || 'localhost');
   const port = parsed.searchParams.get('port') ?? (parsed.port || '5432');
   return {
     place: `${host}:${port}${parsed.pathname}`,
@@ -44,4 +50,13 @@ export function targetOf(url: Secret): Target {
       types: typeParsers,
     }),
   };
+}
+
+/** The name of a host, or the folder of a socket, which has its slashes escaped; undefined for what is neither. */
+function decoded(hostname: string): string | undefined {
+  try {
+    return decodeURIComponent(hostname);
+  } catch {
+    return undefined;
+  }
 }
