@@ -183,6 +183,7 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     const frame = Buffer.alloc(3 << 20);
     frame.set([0x27, 1, 0, 0, 0]);
     frame.writeUInt32BE(frame.length - 9, 5);
+    frame[9] = 0x41; // a slice
     client.tag({ type: MESSAGE.video, timestamp: 5000, body: frame });
     await server.gate.until(
       'the frame',
