@@ -69,7 +69,6 @@ const END_MEANINGS: Record<EndReason, string> = {
   replaced:
     'The publisher came back with other codecs, or the stream had got other profiles meanwhile: a new session began.',
   no_media: 'The publisher left before there was anything to play.',
-  publisher_error: 'What it sent could not be played.',
   media_memory_exhausted: 'The memory for media was spent.',
   terminated: 'It was ended by the API or the operator.',
   suspended: 'The stream, or its user, was suspended.',

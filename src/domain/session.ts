@@ -18,7 +18,6 @@ export const END_REASONS = [
   'reconnect_window_elapsed', // its connection was lost and it did not come back
   'replaced', // the publisher came back with other codecs, or to other profiles: a new session
   'no_media', // the publisher left before the first part
-  'publisher_error', // what it sent could not be played
   'media_memory_exhausted',
   'terminated', // cut by the API or the operator
   'suspended', // cut because the stream or its user was suspended
