@@ -12,8 +12,12 @@ export class ReadCache {
   readonly #currentVersion: () => number | undefined;
   /** Of which version {@link ReadCache.#answers} are. */
   #version: number | undefined;
-  /** By query and parameters, those still under way included. */
-  readonly #answers = new Map<string, Promise<unknown>>();
+  /**
+   * By the query's text and its parameters, those still under way included. Not by both in one text: that of a query is the same string
+   * each time, whose hash is known, while a new one would have to be hashed at every read.
+   */
+  readonly #answers = new Map<string, Map<string, Promise<unknown>>>();
+  #count = 0;
 
   /** @param currentVersion of the database, as engines tell it: asked at every read */
   constructor(currentVersion: () => number | undefined) {
@@ -29,18 +33,28 @@ export class ReadCache {
     // Asked before reading: what is read can only be newer than the version it is kept under.
     const version = this.#currentVersion();
     if (version === undefined) return load();
-    if (version !== this.#version) this.#answers.clear();
+    if (version !== this.#version) this.#forget();
     this.#version = version;
 
-    const key = JSON.stringify([query.sql, query.parameters]);
-    const known = this.#answers.get(key);
+    const key = JSON.stringify(query.parameters);
+    const known = this.#answers.get(query.sql)?.get(key);
     if (known !== undefined) return known as Promise<Item>;
-    if (this.#answers.size >= MAX_ENTRIES) this.#answers.clear();
+    if (this.#count >= MAX_ENTRIES) this.#forget();
     const answer = load();
-    this.#answers.set(key, answer);
+    const answers = this.#answers.get(query.sql) ?? new Map<string, Promise<unknown>>();
+    this.#answers.set(query.sql, answers.set(key, answer));
+    this.#count += 1;
     answer.catch(() => {
-      if (this.#answers.get(key) === answer) this.#answers.delete(key);
+      // What was forgotten meanwhile, or read again, counts no more.
+      if (this.#answers.get(query.sql)?.get(key) !== answer) return;
+      answers.delete(key);
+      this.#count -= 1;
     });
     return answer;
+  }
+
+  #forget(): void {
+    this.#answers.clear();
+    this.#count = 0;
   }
 }
