@@ -34,6 +34,13 @@ test('under an old Node a signal reaches the server, which drains', needsOldNode
   assert.match(stdout, /"reason":"SIGTERM"/);
 });
 
+test('a signal to npm start reaches the server, which drains', async (t) => {
+  const command = ['npm', '--prefix', ROOT, 'start'] as const;
+  const { child, finished } = await serve(t, { command, settings: { DATA_DIR: await dataFolder(t) } });
+  child.kill('SIGTERM');
+  assert.match((await finished).stdout, /"reason":"SIGTERM"/);
+});
+
 test('a server whose launcher is killed stops by itself', needsOldNode, async (t) => {
   const { child, finished } = await serve(t, { node: oldNode!, settings: { DATA_DIR: await dataFolder(t) } });
   child.kill('SIGKILL');

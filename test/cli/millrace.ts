@@ -32,12 +32,15 @@ export interface RunOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** The Node that reads the launcher; this one by default. */
   readonly node?: string;
+  /** Run instead of the launcher and the arguments. */
+  readonly command?: readonly [string, ...string[]];
 }
 
 /** Starts `millrace` with arguments. */
-export function start(args: readonly string[], { settings = {}, node = process.execPath }: RunOptions = {}) {
+export function start(args: readonly string[], { settings = {}, node = process.execPath, command }: RunOptions = {}) {
   const environment = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`MILLRACE_${name}`, value]));
-  const child = spawn(node, [LAUNCHER, ...args], {
+  const [program, ...rest] = command ?? [node, LAUNCHER, ...args];
+  const child = spawn(program, rest, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -60,7 +63,7 @@ export interface Serving {
 }
 
 /** Starts `millrace serve` and waits until it says that it is ready. */
-export async function serve(t: TestContext, { settings = {}, node = process.execPath }: RunOptions): Promise<Serving> {
+export async function serve(t: TestContext, { settings = {}, ...how }: RunOptions): Promise<Serving> {
   const loopback = {
     HTTP_HOST: '127.0.0.1',
     RTMP_HOST: '127.0.0.1',
@@ -68,7 +71,7 @@ export async function serve(t: TestContext, { settings = {}, node = process.exec
     RTMP_PORT: '0',
     METRICS_PORT: '0',
   };
-  const { child, finished } = start(['serve'], { settings: { ...loopback, ...settings }, node });
+  const { child, finished } = start(['serve'], { settings: { ...loopback, ...settings }, ...how });
   t.after(async () => {
     child.kill('SIGTERM');
     await finished;
