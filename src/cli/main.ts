@@ -2,6 +2,7 @@
  * The command line: `millrace <command>`. Run by `bin/millrace.js`.
  */
 import { ConfigError } from '#config.ts';
+import { MillraceError } from '#domain/errors.ts';
 import { nearestWord } from '#lib/nearest-word.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 import { COMMANDS } from './commands.ts';
@@ -39,6 +40,10 @@ function toExit(error: unknown): { readonly exitCode: number; readonly sentences
   if (error instanceof Exit) return error;
   if (error instanceof ConfigError) return { exitCode: EXIT.usage, sentences: error.problems };
   if (error instanceof StoreOpenError) return { exitCode: EXIT.storeUnusable, sentences: [error.message] };
+  if (error instanceof MillraceError) {
+    const exitCode = error.code === 'store_unavailable' ? EXIT.storeUnusable : EXIT.failed;
+    return { exitCode, sentences: [error.message] };
+  }
   return { exitCode: EXIT.failed, sentences: [error] };
 }
 

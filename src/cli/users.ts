@@ -1,7 +1,6 @@
 /**
  * `millrace users`: users, also while the server runs. It takes notice at the next request, and cuts publishers within a second.
  */
-import { MillraceError } from '#domain/errors.ts';
 import { newUserId } from '#domain/ids.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
@@ -43,7 +42,7 @@ export const users = storeCommand({
 async function create(store: Store, name: string, isAdmin: boolean): Promise<void> {
   const user: User = { id: newUserId(), name, createdAt: systemClock.now(), isAdmin, suspended: false };
   const receipt = operatorReceipt(user.createdAt, { action: 'user.created', resourceId: user.id });
-  await store.users.create(user, receipt).catch(toExit);
+  await store.users.create(user, receipt);
   console.log(`Created the user ${name} (${user.id}).`);
 }
 
@@ -74,16 +73,10 @@ function changing(
       const user = await store.users.byName(name!);
       const at = systemClock.now();
       const receipt = user && operatorReceipt(at, { action: 'user.updated', resourceId: user.id, fields });
-      if (!receipt || !(await store.users.change(user.id, change, receipt).catch(toExit))) {
+      if (!receipt || !(await store.users.change(user.id, change, receipt))) {
         throw new Exit(EXIT.failed, ['There is no user of that name; see millrace users list.']);
       }
       console.log(`The user ${user.name} is ${outcome} now.`);
     };
   };
-}
-
-/** @throws {Exit} with the store's own sentence where something stands in the way */
-function toExit(error: unknown): never {
-  if (error instanceof MillraceError && error.code === 'conflict') throw new Exit(EXIT.failed, [error.message]);
-  throw error;
 }

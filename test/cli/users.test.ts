@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
@@ -36,6 +38,16 @@ test('users are created, listed, suspended, resumed, promoted and demoted, each 
     ['user.updated', 'admin', undefined],
     ['user.updated', 'admin', undefined],
   ]);
+});
+
+test('a database that takes nothing is one sentence', async (t) => {
+  const settings = { DATA_DIR: await dataFolder(t) };
+  assert.equal((await run(['migrate'], { settings })).code, 0);
+  using database = new DatabaseSync(join(settings.DATA_DIR, 'millrace.db'));
+  database.exec('begin immediate');
+  const { code, stderr } = await run(['users', 'create', 'ann'], { settings });
+  assert.equal(code, 4);
+  assert.match(stderr, /^[A-Z].*\.\n$/);
 });
 
 test('arguments that do not fit are refused without being repeated', async (t) => {
