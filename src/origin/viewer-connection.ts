@@ -6,6 +6,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse, ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 /** A viewer that takes none of its bytes for so long is cut off; it would pin media that has left the window. */
@@ -29,6 +30,10 @@ const CANCEL = 8;
 export function hasLeft(response: ServerResponse): boolean {
   return (streamOf(response) ?? response).destroyed;
 }
+
+/** The connection on which answers go out one behind the other: that of HTTP/1.1. HTTP/2 bounds its streams by itself. */
+export const pipelineOf = (response: ServerResponse): Socket | undefined =>
+  streamOf(response) === undefined ? response.req.socket : undefined;
 
 /**
  * Writes a body and ends the response.
