@@ -31,7 +31,8 @@ export class HeldRequests {
   /**
    * Waits for `ask`, no longer than the response's connection stays open.
    * @returns what `ask` gave; undefined when the viewer left: nobody is there to answer
-   * @throws {MillraceError} `too_many_viewers` when as many wait as may, at all or on one connection; `shutting_down` after {@link release}
+   * @throws {MillraceError} `too_many_viewers` when as many wait as may, at all or on one connection; `shutting_down` after
+   *   {@link release}
    */
   async hold<Answer>(
     response: ServerResponse,

@@ -44,8 +44,8 @@ export function parseAv1Config(config: Uint8Array): VideoTrack {
 
 /**
  * Looks at a temporal unit, down to its OBUs.
- * @returns whether a decoder can start at it: a shown key frame, with the sequence header it needs (§2.4); whether it has any frame; and the unit without
- *   temporal delimiters, which no sample may hold: the same bytes where it held none
+ * @returns whether a decoder can start at it: a shown key frame, with the sequence header it needs (§2.4); whether it is without
+ *   any frame; and the unit without temporal delimiters, which no sample may hold: the same bytes where it held none
  * @throws {MalformedAccessUnitError} when its OBUs do not add up
  */
 export function readTemporalUnit(data: Uint8Array): UnitContent & { readonly data: Uint8Array } {

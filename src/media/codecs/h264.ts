@@ -56,8 +56,8 @@ export function readAvcUnit(data: Uint8Array, track: VideoTrack): UnitContent {
   let content: UnitContent = { keyframe: false, empty: true };
   for (const nal of nalUnits(data, nalLengthSize(track))) {
     const type = nal[0]! & 0x1f;
-    if (type >= FIRST_SLICE && type <= NAL_IDR)
-      content = { keyframe: content.keyframe || type === NAL_IDR, empty: false };
+    if (type < FIRST_SLICE || type > NAL_IDR) continue;
+    content = { keyframe: content.keyframe || type === NAL_IDR, empty: false };
   }
   return content;
 }
