@@ -10,8 +10,6 @@ const VBV_SECONDS = 1;
 const SHORTEST_SEGMENT_S = 2;
 /** Below this an encoder gets nothing to work with: one macroblock. */
 const MIN_SIDE = 16;
-/** A rate this close to the source's is the source's: publishers declare 29.97 and 30 for the same camera. */
-const SAME_RATE = 0.999;
 
 /** How often a rendition has keyframes besides those at segment cuts, which are always there. */
 export type KeyframeInterval = { readonly type: 'cuts' } | { readonly type: 'every_frame' } | SecondsInterval;
@@ -27,7 +25,7 @@ export interface RenditionPlan {
   /** Pixels, even, samples square. */
   readonly width: number;
   readonly height: number;
-  /** Frames per second at most, as a fraction; undefined keeps the source's frames, every one. */
+  /** Frames per second at most, as a fraction, also where the source declares fewer; undefined keeps every frame. */
   readonly frameRate: { readonly num: number; readonly den: number } | undefined;
   /** Average over time, and what the VBV buffer fills at. */
   readonly bitrateBps: number;
@@ -65,17 +63,17 @@ export function planRenditions(profiles: readonly Profile[], source: VideoTrack)
   for (const profile of profiles) {
     const size = fit(profile, source);
     if (size === undefined) leftOut.push({ id: profile.name, reason: 'larger_than_source' });
-    else renditions.push(plan(profile, source, size));
+    else renditions.push(plan(profile, size));
   }
   return { renditions, leftOut };
 }
 
-function plan(profile: Profile, source: VideoTrack, size: Size): RenditionPlan {
+function plan(profile: Profile, size: Size): RenditionPlan {
   const bufferBits = Math.round(profile.bitrate * VBV_SECONDS);
   return {
     id: profile.name,
     ...size,
-    frameRate: limitedFrameRate(profile, source),
+    frameRate: profile.fps === 0 ? undefined : { num: profile.fps, den: profile.fpsDen ?? 1 },
     bitrateBps: profile.bitrate,
     peakBitrateBps: Math.ceil(profile.bitrate + bufferBits / SHORTEST_SEGMENT_S),
     bufferBits,
@@ -102,14 +100,6 @@ function fit(profile: Profile, source: VideoTrack): Size | undefined {
 /** The nearest even number that stays in the box: 4:2:0 halves both sides. */
 function evenSide(side: number, box: number): number {
   return Math.max(MIN_SIDE, Math.min(2 * Math.round(side / 2), 2 * Math.floor(box / 2)));
-}
-
-function limitedFrameRate(profile: Profile, source: VideoTrack): RenditionPlan['frameRate'] {
-  if (profile.fps === 0) return undefined;
-  const num = profile.fps;
-  const den = profile.fpsDen ?? 1;
-  const declared = source.declaredFrameRate ?? Number.POSITIVE_INFINITY;
-  return num / den >= declared * SAME_RATE ? undefined : { num, den };
 }
 
 function keyframeInterval(gop: string | undefined): KeyframeInterval {

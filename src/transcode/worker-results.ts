@@ -81,7 +81,9 @@ export class WorkerResults {
   /** @throws {Error} when there is no such rendition, or this is no decoder configuration */
   config(rendition: number, config: Uint8Array): void {
     const { id, frameRate } = this.#rendition(rendition);
-    const declaredFrameRate = frameRate === undefined ? this.#begun.declaredFrameRate : frameRate.num / frameRate.den;
+    const limit = frameRate && frameRate.num / frameRate.den;
+    const declared = this.#begun.declaredFrameRate;
+    const declaredFrameRate = limit === undefined ? declared : Math.min(limit, declared ?? limit);
     const track: VideoTrack = { ...parseAvcConfig(config), declaredFrameRate };
     const output = this.#outputs.get(id);
     if (output !== undefined && sameTrack(output.track, track)) return;

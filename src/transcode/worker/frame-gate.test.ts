@@ -33,6 +33,28 @@ for (const [source, wanted, expected] of [
   });
 }
 
+it('takes every frame of a segment behind one within the limit, however uneven their times', () => {
+  const gate = new FrameGate({ frameRate: { num: 30, den: 1 }, keyframes: EVERY_CUT }, 30);
+  const even = times(30, 60);
+  const uneven = times(30, 61).map((ms, index) => 2000 + ms - (index % 4 === 1 ? 30 : 0));
+  const frames = [...even, ...uneven];
+  assert.deepEqual(taken(judge(gate, frames, [0, 2000])), frames);
+});
+
+for (const [behind, earlier] of [
+  ['from the first segment on', []],
+  ['behind a segment with frames missing', times(10, 20)],
+] as const) {
+  it(`keeps to the limit of a source that declares less than it sends, ${behind}`, () => {
+    const gate = new FrameGate({ frameRate: { num: 30, den: 1 }, keyframes: EVERY_CUT }, 30);
+    judge(gate, earlier);
+    gate.interrupt();
+    const frames = times(60, 241).map((ms) => 10_000 + ms);
+    const inFourSeconds = taken(judge(gate, frames, [10_000, 12_000, 14_000])).length;
+    assert.ok(Math.abs(inFourSeconds - 120) <= 2, `${inFourSeconds} in four seconds`);
+  });
+}
+
 it('takes every frame when the rate is not limited, however uneven their times', () => {
   const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT }, 30);
   const frames = [0, 16, 50, 51, 300, 5000, 5001];

@@ -20,7 +20,7 @@ const RESOLUTION_S = 0.001;
 
 /** The rule for one rendition. Frames come in presentation order. */
 export class FrameGate {
-  /** Ticks between frames at the reduced rate; 0 takes them all. */
+  /** Ticks between frames at the highest rate allowed; 0 takes them all. */
   readonly #step: number;
   /** Ticks between keyframes besides those at cuts. */
   readonly #keyframeStep: number;
@@ -29,6 +29,13 @@ export class FrameGate {
   /** Frames taken since the cut: parts are counted from there. */
   #sinceCut = 0;
   #cutPts = 0;
+  /** Frames since the cut, those skipped as well; undefined when some are missing. */
+  #offered: number | undefined;
+  /**
+   * The source was within the limit by itself from the cut before to this one. Its frames may come as unevenly as cameras in dim light
+   * send them, and none is skipped. What a publisher declares does not count.
+   */
+  #isWithinLimit = false;
   #begun = false;
   #previousPts = 0;
   #lastPts = Number.NEGATIVE_INFINITY;
@@ -46,6 +53,7 @@ export class FrameGate {
   /** Something was lost: nothing passes until the next cut, so that segments stay the same in every rendition. */
   interrupt(): void {
     this.#begun = false;
+    this.#offered = undefined;
   }
 
   /**
@@ -57,8 +65,9 @@ export class FrameGate {
     // Half a source frame of tolerance: publishers' times are whole milliseconds.
     const tolerance = Math.max(0, pts - this.#previousPts) / 2;
     this.#previousPts = pts;
+    if (this.#offered !== undefined) this.#offered += 1;
     if (pts <= this.#lastPts || (!cut && !this.#begun)) return 'skip';
-    if (!cut && pts + tolerance < this.#due) return 'skip';
+    if (!cut && !this.#isWithinLimit && pts + tolerance < this.#due) return 'skip';
     // The grid of a reduced rate starts anew at every cut, and where frames are missing.
     this.#due = cut || pts > this.#due + this.#step ? pts + this.#step : this.#due + this.#step;
     this.#begun = true;
@@ -79,6 +88,8 @@ export class FrameGate {
       const measured = recogniseFrameRate(intervals, lastedS, RESOLUTION_S, this.#expectedRate);
       this.#framesPerPart = framesPerPart(measured.framesPerSecond);
     }
+    if (this.#offered !== undefined) this.#isWithinLimit = (this.#offered - 1) * this.#step <= pts - this.#cutPts;
+    this.#offered = 0;
     this.#sinceCut = 0;
     this.#cutPts = pts;
   }
