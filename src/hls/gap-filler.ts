@@ -4,7 +4,10 @@
 import type { Packager } from './packager.ts';
 import type { SegmentGrid } from './segment-grid.ts';
 
-/** How far a rendition may lie behind the leading one before gaps take the place of its media. */
+/**
+ * How far a rendition may lie behind the leading one before gaps take the place of its media. Pictures may lie a target duration behind
+ * sound: a publisher may send none for a while.
+ */
 export const IN_STEP_S = 1;
 
 /** A gap segment that is being filled. */
@@ -19,6 +22,10 @@ export class GapFiller {
   readonly #grid: SegmentGrid;
   readonly #targetDurationS: number;
   #segment: GapSegment | undefined;
+  /** How far the leading picture was last. */
+  #pictureLeadS = 0;
+  /** Until it is here, pictures that are behind it are not late: it has leapt. */
+  #patientUntilS = 0;
 
   constructor(grid: SegmentGrid, targetDurationS: number) {
     this.#grid = grid;
@@ -56,10 +63,19 @@ export class GapFiller {
   /** Gives gap parts to renditions that lie more than IN_STEP_S behind the leading one. */
   keepInStep(packagers: readonly Packager[]): void {
     let leadS = 0;
-    for (const packager of packagers) leadS = Math.max(leadS, packager.endS);
+    let pictureLeadS = 0;
+    for (const { endS, track } of packagers) {
+      leadS = Math.max(leadS, endS);
+      if (track.kind === 'video') pictureLeadS = Math.max(pictureLeadS, endS);
+    }
+    // Behind a pause: those that must be encoded come a little later.
+    if (pictureLeadS - this.#pictureLeadS > IN_STEP_S / 2) this.#patientUntilS = pictureLeadS + IN_STEP_S;
+    this.#pictureLeadS = pictureLeadS;
+    const isPatient = pictureLeadS < this.#patientUntilS;
     for (const packager of packagers) {
-      const allowedS = this.#mayCatchUp(packager) ? this.#targetDurationS : IN_STEP_S;
-      if (leadS - packager.endS <= allowedS) continue;
+      const { endS, track } = packager;
+      const isLate = track.kind === 'video' ? pictureLeadS - endS > IN_STEP_S && !isPatient : leadS - endS > IN_STEP_S;
+      if (!(isLate && !this.#mayCatchUp(packager)) && leadS - endS <= this.#targetDurationS) continue;
       // The last part may reach beyond that: so one part is added each time a part's time has passed.
       packager.gapThrough(leadS - IN_STEP_S + (packager.partTargetS ?? 0), { whole: true });
     }

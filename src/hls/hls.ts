@@ -7,6 +7,9 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Track } from '#media/track.ts';
 
+/** How far a segment may exceed the target duration: EXTINF rounded to seconds must not (§4.4.3.1). */
+export const TARGET_ROUNDING_S = 0.49;
+
 /** A budget of bytes for the media kept for viewers. */
 export interface MediaMemory {
   readonly limitBytes: number;

@@ -5,7 +5,7 @@ import { type Milliseconds, ticks } from '#lib/units.ts';
 import { type FragmentSample, fragment } from '#media/mp4/fragment.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
 import { sameTrack, type Track } from '#media/track.ts';
-import type { MediaResource } from './hls.ts';
+import { type MediaResource, TARGET_ROUNDING_S } from './hls.ts';
 import { type InitSegmentOutput, InitSegments } from './init-segments.ts';
 import { PartBuilder } from './part-builder.ts';
 import type { SegmentGrid } from './segment-grid.ts';
@@ -30,8 +30,6 @@ export interface PackagerOptions extends WindowLimits {
   readonly output: PackagerOutput;
 }
 
-/** How far a segment may exceed the target duration: EXTINF rounded to seconds must not (§4.4.3.1). */
-const TARGET_ROUNDING_S = 0.49;
 /** Duration of a segment for which there is no media and no time at all; EXTINF 0 would be no segment. */
 const SHORTEST_GAP_S = 0.001;
 

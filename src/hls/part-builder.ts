@@ -26,6 +26,8 @@ export class PartBuilder {
   #samples: FragmentSample[] = [];
   #durationTicks = 0;
   #frameTicks: number;
+  /** Of the sample before; what is looked back to is of video. */
+  #lastTicks: number | undefined;
   #partTargetMs: number | undefined;
   #framesPerSecond: number | undefined;
 
@@ -39,7 +41,7 @@ export class PartBuilder {
     }
   }
 
-  /** How long the next frame will probably last. */
+  /** How long the next frame will probably last: of two in a row the shorter one counts, since one may have been a pause. */
   get frameTicks(): number {
     return this.#frameTicks;
   }
@@ -73,7 +75,10 @@ export class PartBuilder {
     if (this.#durationTicks + durationTicks > this.targetTicks) this.finish();
     this.#samples.push(sample);
     this.#durationTicks += durationTicks;
-    if (this.#track.kind === 'video') this.#frameTicks = durationTicks;
+    if (this.#track.kind === 'video') {
+      this.#frameTicks = Math.min(durationTicks, this.#lastTicks ?? durationTicks);
+      this.#lastTicks = durationTicks;
+    }
     if (this.#isFull()) this.finish();
   }
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { newUserId } from '#domain/ids.ts';
+import { DEFAULT_PROFILES, type Profile } from '#domain/profile.ts';
 import type { EndReason, SessionState } from '#domain/session.ts';
 import { ms, ticks } from '#lib/units.ts';
+import { isHeld, type Packet } from '#media/packet.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { ORDINAL_AFTER_GAP, recordingPresentation } from '#test/support/recording-presentation.ts';
@@ -18,6 +20,7 @@ function setUp({
   codecs = '',
   createdAt = 1_000_000,
   openTranscoder = (() => undefined) as OpenTranscoder,
+  profiles = [] as readonly Profile[],
 } = {}) {
   let now = 1_000_000;
   const presentation = recordingPresentation();
@@ -25,7 +28,7 @@ function setUp({
   const ended: EndReason[] = [];
   const phases: string[] = [];
   let callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void } | undefined;
-  const record = someSession(someStream(newUserId(), { profiles: [] }), {
+  const record = someSession(someStream(newUserId(), { profiles }), {
     phase: state.phase,
     createdAt: ms(createdAt),
     lastSeen: ms(createdAt),
@@ -342,12 +345,15 @@ test('another publisher may have set its keyframes right', () => {
 /** A transcoder that only remembers what it got; its callbacks are the test's. */
 function recordingTranscoder() {
   const got: string[] = [];
+  const pictures: Packet[] = [];
   let callbacks: TranscoderCallbacks | undefined;
   const transcoder: Transcoder = {
     setTrack: () => ({ renditions: [], leftOut: [] }),
     setAudioTrack: ({ codec }) => void got.push(codec),
-    write: ({ kind, dts, mark }) => {
-      if (kind === 'audio') got.push(`${dts}${mark === undefined ? '' : ' marked'}`);
+    write: (packet) => {
+      const { kind, dts, mark } = packet;
+      if (kind === 'video') pictures.push(packet);
+      else got.push(`${dts}${mark === undefined ? '' : ' marked'}`);
     },
     flush: () => void got.push('flush'),
     stats: {} as Transcoder['stats'],
@@ -362,7 +368,7 @@ function recordingTranscoder() {
     const time = ticks(samples);
     callbacks!.onAudioPacket({ ...packetAt(AUDIO_TRACK, 0), dts: time, pts: time });
   };
-  return { openTranscoder, got, comesBack, encoded: () => callbacks!.onAudioTrack(AUDIO_TRACK) };
+  return { openTranscoder, got, pictures, comesBack, encoded: () => callbacks!.onAudioTrack(AUDIO_TRACK) };
 }
 
 test('sound that is not AAC goes to the transcoder, also without profiles, and is marked when it comes back', () => {
@@ -393,6 +399,67 @@ test('sound that is not AAC goes to the transcoder, also without profiles, and i
   assert.deepEqual(
     told.flatMap((each) => (each.type === 'track' && each.renditionId === 'audio' ? [each.track.codec] : [])),
     ['aac'],
+  );
+});
+
+test('renditions show the last picture on while only sound comes, in the segments cut meanwhile', () => {
+  const { openTranscoder, pictures } = recordingTranscoder();
+  const { session, packets, advance } = setUp({ openTranscoder, profiles: DEFAULT_PROFILES });
+  session.publish([VIDEO_TRACK, AUDIO_TRACK], undefined);
+  const play = (fromMs: number, untilMs: number, showsPictures: boolean) => {
+    for (let at = fromMs; at < untilMs; at += 20) {
+      if (showsPictures && at % 40 === 0) session.write(at === 0 ? key(0) : frame(at));
+      session.write(packetAt(AUDIO_TRACK, at));
+      advance(20);
+    }
+  };
+  play(0, 1000, true);
+  assert.equal(pictures.some(isHeld), false);
+  play(1000, 8000, false);
+  const sinceS = 1 + 0.96;
+  const held = pictures.filter(isHeld).map(({ pts }) => pts / 90_000 - sinceS);
+  assert.ok(held.every((atS, index) => Math.abs(atS - (index + 1) / 30) < 0.001));
+  assert.ok(Math.abs(sinceS + held.at(-1)! - (1 + 7.98 - 0.4)) < 0.04, 'up to what may still come');
+  const cuts = (all: readonly Packet[]) => all.flatMap(({ mark }) => mark ?? []).map(({ ordinal }) => ordinal);
+  assert.deepEqual(cuts(pictures), [0, 1]);
+  play(8000, 8040, true);
+  const shown = pictures.map(({ pts }) => pts);
+  assert.deepEqual(
+    shown,
+    shown.toSorted((a, b) => a - b),
+  );
+  assert.equal(shown.at(-1), 9 * 90_000);
+  assert.ok(shown.at(-1)! - shown.at(-2)! <= 3001, 'and until the next one');
+  assert.equal(packets().some(isHeld), false, 'viewers of the source get what it sent');
+  assert.deepEqual(
+    session.warnings.map(({ code }) => code),
+    ['keyframe_interval_too_long'],
+  );
+});
+
+test('without sound, the picture is shown on when nothing has come for more than a second', () => {
+  const { openTranscoder, pictures } = recordingTranscoder();
+  const { session, told, advance } = setUp({ openTranscoder, profiles: DEFAULT_PROFILES });
+  session.publish([VIDEO_TRACK], undefined);
+  session.write(key(0));
+  advance(1250);
+  assert.equal(pictures.some(isHeld), false);
+  advance(18_750);
+  const held = pictures.filter(isHeld);
+  assert.ok(Math.abs(held.at(-1)!.pts / 90_000 - (1 + 20 - 1.4)) < 0.1);
+  assert.deepEqual(
+    held.flatMap(({ mark }) => mark?.ordinal ?? []),
+    [1, 2, 3, 4],
+  );
+  session.write(frame(20_000));
+  assert.equal(pictures.at(-1)?.pts, 21 * 90_000);
+  assert.equal(
+    told.some(({ type }) => type === 'gap'),
+    false,
+  );
+  assert.deepEqual(
+    session.warnings.map(({ code }) => code),
+    ['keyframe_interval_too_long'],
   );
 });
 

@@ -15,14 +15,15 @@ import {
 import type { Presentation } from '#hls/hls.ts';
 import type { Announcement } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
-import { type Milliseconds, ms } from '#lib/units.ts';
-import type { Packet } from '#media/packet.ts';
+import { type Milliseconds, ms, ticks } from '#lib/units.ts';
+import { heldPicture, type Packet } from '#media/packet.ts';
 import { type AudioTrack, sameTrack, type Track, type TrackKind } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { ActiveWarning, SessionHealth } from './health.ts';
 import { Ladder, type OpenTranscoder } from './ladder.ts';
 import { MediaTotals } from './media-totals.ts';
+import { PictureHold } from './picture-hold.ts';
 import { AUDIO_RENDITION } from './rendition-id.ts';
 import { SegmentMarker } from './segment-marker.ts';
 import { SessionWarnings } from './session-warnings.ts';
@@ -33,10 +34,12 @@ import { Timeline } from './timeline.ts';
  * Session time when a session begins: encoders decode some frames earlier than they present them, and no time may be below 0.
  */
 export const LEAD_IN_MS = 1000;
-/** How often gaps are written and the reconnect window is looked at; below a part target, so playlists keep moving in time. */
-const GAP_PACE_MS = 250;
+/** How often gaps are written, pictures held and the reconnect window is looked at; below a part target, so playlists keep moving in time. */
+const PACE_MS = 250;
 /** Room left behind the last frame, whose duration is only guessed, when media starts again without a pause. */
 const RESTART_MARGIN_S = 0.1;
+/** How long nothing of a source without sound may come before that is a pause of its pictures. */
+const SILENT_PAUSE_S = 1;
 /** The rendition a track is packaged as, passed through or not. */
 const RENDITION_OF: Record<TrackKind, string> = { video: SOURCE_RENDITION, audio: AUDIO_RENDITION };
 
@@ -80,6 +83,8 @@ export class LiveSession implements AsyncDisposable {
   /** What sound that is not passed through becomes. */
   #encodedAudio: AudioTrack | undefined;
   #timeline: Timeline | undefined;
+  /** Beside the timeline, of a session with pictures. */
+  #hold: PictureHold | undefined;
   #marker: SegmentMarker | undefined;
   #pacer: NodeJS.Timeout | undefined;
   /** How far media has been written by earlier timelines; undefined before the first packet in this process. */
@@ -254,15 +259,16 @@ export class LiveSession implements AsyncDisposable {
     this.#seen();
     if (this.#hasChanged && packet.kind === this.#leader()) {
       this.#hasChanged = false;
-      if (!packet.keyframe) this.#interrupt();
+      if (!packet.keyframe) this.#stopTimeline();
     }
     if (this.#timeline === undefined) {
       if (packet.kind !== this.#leader() || !packet.keyframe) return;
       this.#start(packet, track);
     }
-    const placement = this.#timeline!.place(packet, track);
+    const placement = this.#timeline!.place(packet, track, this.#elapsedSeconds());
     if (placement.type === 'jumped') this.#jump(packet);
     if (placement.type !== 'placed') return;
+    this.#holdPicture(placement.packet, track);
     this.#source.add(placement.packet, track);
     if (packet.kind !== this.#leader() || needsEncoding(track)) this.#totals.addBytes(packet.data.byteLength);
     if (needsEncoding(track)) this.#ladder.write(placement.packet);
@@ -285,7 +291,6 @@ export class LiveSession implements AsyncDisposable {
     this.#giveUpAt = clock.monotonic() + windowMs;
     this.#stopTimeline();
     this.#apply({ type: 'connection_lost', until: ms(clock.now() + windowMs) });
-    this.#pace();
   }
 
   /** Ends the session; its last playlists stay as they are. A second call changes nothing. */
@@ -325,6 +330,32 @@ export class LiveSession implements AsyncDisposable {
     if (track.kind === 'video') this.#ladder.setTrack(track);
   }
 
+  /** Where no pictures come beside the sound, renditions show the last one on. The source's own lasts until the next. */
+  #holdPicture({ dts, pts }: Packet, track: Track): void {
+    const video = this.#tracks.get('video');
+    if (video === undefined || this.#hold === undefined) return;
+    const [dtsS, ptsS] = [dts / track.timescale, pts / track.timescale];
+    const times = track.kind === 'video' ? this.#hold.sawPicture(dtsS, ptsS) : this.#hold.passed(ptsS);
+    this.#showAgain(video, times);
+  }
+
+  /** The same where there is no sound to say how far time has come: a network that stands still for a moment looks alike. */
+  #holdSilentPicture(): void {
+    const video = this.#tracks.get('video');
+    if (video === undefined || this.#tracks.has('audio') || this.#hold === undefined || !this.#ladder.isActive) return;
+    const nowS = this.#timeline?.leaderSeconds(this.#elapsedSeconds());
+    if (nowS === undefined) return;
+    this.#showAgain(video, this.#hold.passed(nowS - SILENT_PAUSE_S));
+  }
+
+  #showAgain(video: Track, times: readonly number[]): void {
+    for (const atS of times) {
+      this.#marker?.pass(atS);
+      const marked = this.#marker?.mark(heldPicture(ticks(Math.round(atS * video.timescale))), video);
+      if (marked !== undefined) this.#ladder.write(marked);
+    }
+  }
+
   /** Gives viewers a packet they can play, in session time. */
   #present(packet: Packet, track: Track): void {
     const marked = this.#marker?.mark(packet, track);
@@ -355,12 +386,13 @@ export class LiveSession implements AsyncDisposable {
   /** The leader's first keyframe of a connection, or behind a jump: placed where the wall clock says. */
   #start(packet: Packet, track: Track): void {
     let startSeconds = this.#elapsedSeconds();
-    this.#stopPacing();
+    this.#pace();
     if (this.#mediaEndSeconds !== undefined) {
       startSeconds = Math.max(startSeconds, this.#mediaEndSeconds + RESTART_MARGIN_S);
       this.#marker?.resume(this.presentation.fillGap(startSeconds));
     }
     this.#timeline = new Timeline(this.#leader(), packet, track.timescale, startSeconds);
+    this.#hold = new PictureHold(startSeconds);
     this.#source.restart();
     if (this.#state.phase === 'reconnecting')
       this.#apply({ type: 'publisher_returned', at: this.#options.clock.now() });
@@ -371,27 +403,23 @@ export class LiveSession implements AsyncDisposable {
     const code = 'timestamps_jumped';
     this.#warnings.raise({ code });
     this.#logger.warn({ code, kind: packet.kind, dts: packet.dts }, 'timestamps jumped');
-    this.#interrupt();
-    if (packet.keyframe) this.write(packet);
-  }
-
-  /** Nothing can be shown until the leader's next keyframe: gaps meanwhile, for playlists must not stand still. */
-  #interrupt(): void {
     this.#stopTimeline();
-    this.#pace();
+    if (packet.keyframe) this.write(packet);
   }
 
   #pace(): void {
     if (this.#pacer !== undefined) return;
-    this.#pacer = setInterval(() => this.#paceOnce(), GAP_PACE_MS);
+    this.#pacer = setInterval(() => this.#paceOnce(), PACE_MS);
   }
 
   #paceOnce(): void {
     const isGivenUp = !this.#hasPublisher && this.#options.clock.monotonic() >= this.#giveUpAt;
     if (this.#state.phase === 'reconnecting' && isGivenUp) this.end('reconnect_window_elapsed');
+    else if (this.#timeline !== undefined) this.#holdSilentPicture();
     else if (this.#mediaEndSeconds !== undefined) this.presentation.fillGap(this.#elapsedSeconds());
   }
 
+  /** Nothing can be shown until the leader's next keyframe: gaps meanwhile, for playlists must not stand still. */
   #stopTimeline(): void {
     if (this.#timeline === undefined) return;
     this.#mediaEndSeconds = this.#timeline.endSeconds;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Packet, SegmentMark } from '#media/packet.ts';
+import { ticks } from '#lib/units.ts';
+import { heldPicture, type Packet, type SegmentMark } from '#media/packet.ts';
 import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { SegmentMarker } from './segment-marker.ts';
 
@@ -111,6 +112,57 @@ test('when the video stops, the audio goes on being cut, and video begins a segm
     [0, 1, 2, 3, 4],
   );
   assert.equal(markOf(marker, packetAt(VIDEO_TRACK, 21_400, { keyframe: true }))?.ordinal, 5);
+});
+
+test('a picture that is held begins the segments cut without it, and the next one goes on in the last of them', () => {
+  const marker = newMarker();
+  const held = (milliseconds: number) => markOf(marker, heldPicture(ticks(milliseconds * 90)));
+  assert.equal(marker.mark(heldPicture(ticks(0)), VIDEO_TRACK), undefined, 'nothing is shown yet');
+  markOf(marker, packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  const marks = Array.from({ length: 300 }, (_, frame) => {
+    marker.pass((frame * 33 + 500) / 1000);
+    return held(frame * 33)?.ordinal;
+  });
+  assert.deepEqual(
+    marks.flatMap((ordinal, frame) => (ordinal === undefined ? [] : [[ordinal, frame * 33]])),
+    [
+      [1, 4356],
+      [2, 8712],
+    ],
+  );
+  const back = packetAt(VIDEO_TRACK, 9900);
+  assert.deepEqual(markOf(marker, back), { ordinal: 2, independent: false, discontinuity: false });
+  assert.equal(markOf(marker, packetAt(VIDEO_TRACK, 9940)), undefined);
+  assert.equal(markOf(marker, packetAt(VIDEO_TRACK, 9980, { keyframe: true }))?.ordinal, 3);
+});
+
+test('a keyframe that comes soon after a cut made without it begins that segment, unless nothing continues there', () => {
+  const marker = newMarker();
+  markOf(marker, packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  marker.pass(4.5);
+  assert.deepEqual(markOf(marker, packetAt(VIDEO_TRACK, 4300, { keyframe: true })), {
+    ordinal: 1,
+    independent: true,
+    discontinuity: false,
+  });
+  marker.pass(9);
+  marker.discontinue();
+  assert.deepEqual(markOf(marker, packetAt(VIDEO_TRACK, 9000, { keyframe: true })), {
+    ordinal: 3,
+    independent: true,
+    discontinuity: true,
+  });
+});
+
+test('segments are left out for a pause that nobody else has cut and one cannot last through', () => {
+  const marker = newMarker();
+  markOf(marker, packetAt(VIDEO_TRACK, 3_600_000, { keyframe: true }));
+  assert.deepEqual(markOf(marker, packetAt(VIDEO_TRACK, 3_604_480)), {
+    ordinal: 1,
+    independent: false,
+    discontinuity: false,
+  });
+  assert.equal(markOf(marker, packetAt(VIDEO_TRACK, 3_604_480 + 12_600))?.ordinal, 5);
 });
 
 test('an audio-only session is cut every two seconds', () => {

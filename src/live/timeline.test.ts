@@ -8,8 +8,8 @@ import { Timeline } from './timeline.ts';
 const packetAt = (track: Track, milliseconds: number, delayMs = 0) =>
   packet(track, milliseconds, { keyframe: true, delayMs });
 
-function placedDts(timeline: Timeline, track: Track, milliseconds: number): number | string {
-  const placement = timeline.place(packetAt(track, milliseconds), track);
+function placedDts(timeline: Timeline, track: Track, milliseconds: number, arrivedS = 0): number | string {
+  const placement = timeline.place(packetAt(track, milliseconds), track, arrivedS);
   return placement.type === 'placed' ? placement.packet.dts : placement.type;
 }
 
@@ -65,6 +65,29 @@ test('a jump of the leading track, forward or back, is reported', () => {
   }
 });
 
+test('video that left out frames while the sound went on is placed where the sound is', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  placedDts(timeline, video, 0);
+  for (let index = 0; index < 500; index++) placedDts(timeline, audio, Math.round((index * 1024) / 48));
+  assert.equal(placedDts(timeline, video, 10_300), 927_000);
+  assert.equal(placedDts(timeline, video, 20_000), 'jumped');
+});
+
+test('video alone is placed behind a pause as long as it took to come', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  placedDts(timeline, video, 0, 7);
+  assert.ok(Math.abs(timeline.leaderSeconds(9)! - 2) < 0.001);
+  assert.equal(placedDts(timeline, video, 60_000, 66.5), 60 * 90_000);
+  assert.equal(placedDts(timeline, video, 70_000, 66.6), 'jumped');
+});
+
+test('sound that left something out while the video went on is heard at once', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  placedDts(timeline, audio, 0);
+  for (let time = 0; time <= 5000; time += 40) placedDts(timeline, video, time);
+  assert.equal(placedDts(timeline, audio, 5010), 5010 * 48);
+});
+
 test('the other track may lag behind a jump: its old packets are dropped', () => {
   const timeline = new Timeline('video', packetAt(video, 5_000_000), 90_000, 60);
   placedDts(timeline, video, 5_000_000);
@@ -114,7 +137,7 @@ test('decoding times rise strictly and presentation never comes before decoding,
       for (const { isVideo, advance, delay } of steps) {
         const track = isVideo ? video : audio;
         now = Math.max(0, now + advance);
-        const placement = timeline.place(packetAt(track, now, delay), track);
+        const placement = timeline.place(packetAt(track, now, delay), track, now / 1000);
         if (placement.type !== 'placed') continue;
         const { dts, pts } = placement.packet;
         assert.ok(dts > (last.get(track) ?? -1) && pts >= dts && dts >= 3 * track.timescale);

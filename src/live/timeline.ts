@@ -26,6 +26,8 @@ interface TrackClock {
   offset: number;
   /** Where the next packet is expected, in session ticks. */
   expected: number;
+  /** Session time by the wall clock when its newest packet came, in seconds. */
+  arrivedSeconds: number;
   started: boolean;
   /** How long a run of packets that do not fit has lasted, in ticks. */
   misfitTicks: number;
@@ -52,12 +54,17 @@ export class Timeline {
     this.#originSeconds = first.dts / timescale;
   }
 
-  /** Places the next packet of a track. Decoding times handed out rise strictly within a track. */
-  place(packet: Packet, track: Track): Placement {
+  /**
+   * Places the next packet of a track. Decoding times handed out rise strictly within a track.
+   * @param arrivedSeconds session time by the wall clock
+   */
+  place(packet: Packet, track: Track, arrivedSeconds: number): Placement {
     const clock = this.#clockOf(track);
+    const silentSeconds = arrivedSeconds - clock.arrivedSeconds;
+    clock.arrivedSeconds = arrivedSeconds;
     const mapped = packet.dts + clock.offset;
     const gap = (mapped - clock.expected) / track.timescale;
-    if (Math.abs(gap) > JUMP_S) return this.#misfit(packet, track, clock);
+    if (Math.abs(gap) > JUMP_S && !this.#isPause(gap, silentSeconds, track)) return this.#misfit(packet, track, clock);
     if (!clock.started) {
       if (gap < 0) return { type: 'dropped' }; // from before the start
       clock.expected = mapped;
@@ -75,6 +82,12 @@ export class Timeline {
     return end;
   }
 
+  /** Where the leader stands if it goes on as the wall clock does, in seconds of session time; undefined before its first packet. */
+  leaderSeconds(nowSeconds: number): number | undefined {
+    const clock = this.#clocks.get(this.#leader);
+    return clock && clock.expected / clock.timescale + nowSeconds - clock.arrivedSeconds;
+  }
+
   #clockOf(track: Track): TrackClock {
     let clock = this.#clocks.get(track.kind);
     if (clock === undefined) {
@@ -88,6 +101,7 @@ export class Timeline {
         timescale: track.timescale,
         offset,
         expected,
+        arrivedSeconds: Number.NEGATIVE_INFINITY,
         started: false,
         misfitTicks: 0,
         lastMisfitDts: undefined,
@@ -96,6 +110,16 @@ export class Timeline {
     }
     if (clock.timescale !== track.timescale) rescale(clock, track.timescale);
     return clock;
+  }
+
+  /** Something was left out of a track: the other one, or without another the wall clock, went on to where it is now. */
+  #isPause(gapSeconds: number, silentSeconds: number, { kind }: Track): boolean {
+    if (gapSeconds < 0) return false;
+    const secondsOf = (clock: TrackClock) => clock.expected / clock.timescale;
+    const atSeconds = secondsOf(this.#clocks.get(kind)!) + gapSeconds;
+    const others = [...this.#clocks].filter(([other, { started }]) => other !== kind && started);
+    if (others.length === 0) return Math.abs(gapSeconds - silentSeconds) <= JUMP_S;
+    return others.some(([, clock]) => Math.abs(secondsOf(clock) - atSeconds) <= JUMP_S);
   }
 
   /**

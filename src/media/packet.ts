@@ -26,9 +26,27 @@ export interface Packet {
   readonly keyframe: boolean;
   /**
    * H.264, H.265: NAL units, each behind its length in as many bytes as the track's configuration says. AV1: the OBUs of a
-   * temporal unit, without delimiters. AAC: one raw frame. Opus: one packet.
+   * temporal unit, without delimiters. AAC: one raw frame. Opus: one packet. Empty: {@link isHeld}.
    */
   readonly data: Uint8Array;
   /** Set when this packet is the first of a segment. */
   readonly mark?: SegmentMark;
+}
+
+/**
+ * Whether this is no access unit but says that none came: the picture shown last is shown on at this time. Only from the session to its
+ * transcoder.
+ */
+export function isHeld({ data }: Packet): boolean {
+  return data.length === 0;
+}
+
+/** Time between two pictures where one is held: as many a second as most sources have. */
+export const HELD_STEP_S = 1 / 30;
+
+const NOTHING = new Uint8Array();
+
+/** See {@link isHeld}. */
+export function heldPicture(at: Ticks): Packet {
+  return { kind: 'video', dts: at, pts: at, keyframe: false, data: NOTHING };
 }

@@ -5,12 +5,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { ticks } from '#lib/units.ts';
+import type { Packet } from '#media/packet.ts';
 import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 
 const both = { video: videoTrack(), audio: audioTrack() };
 /** Renditions may lie as far apart as one is waited for before gaps take its place, and a part more. */
 const STEP_S = 1.5;
+/** Pictures may lie a target duration behind sound. */
+const PICTURE_STEP_S = 4.5;
 
 async function playlistOf(feed: Feed, rendition: string) {
   return readMediaPlaylist((await feed.text(rendition)) ?? '');
@@ -56,10 +59,66 @@ describe('a presentation', () => {
   test('keeps the video playlist moving when the video stops', async () => {
     const feed = new Feed(both);
     await feed.watch(7.1);
-    await feed.watch(3, { video: true });
+    await feed.watch(3.9, { video: true });
+    assert.equal((await playlistOf(feed, 'source')).segments.at(-1)?.parts.at(-1)?.gap, false);
+    await feed.watch(0.6, { video: true });
     assert.equal((await playlistOf(feed, 'source')).segments.at(-1)?.parts.at(-1)?.gap, true);
     await feed.watch(8);
-    assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+    assert.deepEqual(await feed.violations({ stepS: PICTURE_STEP_S }), []);
+  });
+
+  test('lets the last picture last where the video pauses and the sound goes on, and holds no sound against it', async () => {
+    const feed = new Feed({ ...both, lostAfterS: Number.POSITIVE_INFINITY });
+    for (let pauses = 0; pauses < 5; pauses += 1) {
+      await feed.watch(3.1);
+      await feed.watch(0.8 + 0.6 * pauses, { video: true });
+    }
+    await feed.watch(5);
+    assert.deepEqual(await feed.violations({ stepS: PICTURE_STEP_S, variableFrameRate: true }), []);
+    for (const rendition of feed.renditions) {
+      const { segments } = await playlistOf(feed, rendition);
+      assert.equal(
+        segments.flatMap(({ parts }) => parts).some(({ gap }) => gap),
+        false,
+        rendition,
+      );
+      const lengthS = segments.reduce((sum, { durationS }) => sum + (durationS ?? 0), 0);
+      assert.ok(Math.abs(lengthS - feed.nowS) < 2.2, `${rendition} is ${lengthS} s long`);
+    }
+  });
+
+  test('gives a rendition time to come after a source that paused, and the source none where the other one goes on', async () => {
+    const waiting: Packet[] = [];
+    let isLate = true;
+    const feed = new Feed({
+      ...both,
+      lostAfterS: Number.POSITIVE_INFINITY,
+      beforeTracks: (presentation) => {
+        const write = presentation.write.bind(presentation);
+        presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+        presentation.write = (renditionId, packet) => {
+          write(renditionId, packet);
+          if (renditionId !== 'source') return;
+          waiting.push(packet);
+          while (waiting.length > (isLate ? 6 : 0)) write('small', waiting.shift()!);
+        };
+      },
+    });
+    const gaps = async (rendition: string) =>
+      readMediaPlaylist((await feed.text(rendition)) ?? '').segments.some(({ parts }) => parts.some(({ gap }) => gap));
+    feed.play(3);
+    feed.play(2.5, { video: true });
+    feed.play(3);
+    assert.deepEqual([await gaps('source'), await gaps('small')], [false, false]);
+    feed.play(2.5, { video: true });
+    const heldAt = ticks(Math.round(feed.nowS * 90_000));
+    for (let frame = -60; frame < 0; frame += 1) {
+      const pts = ticks(heldAt + frame * 3000);
+      feed.presentation.write('small', { kind: 'video', dts: pts, pts, keyframe: false, data: new Uint8Array(9) });
+    }
+    isLate = false;
+    feed.play(0.5);
+    assert.deepEqual([await gaps('source'), await gaps('small')], [true, false]);
   });
 
   test('puts gap segments where ordinals were skipped', async () => {

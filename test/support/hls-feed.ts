@@ -18,9 +18,6 @@ import {
   type Reload,
 } from './hls-rules.ts';
 
-/** A leading track that was silent for longer does not just go on, in seconds. */
-const LOST_S = 1;
-
 /** As x264 writes it for 1280x720 at 30 frames per second. */
 const AVCC = '0164001fffe1001a6764001facd9405005bb0110000003001000000303c0f183196001000668ebe3cb22c0fdf8f800';
 
@@ -70,6 +67,8 @@ export interface FeedOptions {
   readonly frameBytes?: number;
   /** Session time of the first packet, in seconds. */
   readonly startS?: number;
+  /** A leading track that was silent for longer does not just go on: without the other one's clock it has jumped. */
+  readonly lostAfterS?: number;
   readonly presentation?: Partial<PresentationOptions>;
   /** Called while the presentation has no tracks yet. */
   readonly beforeTracks?: (presentation: Presentation) => void;
@@ -82,7 +81,7 @@ export class Feed {
   readonly history = new Map<string, Reload[]>();
   firstParts = 0;
   exhausted = 0;
-  #feed: Required<Pick<FeedOptions, 'fps' | 'gop' | 'rounded' | 'delayMs' | 'frameBytes'>>;
+  #feed: Required<Pick<FeedOptions, 'fps' | 'gop' | 'rounded' | 'delayMs' | 'frameBytes' | 'lostAfterS'>>;
   readonly #video: VideoTrack | undefined;
   #audio: AudioTrack | undefined;
   /** Session time, in seconds. */
@@ -101,7 +100,7 @@ export class Feed {
   #audioDiscontinuity = false;
 
   constructor({ video, audio, presentation, beforeTracks, startS = 0, ...rest }: FeedOptions) {
-    this.#feed = { fps: 30, gop: 60, rounded: true, delayMs: 0, frameBytes: 40, ...rest };
+    this.#feed = { fps: 30, gop: 60, rounded: true, delayMs: 0, frameBytes: 40, lostAfterS: 1, ...rest };
     this.#video = video;
     this.#audio = audio;
     this.#nowS = startS;
@@ -139,7 +138,7 @@ export class Feed {
     const untilS = this.#nowS + seconds;
     const leaderMuted = this.#video === undefined ? muted.audio : muted.video;
     // As `live` does: when the leading track comes back after so long, everything begins anew.
-    if (!leaderMuted && this.#nowS - this.#leaderS > LOST_S) this.#resume();
+    if (!leaderMuted && this.#nowS - this.#leaderS > this.#feed.lostAfterS) this.#resume();
     for (;;) {
       const videoS = this.#video === undefined ? untilS : this.#stretchS + this.#frames / this.#feed.fps;
       const audioS =

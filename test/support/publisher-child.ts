@@ -11,6 +11,9 @@ import type { PublisherCommand, PublisherEvent, PublisherJob, PublisherReport } 
 /** Pace of sound alone: about one of its frames. */
 const SOUND_STEP_S = 0.02;
 
+/** How far sound goes ahead of a picture that does not come; more than any encoder is late. */
+const SOUND_AHEAD_US = 300_000n;
+
 type EndReason = PublisherReport['reason'];
 
 const stopping = new AbortController();
@@ -42,6 +45,8 @@ async function publish(job: PublisherJob, progress: { frames: number; worstDelay
   if (output.allocOutputContext2(null, 'flv', job.url) < 0) throw new Error('FFmpeg has no FLV muxer');
   using video = job.video && new VideoEncoder(output, job.video, job.startTimeS);
   using audio = job.audio && new AudioEncoder(output, job.audio, job.startTimeS);
+  // Otherwise sound waits for the picture, up to ten seconds.
+  if (job.video && job.video.pauses.length > 0) output.maxInterleaveDelta = SOUND_AHEAD_US;
   if (output.openOutputSync() < 0) return 'refused';
   if (output.writeHeaderSync() < 0) return 'connection_lost';
 
@@ -55,8 +60,9 @@ async function publish(job: PublisherJob, progress: { frames: number; worstDelay
     await sleep(Math.max(0, Math.ceil(-delayMs)), undefined, { signal: stopping.signal }).catch(() => {});
     if (stopping.signal.aborted || mediaS >= (job.durationS ?? Number.POSITIVE_INFINITY)) break;
 
+    const paused = job.video?.pauses.some(({ fromS, untilS }) => fromS <= mediaS && mediaS < untilS);
     const wrote =
-      (video?.encode({ counter: progress.frames, drawnAtMs: Date.now() }) ?? true) &&
+      (paused || (video?.encode({ counter: progress.frames, drawnAtMs: Date.now() }) ?? true)) &&
       (audio?.encodeUntil(mediaS + stepS) ?? true);
     if (!wrote) return 'connection_lost';
     if (progress.frames === 0) send({ type: 'started', startedAtMs });

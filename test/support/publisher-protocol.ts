@@ -30,6 +30,8 @@ export interface VideoJob {
   readonly gop: number;
   /** Further keyframes, in seconds from the start: on the first frame at or after each. */
   readonly keyframesAtS: readonly number[];
+  /** No frame is drawn in these times, in seconds from the start; sound goes on. */
+  readonly pauses: readonly { readonly fromS: number; readonly untilS: number }[];
   /** Not for AV1. */
   readonly bFrames: number;
   /** HEVC only: B-frames around a keyframe may refer to pictures before it. */

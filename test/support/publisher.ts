@@ -30,6 +30,7 @@ const VIDEO: VideoJob = {
   fps: { num: 30, den: 1 },
   gop: 30,
   keyframesAtS: [],
+  pauses: [],
   bFrames: 0,
   openGop: false,
   bitrateBps: 1_000_000,

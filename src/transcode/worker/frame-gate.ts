@@ -50,6 +50,11 @@ export class FrameGate {
     this.#keyframeStep = keyframeStep(keyframes);
   }
 
+  /** The next frame that passes is a keyframe. */
+  refresh(): void {
+    this.#keyframeDue = Number.NEGATIVE_INFINITY;
+  }
+
   /** Something was lost: nothing passes until the next cut, so that segments stay the same in every rendition. */
   interrupt(): void {
     this.#begun = false;

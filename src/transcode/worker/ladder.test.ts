@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { Profile } from '#domain/profile.ts';
 import { ticks } from '#lib/units.ts';
 import { parseAvcConfig } from '#media/codecs/h264.ts';
-import type { Packet } from '#media/packet.ts';
+import { heldPicture, type Packet } from '#media/packet.ts';
 import { type Clip, later, makeClip, marked, show } from '#test/support/clip.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import { PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
@@ -167,7 +167,7 @@ it('makes renditions of an interlaced source', () => {
 });
 
 it('keeps uneven times as they are', () => {
-  const uneven = [0, 3000, 4500, 9000, 10_530, 40_000, 43_000, 44_170, 200_000, 203_003];
+  const uneven = [0, 3000, 4500, 9000, 10_530, 40_000, 43_000, 44_170, 75_000, 78_003];
   const clip = makeClip({ frames: uneven.length, gop: 100, ptsOf: (index) => uneven[index]! });
   using made = new Made(clip, [profile(), profile({ name: 'best', profile: 'H264High' })]);
   made.write(marked(clip.packets, (_, index) => index === 0)).finish();
@@ -177,6 +177,57 @@ it('keeps uneven times as they are', () => {
       uneven.map((pts, frame) => [pts, frame]),
     );
   }
+});
+
+/** See {@link isHeld}: on the frames from one to another. */
+const held = (from: number, to: number) => range(from, to).map((frame) => heldPicture(ticks(frame * FRAME)));
+
+it('shows a picture again until the next one, where that is further away than a part is long', () => {
+  const times = [0, 1, 2, 32, 33];
+  const clip = makeClip({ frames: times.length, gop: 100, bFrames: 1, ptsOf: (index) => times[index]! * FRAME });
+  using made = new Made(clip, [profile(), profile({ name: 'best', profile: 'H264High' }), profile({ fps: 15 })]);
+  made.write(marked(clip.packets, (_, index) => index === 0)).finish();
+  const shown = [0, 1, ...Array.from({ length: 30 }, () => 2), 3, 4];
+  const first = clip.packets[0]!.pts;
+  for (const index of [0, 1]) {
+    assert.deepEqual(
+      made.show(index).map(({ pts, code }) => [pts - first, code?.counter]),
+      shown.map((counter, frame) => [frame * FRAME, counter]),
+    );
+  }
+  assert.equal(made.show(2).length, shown.length / 2);
+});
+
+it('shows the last picture again as long as it is held, from a keyframe on, and then the next one', () => {
+  const times = [...range(0, 10), 50, 51];
+  const clip = makeClip({ frames: times.length, gop: 100, ptsOf: (index) => times[index]! * FRAME });
+  const packets = marked(clip.packets, (_, index) => index === 0);
+  using made = new Made(clip, [profile(), profile({ name: 'best', profile: 'H264High' })]);
+  made.write(packets.slice(0, 10)).write(held(10, 40));
+  const far = made.frames(1).at(-1)!;
+  assert.ok(far > 30, `frame ${far} came out although none followed`);
+  made.write(held(40, 50)).write(packets.slice(10)).finish();
+  for (const index of [0, 1]) {
+    assert.deepEqual(
+      made.show(index).map(({ pts, code }) => [pts / FRAME, code?.counter]),
+      [...range(0, 10), ...range(10, 50).fill(9), 10, 11].map((counter, frame) => [frame, counter]),
+    );
+    assert.deepEqual(made.frames(index, isKeyframe), [0, 10]);
+  }
+});
+
+it('begins a segment with a held picture, and shows none that comes too late', () => {
+  using made = new Made(plain, [profile()]);
+  const mark = { ordinal: 1, independent: false, discontinuity: false };
+  const late = held(10, 20).map((packet, index) => (index === 5 ? { ...packet, mark } : packet));
+  made.write(held(0, 3));
+  made.write(marked(plain.packets.slice(0, 10), (_, index) => index === 0)).write(late);
+  made.write(plain.packets.slice(10)).finish();
+  assert.deepEqual(made.frames(0, isCut), [0, 15]);
+  assert.deepEqual(
+    made.show().map(({ code }) => code?.counter),
+    [...range(0, 10), ...range(10, 20).fill(9), ...range(20, 30)],
+  );
 });
 
 it('reduces the frame rate to the source frames next to the wanted times, cuts included', () => {

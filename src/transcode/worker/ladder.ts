@@ -2,7 +2,9 @@
  * The whole of a transcoder's work, packets in and pictures out: one decoder, its rungs and the thumbnails.
  */
 import type { Frame } from 'node-av/lib';
-import type { Packet } from '#media/packet.ts';
+import { HELD_STEP_S, isHeld, type Packet } from '#media/packet.ts';
+import { PART_LENGTH_S } from '#media/part-length.ts';
+import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
 import { type SegmentStart, withPacket } from '#transcode/segment-start.ts';
 import type { Job, SourceDescription } from '#transcode/worker-messages.ts';
@@ -12,6 +14,13 @@ import { VideoDecoder } from './video-decoder.ts';
 
 /** Cuts the decoder may hold for reordering; H.264 reorders 16 frames at most. */
 const MAX_CUTS = 32;
+
+/** In ticks; a picture that lasts longer is repeated. */
+const LONGEST_PICTURE = PART_LENGTH_S * VIDEO_TIMESCALE;
+/** In ticks, where it is repeated only when the next one has come. Longer than any encoder keeps to itself what it has. */
+const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
+
+const HELD_STEP = HELD_STEP_S * VIDEO_TIMESCALE;
 
 /** Where a ladder's results go. Renditions are named by their place in the source's list. */
 export interface LadderOutput {
@@ -39,6 +48,9 @@ export class Ladder implements Disposable {
   #active: readonly Rung[] = [];
   /** Of segments whose first picture has not come out of the decoder yet. */
   #cuts: readonly SegmentStart[] = [];
+  #isHolding = false;
+  /** Of the latest picture, a repeated one too, since something was missing. */
+  #shownPts = Number.NEGATIVE_INFINITY;
   #earlierErrors = 0;
 
   constructor(job: Job, output: LadderOutput) {
@@ -57,7 +69,7 @@ export class Ladder implements Disposable {
    */
   setSource(source: SourceDescription): void {
     this.#close();
-    this.#decoder = new VideoDecoder(source, (frame) => this.#onFrame(frame));
+    this.#decoder = new VideoDecoder(source, (frame, before) => this.#onDecoded(frame, before));
     if (this.#job.thumbnails) this.#thumbnailer = new Thumbnailer(source, (jpeg) => this.#output.onThumbnail(jpeg));
     this.#rungs = source.renditions.map((plan, index) => {
       const limit = plan.frameRate === undefined ? Number.POSITIVE_INFINITY : plan.frameRate.num / plan.frameRate.den;
@@ -94,13 +106,16 @@ export class Ladder implements Disposable {
       return;
     }
     this.#cuts = withPacket(this.#cuts, packet, MAX_CUTS);
-    if (!this.#decoder.decode(packet)) this.#interrupt();
+    if (isHeld(packet)) this.#hold(packet);
+    else if (this.#decoder.decode(packet)) this.#isHolding = false;
+    else this.#interrupt();
   }
 
   /** Nothing follows for now: everything held is encoded. Goes on at the next keyframe and cut. */
   finish(): void {
     this.#decoder?.skip();
     for (const rung of this.#rungs) rung.finish();
+    this.#shownPts = Number.NEGATIVE_INFINITY;
     this.#cuts = [];
   }
 
@@ -108,8 +123,27 @@ export class Ladder implements Disposable {
     this.#close();
   }
 
-  #onFrame(frame: Frame): void {
+  /** Shows the last picture again; from where it begins to be held, a player can begin. */
+  #hold({ pts }: Packet): void {
+    const shown = this.#decoder?.shown;
+    if (shown === undefined) return;
+    if (!this.#isHolding) for (const rung of this.#rungs) rung.refresh();
+    this.#isHolding = true;
+    this.#show(shown, pts);
+  }
+
+  /** Between two pictures further apart than a part is long, the first is shown again: a part has to have one. */
+  #onDecoded(frame: Frame, before: Frame | undefined): void {
     const pts = Number(frame.pts);
+    const apart = pts - this.#shownPts;
+    if (before !== undefined && apart > LONGEST_PICTURE && apart < LONGEST_PAUSE) {
+      for (let at = this.#shownPts + HELD_STEP; at + HELD_STEP / 2 < pts; at += HELD_STEP) this.#show(before, at);
+    }
+    this.#show(frame, pts);
+  }
+
+  #show(frame: Frame, pts: number): void {
+    this.#shownPts = Math.max(this.#shownPts, pts);
     while (this.#cuts.length > 0 && this.#cuts[0]!.lastPts < pts) {
       // The picture a segment should begin with did not come out: wait for the next one.
       this.#cuts = this.#cuts.slice(1);
@@ -127,6 +161,7 @@ export class Ladder implements Disposable {
   }
 
   #interrupt(): void {
+    this.#shownPts = Number.NEGATIVE_INFINITY;
     this.#cuts = [];
     for (const rung of this.#rungs) rung.interrupt();
   }

@@ -56,6 +56,11 @@ export class Rung implements Disposable {
     return picture;
   }
 
+  /** The next picture is to be a keyframe. */
+  refresh(): void {
+    this.#gate.refresh();
+  }
+
   /** Frames are missing: goes on at the next cut. */
   interrupt(): void {
     this.#gate.interrupt();

@@ -27,17 +27,22 @@ const DECODERS: Record<VideoCodec, { readonly name: string; readonly options: Re
 export class VideoDecoder implements Disposable {
   readonly #context = new CodecContext();
   readonly #packet = new Packet();
-  readonly #frame = emptyFrame();
-  readonly #onFrame: (frame: Frame) => void;
+  #frame = emptyFrame();
+  /** The one handed on last. */
+  #shown = emptyFrame();
+  readonly #onFrame: (frame: Frame, before: Frame | undefined) => void;
   #errors = 0;
   #needsKeyframe = true;
 
   /**
    * @param source codec and configuration
-   * @param onFrame called with each picture in presentation order, its `pts` the packet's; the frame is only lent
+   * @param onFrame called with each picture in presentation order, its `pts` the packet's, and with the one before; they are only lent
    * @throws {FFmpegError} when the configuration cannot be decoded
    */
-  constructor(source: Pick<VideoTrack, 'codec' | 'config'>, onFrame: (frame: Frame) => void) {
+  constructor(
+    source: Pick<VideoTrack, 'codec' | 'config'>,
+    onFrame: (frame: Frame, before: Frame | undefined) => void,
+  ) {
     this.#onFrame = onFrame;
     this.#packet.alloc();
     const { name, options } = DECODERS[source.codec];
@@ -48,6 +53,11 @@ export class VideoDecoder implements Disposable {
     this.#context.pktTimebase = new Rational(1, VIDEO_TIMESCALE);
     setOptions(this.#context, options);
     FFmpegError.throwIfError(this.#context.open2Sync(codec), `open ${name}`);
+  }
+
+  /** The picture handed on last; undefined before the first. It is only lent, until the next one is handed on. */
+  get shown(): Frame | undefined {
+    return this.#shown.width === 0 ? undefined : this.#shown;
   }
 
   /** Packets that could not be decoded. */
@@ -91,6 +101,7 @@ export class VideoDecoder implements Disposable {
   [Symbol.dispose](): void {
     this.#packet.free();
     this.#frame.free();
+    this.#shown.free();
     this.#context.freeContext();
   }
 
@@ -100,7 +111,9 @@ export class VideoDecoder implements Disposable {
       const result = this.#context.receiveFrameSync(this.#frame);
       if (result === AVERROR_EAGAIN || result === AVERROR_EOF) return true;
       if (result < 0) return false;
-      this.#onFrame(this.#frame);
+      const before = this.shown;
+      [this.#frame, this.#shown] = [this.#shown, this.#frame];
+      this.#onFrame(this.#shown, before);
       this.#frame.unref();
     }
   }
