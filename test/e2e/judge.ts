@@ -58,14 +58,19 @@ function mediaUris(playlistUri: string, { map, uri, gap, parts }: PlaylistSegmen
 /**
  * No playlist in all of it breaks a rule.
  * @param options.stepS how far the ends of renditions may lie apart: by default one part target
+ * @param options.unsteady names of renditions whose frame rate varies, so that no part target fits
  */
-export function assertRules(watched: Watched, options: { stepS?: number } = {}): void {
+export function assertRules(
+  watched: Watched,
+  { unsteady = [], ...options }: { readonly stepS?: number; readonly unsteady?: readonly string[] } = {},
+): void {
   const violations: Violation[] = watched.moments.flatMap((texts) => checkPresentation(texts, options));
   const uris = [...watched.renditions.keys()];
   for (const [uri, viewing] of watched.renditions) {
     const others = uris.filter((each) => each !== uri).map((each) => each.slice(each.lastIndexOf('/') + 1));
     violations.push(...checkRendition(viewing.reloads));
-    for (const { text } of viewing.reloads) violations.push(...checkMediaPlaylist(text, { others }));
+    const variableFrameRate = unsteady.some((name) => uri.endsWith(`/${name}.m3u8`));
+    for (const { text } of viewing.reloads) violations.push(...checkMediaPlaylist(text, { others, variableFrameRate }));
   }
   for (const { body } of watched.multivariant) violations.push(...checkMultivariant(body.toString()));
   const distinct = new Map(violations.map((each) => [`${each.rule}: ${each.found}`, each]));
@@ -211,6 +216,13 @@ export async function decodeRuns(viewing: Viewing): Promise<readonly Decoded[]> 
     decoded.push(await decode([bytesOf(viewing, run[0]!.map), ...run.map((segment) => bytesOf(viewing, segment.uri))]));
   }
   return decoded;
+}
+
+/** The same of a rendition without discontinuities and gaps. */
+export async function decodeOnlyRun(viewing: Viewing): Promise<Decoded> {
+  const [run, ...others] = await decodeRuns(viewing);
+  assert.ok(run !== undefined && others.length === 0, `${others.length} discontinuities`);
+  return run;
 }
 
 /** Every frame that was drawn is there, once, in order; nothing was complained about. */

@@ -2,6 +2,7 @@
  * One rung of the ladder: scales, chooses frames and encodes one rendition.
  */
 import type { Frame } from 'node-av/lib';
+import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { EncoderDescription, EncoderSettings } from '#transcode/encoders.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { FrameGate } from './frame-gate.ts';
@@ -87,10 +88,17 @@ export class Rung implements Disposable {
 
   #open(first: Frame): VideoEncoder {
     const { plan, encoder, settings, onConfig, onPicture } = this.#options;
+    const frameTicks = plan.frameRate === undefined ? 0 : (VIDEO_TIMESCALE * plan.frameRate.den) / plan.frameRate.num;
+    let lastDts = Number.NEGATIVE_INFINITY;
     const opened = new VideoEncoder(encoder, { plan, settings, first }, (picture) => {
       const cut = picture.pts === this.#cuts[0];
       if (cut) this.#cuts.shift();
-      onPicture({ ...picture, cut });
+      // With B-frames it is decoded as long before it is shown as the picture before it lasts: at a reduced rate a cut makes that
+      // shorter, and the segment would begin later than its date says.
+      const isEarly = cut && picture.dts < picture.pts;
+      const earliest = isEarly ? Math.max(lastDts + 1, Math.round(picture.pts - frameTicks)) : picture.dts;
+      lastDts = Math.min(picture.dts, earliest);
+      onPicture({ ...picture, dts: lastDts, cut });
     });
     onConfig(opened.config);
     return opened;

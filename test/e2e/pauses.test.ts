@@ -1,0 +1,150 @@
+/**
+ * Publishers that send no picture for a while, as of a screen on which nothing moves: the last one is shown on, at every time the
+ * right one, and the sound is heard.
+ */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ProfileObject } from '../support/api-client.ts';
+import type { Decoded } from '../support/decode.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { startPublisher } from '../support/publisher.ts';
+import type { VideoJob } from '../support/publisher-protocol.ts';
+import { startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { assertLoaded, assertMedia, assertRules, decodeOnlyRun, renditionOf, seenSegments } from './judge.ts';
+import { everyRenditionHasSegment, type Viewing, type Watched, watch } from './viewer.ts';
+
+const FPS = 30;
+const TIME_LIMIT_MS = 60_000;
+/** What the issue allows between sound and picture. */
+const IN_STEP_S = 0.04;
+/** Pictures may lie a target duration behind the sound, and a part. */
+const STEP_S = 4.5;
+const PROFILES = [
+  { name: 'all', bitrate: 400_000, fps: 0, width: 426, height: 240 },
+  { name: 'half', bitrate: 250_000, fps: 15, width: 320, height: 180 },
+];
+
+interface Run {
+  readonly pauses: VideoJob['pauses'];
+  readonly durationS: number;
+  readonly profiles?: readonly ProfileObject[];
+  readonly video?: Partial<VideoJob>;
+  readonly hasSound?: boolean;
+}
+
+async function record({ pauses, durationS, profiles = PROFILES, video = {}, hasSound = true }: Run): Promise<Watched> {
+  await using server = await startServerProcess();
+  const { streamKey, playbackId } = await server.api.createStream({ profiles });
+  await using publisher = await startPublisher({
+    url: server.rtmpUrl(streamKey),
+    video: { gop: 60, bitrateBps: 600_000, pauses, ...video },
+    ...(hasSound ? {} : { audio: false }),
+    durationS,
+  });
+  const index = server.playlistUrl(playbackId);
+  await waitFor(() => everyRenditionHasSegment(index), { what: 'every rendition to begin' });
+  const watched = await watch(index, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+  const { reason } = await publisher.ended;
+  assert.equal(reason, 'finished');
+  return watched;
+}
+
+/** The frame that was drawn last at a time. */
+function counterAt(mediaS: number, pauses: Run['pauses']): number {
+  const pause = pauses.find(({ fromS, untilS }) => fromS <= mediaS && mediaS < untilS - 0.5 / FPS);
+  return pause === undefined ? Math.round(mediaS * FPS) : pause.fromS * FPS - 1;
+}
+
+/** At every time the picture that was drawn last is shown, none for longer than one frame of the rate. */
+function assertHeld({ frames, complaints }: Decoded, fps: number, { pauses, durationS }: Run): void {
+  assert.deepEqual(complaints, []);
+  const startS = frames[0]!.ptsS;
+  for (const [index, { ptsS, code }] of frames.entries()) {
+    const mediaS = ptsS - startS;
+    assert.equal(code?.counter, counterAt(mediaS, pauses), `the picture at ${mediaS} s`);
+    const nextS = frames[index + 1]?.ptsS ?? ptsS;
+    assert.ok(nextS - ptsS < 1.6 / fps, `${nextS - ptsS} s between two pictures at ${mediaS} s`);
+  }
+  assert.ok(frames.at(-1)!.ptsS - startS > durationS - 2 / fps, `it ends at ${frames.at(-1)!.ptsS - startS} s`);
+}
+
+/** Beeps every second, from the first picture on. */
+function assertSound({ sound, complaints }: Decoded, startS: number, durationS: number): void {
+  assert.deepEqual(complaints, []);
+  const beeps = sound!.beepsS.map((beepS) => beepS - startS);
+  for (const beepS of beeps) assert.ok(Math.abs(beepS - Math.round(beepS)) <= IN_STEP_S, `a beep at ${beepS} s`);
+  assert.ok(beeps.length >= durationS - 1, `${beeps.length} beeps`);
+}
+
+const hasGaps = (viewing: Viewing) => seenSegments(viewing).some(({ gap }) => gap);
+
+describe('a source that sends no picture for a while', { concurrency: 2 }, () => {
+  test('has renditions without a gap that show the last one on, however long it takes, and sound throughout', async () => {
+    const run = {
+      durationS: 20,
+      pauses: [
+        { fromS: 3, untilS: 5.5 },
+        { fromS: 8, untilS: 18 },
+      ],
+    };
+    const watched = await record(run);
+    assertLoaded(watched);
+    assertRules(watched, { stepS: STEP_S, unsteady: ['source'] });
+    const [all, half, audio] = ['all', 'half', 'audio'].map((name) => renditionOf(watched, name));
+    for (const viewing of [all!, half!, audio!]) {
+      assert.equal(hasGaps(viewing), false, viewing.url);
+      assertMedia(viewing);
+    }
+    const shown = await decodeOnlyRun(all!);
+    assertHeld(shown, FPS, run);
+    assertHeld(await decodeOnlyRun(half!), FPS / 2, run);
+    assertSound(await decodeOnlyRun(audio!), shown.frames[0]!.ptsS, run.durationS);
+    for (const { independent } of readMediaPlaylist(all!.reloads.at(-1)!.text).segments.flatMap(({ parts }) =>
+      parts.slice(0, 1),
+    ))
+      assert.ok(independent);
+  });
+
+  test('is shown on in the renditions without sound, too', async () => {
+    const run = { durationS: 15, pauses: [{ fromS: 4, untilS: 13 }], hasSound: false };
+    const watched = await record(run);
+    assertLoaded(watched);
+    assertRules(watched, { stepS: STEP_S, unsteady: ['source'] });
+    for (const [name, fps] of [
+      ['all', FPS],
+      ['half', FPS / 2],
+    ] as const) {
+      const viewing = renditionOf(watched, name);
+      assert.equal(hasGaps(viewing), false, name);
+      assertMedia(viewing);
+      assertHeld(await decodeOnlyRun(viewing), fps, run);
+    }
+  });
+
+  test('plays alone, each of its pictures until the next, where there are no renditions', async () => {
+    const run = { durationS: 10, pauses: [{ fromS: 4.5, untilS: 7 }], profiles: [] };
+    const watched = await record(run);
+    assertLoaded(watched);
+    assertRules(watched, { stepS: STEP_S, unsteady: ['source'] });
+    const [source, audio] = ['source', 'audio'].map((name) => renditionOf(watched, name));
+    for (const viewing of [source!, audio!]) {
+      assert.equal(hasGaps(viewing), false, viewing.url);
+      assertMedia(viewing);
+    }
+    const { frames, complaints } = await decodeOnlyRun(source!);
+    assert.deepEqual(complaints, []);
+    const sent = Array.from({ length: run.durationS * FPS }, (_, frame) => frame).filter(
+      (frame) => counterAt(frame / FPS, run.pauses) === frame,
+    );
+    assert.deepEqual(
+      frames.map(({ code }) => code?.counter),
+      sent,
+    );
+    assert.deepEqual(
+      frames.map(({ ptsS }) => Math.round((ptsS - frames[0]!.ptsS) * FPS)),
+      sent,
+    );
+    assertSound(await decodeOnlyRun(audio!), frames[0]!.ptsS, run.durationS);
+  });
+});
