@@ -50,9 +50,9 @@ export const WARNINGS = {
     lastsS: MOMENT_S,
     sentence: () => 'the timestamps jumped by more than a second; viewers saw a short break',
     meaning:
-      'The timestamps of the source went back, or forward by more than a second. It went on at the next keyframe, behind a discontinuity.',
+      'The timestamps of the source went back, or more than a second further than the sound or the clock. It went on at the next keyframe, behind a discontinuity.',
     remedy:
-      'Look at what feeds the encoder: a file that loops, a scene that starts a new clock, a computer that was asleep. A screen share that sends no frames while nothing moves does the same: set its encoder to a constant frame rate. Update the encoder.',
+      'Look at what feeds the encoder: a file that loops, a scene that starts a new clock, a computer that was asleep. Update the encoder.',
   },
   profile_larger_than_source: {
     severity: 'notice',

@@ -112,13 +112,16 @@ export class Timeline {
     return clock;
   }
 
-  /** Something was left out of a track: the other one, or without another the wall clock, went on to where it is now. */
+  /**
+   * Something was left out of a track: the other one, or for pictures without sound the wall clock, went on to where it is now. Sound
+   * alone needs no such care: any of its packets begins anew.
+   */
   #isPause(gapSeconds: number, silentSeconds: number, { kind }: Track): boolean {
     if (gapSeconds < 0) return false;
     const secondsOf = (clock: TrackClock) => clock.expected / clock.timescale;
     const atSeconds = secondsOf(this.#clocks.get(kind)!) + gapSeconds;
     const others = [...this.#clocks].filter(([other, { started }]) => other !== kind && started);
-    if (others.length === 0) return Math.abs(gapSeconds - silentSeconds) <= JUMP_S;
+    if (others.length === 0) return kind === 'video' && Math.abs(gapSeconds - silentSeconds) <= JUMP_S;
     return others.some(([, clock]) => Math.abs(secondsOf(clock) - atSeconds) <= JUMP_S);
   }
 

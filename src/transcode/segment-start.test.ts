@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Packet, SegmentMark } from '#media/packet.ts';
+import { ticks } from '#lib/units.ts';
+import { heldPicture, type Packet, type SegmentMark } from '#media/packet.ts';
 import { packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { type SegmentStart, withPacket } from './segment-start.ts';
 
@@ -22,6 +23,14 @@ test('a segment begins with what is shown first of it, wherever that comes behin
   assert.deepEqual(startsOf(packets), [
     [0, 0, 0],
     [1, 160, 240],
+  ]);
+});
+
+test('a picture held behind a start may be what it begins with', () => {
+  const held = (milliseconds: number) => heldPicture(ticks(milliseconds * 90));
+  assert.deepEqual(startsOf([held(0), shownAt(0, 0), shownAt(40), held(100), held(133), shownAt(240, 1)]), [
+    [0, 0, 133],
+    [1, 240, 240],
   ]);
 });
 

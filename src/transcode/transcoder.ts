@@ -49,7 +49,7 @@ export interface TranscoderCallbacks {
   onTrack(renditionId: string, track: VideoTrack): void;
   /**
    * The next packet of a rendition, in decoding order, in the same session time as the source: its `pts` is to the tick that of the
-   * source frame it shows. A rendition's packets begin at a mark, also after an interruption; every packet with a mark is a keyframe,
+   * source frame it shows, or between two of them, where the first is shown for so long that it is repeated. A rendition's packets begin at a mark, also after an interruption; every packet with a mark is a keyframe,
    * shows what the segment of that mark shows first, and carries the mark, `independent` always true. Marks can be missing where there
    * was an interruption.
    */
@@ -103,7 +103,8 @@ export interface Transcoder extends AsyncDisposable {
   /** Sound of this track is to become AAC, from the next audio packet on. */
   setAudioTrack(track: AudioTrack): void;
   /**
-   * The next packet of a track given before, in session time, video marked. Its bytes must stay as they are. Sound comes back
+   * The next packet of a track given before, in session time, video marked, or a picture held: a packet without data. Its bytes must stay as
+   * they are. Sound comes back
    * whatever becomes of the pictures; where it cannot, there is a hole.
    */
   write(packet: Packet): void;

@@ -53,7 +53,7 @@ export interface AudioPacket {
 export type ToWorker =
   | { readonly type: 'job'; readonly job: Job }
   | { readonly type: 'source'; readonly source: SourceDescription }
-  /** A video packet; of its mark only the fact and the discontinuity arrive. `afterGap`: packets before it were dropped, it is a keyframe. */
+  /** A video packet, or a picture held; of its mark only the fact and the discontinuity arrive. `afterGap`: packets before it were dropped, it is a keyframe. */
   | { readonly type: 'packet'; readonly packet: Packet; readonly afterGap: boolean }
   | { readonly type: 'audio_source'; readonly source: AudioSourceDescription }
   | { readonly type: 'audio'; readonly packet: AudioPacket }

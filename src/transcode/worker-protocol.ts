@@ -19,7 +19,7 @@ import type {
 } from './worker-messages.ts';
 
 /** Raised by every change of messages or bytes that an older side would misread. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7 } as const;
 const FROM_WORKER = {

@@ -216,6 +216,20 @@ it('shows the last picture again as long as it is held, from a keyframe on, and 
   }
 });
 
+it('begins a segment with a held picture where the decoder keeps the keyframe to itself', () => {
+  const times = [...range(0, 21), 60, 61, 62];
+  const clip = makeClip({ frames: times.length, gop: 20, bFrames: 2, ptsOf: (index) => times[index]! * FRAME });
+  const packets = marked(clip.packets, ({ keyframe }) => keyframe);
+  const first = packets[0]!.pts / FRAME;
+  const paused = packets.findIndex(({ keyframe }, index) => keyframe && index > 0) + 1;
+  using made = new Made(clip, [profile({ profile: 'H264Baseline' })]);
+  made.write(packets.slice(0, paused)).write(held(first + 21, first + 50));
+  const late = [...made.frames(0, isCut), made.frames().at(-1)!].map((frame) => frame - first);
+  assert.deepEqual(late, [0, 21, 48]); // x264 is a frame behind
+  made.write(packets.slice(paused)).finish();
+  assert.equal(made.show().at(-1)?.code?.counter, 23);
+});
+
 it('begins a segment with a held picture, and shows none that comes too late', () => {
   using made = new Made(plain, [profile()]);
   const mark = { ordinal: 1, independent: false, discontinuity: false };
