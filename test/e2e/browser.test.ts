@@ -31,7 +31,7 @@ let browser: TestBrowser;
 let bare: BarePlayer;
 let server: ServerProcess;
 
-describe('in Chromium', { ...NEEDS_CHROMIUM, concurrency: true }, () => {
+describe('in Chromium', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   before(async () => {
     browser = parts.use(await launchChromium());
     bare = parts.use(await serveBarePlayer());

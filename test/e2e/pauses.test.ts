@@ -29,16 +29,15 @@ interface Run {
   readonly pauses: VideoJob['pauses'];
   readonly durationS: number;
   readonly profiles?: readonly ProfileObject[];
-  readonly video?: Partial<VideoJob>;
   readonly hasSound?: boolean;
 }
 
-async function record({ pauses, durationS, profiles = PROFILES, video = {}, hasSound = true }: Run): Promise<Watched> {
+async function record({ pauses, durationS, profiles = PROFILES, hasSound = true }: Run): Promise<Watched> {
   await using server = await startServerProcess();
   const { streamKey, playbackId } = await server.api.createStream({ profiles });
   await using publisher = await startPublisher({
     url: server.rtmpUrl(streamKey),
-    video: { gop: 60, bitrateBps: 600_000, pauses, ...video },
+    video: { width: 480, height: 270, gop: 60, bitrateBps: 500_000, pauses },
     ...(hasSound ? {} : { audio: false }),
     durationS,
   });
