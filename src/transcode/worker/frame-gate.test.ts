@@ -41,6 +41,14 @@ it('takes every frame of a segment behind one within the limit, however uneven t
   assert.deepEqual(taken(judge(gate, frames, [0, 2000])), frames);
 });
 
+it('keeps to the limit behind a segment within it, but for a few frames: a source that paused may send more', () => {
+  const gate = new FrameGate({ frameRate: { num: 30, den: 1 }, keyframes: EVERY_CUT }, 30);
+  judge(gate, times(30, 60));
+  const frames = times(60, 120).map((ms) => 2000 + ms);
+  const inTwoSeconds = taken(judge(gate, frames, [2000])).length;
+  assert.ok(inTwoSeconds <= 64, `${inTwoSeconds} in two seconds`);
+});
+
 for (const [behind, earlier] of [
   ['from the first segment on', []],
   ['behind a segment with frames missing', times(10, 20)],

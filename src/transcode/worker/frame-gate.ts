@@ -17,6 +17,8 @@ export type FrameVerdict = 'skip' | 'take' | 'anchor' | 'keyframe';
 
 /** What publishers' times are rounded to: RTMP's are whole milliseconds. */
 const RESOLUTION_S = 0.001;
+/** How early, in ticks, a frame may come of a source that sends no more than the limit: cameras in dim light are that uneven. */
+const UNEVEN = 0.1 * VIDEO_TIMESCALE;
 
 /** The rule for one rendition. Frames come in presentation order. */
 export class FrameGate {
@@ -31,10 +33,7 @@ export class FrameGate {
   #cutPts = 0;
   /** Frames since the cut, those skipped as well; undefined when some are missing. */
   #offered: number | undefined;
-  /**
-   * The source was within the limit by itself from the cut before to this one. Its frames may come as unevenly as cameras in dim light
-   * send them, and none is skipped. What a publisher declares does not count.
-   */
+  /** The source was within the limit by itself from the cut before to this one. What a publisher declares does not count. */
   #isWithinLimit = false;
   #begun = false;
   #previousPts = 0;
@@ -69,10 +68,11 @@ export class FrameGate {
   judge(pts: number, cut: boolean): FrameVerdict {
     // Half a source frame of tolerance: publishers' times are whole milliseconds.
     const tolerance = Math.max(0, pts - this.#previousPts) / 2;
+    const early = this.#isWithinLimit ? Math.max(UNEVEN, tolerance) : tolerance;
     this.#previousPts = pts;
     if (this.#offered !== undefined) this.#offered += 1;
     if (pts <= this.#lastPts || (!cut && !this.#begun)) return 'skip';
-    if (!cut && !this.#isWithinLimit && pts + tolerance < this.#due) return 'skip';
+    if (!cut && pts + early < this.#due) return 'skip';
     // The grid of a reduced rate starts anew at every cut, and where frames are missing.
     this.#due = cut || pts > this.#due + this.#step ? pts + this.#step : this.#due + this.#step;
     this.#begun = true;
