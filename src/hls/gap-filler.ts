@@ -60,7 +60,7 @@ export class GapFiller {
     }
   }
 
-  /** Gives gap parts to renditions that lie more than IN_STEP_S behind the leading one. */
+  /** Gives gap parts to renditions that lie too far behind: pictures behind other pictures, sound behind all, see {@link IN_STEP_S}. */
   keepInStep(packagers: readonly Packager[]): void {
     let leadS = 0;
     let pictureLeadS = 0;
@@ -74,8 +74,10 @@ export class GapFiller {
     const isPatient = pictureLeadS < this.#patientUntilS;
     for (const packager of packagers) {
       const { endS, track } = packager;
-      const isLate = track.kind === 'video' ? pictureLeadS - endS > IN_STEP_S && !isPatient : leadS - endS > IN_STEP_S;
-      if (!(isLate && !this.#mayCatchUp(packager)) && leadS - endS <= this.#targetDurationS) continue;
+      const isPicture = track.kind === 'video';
+      const behindS = (isPicture ? pictureLeadS : leadS) - endS;
+      const isWaitedFor = this.#mayCatchUp(packager) || (isPicture && isPatient);
+      if ((isWaitedFor || behindS <= IN_STEP_S) && leadS - endS <= this.#targetDurationS) continue;
       // The last part may reach beyond that: so one part is added each time a part's time has passed.
       packager.gapThrough(leadS - IN_STEP_S + (packager.partTargetS ?? 0), { whole: true });
     }

@@ -26,7 +26,7 @@ export class PartBuilder {
   #samples: FragmentSample[] = [];
   #durationTicks = 0;
   #frameTicks: number;
-  /** Of the sample before; what is looked back to is of video. */
+  /** How long the video frame before lasted. */
   #lastTicks: number | undefined;
   #partTargetMs: number | undefined;
   #framesPerSecond: number | undefined;

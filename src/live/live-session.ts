@@ -83,7 +83,7 @@ export class LiveSession implements AsyncDisposable {
   /** What sound that is not passed through becomes. */
   #encodedAudio: AudioTrack | undefined;
   #timeline: Timeline | undefined;
-  /** Beside the timeline, of a session with pictures. */
+  /** Made anew with each timeline. */
   #hold: PictureHold | undefined;
   #marker: SegmentMarker | undefined;
   #pacer: NodeJS.Timeout | undefined;
@@ -348,6 +348,7 @@ export class LiveSession implements AsyncDisposable {
     this.#showAgain(video, this.#hold.passed(nowS - SILENT_PAUSE_S));
   }
 
+  /** Tells the transcoder, in the segments these times, in seconds, belong to. */
   #showAgain(video: Track, times: readonly number[]): void {
     for (const atS of times) {
       this.#marker?.pass(atS);

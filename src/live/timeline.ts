@@ -114,7 +114,7 @@ export class Timeline {
 
   /**
    * Something was left out of a track: the other one, or for pictures without sound the wall clock, went on to where it is now. Sound
-   * alone needs no such care: any of its packets begins anew.
+   * alone needs no such care, each of its packets can begin anew.
    */
   #isPause(gapSeconds: number, silentSeconds: number, { kind }: Track): boolean {
     if (gapSeconds < 0) return false;

@@ -19,7 +19,7 @@ const MAX_CUTS = 32;
 const LONGEST_PICTURE = PART_LENGTH_S * VIDEO_TIMESCALE;
 /** In ticks, where it is repeated only when the next one has come. Longer than any encoder keeps to itself what it has. */
 const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
-
+/** In ticks. */
 const HELD_STEP = HELD_STEP_S * VIDEO_TIMESCALE;
 
 /** Where a ladder's results go. Renditions are named by their place in the source's list. */
@@ -48,6 +48,7 @@ export class Ladder implements Disposable {
   #active: readonly Rung[] = [];
   /** Of segments whose first picture has not come out of the decoder yet. */
   #cuts: readonly SegmentStart[] = [];
+  /** The last packet was a picture held. */
   #isHolding = false;
   /** Of the latest picture, a repeated one too, since something was missing. */
   #shownPts = Number.NEGATIVE_INFINITY;
