@@ -46,8 +46,10 @@ export class Packager {
   readonly #inits: InitSegments;
   /** Ordinal of the segment opened last. */
   #ordinal: number | undefined;
-  /** A mark whose packet came too late: it holds for the next one. */
+  /** A mark whose packet was dropped: it holds for the next one. */
   #carriedMark: SegmentMark | undefined;
+  /** A picture came too late: what follows cannot be decoded without it. */
+  #needsKeyframe = false;
   /** The video packet whose duration is not known yet. */
   #pending: Packet | undefined;
   /** End of everything whose duration is known. */
@@ -125,12 +127,16 @@ export class Packager {
     }
   }
 
-  /** Takes a packet. One that no mark has begun a segment for, or earlier than what is written, is dropped. */
+  /**
+   * Takes a packet. One that no mark has begun a segment for, or earlier than what is written, is dropped; behind a picture dropped
+   * all are until the next keyframe.
+   */
   write(packet: Packet): void {
     const mark = this.#takeMark(packet);
     if (mark !== undefined && this.#nextTrack !== undefined) this.#adoptTrack(packet);
     if (this.#nextTrack !== undefined || (mark === undefined && this.window.open === undefined)) return;
-    if (this.#isLate(packet)) {
+    this.#needsKeyframe = this.#isBehindGap(packet) || (this.#needsKeyframe && !packet.keyframe);
+    if (this.#needsKeyframe || packet.dts <= (this.#pending?.dts ?? -1)) {
       this.#carriedMark = mark;
       return;
     }
@@ -152,9 +158,10 @@ export class Packager {
   gapThrough(untilS: number, options?: { whole?: boolean }): void {
     for (;;) {
       const next = this.#options.grid.find(this.ordinal + 1);
-      if (next === undefined || next.startS > untilS) break;
-      this.gapTo(next.startS);
-      this.openGap(this.ordinal + 1, next.startS);
+      const startS = next === undefined ? Number.POSITIVE_INFINITY : next.startS - this.#compositionS;
+      if (startS > untilS) break;
+      this.gapTo(startS);
+      this.openGap(this.ordinal + 1, startS);
     }
     this.gapTo(untilS, options);
   }
@@ -174,12 +181,14 @@ export class Packager {
    * @param whole leaves out a last part shorter than the part target
    */
   gapTo(untilS: number, { whole = false } = {}): void {
-    this.#flush();
     const { open } = this.window;
     if (open === undefined) return;
     const { timescale } = this.#track;
     const limitTicks = Math.round(Math.min(untilS, this.#latestEndS(open)) * timescale);
     const targetTicks = this.#parts.targetTicks;
+    // How long the last frame lasts is guessed only where something follows: the next one may still come.
+    if (Math.round(this.endS * timescale) + (whole ? targetTicks : 1) > limitTicks) return;
+    this.#flush();
     while (this.#endTicks < limitTicks && !(whole && this.#endTicks + targetTicks > limitTicks)) {
       const durationTicks = Math.min(targetTicks, limitTicks - this.#endTicks);
       this.#endTicks += durationTicks;
@@ -187,6 +196,10 @@ export class Packager {
       const part = { name: this.#takePartName(), durationS, independent: false, resource: undefined };
       this.window.add(part, this.#endTicks / timescale);
     }
+  }
+
+  get #compositionS(): number {
+    return this.#compositionTicks / this.#track.timescale;
   }
 
   #flush(byS = Number.POSITIVE_INFINITY): void {
@@ -206,7 +219,6 @@ export class Packager {
   #takeMark(packet: Packet): SegmentMark | undefined {
     const carried = this.#carriedMark;
     this.#carriedMark = undefined;
-    // A late keyframe took its segment's independence with it.
     const mark = packet.mark ?? (carried && { ...carried, independent: packet.keyframe });
     if (mark === undefined || mark.ordinal <= this.ordinal) return undefined;
     return carried?.discontinuity ? { ...mark, discontinuity: true } : mark;
@@ -234,12 +246,11 @@ export class Packager {
     this.#nextTrack = undefined;
   }
 
-  #isLate(packet: Packet): boolean {
-    if (!this.started) return false;
-    if (this.#pending !== undefined) return packet.dts <= this.#pending.dts;
+  /** It came so late that a gap has taken its place. */
+  #isBehindGap(packet: Packet): boolean {
     // Timestamps from RTMP are whole milliseconds, so consecutive audio packets may seem to overlap a little.
     const tolerance = this.#track.kind === 'audio' ? this.#parts.frameTicks / 2 : 0;
-    return packet.dts < this.#endTicks - tolerance;
+    return this.started && this.#pending === undefined && packet.dts < this.#endTicks - tolerance;
   }
 
   #writeVideo(packet: Packet, mark: SegmentMark | undefined): void {
@@ -250,6 +261,8 @@ export class Packager {
       // The time until a discontinuity is not how long the frame before it lasts; nor may it make a segment too long.
       const longest = mark?.discontinuity ? this.#parts.frameTicks : mark && this.#ticksLeft(pending.dts);
       this.#push(pending, Math.max(1, Math.min(apart, longest ?? apart)));
+    } else if (mark === undefined) {
+      this.gapTo(packet.dts / this.#track.timescale, { whole: true });
     }
     if (packet.keyframe) {
       const ticksApart = packet.pts - packet.dts;
@@ -326,14 +339,15 @@ export class Packager {
     const msn = this.#msn(mark.ordinal);
     const { timescale } = this.#track;
     const startS = startTicks / timescale;
-    const { discontinuity } = grid.at(mark.ordinal, { startS, discontinuity: mark.discontinuity });
+    const presentS = startS + this.#compositionS;
+    const { discontinuity } = grid.at(mark.ordinal, { startS: presentS, discontinuity: mark.discontinuity });
     this.#ordinal = mark.ordinal;
     this.#endTicks = startTicks;
     this.window.begin(
       {
         msn,
         startS,
-        programDateTimeMs: Math.round(epoch + (startS + this.#compositionTicks / timescale) * 1000),
+        programDateTimeMs: Math.round(epoch + presentS * 1000),
         discontinuity,
         independent: mark.independent,
         init: this.#inits.use(this.#track, msn),

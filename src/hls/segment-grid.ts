@@ -4,7 +4,7 @@
 
 /** Where a segment begins. */
 export interface Cut {
-  /** Session time in seconds. */
+  /** Of what is shown first, session time in seconds: renditions that reorder pictures begin to decode earlier than others. */
   readonly startS: number;
   readonly discontinuity: boolean;
 }

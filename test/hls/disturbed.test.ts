@@ -121,6 +121,53 @@ describe('a presentation', () => {
     assert.deepEqual([await gaps('source'), await gaps('small')], [true, false]);
   });
 
+  for (const [what, behindMs] of [
+    ['goes on where the source does', 0],
+    ['begins to decode earlier than the source', 33],
+  ] as const) {
+    test(`lets a rendition that ${what} begin again at a keyframe of the same time, behind gaps`, async () => {
+      const waiting: Packet[] = [];
+      let isStuck = false;
+      let isLost = false;
+      const feed = new Feed({
+        ...both,
+        startS: 1,
+        presentation: { windowS: 60 },
+        beforeTracks: (presentation) => {
+          const write = presentation.write.bind(presentation);
+          presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+          presentation.write = (renditionId, packet) => {
+            write(renditionId, packet);
+            if (renditionId !== 'source' || isLost) return;
+            waiting.push({ ...packet, dts: ticks(packet.dts - behindMs * 90) });
+            while (!isStuck && waiting.length > 0) write('small', waiting.shift()!);
+          };
+        },
+      });
+      feed.play(5);
+      isStuck = true;
+      feed.play(1.6);
+      isStuck = false; // all that waited comes at once: some of it too late
+      feed.play(1.4);
+      isLost = true;
+      feed.play(4);
+      isLost = false; // and two segments do not come at all
+      feed.play(2.1);
+      const [source, small] = [await playlistOf(feed, 'source'), await playlistOf(feed, 'small')];
+      assert.deepEqual(
+        small.segments.map(({ programDateTime }) => programDateTime),
+        source.segments.map(({ programDateTime }) => programDateTime),
+      );
+      assert.equal(small.segments.filter(({ gap }) => gap).length, 3);
+      const parts = small.segments.flatMap((segment) => segment.parts);
+      const begins = parts.filter(({ gap }, index) => gap !== true && parts[index - 1]?.gap);
+      assert.deepEqual(
+        begins.map(({ independent }) => independent),
+        [true, true],
+      );
+    });
+  }
+
   test('puts gap segments where ordinals were skipped', async () => {
     const feed = new Feed(both);
     await feed.watch(5);
