@@ -4,11 +4,19 @@
 import type { Packager } from './packager.ts';
 import type { SegmentGrid } from './segment-grid.ts';
 
+/** In seconds. */
+const IN_STEP_S = 1;
+/** The same in parts, where that is longer: of a source of one frame a second the encoder has nothing before the next one comes. */
+const IN_STEP_PARTS = 3;
+
 /**
- * How far a rendition may lie behind the leading one before gaps take the place of its media. Pictures may lie a target duration behind
- * sound: a publisher may send none for a while.
+ * How far a rendition may lie behind the leading one, in seconds, before gaps take the place of its media. Pictures may lie a target
+ * duration behind sound: a publisher may send none for a while.
+ * @param partTargetS undefined before its first part
  */
-export const IN_STEP_S = 1;
+export function inStepS(partTargetS = 0): number {
+  return Math.max(IN_STEP_S, IN_STEP_PARTS * partTargetS);
+}
 
 /** A gap segment that is being filled. */
 interface GapSegment {
@@ -60,12 +68,13 @@ export class GapFiller {
     }
   }
 
-  /** Gives gap parts to renditions that lie too far behind: pictures behind other pictures, sound behind all, see {@link IN_STEP_S}. */
+  /** Gives gap parts to renditions that lie too far behind: pictures behind other pictures, sound behind all, see {@link inStepS}. */
   keepInStep(packagers: readonly Packager[]): void {
     let leadS = 0;
     let pictureLeadS = 0;
-    for (const { endS, track } of packagers) {
-      leadS = Math.max(leadS, endS);
+    for (const { endS, knownEndS, track } of packagers) {
+      // Publishers of few pictures send the sound of each with the next one.
+      leadS = Math.max(leadS, knownEndS);
       if (track.kind === 'video') pictureLeadS = Math.max(pictureLeadS, endS);
     }
     // Behind a pause: those that must be encoded come a little later.
@@ -76,10 +85,11 @@ export class GapFiller {
       const { endS, track } = packager;
       const isPicture = track.kind === 'video';
       const behindS = (isPicture ? pictureLeadS : leadS) - endS;
+      const stepS = inStepS(packager.partTargetS);
       const isWaitedFor = this.#mayCatchUp(packager) || (isPicture && isPatient);
-      if ((isWaitedFor || behindS <= IN_STEP_S) && leadS - endS <= this.#targetDurationS) continue;
+      if ((isWaitedFor || behindS <= stepS) && leadS - endS <= this.#targetDurationS) continue;
       // The last part may reach beyond that: so one part is added each time a part's time has passed.
-      packager.gapThrough(leadS - IN_STEP_S + (packager.partTargetS ?? 0), { whole: true });
+      packager.gapThrough(leadS - stepS + (packager.partTargetS ?? 0), { whole: true });
     }
   }
 

@@ -91,6 +91,11 @@ export class Packager {
     return Math.max(this.#endTicks, pendingEnd) / this.#track.timescale;
   }
 
+  /** The same without the last video frame. */
+  get knownEndS(): number {
+    return this.#endTicks / this.#track.timescale;
+  }
+
   /** PART-TARGET in seconds; undefined until the first part. Fixed from then on. */
   get partTargetS(): number | undefined {
     return this.#parts.partTargetS;

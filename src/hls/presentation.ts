@@ -5,7 +5,7 @@
 import type { Packet } from '#media/packet.ts';
 import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { Track } from '#media/track.ts';
-import { GapFiller, IN_STEP_S } from './gap-filler.ts';
+import { GapFiller, inStepS } from './gap-filler.ts';
 import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation, PresentationOptions } from './hls.ts';
 import { renderMultivariantPlaylist } from './multivariant-playlist.ts';
 import type { Packager } from './packager.ts';
@@ -167,18 +167,19 @@ class LivePresentation implements Presentation {
     const renditions = [...this.#renditions.values()];
     const leadS = Math.max(0, ...this.#begun.map(({ endS }) => endS));
     const startS = Math.min(...this.#begun.map(({ window }) => window.segments[0]?.startS ?? leadS));
-    // One that was announced but never came is not waited for longer than one that falls behind.
-    const awaited = (each: Rendition) => each.packager.started || leadS - Math.max(startS, each.addedS) <= IN_STEP_S;
     const listed = renditions.filter((each) => each.hasParts);
     if (listed.length === 0) return false;
+    const partTargetS = Math.max(...listed.map(({ packager }) => packager.partTargetS ?? 0));
+    // One that was announced but never came is not waited for longer than one that falls behind.
+    const awaited = (each: Rendition) =>
+      each.packager.started || leadS - Math.max(startS, each.addedS) <= inStepS(partTargetS);
     if (this.#phase === 'live' && renditions.some((each) => !each.hasParts && awaited(each))) return false;
     const isExpected =
       leadS - startS <= this.#options.targetDurationS && [...this.#expected].some((id) => !this.#renditions.has(id));
     if (this.#phase === 'live' && isExpected) return false;
-    const partTargets = listed.map(({ packager }) => packager.partTargetS ?? 0);
     const { targetDurationS } = this.#options;
     this.#serverControl = {
-      partHoldBackS: 3 * Math.max(PART_LENGTH_S, ...partTargets),
+      partHoldBackS: 3 * Math.max(PART_LENGTH_S, partTargetS),
       holdBackS: 3 * targetDurationS,
       canSkipUntilS: 6 * targetDurationS,
     };

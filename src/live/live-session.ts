@@ -16,7 +16,8 @@ import type { Presentation } from '#hls/hls.ts';
 import type { Announcement } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Milliseconds, ms, ticks } from '#lib/units.ts';
-import { heldPicture, type Packet } from '#media/packet.ts';
+import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
+import { heldPicture, heldStepS, type Packet } from '#media/packet.ts';
 import { type AudioTrack, sameTrack, type Track, type TrackKind } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -393,7 +394,8 @@ export class LiveSession implements AsyncDisposable {
       this.#marker?.resume(this.presentation.fillGap(startSeconds));
     }
     this.#timeline = new Timeline(this.#leader(), packet, track.timescale, startSeconds);
-    this.#hold = new PictureHold(startSeconds);
+    const video = track.kind === 'video' ? track : undefined;
+    this.#hold = video && new PictureHold(startSeconds, heldStepS(video.declaredFrameRate ?? USUAL_FRAME_RATE));
     this.#source.restart();
     if (this.#state.phase === 'reconnecting')
       this.#apply({ type: 'publisher_returned', at: this.#options.clock.now() });

@@ -5,9 +5,7 @@
  * Pure: no clock.
  */
 
-import { HELD_STEP_S } from '#media/packet.ts';
-
-/** How much later than the sound of the same time pictures may come, besides what they always do, before they are thought missing. */
+/** How much later than the sound of the same time a picture may come, besides what it always does, before it is thought missing. */
 const LATE_S = 0.4;
 
 /** The rule for one run of a publisher. Times in seconds of session time. */
@@ -17,11 +15,16 @@ export class PictureHold {
   #behindS = 0;
   /** When a picture was shown last, for the first time or again. */
   #shownS: number;
+  readonly #stepS: number;
   #isHeld = false;
 
-  /** @param firstS when the first picture is shown */
-  constructor(firstS: number) {
+  /**
+   * @param firstS when the first picture is shown
+   * @param stepS how often a picture is shown again; one that is later than this by less is not late
+   */
+  constructor(firstS: number, stepS: number) {
     this.#shownS = firstS;
+    this.#stepS = stepS;
   }
 
   /**
@@ -29,7 +32,8 @@ export class PictureHold {
    * @returns when the one before is to be shown again until then, where it is held already
    */
   sawPicture(dtsS: number, ptsS: number): readonly number[] {
-    const times = this.#isHeld ? this.#showUntil(dtsS) : [];
+    // Not just before it: that would be more pictures a second than there ever are.
+    const times = this.#isHeld ? this.#showUntil(dtsS - this.#stepS / 2) : [];
     this.#isHeld = false;
     this.#behindS = Math.max(0, this.#passedS - dtsS);
     this.#shownS = Math.max(ptsS, this.#shownS);
@@ -49,8 +53,8 @@ export class PictureHold {
 
   #showUntil(endS: number): readonly number[] {
     const times: number[] = [];
-    while (this.#shownS + HELD_STEP_S < endS) {
-      this.#shownS += HELD_STEP_S;
+    while (this.#shownS + this.#stepS < endS) {
+      this.#shownS += this.#stepS;
       times.push(this.#shownS);
     }
     return times;

@@ -4,6 +4,11 @@
 
 const NTSC_RATES = [24_000 / 1001, 30_000 / 1001, 60_000 / 1001];
 
+/** What is expected of a source that declares no rate. */
+export const USUAL_FRAME_RATE = 30;
+/** Above this, a declared rate is a clock's resolution (variable frame rate), not a rate. */
+const MAX_FRAME_RATE = 300;
+
 /** How far a measured rate may lie from a well-known one and still mean it. */
 const TOLERANCE = 0.005;
 
@@ -11,6 +16,11 @@ const TOLERANCE = 0.005;
 export interface FrameRate {
   readonly framesPerSecond: number;
   readonly exact: boolean;
+}
+
+/** A rate that was declared, where it can be one. */
+export function believableRate(framesPerSecond: number): number | undefined {
+  return framesPerSecond > 0 && framesPerSecond <= MAX_FRAME_RATE ? framesPerSecond : undefined;
 }
 
 /**

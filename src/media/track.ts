@@ -16,7 +16,7 @@ export type VideoRange = 'SDR' | 'HLG' | 'PQ';
 /** Timescale of every video track: MPEG's 90 kHz. */
 export const VIDEO_TIMESCALE = 90_000;
 
-/** A video track. Read from its decoder configuration, never from what a publisher claims beside it. */
+/** A video track. Read from its decoder configuration, and not, but for a frame rate, from what a publisher claims beside it. */
 export interface VideoTrack {
   readonly kind: 'video';
   readonly codec: VideoCodec;
@@ -31,7 +31,7 @@ export interface VideoTrack {
   /** Coded size in pixels after cropping, as the sample entry states it. */
   readonly codedWidth: number;
   readonly codedHeight: number;
-  /** Frames per second as the bitstream declares them; undefined when it does not. */
+  /** Frames per second as the bitstream declares them, or else the publisher; undefined when neither does. */
   readonly declaredFrameRate: number | undefined;
   /** As the bitstream says; undefined when it does not. */
   readonly videoRange: VideoRange | undefined;

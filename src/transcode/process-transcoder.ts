@@ -5,6 +5,7 @@ import type { Profile } from '#domain/profile.ts';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { packetSamples } from '#media/codecs.ts';
+import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
@@ -32,8 +33,6 @@ const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
  * a publisher that makes many of these could fill the memory.
  */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
-/** What is expected of a source that does not declare its rate. */
-const USUAL_FRAME_RATE = 30;
 
 /** When a worker counts as failed. The defaults suit a service; tests are less patient. */
 export interface Patience {

@@ -11,7 +11,15 @@ import { startPublisher } from '../support/publisher.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
 import { startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { assertLoaded, assertMedia, assertRules, decodeOnlyRun, renditionOf, seenSegments } from './judge.ts';
+import {
+  assertEveryFrame,
+  assertLoaded,
+  assertMedia,
+  assertRules,
+  decodeOnlyRun,
+  renditionOf,
+  seenSegments,
+} from './judge.ts';
 import { everyRenditionHasSegment, type Viewing, type Watched, watch } from './viewer.ts';
 
 const FPS = 30;
@@ -30,14 +38,21 @@ interface Run {
   readonly durationS: number;
   readonly profiles?: readonly ProfileObject[];
   readonly hasSound?: boolean;
+  readonly fps?: VideoJob['fps'];
 }
 
-async function record({ pauses, durationS, profiles = PROFILES, hasSound = true }: Run): Promise<Watched> {
+async function record({
+  pauses,
+  durationS,
+  profiles = PROFILES,
+  hasSound = true,
+  fps = { num: FPS, den: 1 },
+}: Run): Promise<Watched> {
   await using server = await startServerProcess();
   const { streamKey, playbackId } = await server.api.createStream({ profiles });
   await using publisher = await startPublisher({
     url: server.rtmpUrl(streamKey),
-    video: { width: 480, height: 270, gop: 60, bitrateBps: 500_000, pauses },
+    video: { width: 480, height: 270, fps, gop: Math.ceil((2 * fps.num) / fps.den), bitrateBps: 500_000, pauses },
     ...(hasSound ? {} : { audio: false }),
     durationS,
   });
@@ -77,6 +92,36 @@ function assertSound({ sound, complaints }: Decoded, startS: number, durationS: 
 }
 
 const hasGaps = (viewing: Viewing) => seenSegments(viewing).some(({ gap }) => gap);
+
+describe('a source of few pictures a second', { concurrency: 2 }, () => {
+  for (const fps of [
+    { num: 1, den: 2 },
+    { num: 1, den: 1 },
+    { num: 2, den: 1 },
+    { num: 5, den: 1 },
+  ]) {
+    test(`at ${fps.num / fps.den}, has as many in its renditions, each in its time, without a gap`, async () => {
+      const durationS = 16;
+      const watched = await record({ durationS, pauses: [], fps });
+      assertLoaded(watched);
+      // A frame until its duration is known, one in the encoder, and the one that has not come yet.
+      assertRules(watched, { stepS: Math.max(STEP_S, (3 * fps.den) / fps.num) });
+      const viewings = ['source', 'all', 'half', 'audio'].map((name) => renditionOf(watched, name));
+      for (const viewing of viewings) {
+        assert.equal(hasGaps(viewing), false, viewing.url);
+        assertMedia(viewing);
+      }
+      const [source, all, half, audio] = await Promise.all(viewings.map((viewing) => decodeOnlyRun(viewing)));
+      const shown = ({ frames }: Decoded) => frames.map(({ ptsS, code }) => [ptsS, code?.counter]);
+      assertEveryFrame(source!, 0);
+      for (const rendition of [all, half]) {
+        assert.deepEqual(rendition!.complaints, []);
+        assert.deepEqual(shown(rendition!), shown(source!));
+      }
+      assertSound(audio!, source!.frames[0]!.ptsS, durationS);
+    });
+  }
+});
 
 describe('a source that sends no picture for a while', { concurrency: 2 }, () => {
   test('has renditions without a gap that show the last one on, however long it takes, and sound throughout', async () => {

@@ -234,6 +234,21 @@ describe('media', () => {
     );
   });
 
+  it('says the frame rate of a video whose bitstream declares none', () => {
+    const { data, video, tracks } = setUp();
+    const codecAndRate = new Map([
+      ['videocodecid', 7],
+      ['framerate', 12],
+    ]);
+    data('@setDataFrame', 'onMetaData', codecAndRate);
+    video(`90 61763031 ${AV1}`);
+    video(`17 00 000000 ${AVC}`);
+    assert.deepEqual(
+      tracks.map((track) => track.kind === 'video' && track.declaredFrameRate),
+      [12, 25],
+    );
+  });
+
   it('survives metadata that cannot be read', () => {
     const { raw, announcements, faults } = setUp();
     raw(MESSAGE.data, Buffer.of(0xff));

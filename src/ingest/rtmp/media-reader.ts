@@ -2,7 +2,7 @@
  * Turns the audio, video and data messages of one publish into tracks and packets.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Announcement, Publication } from '#ingest/ingest.ts';
+import type { Publication } from '#ingest/ingest.ts';
 import { ticks } from '#lib/units.ts';
 import { type AccessUnit, codecOf } from '#media/codecs.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
@@ -14,7 +14,7 @@ import type { FaultCounter } from './fault-counter.ts';
 import { readFlvTag } from './flv-tag.ts';
 import type { MediaTag } from './media-tag.ts';
 import { MESSAGE, type Message } from './message.ts';
-import { readAnnouncement } from './metadata.ts';
+import { type Metadata, readMetadata } from './metadata.ts';
 import { RtmpError } from './rtmp-error.ts';
 import { TimestampUnwrapper } from './timestamp.ts';
 
@@ -52,7 +52,7 @@ export class MediaReader {
    * still pictures): when it is shown must stay, or frames would change places, so all are decoded earlier from then on.
    */
   #lateMs = 0;
-  #announced: Announcement | undefined;
+  #metadata: Metadata | undefined;
 
   /** @param options.faults counts what was dropped, by why */
   constructor(
@@ -108,9 +108,15 @@ export class MediaReader {
     // Encoders repeat their configuration, some before each keyframe.
     if (before?.codec === codec && data.equals(before.config)) return;
     this.#configChanges.use();
-    const track = parsed(kind, () => codecOf(codec).parseConfig(data));
+    const track = this.#completed(parsed(kind, () => codecOf(codec).parseConfig(data)));
     this.#tracks.set(kind, track);
     this.#publication.track(track);
+  }
+
+  /** Bitstreams of phones and of AV1 seldom declare a frame rate, their publishers do. */
+  #completed(track: Track): Track {
+    if (track.kind === 'audio' || track.declaredFrameRate !== undefined) return track;
+    return { ...track, declaredFrameRate: this.#metadata?.videoFrameRate };
   }
 
   #write(kind: TrackKind, timestamp: number, { codec, offsetMs, compositionMs, data }: Frame): void {
@@ -143,11 +149,11 @@ export class MediaReader {
   /** Metadata is a courtesy: what cannot be read is passed over. */
   #readData(message: Message): void {
     try {
-      const announcement = readAnnouncement(readAmf(message, MESSAGE.dataAmf3));
+      const metadata = readMetadata(readAmf(message, MESSAGE.dataAmf3));
       // GStreamer repeats its metadata ten times a second.
-      if (announcement === undefined || isDeepStrictEqual(announcement, this.#announced)) return;
-      this.#announced = announcement;
-      this.#publication.announce(announcement);
+      if (metadata === undefined || isDeepStrictEqual(metadata, this.#metadata)) return;
+      this.#metadata = metadata;
+      this.#publication.announce(metadata);
     } catch (error) {
       if (!(error instanceof RtmpError)) throw error;
       this.#faults.count('metadata_malformed');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AmfValue } from './amf0.ts';
-import { readAnnouncement } from './metadata.ts';
+import { readMetadata } from './metadata.ts';
 
 const announced = (entries: Record<string, AmfValue>) =>
-  readAnnouncement(['@setDataFrame', 'onMetaData', new Map(Object.entries(entries))]);
+  readMetadata(['@setDataFrame', 'onMetaData', new Map(Object.entries(entries))]);
 
 describe('onMetaData', () => {
   it('announces the tracks whose codec it names, with their rates in bits per second', () => {
@@ -12,6 +12,7 @@ describe('onMetaData', () => {
       kinds: new Set(['video', 'audio']),
       videoBitrateBps: 2_500_000,
       audioBitrateBps: 160_500,
+      videoFrameRate: undefined,
       encoder: undefined,
     });
   });
@@ -28,11 +29,18 @@ describe('onMetaData', () => {
   it('may name codecs by name or FourCC, and may come without the wrapper', () => {
     assert.deepEqual(announced({ videocodecid: 'avc1' })?.kinds, new Set(['video']));
     assert.deepEqual(announced({ audiocodecid: 0x6d703461 })?.kinds, new Set(['audio']));
-    const bare = readAnnouncement(['onMetaData', new Map([['audiocodecid', 10]])]);
+    const bare = readMetadata(['onMetaData', new Map([['audiocodecid', 10]])]);
     assert.deepEqual(bare?.kinds, new Set(['audio']));
   });
 
+  it('says how many frames a second there will be', () => {
+    assert.equal(announced({ videocodecid: 7, framerate: 29.97 })?.videoFrameRate, 29.97);
+  });
+
   it('is not believed when a rate cannot be', () => {
+    for (const rate of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1000, '30', null]) {
+      assert.equal(announced({ videocodecid: 7, framerate: rate })?.videoFrameRate, undefined);
+    }
     for (const rate of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e12, '2500', null]) {
       assert.equal(announced({ videocodecid: 7, videodatarate: rate })?.videoBitrateBps, undefined);
     }
@@ -40,9 +48,9 @@ describe('onMetaData', () => {
 
   it('announces nothing when it names no codec, or is something else', () => {
     assert.equal(announced({ width: 1280, videocodecid: 0, audiocodecid: '' }), undefined);
-    assert.equal(readAnnouncement(['onTextData', new Map([['videocodecid', 7]])]), undefined);
-    assert.equal(readAnnouncement(['onMetaData', 7]), undefined);
-    assert.equal(readAnnouncement([]), undefined);
+    assert.equal(readMetadata(['onTextData', new Map([['videocodecid', 7]])]), undefined);
+    assert.equal(readMetadata(['onMetaData', 7]), undefined);
+    assert.equal(readMetadata([]), undefined);
   });
 
   it('offers further tracks in vain', () => {

@@ -1,8 +1,9 @@
 /**
  * onMetaData: what an encoder says of its media before it sends any. Believed only as far as it goes: which tracks will
- * come, and roughly how big they are.
+ * come, roughly how big they are, and how many frames a second.
  */
 import type { Announcement } from '#ingest/ingest.ts';
+import { believableRate } from '#media/frame-rate.ts';
 import type { TrackKind } from '#media/track.ts';
 import type { AmfValue } from './amf0.ts';
 
@@ -11,11 +12,17 @@ const MAX_RATE_KBPS = 1_000_000;
 /** Of an encoder's name, in characters. */
 const MAX_NAME = 256;
 
+/** What it says. */
+export interface Metadata extends Announcement {
+  /** Frames per second; undefined when it is not claimed, or not believable. */
+  readonly videoFrameRate: number | undefined;
+}
+
 /**
  * Reads the values of a data message.
  * @returns undefined when it is not onMetaData, or names no track
  */
-export function readAnnouncement(values: readonly AmfValue[]): Announcement | undefined {
+export function readMetadata(values: readonly AmfValue[]): Metadata | undefined {
   // Publishers wrap it: @setDataFrame, "onMetaData", {...}.
   const [name, properties] = values[0] === '@setDataFrame' ? values.slice(1) : values;
   if (name !== 'onMetaData' || !(properties instanceof Map)) return undefined;
@@ -27,6 +34,7 @@ export function readAnnouncement(values: readonly AmfValue[]): Announcement | un
     kinds,
     videoBitrateBps: bitrateBps(properties.get('videodatarate')),
     audioBitrateBps: bitrateBps(properties.get('audiodatarate')),
+    videoFrameRate: frameRate(properties.get('framerate')),
     encoder: encoderName(properties.get('encoder')),
   };
 }
@@ -40,6 +48,10 @@ function encoderName(value: AmfValue): string | undefined {
   if (typeof value !== 'string') return undefined;
   const printable = value.replaceAll(/\p{C}/gu, '').trim();
   return printable === '' ? undefined : Array.from(printable).slice(0, MAX_NAME).join('');
+}
+
+function frameRate(value: AmfValue): number | undefined {
+  return typeof value === 'number' ? believableRate(value) : undefined;
 }
 
 function bitrateBps(kbps: AmfValue): number | undefined {

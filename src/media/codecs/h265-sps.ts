@@ -1,10 +1,12 @@
 /**
  * The sequence parameter set of H.265: what a video is, as its own bitstream says (ITU-T H.265 §7.3.2.2 and Annex E).
  */
+
 import { BitReader } from '#media/bit-reader.ts';
+import { believableRate } from '#media/frame-rate.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { withoutEmulationPrevention } from '#media/nal.ts';
-import { believableRate, readUsability, type Usability } from './video-usability.ts';
+import { readUsability, type Usability } from './video-usability.ts';
 
 /** What decoders are told to be able to do (§7.3.3), the general part. */
 export interface ProfileTierLevel {

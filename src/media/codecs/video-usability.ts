@@ -47,9 +47,6 @@ const SAMPLE_ASPECT_RATIOS: readonly (readonly [width: number, height: number])[
 ];
 const EXTENDED_SAR = 255;
 
-/** Above this, a declared rate is a clock's resolution (variable frame rate), not a rate. */
-const MAX_FRAME_RATE = 300;
-
 /**
  * Reads from the start of the usability information up to where the two codecs part: behind the chroma locations.
  * @throws {InvalidCodecConfigError} when it ends early
@@ -63,11 +60,6 @@ export function readUsability(reader: BitReader): Usability {
     reader.ue(); // chroma_sample_loc_type_bottom_field
   }
   return { sampleAspectRatio, colour };
-}
-
-/** A rate that was declared, where it can be one. */
-export function believableRate(framesPerSecond: number): number | undefined {
-  return framesPerSecond > 0 && framesPerSecond <= MAX_FRAME_RATE ? framesPerSecond : undefined;
 }
 
 function readSampleAspectRatio(reader: BitReader): Ratio | undefined {

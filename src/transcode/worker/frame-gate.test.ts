@@ -49,6 +49,20 @@ it('keeps to the limit behind a segment within it, but for a few frames: a sourc
   assert.ok(inTwoSeconds <= 64, `${inTwoSeconds} in two seconds`);
 });
 
+it('never lets pictures that are shown again count for the rate of the source', () => {
+  const gate = new FrameGate({ frameRate: { num: 30, den: 1 }, keyframes: EVERY_CUT }, 30);
+  let count = 0;
+  const offer = (ms: number, repeated: boolean) => {
+    if (gate.judge(ms * 90, ms % 2000 === 0, repeated) !== 'skip') count += 1;
+  };
+  for (const startMs of [0, 4000, 8000, 12_000]) {
+    for (const ms of times(60, 60)) offer(startMs + ms, false);
+    for (const ms of times(30, 30)) offer(startMs + 1000 + ms, true);
+    for (const ms of times(60, 120)) offer(startMs + 2000 + ms, false);
+  }
+  assert.ok(count <= 16 * 30, `${count} in 16 seconds`);
+});
+
 for (const [behind, earlier] of [
   ['from the first segment on', []],
   ['behind a segment with frames missing', times(10, 20)],

@@ -31,7 +31,7 @@ export class FrameGate {
   /** Frames taken since the cut: parts are counted from there. */
   #sinceCut = 0;
   #cutPts = 0;
-  /** Frames since the cut, those skipped as well; undefined when some are missing. */
+  /** Frames since the cut, those skipped as well; undefined when some are missing, or shown again. */
   #offered: number | undefined;
   /** The source was within the limit by itself from the cut before to this one. What a publisher declares does not count. */
   #isWithinLimit = false;
@@ -64,19 +64,21 @@ export class FrameGate {
    * Asked once for every frame, in order.
    * @param pts in ticks; a frame not later than the last one taken is skipped
    * @param cut whether a segment begins with this frame; such a one is always taken
+   * @param repeated whether it was judged before, at another time: it says nothing of the source's rate
    */
-  judge(pts: number, cut: boolean): FrameVerdict {
+  judge(pts: number, cut: boolean, repeated = false): FrameVerdict {
     // Half a source frame of tolerance: publishers' times are whole milliseconds.
     const tolerance = Math.max(0, pts - this.#previousPts) / 2;
     const early = this.#isWithinLimit ? Math.max(UNEVEN, tolerance) : tolerance;
     this.#previousPts = pts;
-    if (this.#offered !== undefined) this.#offered += 1;
+    if (repeated) this.#offered = undefined;
+    else if (this.#offered !== undefined) this.#offered += 1;
     if (pts <= this.#lastPts || (!cut && !this.#begun)) return 'skip';
     if (!cut && pts + early < this.#due) return 'skip';
     // The grid of a reduced rate starts anew at every cut, and where frames are missing.
     this.#due = cut || pts > this.#due + this.#step ? pts + this.#step : this.#due + this.#step;
     this.#begun = true;
-    if (cut) this.#beginSegment(pts);
+    if (cut) this.#beginSegment(pts, repeated);
     this.#lastPts = pts;
     this.#sinceCut += 1;
     if (!cut && pts + tolerance < this.#keyframeDue) {
@@ -86,7 +88,7 @@ export class FrameGate {
     return 'keyframe';
   }
 
-  #beginSegment(pts: number): void {
+  #beginSegment(pts: number, repeated: boolean): void {
     const intervals = this.#sinceCut - 1;
     if (intervals > 0) {
       const lastedS = (this.#lastPts - this.#cutPts) / VIDEO_TIMESCALE;
@@ -94,7 +96,7 @@ export class FrameGate {
       this.#framesPerPart = framesPerPart(measured.framesPerSecond);
     }
     if (this.#offered !== undefined) this.#isWithinLimit = (this.#offered - 1) * this.#step <= pts - this.#cutPts;
-    this.#offered = 0;
+    this.#offered = repeated ? undefined : 0;
     this.#sinceCut = 0;
     this.#cutPts = pts;
   }

@@ -2,7 +2,7 @@
  * The whole of a transcoder's work, packets in and pictures out: one decoder, its rungs and the thumbnails.
  */
 import type { Frame } from 'node-av/lib';
-import { HELD_STEP_S, isHeld, type Packet } from '#media/packet.ts';
+import { heldStepS, isHeld, type Packet } from '#media/packet.ts';
 import { PART_LENGTH_S } from '#media/part-length.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
@@ -15,12 +15,12 @@ import { VideoDecoder } from './video-decoder.ts';
 /** Cuts the decoder may hold for reordering; H.264 reorders 16 frames at most. */
 const MAX_CUTS = 32;
 
-/** In ticks; a picture that lasts longer is repeated. */
-const LONGEST_PICTURE = PART_LENGTH_S * VIDEO_TIMESCALE;
+/** A picture that lasts longer is repeated, in seconds; but no source that is slower by itself. */
+const LONGEST_PICTURE_S = PART_LENGTH_S;
+/** How much longer than usual a picture of a slow source may last. */
+const UNEVEN = 1.5;
 /** In ticks, where it is repeated only when the next one has come. Longer than any encoder keeps to itself what it has. */
 const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
-/** In ticks. */
-const HELD_STEP = HELD_STEP_S * VIDEO_TIMESCALE;
 
 /** Where a ladder's results go. Renditions are named by their place in the source's list. */
 export interface LadderOutput {
@@ -52,6 +52,8 @@ export class Ladder implements Disposable {
   #isHolding = false;
   /** Of the latest picture, a repeated one too, since something was missing. */
   #shownPts = Number.NEGATIVE_INFINITY;
+  /** Ticks between pictures that are repeated. */
+  #step = 0;
   #earlierErrors = 0;
 
   constructor(job: Job, output: LadderOutput) {
@@ -70,6 +72,7 @@ export class Ladder implements Disposable {
    */
   setSource(source: SourceDescription): void {
     this.#close();
+    this.#step = Math.round(heldStepS(source.framesPerSecond) * VIDEO_TIMESCALE);
     this.#decoder = new VideoDecoder(source, (frame, before) => this.#onDecoded(frame, before));
     if (this.#job.thumbnails) this.#thumbnailer = new Thumbnailer(source, (jpeg) => this.#output.onThumbnail(jpeg));
     this.#rungs = source.renditions.map((plan, index) => {
@@ -130,20 +133,23 @@ export class Ladder implements Disposable {
     if (shown === undefined) return;
     if (!this.#isHolding) for (const rung of this.#rungs) rung.refresh();
     this.#isHolding = true;
-    this.#show(shown, pts);
+    this.#show(shown, pts, true);
   }
 
   /** Between two pictures further apart than a part is long, the first is shown again: a part has to have one. */
   #onDecoded(frame: Frame, before: Frame | undefined): void {
     const pts = Number(frame.pts);
     const apart = pts - this.#shownPts;
-    if (before !== undefined && apart > LONGEST_PICTURE && apart < LONGEST_PAUSE) {
-      for (let at = this.#shownPts + HELD_STEP; at + HELD_STEP / 2 < pts; at += HELD_STEP) this.#show(before, at);
+    const longest = Math.max(LONGEST_PICTURE_S * VIDEO_TIMESCALE, UNEVEN * this.#step);
+    if (before !== undefined && apart > longest && apart < LONGEST_PAUSE) {
+      for (let at = this.#shownPts + this.#step; at + this.#step / 2 < pts; at += this.#step) {
+        this.#show(before, at, true);
+      }
     }
-    this.#show(frame, pts);
+    this.#show(frame, pts, false);
   }
 
-  #show(frame: Frame, pts: number): void {
+  #show(frame: Frame, pts: number, repeated: boolean): void {
     this.#shownPts = Math.max(this.#shownPts, pts);
     while (this.#cuts.length > 0 && this.#cuts[0]!.lastPts < pts) {
       // The picture a segment should begin with did not come out: wait for the next one.
@@ -155,7 +161,7 @@ export class Ladder implements Disposable {
     // Each rung from the next larger picture there is: scaling costs by the pixels read.
     const pictures: [Frame, ...Frame[]] = [frame];
     for (const rung of this.#active) {
-      const made = rung.offer(pictures.at(-1)!, pts, cut);
+      const made = rung.offer(pictures.at(-1)!, { pts, cut, repeated });
       if (made !== undefined) pictures.push(made);
     }
     this.#thumbnailer?.offer(pictures, pts);

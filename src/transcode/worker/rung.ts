@@ -25,6 +25,16 @@ export interface RungOptions {
   readonly onPicture: (picture: RungPicture) => void;
 }
 
+/** When a frame is to be shown, and as what. */
+interface Offer {
+  /** In ticks. */
+  readonly pts: number;
+  /** A segment begins with it. */
+  readonly cut: boolean;
+  /** It was shown before, at another time. */
+  readonly repeated: boolean;
+}
+
 /** A rendition being made. Its output begins at a cut, also after every interruption. */
 export class Rung implements Disposable {
   readonly plan: RenditionPlan;
@@ -47,8 +57,8 @@ export class Rung implements Disposable {
    * @param source the decoded frame, or a larger rung's picture of the same moment
    * @returns the scaled picture for smaller rungs; undefined when the frame was left
    */
-  offer(source: Frame, pts: number, cut: boolean): Frame | undefined {
-    const verdict = this.#gate.judge(pts, cut);
+  offer(source: Frame, { pts, cut, repeated }: Offer): Frame | undefined {
+    const verdict = this.#gate.judge(pts, cut, repeated);
     if (verdict === 'skip') return undefined;
     const picture = this.#scaler.scale(source);
     this.#encoder ??= this.#open(picture);
