@@ -138,7 +138,7 @@ export class Packager {
    */
   write(packet: Packet): void {
     const mark = this.#takeMark(packet);
-    if (mark !== undefined && this.#nextTrack !== undefined) this.#adoptTrack(packet);
+    if (mark !== undefined && this.#nextTrack !== undefined) this.#adoptTrack(packet, mark);
     if (this.#nextTrack !== undefined || (mark === undefined && this.window.open === undefined)) return;
     this.#needsKeyframe = this.#isBehindGap(packet) || (this.#needsKeyframe && !packet.keyframe);
     if (this.#needsKeyframe || packet.dts <= (this.#pending?.dts ?? -1)) {
@@ -241,8 +241,9 @@ export class Packager {
   }
 
   /** Everything before the mark was of the old configuration, and is finished with it. */
-  #adoptTrack(first: Packet): void {
-    this.#flush(first.dts / this.#track.timescale);
+  #adoptTrack(first: Packet, mark: SegmentMark): void {
+    if (this.#pending !== undefined) this.#pushPending(this.#pending, first, mark);
+    this.#parts.finish();
     const track = this.#nextTrack ?? this.#track;
     this.#endTicks = Math.round((this.#endTicks * track.timescale) / this.#track.timescale);
     this.#parts.setTrack(track);
@@ -259,16 +260,8 @@ export class Packager {
   }
 
   #writeVideo(packet: Packet, mark: SegmentMark | undefined): void {
-    const pending = this.#pending;
-    this.#pending = undefined;
-    if (pending !== undefined) {
-      const apart = packet.dts - pending.dts;
-      // The time until a discontinuity is not how long the frame before it lasts; nor may it make a segment too long.
-      const longest = mark?.discontinuity ? this.#parts.frameTicks : mark && this.#ticksLeft(pending.dts);
-      this.#push(pending, Math.max(1, Math.min(apart, longest ?? apart)));
-    } else if (mark === undefined) {
-      this.gapTo(packet.dts / this.#track.timescale, { whole: true });
-    }
+    if (this.#pending !== undefined) this.#pushPending(this.#pending, packet, mark);
+    else if (mark === undefined) this.gapTo(packet.dts / this.#track.timescale, { whole: true });
     if (packet.keyframe) {
       const ticksApart = packet.pts - packet.dts;
       const begins = !this.started || mark?.discontinuity;
@@ -276,6 +269,15 @@ export class Packager {
     }
     if (mark !== undefined) this.#cut(mark, packet.dts);
     this.#pending = packet;
+  }
+
+  /** How long a frame lasts is known when the next one comes. */
+  #pushPending(pending: Packet, next: Packet, mark: SegmentMark | undefined): void {
+    this.#pending = undefined;
+    const apart = next.dts - pending.dts;
+    // The time until a discontinuity is not how long the frame before it lasts; nor may it make a segment too long.
+    const longest = mark?.discontinuity ? this.#parts.frameTicks : mark && this.#ticksLeft(pending.dts);
+    this.#push(pending, Math.max(1, Math.min(apart, longest ?? apart)));
   }
 
   #writeAudio(packet: Packet, mark: SegmentMark | undefined): void {

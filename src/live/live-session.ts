@@ -17,7 +17,7 @@ import type { Announcement } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Milliseconds, ms, ticks } from '#lib/units.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
-import { heldPicture, heldStepS, type Packet } from '#media/packet.ts';
+import { heldPicture, type Packet } from '#media/packet.ts';
 import { type AudioTrack, sameTrack, type Track, type TrackKind } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -395,7 +395,7 @@ export class LiveSession implements AsyncDisposable {
     }
     this.#timeline = new Timeline(this.#leader(), packet, track.timescale, startSeconds);
     const video = track.kind === 'video' ? track : undefined;
-    this.#hold = video && new PictureHold(startSeconds, heldStepS(video.declaredFrameRate ?? USUAL_FRAME_RATE));
+    this.#hold = video && new PictureHold(startSeconds, video.declaredFrameRate ?? USUAL_FRAME_RATE);
     this.#source.restart();
     if (this.#state.phase === 'reconnecting')
       this.#apply({ type: 'publisher_returned', at: this.#options.clock.now() });

@@ -3,12 +3,19 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { PictureHold } from './picture-hold.ts';
 
-const STEP_S = 1 / 30;
+const RATE = 30;
 const hundredths = (times: readonly number[]) => times.map((time) => Math.round(time * 100));
+
+/** Has had three pictures, as far apart as its source's are, the last one at `untilS`. */
+function holdAt(untilS: number, framesPerSecond = RATE): PictureHold {
+  const hold = new PictureHold(untilS - 2 / framesPerSecond, RATE);
+  for (const before of [2, 1, 0]) hold.sawPicture(untilS - before / framesPerSecond, untilS - before / framesPerSecond);
+  return hold;
+}
 
 test('nothing is shown again while pictures come with the sound, at any usual rate', () => {
   for (const rate of [60, 30, 10, 4, 1, 0.5]) {
-    const hold = new PictureHold(5, 1 / Math.min(30, rate));
+    const hold = new PictureHold(5, RATE);
     for (let at = 5; at < 15; at += 0.02) {
       const isNew = Math.floor(at * rate) > Math.floor((at - 0.02) * rate);
       assert.deepEqual(isNew ? hold.sawPicture(at, at) : [], []);
@@ -18,8 +25,8 @@ test('nothing is shown again while pictures come with the sound, at any usual ra
 });
 
 test('the last picture is shown again while the sound goes on alone, and until the next one', () => {
-  const hold = new PictureHold(0, STEP_S);
-  hold.sawPicture(1, 1.1);
+  const hold = holdAt(1);
+  hold.sawPicture(1.03, 1.1);
   assert.deepEqual(hold.passed(1.4), []);
   assert.deepEqual(hundredths(hold.passed(1.6)), [113, 117]);
   assert.deepEqual(hundredths(hold.passed(1.65)), [120, 123]);
@@ -27,20 +34,26 @@ test('the last picture is shown again while the sound goes on alone, and until t
   assert.deepEqual(hold.passed(1.7), []);
 });
 
-test('of a slow source the last picture is shown again as often as it sends them, once one is late', () => {
-  const hold = new PictureHold(0, 1);
-  hold.sawPicture(2, 2);
-  assert.deepEqual(hold.passed(3.3), []);
-  assert.deepEqual(hold.passed(3.5), [3]);
+test('of a slow source it is shown again as often as that sends pictures, once one is late', () => {
+  const hold = holdAt(2, 1);
+  assert.deepEqual(hold.passed(3.8), []);
+  assert.deepEqual(hold.passed(3.95), [3]);
   assert.deepEqual(hold.passed(5.5), [4, 5]);
   assert.deepEqual(hold.sawPicture(6.1, 6.1), []);
-  assert.deepEqual(hold.passed(7.4), []);
+  assert.deepEqual(hold.passed(7.9), []);
   assert.deepEqual(hundredths(hold.passed(8.6)), [710, 810]);
   assert.deepEqual(hundredths(hold.sawPicture(9.7, 9.7)), [910]);
 });
 
+test('a source that begins with a pause is given time to show how often it sends pictures', () => {
+  const hold = new PictureHold(5, RATE);
+  hold.sawPicture(5, 5);
+  assert.deepEqual(hold.passed(7.3), []);
+  assert.deepEqual(hundredths(hold.passed(7.5)).slice(0, 3), [503, 507, 510]);
+});
+
 test('pictures that always come later than the sound are waited for as long', () => {
-  const hold = new PictureHold(0, STEP_S);
+  const hold = new PictureHold(0, RATE);
   for (let at = 0; at < 5; at += 0.1) {
     const times = hold.passed(at + 0.9);
     if (at > 0) assert.deepEqual(times, [], 'it is known from the first one');
@@ -52,7 +65,7 @@ test('no time is given out twice or before a picture still to come, and behind n
   const step = fc.record({ apartMs: fc.integer({ min: 10, max: 4000 }), lateMs: fc.integer({ min: 0, max: 390 }) });
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 50 }), (steps) => {
-      const hold = new PictureHold(0, STEP_S);
+      const hold = holdAt(0);
       let shown = 0;
       let soundMs = 0;
       let atMs = 0;
@@ -62,7 +75,6 @@ test('no time is given out twice or before a picture still to come, and behind n
           shown = time;
         }
       };
-      hold.sawPicture(0, 0);
       for (const { apartMs, lateMs } of steps) {
         atMs += apartMs;
         for (; soundMs < atMs + lateMs; soundMs += 21) take(hold.passed(soundMs / 1000));

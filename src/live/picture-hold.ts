@@ -4,6 +4,7 @@
  * A transcoder cannot tell that from one that is late, and what its encoders hold would wait for the next picture, however long.
  * Pure: no clock.
  */
+import { PictureRhythm } from '#media/picture-rhythm.ts';
 
 /** How much later than the sound of the same time a picture may come, besides what it always does, before it is thought missing. */
 const LATE_S = 0.4;
@@ -15,16 +16,16 @@ export class PictureHold {
   #behindS = 0;
   /** When a picture was shown last, for the first time or again. */
   #shownS: number;
-  readonly #stepS: number;
+  readonly #rhythm: PictureRhythm;
   #isHeld = false;
 
   /**
    * @param firstS when the first picture is shown
-   * @param stepS how often a picture is shown again; one that is later than this by less is not late
+   * @param framesPerSecond to be expected
    */
-  constructor(firstS: number, stepS: number) {
+  constructor(firstS: number, framesPerSecond: number) {
     this.#shownS = firstS;
-    this.#stepS = stepS;
+    this.#rhythm = new PictureRhythm(framesPerSecond);
   }
 
   /**
@@ -33,7 +34,8 @@ export class PictureHold {
    */
   sawPicture(dtsS: number, ptsS: number): readonly number[] {
     // Not just before it: that would be more pictures a second than there ever are.
-    const times = this.#isHeld ? this.#showUntil(dtsS - this.#stepS / 2) : [];
+    const times = this.#isHeld ? this.#showUntil(dtsS - this.#rhythm.stepS / 2) : [];
+    this.#rhythm.saw(dtsS);
     this.#isHeld = false;
     this.#behindS = Math.max(0, this.#passedS - dtsS);
     this.#shownS = Math.max(ptsS, this.#shownS);
@@ -46,17 +48,19 @@ export class PictureHold {
    */
   passed(atS: number): readonly number[] {
     this.#passedS = Math.max(this.#passedS, atS);
-    const times = this.#showUntil(this.#passedS - this.#behindS - LATE_S);
-    this.#isHeld ||= times.length > 0;
-    return times;
+    const untilS = this.#passedS - this.#behindS - LATE_S;
+    this.#isHeld ||= untilS > this.#shownS + this.#rhythm.patienceS;
+    return this.#isHeld ? this.#showUntil(untilS) : [];
   }
 
   #showUntil(endS: number): readonly number[] {
+    const { stepS } = this.#rhythm;
     const times: number[] = [];
-    while (this.#shownS + this.#stepS < endS) {
-      this.#shownS += this.#stepS;
+    while (this.#shownS + stepS < endS) {
+      this.#shownS += stepS;
       times.push(this.#shownS);
     }
+    this.#rhythm.repeated();
     return times;
   }
 }

@@ -41,14 +41,6 @@ export function isHeld({ data }: Packet): boolean {
   return data.length === 0;
 }
 
-/** Seconds between two pictures where one is held: more often than this nobody needs it, less often segments would lack pictures. */
-const HELD_STEP_S = { least: 1 / 30, most: 2 } as const;
-
-/** Seconds between two pictures where one is held, of a source at a rate: as often as it sends them itself, within bounds. */
-export function heldStepS(framesPerSecond: number): number {
-  return Math.min(HELD_STEP_S.most, Math.max(HELD_STEP_S.least, 1 / framesPerSecond));
-}
-
 const NOTHING = new Uint8Array();
 
 /** See {@link isHeld}. */

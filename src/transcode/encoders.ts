@@ -17,6 +17,8 @@ export interface EncoderSettings {
 export interface EncoderDescription {
   /** FFmpeg's name. */
   readonly name: string;
+  /** Below so many frames a second its options are others, so that none waits for those behind it longer than a part. */
+  readonly waitsFrom?: number;
   /** FFmpeg options, by name. They must make length-prefixed NAL units and keyframes only where a frame is marked so. */
   options(plan: RenditionPlan, settings: EncoderSettings): Readonly<Record<string, string>>;
 }

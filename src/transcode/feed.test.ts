@@ -39,13 +39,19 @@ it('gives a worker eight packets ahead, and more as it deals with them', () => {
   assert.equal(feed.done(9), false, 'more than it was given');
 });
 
-it('keeps only the newest group of pictures while no worker is there', () => {
+it('keeps only the newest segment while no worker is there', () => {
   const feed = new Feed();
-  for (const packet of [at(0, true), at(1), at(2, true), at(3)]) feed.offer(packet, 0);
+  const begins = (second: number) => ({
+    ...at(second, true),
+    mark: { ordinal: second, independent: true, discontinuity: false },
+  });
+  for (const packet of [begins(0), at(1), begins(2), at(3), at(4, true), at(5)]) feed.offer(packet, 0);
   feed.open();
   assert.deepEqual(all(feed), [
     { second: 2, afterGap: true },
     { second: 3, afterGap: false },
+    { second: 4, afterGap: false },
+    { second: 5, afterGap: false },
   ]);
 });
 

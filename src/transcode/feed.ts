@@ -71,8 +71,8 @@ export class Feed {
       this.#dropped += 1;
       return;
     }
-    // Nobody is there to read: only the newest group of pictures is worth keeping.
-    if (!this.#open && packet.keyframe) this.#dropUntil(-1);
+    // Nobody is there to read: only the newest segment is worth keeping, with which renditions can begin.
+    if (!this.#open && packet.keyframe && packet.mark !== undefined) this.#dropUntil(-1);
     this.#needsKeyframe = false;
     this.#waiting.push({ packet, sinceMs: nowMs });
     this.#waitingBytes += packet.data.length;

@@ -128,7 +128,7 @@ export function seenSegments({ reloads }: Viewing): readonly SeenSegment[] {
   return [...seen.values()];
 }
 
-/** Its segments that hold media, as runs without a discontinuity or gap in between. */
+/** Its segments that hold media, as runs of one configuration without a discontinuity or gap in between. */
 export function runsOf(viewing: Viewing): readonly (readonly SeenSegment[])[] {
   const runs: SeenSegment[][] = [];
   let broken = true;
@@ -137,7 +137,7 @@ export function runsOf(viewing: Viewing): readonly (readonly SeenSegment[])[] {
       broken = true;
       continue;
     }
-    if (broken || segment.discontinuity) runs.push([]);
+    if (broken || segment.discontinuity || segment.map !== runs.at(-1)?.at(-1)?.map) runs.push([]);
     broken = false;
     runs.at(-1)!.push(segment);
   }

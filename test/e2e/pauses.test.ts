@@ -17,6 +17,7 @@ import {
   assertMedia,
   assertRules,
   decodeOnlyRun,
+  decodeRuns,
   renditionOf,
   seenSegments,
 } from './judge.ts';
@@ -91,6 +92,12 @@ function assertSound({ sound, complaints }: Decoded, startS: number, durationS: 
   assert.ok(beeps.length >= durationS - 1, `${beeps.length} beeps`);
 }
 
+/** Times and frames that are shown. */
+function shownBy(runs: readonly Decoded[]) {
+  for (const { complaints } of runs) assert.deepEqual(complaints, []);
+  return runs.flatMap(({ frames }) => frames.map(({ ptsS, code }) => [ptsS, code?.counter] as const));
+}
+
 const hasGaps = (viewing: Viewing) => seenSegments(viewing).some(({ gap }) => gap);
 
 describe('a source of few pictures a second', { concurrency: 2 }, () => {
@@ -112,13 +119,38 @@ describe('a source of few pictures a second', { concurrency: 2 }, () => {
         assertMedia(viewing);
       }
       const [source, all, half, audio] = await Promise.all(viewings.map((viewing) => decodeOnlyRun(viewing)));
-      const shown = ({ frames }: Decoded) => frames.map(({ ptsS, code }) => [ptsS, code?.counter]);
       assertEveryFrame(source!, 0);
-      for (const rendition of [all, half]) {
-        assert.deepEqual(rendition!.complaints, []);
-        assert.deepEqual(shown(rendition!), shown(source!));
-      }
+      for (const rendition of [all!, half!]) assert.deepEqual(shownBy([rendition]), shownBy([source!]));
       assertSound(audio!, source!.frames[0]!.ptsS, durationS);
+    });
+  }
+});
+
+describe('a source that declares thirty pictures a second and sends', { concurrency: 2 }, () => {
+  for (const rate of [2, 3]) {
+    test(`${rate}, has as many in its renditions, each in its time, without a gap`, async () => {
+      const durationS = 16;
+      const between = Array.from({ length: durationS * rate }, (_, index) => ({
+        fromS: index / rate + 0.5 / FPS,
+        untilS: (index + 1) / rate - 0.5 / FPS,
+      }));
+      const watched = await record({ durationS, pauses: between });
+      assertLoaded(watched);
+      assertRules(watched, { stepS: STEP_S });
+      const viewings = ['source', 'all', 'half', 'audio'].map((name) => renditionOf(watched, name));
+      for (const viewing of viewings) {
+        assert.equal(hasGaps(viewing), false, viewing.url);
+        assertMedia(viewing);
+      }
+      const [source, all, half] = await Promise.all(viewings.map((viewing) => decodeRuns(viewing)));
+      assert.deepEqual(
+        shownBy(source!).map(([, counter]) => counter),
+        between.map((_, index) => Math.round((index * FPS) / rate)),
+      );
+      for (const rendition of [all!, half!]) {
+        assert.deepEqual(shownBy(rendition), shownBy(source!));
+        assert.ok(rendition.length <= 2, 'an encoder is opened anew once');
+      }
     });
   }
 });

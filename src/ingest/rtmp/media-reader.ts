@@ -153,7 +153,7 @@ export class MediaReader {
       // GStreamer repeats its metadata ten times a second.
       if (metadata === undefined || isDeepStrictEqual(metadata, this.#metadata)) return;
       this.#metadata = metadata;
-      this.#publication.announce(metadata);
+      this.#publication.announce(metadata.announcement);
     } catch (error) {
       if (!(error instanceof RtmpError)) throw error;
       this.#faults.count('metadata_malformed');

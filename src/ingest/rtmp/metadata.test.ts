@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import type { AmfValue } from './amf0.ts';
 import { readMetadata } from './metadata.ts';
 
-const announced = (entries: Record<string, AmfValue>) =>
+const read = (entries: Record<string, AmfValue>) =>
   readMetadata(['@setDataFrame', 'onMetaData', new Map(Object.entries(entries))]);
+const announced = (entries: Record<string, AmfValue>) => read(entries)?.announcement;
 
 describe('onMetaData', () => {
   it('announces the tracks whose codec it names, with their rates in bits per second', () => {
@@ -12,7 +13,6 @@ describe('onMetaData', () => {
       kinds: new Set(['video', 'audio']),
       videoBitrateBps: 2_500_000,
       audioBitrateBps: 160_500,
-      videoFrameRate: undefined,
       encoder: undefined,
     });
   });
@@ -30,16 +30,16 @@ describe('onMetaData', () => {
     assert.deepEqual(announced({ videocodecid: 'avc1' })?.kinds, new Set(['video']));
     assert.deepEqual(announced({ audiocodecid: 0x6d703461 })?.kinds, new Set(['audio']));
     const bare = readMetadata(['onMetaData', new Map([['audiocodecid', 10]])]);
-    assert.deepEqual(bare?.kinds, new Set(['audio']));
+    assert.deepEqual(bare?.announcement.kinds, new Set(['audio']));
   });
 
   it('says how many frames a second there will be', () => {
-    assert.equal(announced({ videocodecid: 7, framerate: 29.97 })?.videoFrameRate, 29.97);
+    assert.equal(read({ videocodecid: 7, framerate: 29.97 })?.videoFrameRate, 29.97);
   });
 
   it('is not believed when a rate cannot be', () => {
     for (const rate of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1000, '30', null]) {
-      assert.equal(announced({ videocodecid: 7, framerate: rate })?.videoFrameRate, undefined);
+      assert.equal(read({ videocodecid: 7, framerate: rate })?.videoFrameRate, undefined);
     }
     for (const rate of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e12, '2500', null]) {
       assert.equal(announced({ videocodecid: 7, videodatarate: rate })?.videoBitrateBps, undefined);

@@ -13,7 +13,8 @@ const MAX_RATE_KBPS = 1_000_000;
 const MAX_NAME = 256;
 
 /** What it says. */
-export interface Metadata extends Announcement {
+export interface Metadata {
+  readonly announcement: Announcement;
   /** Frames per second; undefined when it is not claimed, or not believable. */
   readonly videoFrameRate: number | undefined;
 }
@@ -31,11 +32,13 @@ export function readMetadata(values: readonly AmfValue[]): Metadata | undefined 
   if (isCodec(properties.get('audiocodecid'))) kinds.add('audio');
   if (kinds.size === 0) return undefined;
   return {
-    kinds,
-    videoBitrateBps: bitrateBps(properties.get('videodatarate')),
-    audioBitrateBps: bitrateBps(properties.get('audiodatarate')),
+    announcement: {
+      kinds,
+      videoBitrateBps: bitrateBps(properties.get('videodatarate')),
+      audioBitrateBps: bitrateBps(properties.get('audiodatarate')),
+      encoder: encoderName(properties.get('encoder')),
+    },
     videoFrameRate: frameRate(properties.get('framerate')),
-    encoder: encoderName(properties.get('encoder')),
   };
 }
 

@@ -18,8 +18,8 @@ const LOOKAHEAD_S = 0.1;
 /** In frames. With two it plans B-frames so badly that they cost another 0.4 dB. */
 const LEAST_LOOKAHEAD = 3;
 const MOST_LOOKAHEAD = 8;
-/** In frames a second: below it, looking ahead, and waiting for a frame's duration, would take longer than a part. */
-const LEAST_RATE = (LEAST_LOOKAHEAD + 1) / PART_LENGTH_S;
+/** Looking ahead, and waiting for a frame's duration, takes as long as a part at this rate. */
+const WAITS_FROM = (LEAST_LOOKAHEAD + 1) / PART_LENGTH_S;
 /** x264 takes CRF 0 as lossless, which no profile of ours can hold. */
 const MIN_CRF = 1;
 
@@ -39,9 +39,10 @@ const MIN_CRF = 1;
  */
 export const libx264: EncoderDescription = {
   name: 'libx264',
+  waitsFrom: WAITS_FROM,
   options(plan, { preset, threads, framesPerSecond }) {
     const { name, bFrames: most } = PROFILES[plan.h264Profile];
-    const bFrames = framesPerSecond < LEAST_RATE ? 0 : most;
+    const bFrames = framesPerSecond < WAITS_FROM ? 0 : most;
     const wanted = Math.round(framesPerSecond * LOOKAHEAD_S);
     const lookahead = bFrames === 0 ? 0 : Math.min(MOST_LOOKAHEAD, Math.max(LEAST_LOOKAHEAD, wanted));
     return {

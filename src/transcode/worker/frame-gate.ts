@@ -27,7 +27,7 @@ export class FrameGate {
   /** Ticks between keyframes besides those at cuts. */
   readonly #keyframeStep: number;
   readonly #expectedRate: number;
-  #framesPerPart: number;
+  #framesPerSecond: number;
   /** Frames taken since the cut: parts are counted from there. */
   #sinceCut = 0;
   #cutPts = 0;
@@ -44,9 +44,14 @@ export class FrameGate {
   /** @param framesPerSecond of the rendition, to be expected; publishers declare what is not so, and it is measured from cut to cut */
   constructor({ frameRate, keyframes }: Pick<RenditionPlan, 'frameRate' | 'keyframes'>, framesPerSecond: number) {
     this.#expectedRate = framesPerSecond;
-    this.#framesPerPart = framesPerPart(framesPerSecond);
+    this.#framesPerSecond = framesPerSecond;
     this.#step = frameRate === undefined ? 0 : (VIDEO_TIMESCALE * frameRate.den) / frameRate.num;
     this.#keyframeStep = keyframeStep(keyframes);
+  }
+
+  /** Frames taken, as measured from one cut to the next; until then as expected. */
+  get framesPerSecond(): number {
+    return this.#framesPerSecond;
   }
 
   /** The next frame that passes is a keyframe. */
@@ -58,6 +63,7 @@ export class FrameGate {
   interrupt(): void {
     this.#begun = false;
     this.#offered = undefined;
+    this.#sinceCut = 0;
   }
 
   /**
@@ -82,18 +88,17 @@ export class FrameGate {
     this.#lastPts = pts;
     this.#sinceCut += 1;
     if (!cut && pts + tolerance < this.#keyframeDue) {
-      return this.#sinceCut % this.#framesPerPart === 0 ? 'anchor' : 'take';
+      return this.#sinceCut % framesPerPart(this.#framesPerSecond) === 0 ? 'anchor' : 'take';
     }
     this.#keyframeDue = pts + this.#keyframeStep;
     return 'keyframe';
   }
 
   #beginSegment(pts: number, repeated: boolean): void {
-    const intervals = this.#sinceCut - 1;
-    if (intervals > 0) {
-      const lastedS = (this.#lastPts - this.#cutPts) / VIDEO_TIMESCALE;
-      const measured = recogniseFrameRate(intervals, lastedS, RESOLUTION_S, this.#expectedRate);
-      this.#framesPerPart = framesPerPart(measured.framesPerSecond);
+    if (this.#sinceCut > 0) {
+      const lastedS = (pts - this.#cutPts) / VIDEO_TIMESCALE;
+      const measured = recogniseFrameRate(this.#sinceCut, lastedS, RESOLUTION_S, this.#expectedRate);
+      this.#framesPerSecond = measured.framesPerSecond;
     }
     if (this.#offered !== undefined) this.#isWithinLimit = (this.#offered - 1) * this.#step <= pts - this.#cutPts;
     this.#offered = repeated ? undefined : 0;

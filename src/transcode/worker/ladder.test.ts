@@ -198,6 +198,26 @@ it('shows a picture again until the next one, where that is further away than a 
   assert.equal(made.show(2).length, shown.length / 2);
 });
 
+it('repeats nothing of a source that sends fewer pictures than it declares, and keeps none back for long', () => {
+  const clip = makeClip({ frames: 13, gop: 4, ptsOf: (index) => index * 15 * FRAME });
+  using made = new Made(clip, [profile({ profile: 'H264High' })]);
+  const packets = marked(clip.packets, ({ keyframe }) => keyframe);
+  const madeOf = (count: number) => made.write(packets.splice(0, count)).frames().length;
+  assert.equal(madeOf(4), 0);
+  assert.equal(madeOf(1), 4, 'at the cut all of the segment');
+  assert.equal(madeOf(6), 10, 'then all but one');
+  made.write(packets).finish();
+  const times = range(0, 13).map((frame) => frame * 15);
+  assert.deepEqual(made.frames(), times);
+  assert.deepEqual(made.frames(0, isKeyframe), [0, 60, 120, 180]);
+  assert.equal(made.configs[0]?.length, 2);
+  made.pictures[0] = made.pictures[0]!.filter(({ pts }) => pts >= 60 * FRAME);
+  assert.deepEqual(
+    made.show().map(({ pts, code }) => [pts / FRAME, code?.counter]),
+    times.slice(4).map((time, index) => [time, index + 4]),
+  );
+});
+
 it('shows the last picture again as long as it is held, from a keyframe on, and then the next one', () => {
   const times = [...range(0, 10), 50, 51];
   const clip = makeClip({ frames: times.length, gop: 100, ptsOf: (index) => times[index]! * FRAME });

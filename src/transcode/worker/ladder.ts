@@ -2,8 +2,9 @@
  * The whole of a transcoder's work, packets in and pictures out: one decoder, its rungs and the thumbnails.
  */
 import type { Frame } from 'node-av/lib';
-import { heldStepS, isHeld, type Packet } from '#media/packet.ts';
+import { isHeld, type Packet } from '#media/packet.ts';
 import { PART_LENGTH_S } from '#media/part-length.ts';
+import { PictureRhythm } from '#media/picture-rhythm.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
 import { type SegmentStart, withPacket } from '#transcode/segment-start.ts';
@@ -15,10 +16,6 @@ import { VideoDecoder } from './video-decoder.ts';
 /** Cuts the decoder may hold for reordering; H.264 reorders 16 frames at most. */
 const MAX_CUTS = 32;
 
-/** A picture that lasts longer is repeated, in seconds; but no source that is slower by itself. */
-const LONGEST_PICTURE_S = PART_LENGTH_S;
-/** How much longer than usual a picture of a slow source may last. */
-const UNEVEN = 1.5;
 /** In ticks, where it is repeated only when the next one has come. Longer than any encoder keeps to itself what it has. */
 const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
 
@@ -52,8 +49,7 @@ export class Ladder implements Disposable {
   #isHolding = false;
   /** Of the latest picture, a repeated one too, since something was missing. */
   #shownPts = Number.NEGATIVE_INFINITY;
-  /** Ticks between pictures that are repeated. */
-  #step = 0;
+  #rhythm: PictureRhythm | undefined;
   #earlierErrors = 0;
 
   constructor(job: Job, output: LadderOutput) {
@@ -72,7 +68,7 @@ export class Ladder implements Disposable {
    */
   setSource(source: SourceDescription): void {
     this.#close();
-    this.#step = Math.round(heldStepS(source.framesPerSecond) * VIDEO_TIMESCALE);
+    this.#rhythm = new PictureRhythm(source.framesPerSecond);
     this.#decoder = new VideoDecoder(source, (frame, before) => this.#onDecoded(frame, before));
     if (this.#job.thumbnails) this.#thumbnailer = new Thumbnailer(source, (jpeg) => this.#output.onThumbnail(jpeg));
     this.#rungs = source.renditions.map((plan, index) => {
@@ -136,16 +132,18 @@ export class Ladder implements Disposable {
     this.#show(shown, pts, true);
   }
 
-  /** Between two pictures further apart than a part is long, the first is shown again: a part has to have one. */
+  /** Between two pictures further apart than a part is long, and than usual, the first is shown again: a part has to have one. */
   #onDecoded(frame: Frame, before: Frame | undefined): void {
     const pts = Number(frame.pts);
+    const rhythm = this.#rhythm!;
     const apart = pts - this.#shownPts;
-    const longest = Math.max(LONGEST_PICTURE_S * VIDEO_TIMESCALE, UNEVEN * this.#step);
+    const longest = Math.max(PART_LENGTH_S, rhythm.patienceS) * VIDEO_TIMESCALE;
     if (before !== undefined && apart > longest && apart < LONGEST_PAUSE) {
-      for (let at = this.#shownPts + this.#step; at + this.#step / 2 < pts; at += this.#step) {
-        this.#show(before, at, true);
-      }
+      const step = Math.round(rhythm.stepS * VIDEO_TIMESCALE);
+      for (let at = this.#shownPts + step; at + step / 2 < pts; at += step) this.#show(before, at, true);
+      rhythm.repeated();
     }
+    rhythm.saw(pts / VIDEO_TIMESCALE);
     this.#show(frame, pts, false);
   }
 

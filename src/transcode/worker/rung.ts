@@ -42,6 +42,10 @@ export class Rung implements Disposable {
   readonly #gate: FrameGate;
   readonly #scaler: Scaler;
   #encoder: VideoEncoder | undefined;
+  /** The encoder lets frames wait for those behind them. */
+  #waits = false;
+  /** Ticks from decoding a segment's first picture to showing it, while frames were reordered. */
+  #compositionTicks = 0;
   /** Of cuts inside the encoder. */
   #cuts: number[] = [];
 
@@ -61,6 +65,11 @@ export class Rung implements Disposable {
     const verdict = this.#gate.judge(pts, cut, repeated);
     if (verdict === 'skip') return undefined;
     const picture = this.#scaler.scale(source);
+    // What is held comes out here, and not, at two frames a second, seconds later.
+    if (cut && this.#waits && this.#isSlow()) {
+      this.#encoder?.finish();
+      this.#closeEncoder();
+    }
     this.#encoder ??= this.#open(picture);
     if (cut) this.#cuts.push(pts);
     this.#encoder.encode(picture, pts, verdict);
@@ -86,9 +95,7 @@ export class Rung implements Disposable {
   /** Gives up what is held, and the encoder; goes on at the next cut. */
   stop(): void {
     this.#gate.interrupt();
-    this.#encoder?.[Symbol.dispose]();
-    this.#encoder = undefined;
-    this.#cuts = [];
+    this.#closeEncoder();
   }
 
   [Symbol.dispose](): void {
@@ -96,9 +103,24 @@ export class Rung implements Disposable {
     this.#scaler[Symbol.dispose]();
   }
 
+  #closeEncoder(): void {
+    this.#encoder?.[Symbol.dispose]();
+    this.#encoder = undefined;
+    this.#cuts = [];
+  }
+
+  /** Sources declare what they do not send. */
+  #isSlow(): boolean {
+    return this.#gate.framesPerSecond < (this.#options.encoder.waitsFrom ?? 0);
+  }
+
   #open(first: Frame): VideoEncoder {
-    const { plan, encoder, settings, onConfig, onPicture } = this.#options;
+    const { plan, encoder, onConfig, onPicture } = this.#options;
+    const settings = { ...this.#options.settings, framesPerSecond: this.#gate.framesPerSecond };
     const frameTicks = plan.frameRate === undefined ? 0 : (VIDEO_TIMESCALE * plan.frameRate.den) / plan.frameRate.num;
+    this.#waits = !this.#isSlow();
+    // Behind one that reordered frames: without its composition time the segment between them would last longer than its pictures.
+    const shift = this.#waits ? 0 : this.#compositionTicks;
     let lastDts = Number.NEGATIVE_INFINITY;
     const opened = new VideoEncoder(encoder, { plan, settings, first }, (picture) => {
       const cut = picture.pts === this.#cuts[0];
@@ -106,8 +128,9 @@ export class Rung implements Disposable {
       // With B-frames it is decoded as long before it is shown as the picture before it lasts: at a reduced rate a cut makes that
       // shorter, and the segment would begin later than its date says.
       const isEarly = cut && picture.dts < picture.pts;
-      const earliest = isEarly ? Math.max(lastDts + 1, Math.round(picture.pts - frameTicks)) : picture.dts;
+      const earliest = isEarly ? Math.max(lastDts + 1, Math.round(picture.pts - frameTicks)) : picture.dts - shift;
       lastDts = Math.min(picture.dts, earliest);
+      if (isEarly) this.#compositionTicks = picture.pts - lastDts;
       onPicture({ ...picture, dts: lastDts, cut });
     });
     onConfig(opened.config);
