@@ -84,7 +84,7 @@ export class LiveSession implements AsyncDisposable {
   /** What sound that is not passed through becomes. */
   #encodedAudio: AudioTrack | undefined;
   #timeline: Timeline | undefined;
-  /** Made anew with each timeline. */
+  /** Made anew for the first picture of each timeline. */
   #hold: PictureHold | undefined;
   #marker: SegmentMarker | undefined;
   #pacer: NodeJS.Timeout | undefined;
@@ -333,11 +333,14 @@ export class LiveSession implements AsyncDisposable {
 
   /** Where no pictures come beside the sound, renditions show the last one on. The source's own lasts until the next. */
   #holdPicture({ dts, pts }: Packet, track: Track): void {
-    const video = this.#tracks.get('video');
-    if (video === undefined || this.#hold === undefined) return;
     const [dtsS, ptsS] = [dts / track.timescale, pts / track.timescale];
-    const times = track.kind === 'video' ? this.#hold.sawPicture(dtsS, ptsS) : this.#hold.passed(ptsS);
-    this.#showAgain(video, times);
+    if (track.kind === 'video') {
+      this.#hold ??= new PictureHold(ptsS, track.declaredFrameRate ?? USUAL_FRAME_RATE);
+      this.#showAgain(track, this.#hold.sawPicture(dtsS, ptsS));
+      return;
+    }
+    const video = this.#tracks.get('video');
+    if (video !== undefined && this.#hold !== undefined) this.#showAgain(video, this.#hold.passed(ptsS));
   }
 
   /** The same where there is no sound to say how far time has come: a network that stands still for a moment looks alike. */
@@ -394,8 +397,7 @@ export class LiveSession implements AsyncDisposable {
       this.#marker?.resume(this.presentation.fillGap(startSeconds));
     }
     this.#timeline = new Timeline(this.#leader(), packet, track.timescale, startSeconds);
-    const video = track.kind === 'video' ? track : undefined;
-    this.#hold = video && new PictureHold(startSeconds, video.declaredFrameRate ?? USUAL_FRAME_RATE);
+    this.#hold = undefined;
     this.#source.restart();
     if (this.#state.phase === 'reconnecting')
       this.#apply({ type: 'publisher_returned', at: this.#options.clock.now() });
