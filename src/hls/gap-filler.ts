@@ -4,18 +4,18 @@
 import type { Packager } from './packager.ts';
 import type { SegmentGrid } from './segment-grid.ts';
 
-/** In seconds. */
+/** In seconds, besides the frames an encoder waits for. */
 const IN_STEP_S = 1;
-/** The same in parts, where that is longer: of a source of one frame a second the encoder has nothing before the next one comes. */
-const IN_STEP_PARTS = 3;
+/** One until its duration is known, and one the encoder has in hand. */
+const IN_STEP_FRAMES = 2;
 
 /**
  * How far a rendition may lie behind the leading one, in seconds, before gaps take the place of its media. Pictures may lie a target
  * duration behind sound: a publisher may send none for a while.
- * @param partTargetS undefined before its first part
+ * @param frameS how long its frames last
  */
-export function inStepS(partTargetS = 0): number {
-  return Math.max(IN_STEP_S, IN_STEP_PARTS * partTargetS);
+export function inStepS(frameS: number): number {
+  return IN_STEP_S + IN_STEP_FRAMES * frameS;
 }
 
 /** A gap segment that is being filled. */
@@ -72,22 +72,22 @@ export class GapFiller {
   keepInStep(packagers: readonly Packager[]): void {
     let leadS = 0;
     let pictureLeadS = 0;
-    for (const { endS, knownEndS, track } of packagers) {
+    for (const { shownS, frameS, track } of packagers) {
       // Publishers of few pictures send the sound of each with the next one.
-      leadS = Math.max(leadS, knownEndS);
-      if (track.kind === 'video') pictureLeadS = Math.max(pictureLeadS, endS);
+      leadS = Math.max(leadS, track.kind === 'video' ? shownS - frameS : shownS);
+      if (track.kind === 'video') pictureLeadS = Math.max(pictureLeadS, shownS);
     }
     // Behind a pause: those that must be encoded come a little later.
     if (pictureLeadS - this.#pictureLeadS > IN_STEP_S / 2) this.#patientUntilS = pictureLeadS + IN_STEP_S;
     this.#pictureLeadS = pictureLeadS;
     const isPatient = pictureLeadS < this.#patientUntilS;
     for (const packager of packagers) {
-      const { endS, track } = packager;
+      const { shownS, track } = packager;
       const isPicture = track.kind === 'video';
-      const behindS = (isPicture ? pictureLeadS : leadS) - endS;
-      const stepS = inStepS(packager.partTargetS);
+      const behindS = (isPicture ? pictureLeadS : leadS) - shownS;
+      const stepS = inStepS(packager.frameS);
       const isWaitedFor = this.#mayCatchUp(packager) || (isPicture && isPatient);
-      if ((isWaitedFor || behindS <= stepS) && leadS - endS <= this.#targetDurationS) continue;
+      if ((isWaitedFor || behindS <= stepS) && leadS - shownS <= this.#targetDurationS) continue;
       // The last part may reach beyond that: so one part is added each time a part's time has passed.
       packager.gapThrough(leadS - stepS + (packager.partTargetS ?? 0), { whole: true });
     }

@@ -91,9 +91,14 @@ export class Packager {
     return Math.max(this.#endTicks, pendingEnd) / this.#track.timescale;
   }
 
-  /** The same without the last video frame. */
-  get knownEndS(): number {
-    return this.#endTicks / this.#track.timescale;
+  /** The same as it is shown: renditions that reorder pictures decode them earlier than others. */
+  get shownS(): number {
+    return this.endS + this.#compositionS;
+  }
+
+  /** How long a frame lasts, in seconds: a guess, and no longer than a part. */
+  get frameS(): number {
+    return Math.min(this.#parts.frameTicks / this.#track.timescale, this.partTargetS ?? Number.POSITIVE_INFINITY);
   }
 
   /** PART-TARGET in seconds; undefined until the first part. Fixed from then on. */
@@ -159,16 +164,16 @@ export class Packager {
     this.#completeSegment();
   }
 
-  /** Adds gaps up to a session time, beginning the segments that other renditions have begun meanwhile. */
+  /** Adds gaps up to a session time as it is shown, beginning the segments that other renditions have begun meanwhile. */
   gapThrough(untilS: number, options?: { whole?: boolean }): void {
     for (;;) {
       const next = this.#options.grid.find(this.ordinal + 1);
-      const startS = next === undefined ? Number.POSITIVE_INFINITY : next.startS - this.#compositionS;
-      if (startS > untilS) break;
+      if (next === undefined || next.startS > untilS) break;
+      const startS = next.startS - this.#compositionS;
       this.gapTo(startS);
       this.openGap(this.ordinal + 1, startS);
     }
-    this.gapTo(untilS, options);
+    this.gapTo(untilS - this.#compositionS, options);
   }
 
   /**
@@ -315,7 +320,7 @@ export class Packager {
     if (open !== undefined && open.parts.at(-1)?.resource === undefined) {
       const startS = startTicks / this.#track.timescale;
       if (mark.discontinuity || startS <= this.#latestEndS(open)) this.gapTo(startS);
-      else this.gapThrough(startS);
+      else this.gapThrough(startS + this.#compositionS);
     }
     if (mark.ordinal <= this.ordinal) return;
     // What was lost before the cut belongs to the segment it was lost from, so that dates follow durations.

@@ -171,8 +171,9 @@ class LivePresentation implements Presentation {
     if (listed.length === 0) return false;
     const partTargetS = Math.max(...listed.map(({ packager }) => packager.partTargetS ?? 0));
     // One that was announced but never came is not waited for longer than one that falls behind.
+    const frameS = Math.max(...listed.map(({ packager }) => packager.frameS));
     const awaited = (each: Rendition) =>
-      each.packager.started || leadS - Math.max(startS, each.addedS) <= inStepS(partTargetS);
+      each.packager.started || leadS - Math.max(startS, each.addedS) <= inStepS(frameS);
     if (this.#phase === 'live' && renditions.some((each) => !each.hasParts && awaited(each))) return false;
     const isExpected =
       leadS - startS <= this.#options.targetDurationS && [...this.#expected].some((id) => !this.#renditions.has(id));
