@@ -1,7 +1,7 @@
 /**
  * The part builder: gathers the samples of one track and decides where a part ends (rfc8216bis §4.4.4.9).
  */
-import { type FrameRate, recogniseFrameRate } from '#media/frame-rate.ts';
+import { type FrameRate, recogniseFrameRate, USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
 import { framesPerPart, PART_LENGTH_S, partTargetMs } from '#media/part-length.ts';
 import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
@@ -13,8 +13,6 @@ export type PartSink = (samples: readonly FragmentSample[], durationTicks: numbe
 const LEAST_PART = 0.85;
 /** Timestamps that were rounded to milliseconds make a frame look up to this much longer or shorter. */
 const JITTER_S = 0.001;
-/** Duration of a frame before any was measured or declared. */
-const FIRST_GUESS_S = 1 / 30;
 
 /**
  * Makes parts as long as the part target allows. For audio that target is known at once; for video it is measured over
@@ -134,5 +132,5 @@ export class PartBuilder {
 
 function frameTicksOf(track: Track): number {
   if (track.kind === 'audio') return track.samplesPerPacket;
-  return Math.round(VIDEO_TIMESCALE * (track.declaredFrameRate ? 1 / track.declaredFrameRate : FIRST_GUESS_S));
+  return Math.round(VIDEO_TIMESCALE / (track.declaredFrameRate ?? USUAL_FRAME_RATE));
 }

@@ -1,5 +1,5 @@
 /**
- * From measured frame durations to a frame rate.
+ * Frame rates: what is declared, what is expected, and what frame durations tell.
  */
 
 const NTSC_RATES = [24_000 / 1001, 30_000 / 1001, 60_000 / 1001];

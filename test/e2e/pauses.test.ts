@@ -29,6 +29,8 @@ const TIME_LIMIT_MS = 60_000;
 const IN_STEP_S = 0.04;
 /** Pictures may lie a target duration behind the sound, and a part. */
 const STEP_S = 4.5;
+/** Rules for a source that pauses: no part target fits it. */
+const VARIABLE = { stepS: STEP_S, unsteady: ['source'] };
 const PROFILES = [
   { name: 'all', bitrate: 400_000, fps: 0, width: 426, height: 240 },
   { name: 'half', bitrate: 250_000, fps: 15, width: 320, height: 180 },
@@ -98,7 +100,21 @@ function shownBy(runs: readonly Decoded[]) {
   return runs.flatMap(({ frames }) => frames.map(({ ptsS, code }) => [ptsS, code?.counter] as const));
 }
 
-const hasGaps = (viewing: Viewing) => seenSegments(viewing).some(({ gap }) => gap);
+/** The renditions of these names, as their playlists say and without a gap; no playlist breaks a rule. */
+function wholeRenditions(
+  watched: Watched,
+  names: readonly string[],
+  rules: Parameters<typeof assertRules>[1],
+): readonly Viewing[] {
+  assertLoaded(watched);
+  assertRules(watched, rules);
+  return names.map((name) => {
+    const viewing = renditionOf(watched, name);
+    assert.ok(!seenSegments(viewing).some(({ gap }) => gap), `${name} has gaps`);
+    assertMedia(viewing);
+    return viewing;
+  });
+}
 
 describe('a source of few pictures a second', { concurrency: 2 }, () => {
   for (const fps of [
@@ -110,14 +126,9 @@ describe('a source of few pictures a second', { concurrency: 2 }, () => {
     test(`at ${fps.num / fps.den}, has as many in its renditions, each in its time, without a gap`, async () => {
       const durationS = 16;
       const watched = await record({ durationS, pauses: [], fps });
-      assertLoaded(watched);
       // A frame until its duration is known, one in the encoder, and the one that has not come yet.
-      assertRules(watched, { stepS: Math.max(STEP_S, (3 * fps.den) / fps.num) });
-      const viewings = ['source', 'all', 'half', 'audio'].map((name) => renditionOf(watched, name));
-      for (const viewing of viewings) {
-        assert.equal(hasGaps(viewing), false, viewing.url);
-        assertMedia(viewing);
-      }
+      const stepS = Math.max(STEP_S, (3 * fps.den) / fps.num);
+      const viewings = wholeRenditions(watched, ['source', 'all', 'half', 'audio'], { stepS });
       const [source, all, half, audio] = await Promise.all(viewings.map((viewing) => decodeOnlyRun(viewing)));
       assertEveryFrame(source!, 0);
       for (const rendition of [all!, half!]) assert.deepEqual(shownBy([rendition]), shownBy([source!]));
@@ -135,13 +146,7 @@ describe('a source that declares thirty pictures a second and sends', { concurre
         untilS: (index + 1) / rate - 0.5 / FPS,
       }));
       const watched = await record({ durationS, pauses: between });
-      assertLoaded(watched);
-      assertRules(watched, { stepS: STEP_S });
-      const viewings = ['source', 'all', 'half', 'audio'].map((name) => renditionOf(watched, name));
-      for (const viewing of viewings) {
-        assert.equal(hasGaps(viewing), false, viewing.url);
-        assertMedia(viewing);
-      }
+      const viewings = wholeRenditions(watched, ['source', 'all', 'half', 'audio'], { stepS: STEP_S });
       const [source, all, half] = await Promise.all(viewings.map((viewing) => decodeRuns(viewing)));
       assert.deepEqual(
         shownBy(source!).map(([, counter]) => counter),
@@ -165,13 +170,7 @@ describe('a source that sends no picture for a while', { concurrency: 2 }, () =>
       ],
     };
     const watched = await record(run);
-    assertLoaded(watched);
-    assertRules(watched, { stepS: STEP_S, unsteady: ['source'] });
-    const [all, half, audio] = ['all', 'half', 'audio'].map((name) => renditionOf(watched, name));
-    for (const viewing of [all!, half!, audio!]) {
-      assert.equal(hasGaps(viewing), false, viewing.url);
-      assertMedia(viewing);
-    }
+    const [all, half, audio] = wholeRenditions(watched, ['all', 'half', 'audio'], VARIABLE);
     const shown = await decodeOnlyRun(all!);
     assertHeld(shown, FPS, run);
     assertHeld(await decodeOnlyRun(half!), FPS / 2, run);
@@ -185,29 +184,15 @@ describe('a source that sends no picture for a while', { concurrency: 2 }, () =>
   test('is shown on in the renditions without sound, too', async () => {
     const run = { durationS: 15, pauses: [{ fromS: 4, untilS: 13 }], hasSound: false };
     const watched = await record(run);
-    assertLoaded(watched);
-    assertRules(watched, { stepS: STEP_S, unsteady: ['source'] });
-    for (const [name, fps] of [
-      ['all', FPS],
-      ['half', FPS / 2],
-    ] as const) {
-      const viewing = renditionOf(watched, name);
-      assert.equal(hasGaps(viewing), false, name);
-      assertMedia(viewing);
-      assertHeld(await decodeOnlyRun(viewing), fps, run);
-    }
+    const [all, half] = wholeRenditions(watched, ['all', 'half'], VARIABLE);
+    assertHeld(await decodeOnlyRun(all!), FPS, run);
+    assertHeld(await decodeOnlyRun(half!), FPS / 2, run);
   });
 
   test('plays alone, each of its pictures until the next, where there are no renditions', async () => {
     const run = { durationS: 10, pauses: [{ fromS: 4.5, untilS: 7 }], profiles: [] };
     const watched = await record(run);
-    assertLoaded(watched);
-    assertRules(watched, { stepS: STEP_S, unsteady: ['source'] });
-    const [source, audio] = ['source', 'audio'].map((name) => renditionOf(watched, name));
-    for (const viewing of [source!, audio!]) {
-      assert.equal(hasGaps(viewing), false, viewing.url);
-      assertMedia(viewing);
-    }
+    const [source, audio] = wholeRenditions(watched, ['source', 'audio'], VARIABLE);
     const { frames, complaints } = await decodeOnlyRun(source!);
     assert.deepEqual(complaints, []);
     const sent = Array.from({ length: run.durationS * FPS }, (_, frame) => frame).filter(

@@ -1,7 +1,6 @@
 /**
  * The sequence header of AV1: what a video is, as its own bitstream says (AV1 specification §5.5).
  */
-
 import { BitReader } from '#media/bit-reader.ts';
 import { believableRate } from '#media/frame-rate.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';

@@ -1,7 +1,6 @@
 /**
  * The sequence parameter set of H.264: what a video is, as its own bitstream says (ITU-T H.264 §7.3.2.1.1 and Annex E).
  */
-
 import { BitReader } from '#media/bit-reader.ts';
 import { believableRate } from '#media/frame-rate.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';

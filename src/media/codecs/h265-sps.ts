@@ -1,7 +1,6 @@
 /**
  * The sequence parameter set of H.265: what a video is, as its own bitstream says (ITU-T H.265 §7.3.2.2 and Annex E).
  */
-
 import { BitReader } from '#media/bit-reader.ts';
 import { believableRate } from '#media/frame-rate.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';

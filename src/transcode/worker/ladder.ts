@@ -16,7 +16,7 @@ import { VideoDecoder } from './video-decoder.ts';
 /** Cuts the decoder may hold for reordering; H.264 reorders 16 frames at most. */
 const MAX_CUTS = 32;
 
-/** In ticks, where it is repeated only when the next one has come. Longer than any encoder keeps to itself what it has. */
+/** In ticks; a picture that lasts longer, though none was held, is not repeated. Longer than any encoder keeps to itself what it has. */
 const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
 
 /** Where a ladder's results go. Renditions are named by their place in the source's list. */
@@ -49,7 +49,6 @@ export class Ladder implements Disposable {
   #isHolding = false;
   /** Of the latest picture, a repeated one too, since something was missing. */
   #shownPts = Number.NEGATIVE_INFINITY;
-  #rhythm: PictureRhythm | undefined;
   #earlierErrors = 0;
 
   constructor(job: Job, output: LadderOutput) {
@@ -68,8 +67,8 @@ export class Ladder implements Disposable {
    */
   setSource(source: SourceDescription): void {
     this.#close();
-    this.#rhythm = new PictureRhythm(source.framesPerSecond);
-    this.#decoder = new VideoDecoder(source, (frame, before) => this.#onDecoded(frame, before));
+    const rhythm = new PictureRhythm(source.framesPerSecond);
+    this.#decoder = new VideoDecoder(source, (frame, before) => this.#onDecoded(frame, before, rhythm));
     if (this.#job.thumbnails) this.#thumbnailer = new Thumbnailer(source, (jpeg) => this.#output.onThumbnail(jpeg));
     this.#rungs = source.renditions.map((plan, index) => {
       const limit = plan.frameRate === undefined ? Number.POSITIVE_INFINITY : plan.frameRate.num / plan.frameRate.den;
@@ -133,9 +132,8 @@ export class Ladder implements Disposable {
   }
 
   /** Between two pictures further apart than a part is long, and than usual, the first is shown again: a part has to have one. */
-  #onDecoded(frame: Frame, before: Frame | undefined): void {
+  #onDecoded(frame: Frame, before: Frame | undefined, rhythm: PictureRhythm): void {
     const pts = Number(frame.pts);
-    const rhythm = this.#rhythm!;
     const apart = pts - this.#shownPts;
     const longest = Math.max(PART_LENGTH_S, rhythm.patienceS) * VIDEO_TIMESCALE;
     if (before !== undefined && apart > longest && apart < LONGEST_PAUSE) {

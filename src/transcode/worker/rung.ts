@@ -42,7 +42,7 @@ export class Rung implements Disposable {
   readonly #gate: FrameGate;
   readonly #scaler: Scaler;
   #encoder: VideoEncoder | undefined;
-  /** The encoder lets frames wait for those behind them. */
+  /** The encoder was opened for a rate at which frames may wait for those behind them. */
   #waits = false;
   /** Ticks from decoding a segment's first picture to showing it, while frames were reordered. */
   #compositionTicks = 0;
