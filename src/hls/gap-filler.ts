@@ -1,6 +1,7 @@
 /**
  * Keeps playlists moving where media is missing: for all renditions while nobody publishes, for one that falls behind.
  */
+import type { Packet } from '#media/packet.ts';
 import type { Packager } from './packager.ts';
 import type { SegmentGrid } from './segment-grid.ts';
 
@@ -8,6 +9,8 @@ import type { SegmentGrid } from './segment-grid.ts';
 const IN_STEP_S = 1;
 /** One until its duration is known, and one the encoder has in hand. */
 const IN_STEP_FRAMES = 2;
+/** In seconds: pictures that far apart, a part and more, are a pause of the source when all renditions have it, else something was lost. */
+const LEAP_S = IN_STEP_S / 2;
 
 /**
  * How far a rendition may lie behind the leading one, in seconds, before gaps take the place of its media. Pictures may lie a target
@@ -68,6 +71,18 @@ export class GapFiller {
     }
   }
 
+  /**
+   * Before a segment's first picture is written: what was lost in front of it becomes gaps where other renditions have pictures of
+   * that time. The picture before would seem to last until then.
+   */
+  bridge(packager: Packager, { kind, pts, dts, mark }: Packet): void {
+    if (kind !== 'video' || mark === undefined || mark.discontinuity || !packager.started) return;
+    const { timescale } = packager.track;
+    const isLost = dts / timescale - packager.endS > Math.max(LEAP_S, packager.partTargetS ?? 0);
+    const isPatient = this.#pictureLeadS < this.#patientUntilS;
+    if (isLost && !isPatient && this.#pictureLeadS >= pts / timescale) packager.gapTo(dts / timescale, { whole: true });
+  }
+
   /** Gives gap parts to renditions that lie too far behind: pictures behind other pictures, sound behind all, see {@link inStepS}. */
   keepInStep(packagers: readonly Packager[]): void {
     let leadS = 0;
@@ -78,7 +93,7 @@ export class GapFiller {
       if (track.kind === 'video') pictureLeadS = Math.max(pictureLeadS, shownS);
     }
     // Behind a pause: those that must be encoded come a little later.
-    if (pictureLeadS - this.#pictureLeadS > IN_STEP_S / 2) this.#patientUntilS = pictureLeadS + IN_STEP_S;
+    if (pictureLeadS - this.#pictureLeadS > LEAP_S) this.#patientUntilS = pictureLeadS + IN_STEP_S;
     this.#pictureLeadS = pictureLeadS;
     const isPatient = pictureLeadS < this.#patientUntilS;
     for (const packager of packagers) {
@@ -86,20 +101,20 @@ export class GapFiller {
       const isPicture = track.kind === 'video';
       const behindS = (isPicture ? pictureLeadS : leadS) - shownS;
       const stepS = inStepS(packager.frameS);
-      const isWaitedFor = this.#mayCatchUp(packager) || (isPicture && isPatient);
-      if ((isWaitedFor || behindS <= stepS) && leadS - shownS <= this.#targetDurationS) continue;
+      const isWaitedFor = () => this.#mayCatchUp(packager) || (isPicture && isPatient);
+      if (leadS - shownS <= this.#targetDurationS && (behindS <= stepS || isWaitedFor())) continue;
       // The last part may reach beyond that: so one part is added each time a part's time has passed.
       packager.gapThrough(leadS - stepS + (packager.partTargetS ?? 0), { whole: true });
     }
   }
 
   /**
-   * Before its first part nobody knows how long a rendition's frames are, and one a second is not late. Video that has just
-   * begun may come from an encoder that had to start.
+   * Before its first part nobody knows how long a rendition's frames are, and one a second is not late. What has just begun, at first
+   * or behind a discontinuity, may come from an encoder that had to start.
    */
-  #mayCatchUp({ partTargetS, track, window, endS }: Packager): boolean {
-    const startS = window.segments[0]?.startS ?? endS;
-    return partTargetS === undefined || (track.kind === 'video' && endS - startS < this.#targetDurationS);
+  #mayCatchUp({ partTargetS, window, endS }: Packager): boolean {
+    const begin = window.segments.findLast(({ discontinuity }) => discontinuity) ?? window.segments[0];
+    return partTargetS === undefined || endS - (begin?.startS ?? endS) < this.#targetDurationS;
   }
 
   #fillOne(packager: Packager, { ordinal, startS }: GapSegment, untilS: number, whole: boolean): void {

@@ -168,6 +168,69 @@ describe('a presentation', () => {
     });
   }
 
+  test('gives sound time to come whose encoder has to start, at first and behind a discontinuity', async () => {
+    const waiting: Packet[] = [];
+    let isStarting = true;
+    const feed = new Feed({
+      ...both,
+      beforeTracks: (presentation) => {
+        const write = presentation.write.bind(presentation);
+        presentation.write = (renditionId, packet) => {
+          if (renditionId === 'audio') waiting.push(packet);
+          else write(renditionId, packet);
+          while (waiting.length > (isStarting ? 90 : 0)) write('audio', waiting.shift()!);
+        };
+      },
+    });
+    const start = () => {
+      isStarting = true;
+      feed.play(2.5);
+      isStarting = false;
+      feed.play(5);
+    };
+    start();
+    await feed.pause(3);
+    start();
+    const { segments } = await playlistOf(feed, 'audio');
+    const gaps = segments.flatMap(({ parts }) => parts).filter(({ gap }) => gap);
+    const gapsS = gaps.reduce((sum, { durationS }) => sum + durationS, 0);
+    assert.ok(gapsS > 2.5 && gapsS < 3.2, `${gapsS} s of gaps`);
+  });
+
+  test('puts gaps where pictures of a rendition that has just begun were lost, and lets none of them seem to last so long', async () => {
+    const waiting: Packet[] = [];
+    let isLost = false;
+    const feed = new Feed({
+      ...both,
+      beforeTracks: (presentation) => {
+        const write = presentation.write.bind(presentation);
+        presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+        presentation.write = (renditionId, packet) => {
+          write(renditionId, packet);
+          if (renditionId !== 'source') return;
+          if (!isLost) waiting.push(packet);
+          while (waiting.length > 3) write('small', waiting.shift()!);
+        };
+      },
+    });
+    feed.play(2.5);
+    isLost = true;
+    feed.play(1.5);
+    isLost = false;
+    feed.play(3);
+    const { segments, partTargetS } = await playlistOf(feed, 'small');
+    const parts = segments.flatMap((segment) => segment.parts);
+    assert.deepEqual(
+      parts.filter(({ durationS }) => durationS > partTargetS! + 1e-9),
+      [],
+    );
+    const lostS = parts.filter(({ gap }) => gap).reduce((sum, { durationS }) => sum + durationS, 0);
+    assert.ok(Math.abs(lostS - 1.5) < 0.2, `${lostS} s of gaps`);
+    const startsOf = async (rendition: string) =>
+      (await playlistOf(feed, rendition)).segments.map(({ programDateTime }) => programDateTime);
+    assert.deepEqual(await startsOf('small'), (await startsOf('source')).slice(0, segments.length));
+  });
+
   test('puts gap segments where ordinals were skipped', async () => {
     const feed = new Feed(both);
     await feed.watch(5);
