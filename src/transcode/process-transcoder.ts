@@ -160,11 +160,14 @@ export class ProcessTranscoder implements Transcoder {
     clearTimeout(this.#pause);
     clearInterval(this.#ticker);
     const worker = this.#worker;
-    if (worker === undefined) return;
-    worker.end();
-    const deadline = setTimeout(() => worker.kill('hung'), FAREWELL_MS);
-    await worker.ended;
-    clearTimeout(deadline);
+    if (worker !== undefined) {
+      worker.end();
+      const deadline = setTimeout(() => worker.kill('hung'), FAREWELL_MS);
+      await worker.ended;
+      clearTimeout(deadline);
+    }
+    const { restarts, droppedPackets, decodeErrors, cpuMs } = this.stats;
+    this.#options.logger.info({ restarts, droppedPackets, decodeErrors, cpuMs: Math.round(cpuMs) }, 'transcoder ended');
   }
 
   #start(): void {

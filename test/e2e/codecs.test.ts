@@ -25,12 +25,13 @@ import {
   variantsOf,
 } from './judge.ts';
 import { assertContinuous, firstFrameSince, readFrames, seen } from './seen-frames.ts';
+import { type Attempt, disturbancesOf, undisturbed } from './undisturbed.ts';
 import { get, type Watched, watch } from './viewer.ts';
 
 const FPS = 30;
 const DURATION_S = 7;
 const TIME_LIMIT_MS = 40_000;
-/** Small, so that two cores can encode and decode several at once. */
+/** Small, so that a slow machine can encode and decode it in time. */
 const SIZE = { width: 480, height: 270, bitrateBps: 600_000 };
 const SMALL = { name: 'small', width: 320, height: 180, fps: 0, bitrate: 400_000 };
 /** A frame is drawn at the first moment of its second or up to a frame later; FFmpeg's AAC is a frame of its own late, over RTMP. */
@@ -92,7 +93,7 @@ const CASES: readonly Case[] = [
   { what: 'Opus alone', video: false, audio: { codec: 'opus' }, profiles: [SMALL], codecs: ['mp4a.40.2'] },
 ];
 
-describe('what viewers get of', { concurrency: 2 }, () => {
+describe('what viewers get of', () => {
   for (const each of CASES) test(each.what, () => holds(each));
 });
 
@@ -153,10 +154,9 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
       const { page, errors } = watched;
       await page.goto(`${server.url}/play/${stream.playbackId}`);
       await readFrames(page);
-      const first = await firstFrameSince(page, publisher.startedAtMs, 15_000);
+      const first = await firstFrameSince(page, publisher.startedAtMs, 30_000);
       await waitFor(async () => (await seen(page)).frames.at(-1)!.counter > first.counter + 4 * FPS, {
         what: 'four seconds of pictures',
-        timeoutMs: 15_000,
       });
       assertContinuous((await seen(page)).frames, FPS);
       assert.equal(await page.evaluate('document.documentElement.dataset.level'), level);
@@ -170,7 +170,7 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
 });
 
 async function holds(each: Case): Promise<void> {
-  const watched = await record(each);
+  const watched = await undisturbed(() => record(each));
   assertLoaded(watched);
   assertRules(watched, { stepS: RENDITIONS_BEHIND_S });
   for (const viewing of watched.renditions.values()) assertMedia(viewing);
@@ -238,7 +238,7 @@ function assertInits({ codecs }: Case, watched: Watched): void {
   assert.deepEqual(new Set(names), announced);
 }
 
-async function record({ video, audio, profiles, codecs }: Case): Promise<Watched> {
+async function record({ video, audio, profiles, codecs }: Case): Promise<Attempt<Watched>> {
   await using server = await startServerProcess();
   const stream = await server.api.createStream({ profiles });
   await using publisher = await startPublisher({
@@ -256,7 +256,9 @@ async function record({ video, audio, profiles, codecs }: Case): Promise<Watched
   const watched = await watch(url, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
   const { reason, messages } = await publisher.ended;
   assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
-  return watched;
+  const isTranscoded = (video !== false && profiles.length > 0) || (audio !== false && audio.codec === 'opus');
+  const transcoders = isTranscoded ? 1 : 0;
+  return { recording: watched, disturbances: await disturbancesOf(server, { transcoders, whole: watched }) };
 }
 
 async function decodeOnly(watched: Watched, name: string): Promise<Decoded> {

@@ -64,7 +64,9 @@ export function assertRules(
   watched: Watched,
   { unsteady = [], ...options }: { readonly stepS?: number; readonly unsteady?: readonly string[] } = {},
 ): void {
-  const violations: Violation[] = watched.moments.flatMap((texts) => checkPresentation(texts, options));
+  const violations: Violation[] = watched.moments.flatMap(({ before, behind }) =>
+    checkPresentation(before, { ...options, behind }),
+  );
   const uris = [...watched.renditions.keys()];
   for (const [uri, viewing] of watched.renditions) {
     const others = uris.filter((each) => each !== uri).map((each) => each.slice(each.lastIndexOf('/') + 1));

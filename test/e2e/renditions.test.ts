@@ -32,6 +32,7 @@ import {
   variantsOf,
 } from './judge.ts';
 import { assertContinuous, firstFrameSince, readFrames, type SeenFrame, seen } from './seen-frames.ts';
+import { type Attempt, disturbancesOf, undisturbed } from './undisturbed.ts';
 import { get, type Viewing, type Watched, watch } from './viewer.ts';
 
 const TIME_LIMIT_MS = 40_000;
@@ -101,7 +102,7 @@ interface Recording {
 const recordings = new Map<Run, Recording>();
 // One after the other: where a machine is too slow for two ladders and their publishers, one gives up its largest rendition.
 before(async () => {
-  for (const run of RUNS) recordings.set(run, await record(run));
+  for (const run of RUNS) recordings.set(run, await undisturbed(() => record(run)));
 });
 
 for (const run of RUNS) {
@@ -131,11 +132,13 @@ for (const run of RUNS) {
       // A busy machine transcodes as late as it may; what is later is a gap.
       assertRules(watched(), { stepS: LATEST_S });
       assertAligned(watched());
-      const pictures = watched().moments.map(
-        (texts) => new Map([...texts].filter(([uri]) => !uri.endsWith('/audio.m3u8'))),
+      const { moments } = watched();
+      const pictures = (texts: ReadonlyMap<string, string>) =>
+        new Map([...texts].filter(([uri]) => !uri.endsWith('/audio.m3u8')));
+      const apart = moments.filter(
+        ({ before, behind }) => checkPresentation(pictures(before), { behind: pictures(behind) }).length > 0,
       );
-      const apart = pictures.filter((texts) => checkPresentation(texts).length > 0);
-      assert.ok(apart.length <= pictures.length / 2, `${apart.length} of ${pictures.length} moments`);
+      assert.ok(apart.length <= moments.length / 2, `${apart.length} of ${moments.length} moments`);
     });
 
     test('parts are their segment byte for byte, times are contiguous, durations and dates are true', () => {
@@ -214,50 +217,71 @@ test('a stream with an empty list of profiles has its source only, and no transc
 
 describe('in Chromium', NEEDS_CHROMIUM, () => {
   test('the player page plays the ladder by itself, and goes through its variants every three seconds without a stall', async () => {
-    await using server = await startServerProcess();
-    const profiles = [
-      { name: 'middle', bitrate: 500_000, fps: 0, width: 480, height: 270 },
-      { name: 'small', bitrate: 250_000, fps: 0, width: 320, height: 180 },
-    ];
-    const { streamKey, playbackId } = await server.api.createStream({ profiles });
-    await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: { bitrateBps: 900_000 } });
-    await using browser = await launchChromium();
-    await using watched = await browser.newPage();
-    const { page } = watched;
-    await page.goto(`${server.url}/play/${playbackId}`);
-    await readFrames(page);
-    const first = await firstFrameSince(page, publisher.startedAtMs, 15_000);
-    const frames = async () => (await seen(page)).frames;
-    const since = async (mediaS: number) => (await frames()).filter((frame) => frame.mediaS >= mediaS);
-    // A player may correct its place in the stream once when it starts.
-    const settled = await waitFor(async () => (await since(first.mediaS + 1.5))[0], { what: 'the picture to move' });
-    await page.evaluate('seen.waits = 0; document.querySelector("video").onwaiting = () => { seen.waits += 1; }');
-    const { seeks } = await seen(page);
-
-    for (const choice of ['small', 'source', 'middle', 'small', '']) {
-      await page.getByRole('combobox', { name: 'Quality' }).selectOption(choice);
-      await sleep(3000);
-    }
-    const shown = await since(settled.mediaS);
-    assert.ok(shown.at(-1)!.mediaS - settled.mediaS > 13, 'it plays at the speed of time');
+    const { shown, waits, ranges, seeks, errors, failedRequests } = await undisturbed(switchThroughLadder);
+    assert.ok(shown.at(-1)!.mediaS - shown[0]!.mediaS > 13, 'it plays at the speed of time');
     assertContinuous(shown, FPS);
-    const missed = shown.slice(1).map(({ counter }, index) => counter - shown[index]!.counter - 1);
-    // A busy browser leaves out some: a second of them once, beside other work. A player that stands still says `waiting`.
-    assert.ok(Math.max(...missed) < 2 * FPS, `${Math.max(...missed)} frames in a row were not shown`);
     const widths = runsOfWidths(shown);
     assert.deepEqual(new Set(widths), new Set([640, 480, 320]), `pictures ${widths.join()} pixels wide`);
     assert.ok(widths.length >= 5, `switched to ${widths.join()}`);
-    assert.deepEqual(await page.evaluate('[seen.waits, document.querySelector("video").buffered.length]'), [0, 1]);
-    assert.equal((await seen(page)).seeks, seeks);
-    assert.deepEqual(watched.errors, []);
+    assert.deepEqual({ waits, ranges, seeks }, { waits: 0, ranges: 1, seeks: 0 });
+    assert.deepEqual(errors, []);
     assert.deepEqual(
-      watched.failedRequests.filter((request) => !request.endsWith('/index.m3u8')),
+      failedRequests.filter((request) => !request.endsWith('/index.m3u8')),
       [],
     );
   });
 });
 
-async function record({ video, profiles, renditions }: Run): Promise<Recording> {
+/** What a viewer sees who chooses one variant after another. */
+interface Switched {
+  readonly shown: readonly SeenFrame[];
+  /** How often the player had nothing to play, since the picture moved. */
+  readonly waits: number;
+  /** Of its buffer. */
+  readonly ranges: number;
+  readonly seeks: number;
+  readonly errors: readonly string[];
+  readonly failedRequests: readonly string[];
+}
+
+async function switchThroughLadder(): Promise<Attempt<Switched>> {
+  await using server = await startServerProcess();
+  const profiles = [
+    { name: 'middle', bitrate: 500_000, fps: 0, width: 480, height: 270 },
+    { name: 'small', bitrate: 250_000, fps: 0, width: 320, height: 180 },
+  ];
+  const { streamKey, playbackId } = await server.api.createStream({ profiles });
+  await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: { bitrateBps: 900_000 } });
+  // Who comes while the transcoder has not begun, on a busy machine, plays the source only.
+  await waitFor(async () => variantsOf((await indexOf(server, playbackId)) ?? '').size === 3, { what: 'the ladder' });
+  await using browser = await launchChromium();
+  await using watched = await browser.newPage();
+  const { page } = watched;
+  await page.goto(`${server.url}/play/${playbackId}`);
+  await readFrames(page);
+  const first = await firstFrameSince(page, publisher.startedAtMs, 30_000);
+  const since = async (mediaS: number) => (await seen(page)).frames.filter((frame) => frame.mediaS >= mediaS);
+  // A player may correct its place in the stream once when it starts.
+  const settled = await waitFor(async () => (await since(first.mediaS + 1.5))[0], { what: 'the picture to move' });
+  await page.evaluate('seen.waits = 0; document.querySelector("video").onwaiting = () => { seen.waits += 1; }');
+  const before = await seen(page);
+
+  for (const choice of ['small', 'source', 'middle', 'small', '']) {
+    await page.getByRole('combobox', { name: 'Quality' }).selectOption(choice);
+    await sleep(3000);
+  }
+  const shown = await since(settled.mediaS);
+  const [waits, ranges] = await page.evaluate<[number, number]>(
+    '[seen.waits, document.querySelector("video").buffered.length]',
+  );
+  const seeks = (await seen(page)).seeks - before.seeks;
+  const { errors, failedRequests } = watched;
+  const recording = { shown, waits, ranges, seeks, errors, failedRequests };
+  await publisher.stop();
+  return { recording, disturbances: await disturbancesOf(server, { transcoders: 1 }) };
+}
+
+async function record({ video, profiles, renditions }: Run): Promise<Attempt<Recording>> {
   await using server = await startServerProcess();
   const { id, streamKey, playbackId } = await server.api.createStream({ profiles });
   await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video, durationS: DURATION_S });
@@ -274,14 +298,15 @@ async function record({ video, profiles, renditions }: Run): Promise<Recording> 
   const health = await waitFor(
     async () => {
       const now = await healthOf(server, id);
-      return now.renditions.every(({ state }) => state === 'running') && now;
+      return now.renditions.every(({ state }) => state !== 'waiting') && now;
     },
     { what: 'renditions that were measured' },
   );
   const watched = await watching;
   const { reason, messages } = await publisher.ended;
   assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
-  return { watched, health };
+  const disturbances = await disturbancesOf(server, { transcoders: 1, whole: watched });
+  return { recording: { watched, health }, disturbances };
 }
 
 async function indexOf(server: TestServer, playbackId: string): Promise<string | undefined> {

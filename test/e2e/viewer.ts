@@ -33,10 +33,16 @@ export interface Watched {
   readonly multivariant: readonly Answer[];
   /** By the URI in the multivariant playlist. */
   readonly renditions: ReadonlyMap<string, Viewing>;
-  /** All media playlists, taken at about the same moment, several times. */
-  readonly moments: readonly ReadonlyMap<string, string>[];
+  /** All media playlists, several times. */
+  readonly moments: readonly Moment[];
   /** Answers that were not 200, and requests that failed. */
   readonly failures: readonly string[];
+}
+
+/** All media playlists as they were before a moment and as they were behind it. */
+export interface Moment {
+  readonly before: ReadonlyMap<string, string>;
+  readonly behind: ReadonlyMap<string, string>;
 }
 
 const MOMENT_EVERY_MS = 700;
@@ -91,16 +97,19 @@ export async function watch(indexUrl: string, { signal }: { signal: AbortSignal 
     what: 'the stream to be there',
   });
   const multivariant = [first];
-  const moments: ReadonlyMap<string, string>[] = [];
+  const moments: Moment[] = [];
   const uris = mediaPlaylistUris(first.body.toString());
   const ended = new AbortController();
 
+  const loadAll = async () => {
+    const answers = await Promise.all(uris.map((uri) => load(new URL(uri, indexUrl).href)));
+    if (answers.some((answer) => answer === undefined)) return undefined;
+    return new Map(uris.map((uri, index) => [uri, answers[index]!.body.toString()]));
+  };
   const takeMoments = async () => {
     while (!signal.aborted && !ended.signal.aborted) {
-      const answers = await Promise.all(uris.map((uri) => load(new URL(uri, indexUrl).href)));
-      if (answers.every((answer) => answer !== undefined)) {
-        moments.push(new Map(uris.map((uri, index) => [uri, answers[index]!.body.toString()])));
-      }
+      const [before, behind] = [await loadAll(), await loadAll()];
+      if (before !== undefined && behind !== undefined) moments.push({ before, behind });
       const again = await load(indexUrl);
       if (again !== undefined) multivariant.push(again);
       await sleep(MOMENT_EVERY_MS, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});

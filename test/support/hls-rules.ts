@@ -77,25 +77,37 @@ export function checkRendition(history: readonly Reload[]): readonly Violation[]
 }
 
 /**
- * Rules over all media playlists of a presentation, taken at about the same moment.
- * @param stepS how far their ends may lie apart: by default one part target
+ * Rules over all media playlists of a presentation, taken at one moment.
+ * @param options.stepS how far their ends may lie apart: by default one part target
+ * @param options.behind the same, loaded after all of those: playlists that are loaded one by one are of no one moment, but by then
+ *   each must be as far as the others were
  */
 export function checkPresentation(
   texts: ReadonlyMap<string, string>,
-  { stepS }: { stepS?: number } = {},
+  { stepS, behind = texts }: { stepS?: number; behind?: ReadonlyMap<string, string> } = {},
 ): readonly Violation[] {
   const report = new Report();
-  const [first, ...others] = [...texts].map(([name, text]) => ({ name, playlist: readMediaPlaylist(text) }));
+  const all = [...texts].map(([name, text]) => ({
+    name,
+    playlist: readMediaPlaylist(text),
+    newer: readMediaPlaylist(behind.get(name) ?? text),
+  }));
+  for (const { playlist: a } of all) {
+    for (const { name, playlist, newer: b } of all) {
+      if (a === playlist) continue;
+      const step = stepS ?? Math.max(a.partTargetS ?? 0, b.partTargetS ?? 0);
+      const behindS = (endOf(a) - endOf(b)) / 1000;
+      report.unless(behindS <= step + DATE_ROUNDING_S, 'in-step', `${name}: it ends ${behindS} s behind another`);
+      report.unless(!a.ended || b.ended, 'same-ended', `${name} has not ended`);
+    }
+  }
+  const [first, ...others] = all;
   if (first === undefined) return [];
   const a = first.playlist;
   for (const { name, playlist: b } of others) {
     const same = (rule: string, x: Plain, y: Plain) => report.unless(x === y, rule, `${name}: ${x} and ${y}`);
     same('same-target-duration', a.targetDurationS, b.targetDurationS);
     same('same-server-control', a.tags.get('EXT-X-SERVER-CONTROL')?.[0], b.tags.get('EXT-X-SERVER-CONTROL')?.[0]);
-    same('same-ended', a.ended, b.ended);
-    const step = stepS ?? Math.max(a.partTargetS ?? 0, b.partTargetS ?? 0);
-    const apart = Math.abs(endOf(a) - endOf(b)) / 1000;
-    report.unless(apart <= step + DATE_ROUNDING_S, 'in-step', `${name}: the ends are ${apart} s apart`);
     for (const segment of a.segments) {
       const other = b.segments.find(({ msn }) => msn === segment.msn);
       if (other === undefined) continue;

@@ -9,11 +9,11 @@ const LOOK_EVERY_MS = 20;
 /**
  * Waits until `condition` gives something other than undefined or false, and gives that.
  * @param options.what completes "waited in vain for ...", in the message of a test that fails
- * @throws {Error} after `timeoutMs` (default 10 s) without it, or when the condition throws
+ * @throws {Error} after `timeoutMs` (default 30 s: nothing takes so long, but a machine may be given away for seconds) without it, or when the condition throws
  */
 export async function waitFor<Found>(
   condition: () => Found | undefined | false | Promise<Found | undefined | false>,
-  { what, timeoutMs = 10_000 }: { readonly what: string; readonly timeoutMs?: number },
+  { what, timeoutMs = 30_000 }: { readonly what: string; readonly timeoutMs?: number },
 ): Promise<Found> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
