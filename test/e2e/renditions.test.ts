@@ -223,7 +223,7 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
     assert.ok(shown.at(-1)!.mediaS - shown[0]!.mediaS > 13, 'it plays at the speed of time');
     assertContinuous(shown, FPS_IN_BROWSER);
     const widths = runsOfWidths(shown);
-    assert.deepEqual(new Set(widths), new Set([640, 480, 320]), `pictures ${widths.join()} pixels wide`);
+    assert.deepEqual(new Set(widths), new Set([480, 398, 320]), `pictures ${widths.join()} pixels wide`);
     assert.ok(widths.length >= 5, `switched to ${widths.join()}`);
     assert.deepEqual({ waits, ranges, seeks }, { waits: 0, ranges: 1, seeks: 0 });
     assert.deepEqual(errors, []);
@@ -249,17 +249,19 @@ interface Switched {
 async function switchThroughLadder(): Promise<Attempt<Switched>> {
   await using server = await startServerProcess();
   const profiles = [
-    { name: 'middle', bitrate: 500_000, fps: 0, width: 480, height: 270 },
+    { name: 'middle', bitrate: 500_000, fps: 0, width: 400, height: 224 },
     { name: 'small', bitrate: 250_000, fps: 0, width: 320, height: 180 },
   ];
   const { streamKey, playbackId } = await server.api.createStream({ profiles });
-  const video = { fps: { num: FPS_IN_BROWSER, den: 1 }, gop: FPS_IN_BROWSER, bitrateBps: 900_000 };
-  await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video });
-  // Who comes while the transcoder has not begun, on a busy machine, plays the source only.
-  await waitFor(async () => variantsOf((await indexOf(server, playbackId)) ?? '').size === 3, { what: 'the ladder' });
+  // A browser that starts takes all a machine has for a moment.
   await using browser = await launchChromium();
   await using watched = await browser.newPage();
   const { page } = watched;
+  const fps = { num: FPS_IN_BROWSER, den: 1 };
+  const video = { width: 480, height: 270, fps, gop: FPS_IN_BROWSER, bitrateBps: 900_000 };
+  await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video });
+  // Who comes while the transcoder has not begun, on a busy machine, plays the source only.
+  await waitFor(async () => variantsOf((await indexOf(server, playbackId)) ?? '').size === 3, { what: 'the ladder' });
   await page.goto(`${server.url}/play/${playbackId}`);
   await readFrames(page);
   const first = await firstFrameSince(page, publisher.startedAtMs, 30_000);
