@@ -3,7 +3,8 @@
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LADDER_NAME, sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
+import { ladderName, sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
+import { explainPace, machinePace } from './support/machine-pace.ts';
 import { cpuMs } from './support/process-usage.ts';
 import { type Answer, type BenchOptions, show } from './support/question.ts';
 
@@ -13,7 +14,8 @@ const SECONDS = { asked: 600, usual: 60 };
 /** Answers it. */
 export async function liveLadders({ long }: BenchOptions): Promise<readonly Answer[]> {
   const seconds = long ? SECONDS.asked : SECONDS.usual;
-  await using ladders = await startLadders(LADDERS, await sourceClip());
+  const pace = await machinePace();
+  await using ladders = await startLadders(LADDERS, await sourceClip({ fps: pace.fps }));
   const { server, streams, load } = ladders;
   const workers = transcoderPids(server, LADDERS);
   const groups = [[server.pid], workers, [load.pid]];
@@ -32,9 +34,9 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
   const warnings = transcoderWarnings(server);
   return [
     {
-      question: `live ladders (${LADDER_NAME}) on ${cpus().length} cores for ${seconds} s${long ? '' : ` (${SECONDS.asked} s with --long)`}`,
+      question: `live ladders (${ladderName(pace.fps)}) on ${cpus().length} cores for ${seconds} s${long ? '' : ` (${SECONDS.asked} s with --long)`}`,
       measured: `${LADDERS}, ${warnings.length} warnings${warnings.length > 0 ? ` (${warnings[0]})` : ''}, worst lag ${show(Math.max(...lags))} ms`,
-      against: `cores used: server ${ours}, workers ${theirs}, publishers ${loads}`,
+      against: `cores used: server ${ours}, workers ${theirs}, publishers ${loads}${explainPace(pace)}`,
       ratio: undefined,
       mustReach: `>= ${LADDERS} without shedding`,
       reached: warnings.length === 0 && transcoderPids(server, LADDERS).every((pid) => workers.includes(pid)),

@@ -10,7 +10,8 @@ import { startPublisher } from '../test/support/publisher.ts';
 import { startServerProcess } from '../test/support/server.ts';
 import { BEEP_S } from '../test/support/test-pattern.ts';
 import { waitFor } from '../test/support/wait-for.ts';
-import { LADDER, LADDER_NAME, playlistUrls, RENDITIONS, SOURCE } from './support/ladder.ts';
+import { LADDER, ladderName, playlistUrls, RENDITIONS, SOURCE } from './support/ladder.ts';
+import { explainPace, type MachinePace, machinePace } from './support/machine-pace.ts';
 import { type Answer, show } from './support/question.ts';
 import { median, percentile } from './support/statistics.ts';
 
@@ -45,10 +46,12 @@ interface Seen {
 
 /** Answers it. */
 export async function variantSwitches(): Promise<readonly Answer[]> {
+  const pace = await machinePace();
+  const { fps } = pace;
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   const { streamKey, playbackId } = await server.api.createStream({ profiles: LADDER });
-  const { width, height, bitrateBps, fps, gopS } = SOURCE;
-  const video = { width, height, bitrateBps, gop: gopS * fps };
+  const { width, height, bitrateBps, gopS } = SOURCE;
+  const video = { width, height, bitrateBps, fps: { num: fps, den: 1 }, gop: gopS * fps };
   await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video });
   const urls = await playlistUrls(server.playlistUrl(playbackId), RENDITIONS);
   const whole = async (url: URL) => (await (await fetch(url)).text()).includes('#EXTINF');
@@ -61,9 +64,9 @@ export async function variantSwitches(): Promise<readonly Answer[]> {
   await using watched = await browser.newPage();
   await watched.page.goto(bare.pageUrl(server.playlistUrl(playbackId)));
   const seen = (await watched.page.evaluate(WATCH)) as Seen;
-  const ownMs = await publishedOffsetMs(urls.get('source')!, urls.get('audio')!);
+  const ownMs = await publishedOffsetMs(urls.get('source')!, urls.get('audio')!, fps);
   const { worstDelayMs } = await publisher.stop();
-  return [judge(seen, { ownMs, worstDelayMs })];
+  return [judge(seen, { ownMs, worstDelayMs }, pace)];
 }
 
 /** What the publisher did, not the player. */
@@ -77,29 +80,32 @@ interface Published {
 function judge(
   { frames, beepsAtMs, switchedAtMs, waits, seeks, holeS, fatal, switches }: Seen,
   { ownMs, worstDelayMs }: Published,
+  pace: MachinePace,
 ): Answer {
+  const { fps } = pace;
   // A frame missing in the stream shifts all that follow; one a busy browser leaves out does not.
-  const places = frames.map(({ counter, mediaS }) => counter - mediaS * SOURCE.fps);
+  const places = frames.map(({ counter, mediaS }) => counter - mediaS * fps);
   const shift = Math.max(...places.map((place) => Math.abs(place - median(places))));
   const steps = frames.slice(1).map(({ counter }, index) => counter - frames[index]!.counter - 1);
   const missed = Math.max(...steps);
   // What Chromium itself is off by, without any change, is not a matter of variants.
   const isBefore = (atMs: number) => atMs < switchedAtMs;
-  const usualMs = median(soundOffsets(frames, beepsAtMs.filter(isBefore)));
+  const usualMs = median(soundOffsets(frames, beepsAtMs.filter(isBefore), fps));
   const offsetsMs = soundOffsets(
     frames,
     beepsAtMs.filter((atMs) => !isBefore(atMs)),
+    fps,
   ).map((atMs) => atMs - usualMs);
   const worstMs = Math.max(...offsetsMs.map(Math.abs));
   const widths = new Set(frames.map(({ width }) => width)).size;
-  const frame = 1 / SOURCE.fps;
+  const frame = 1 / fps;
   return {
-    question: `a forced variant switch every ${EVERY_S} s for ${SECONDS} s in hls.js, ${LADDER_NAME}`,
+    question: `a forced variant switch every ${EVERY_S} s for ${SECONDS} s in hls.js, ${ladderName(fps)}`,
     measured:
       `${switches} switches over ${widths} sizes: ${waits} stalls, ${seeks} seeks, longest hole in the buffer ${show(holeS * 1000)} ms, ` +
       `frames off their place by at most ${show(shift)}, at most ${missed} not shown in a row (p99 ${percentile(steps, 0.99)}), sound moved by p50 ${show(median(offsetsMs))} ms, ` +
       `p95 ${show(percentile(offsetsMs.map(Math.abs), 0.95))} ms, worst ${show(worstMs)} ms of ${offsetsMs.length}`,
-    against: `limit 1 frame, ${LIMIT_MS} ms; before the first switch ${show(usualMs)} ms, in the stream ${show(ownMs)} ms; encoder late by at most ${show(worstDelayMs)} ms`,
+    against: `limit 1 frame, ${LIMIT_MS} ms; before the first switch ${show(usualMs)} ms, in the stream ${show(ownMs)} ms; encoder late by at most ${show(worstDelayMs)} ms${explainPace(pace)}`,
     ratio: undefined,
     mustReach: `no stall, no gap > 1 frame, A/V within ${LIMIT_MS} ms`,
     reached:
@@ -114,13 +120,13 @@ function judge(
 }
 
 /** How much later the sound is in the stream itself: an AAC encoder begins with a packet of silence. */
-async function publishedOffsetMs(source: URL, audio: URL): Promise<number> {
+async function publishedOffsetMs(source: URL, audio: URL, fps: number): Promise<number> {
   const [{ frames }, { sound }] = await Promise.all([
     decode(await newestMedia(source)),
     decode(await newestMedia(audio)),
   ]);
   const offsets = sound!.beepsS.flatMap((beepS) => {
-    const near = frames.find(({ ptsS, code }) => code!.counter % SOURCE.fps === 0 && Math.abs(ptsS - beepS) < 0.5);
+    const near = frames.find(({ ptsS, code }) => code!.counter % fps === 0 && Math.abs(ptsS - beepS) < 0.5);
     return near === undefined ? [] : [(beepS - near.ptsS) * 1000];
   });
   return median(offsets);
@@ -137,14 +143,14 @@ async function newestMedia(url: URL): Promise<readonly Uint8Array[]> {
 }
 
 /** How much later than its flash each beep was heard, in ms. */
-function soundOffsets(frames: Seen['frames'], beepsAtMs: Seen['beepsAtMs']): readonly number[] {
+function soundOffsets(frames: Seen['frames'], beepsAtMs: Seen['beepsAtMs'], fps: number): readonly number[] {
   return beepsAtMs.flatMap((beepAtMs) => {
     const near = frames.filter(({ atMs }) => Math.abs(atMs - beepAtMs) < 400);
-    if (near.length < 10) return [];
+    if (near.length < fps / 3) return [];
     // When the second began by each frame shown around it: a screen rounds to its own beat.
     const begins = near.map(({ counter, atMs }) => {
-      const inSecond = counter % SOURCE.fps;
-      return atMs - (inSecond > SOURCE.fps / 2 ? inSecond - SOURCE.fps : inSecond) * (1000 / SOURCE.fps);
+      const inSecond = counter % fps;
+      return atMs - (inSecond > fps / 2 ? inSecond - fps : inSecond) * (1000 / fps);
     });
     return [beepAtMs - median(begins)];
   });

@@ -22,15 +22,18 @@ export const LADDER = [
 /** Of the ladder: the source, the profiles and the sound. */
 export const RENDITIONS = LADDER.length + 2;
 
-/** For tables. */
-export const LADDER_NAME = '720p30 + 480p + 360p + 240p';
+/** For tables: with a source of so many frames a second. */
+export const ladderName = (fps: number): string => `720p${fps} + 480p + 360p + 240p`;
+export const LADDER_NAME = ladderName(SOURCE.fps);
 
-const clips = new Map<number, Promise<Clip>>();
+const clips = new Map<string, Promise<Clip>>();
 
-/** The source as a clip; encoded at the first call. */
-export function sourceClip({ bFrames }: { readonly bFrames: number } = SOURCE): Promise<Clip> {
-  const clip = clips.get(bFrames) ?? encodeClip({ ...SOURCE, bFrames });
-  clips.set(bFrames, clip);
+/** The source as a clip, perhaps with other B-frames or another rate; encoded at the first call. */
+export function sourceClip(changes: { readonly bFrames?: number; readonly fps?: number } = {}): Promise<Clip> {
+  const shape = { ...SOURCE, ...changes };
+  const key = `${shape.bFrames} ${shape.fps}`;
+  const clip = clips.get(key) ?? encodeClip(shape);
+  clips.set(key, clip);
   return clip;
 }
 

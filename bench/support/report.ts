@@ -1,7 +1,7 @@
 /**
  * The answers as Markdown: lines of a table while they come, and the page that keeps them.
  */
-import { cpus, totalmem } from 'node:os';
+import { cpus } from 'node:os';
 import type { Answer } from './question.ts';
 
 /** Head of the table. */
@@ -18,13 +18,13 @@ export interface Run {
 export function tableRow(bench: string, answer: Answer, { date, long }: Run): string {
   const { question, measured, against, ratio, mustReach, reached } = answer;
   const times = ratio === undefined ? '' : `${ratio.toFixed(2)}x`;
-  const run = `${date.toISOString().slice(0, 10)}${long ? ', `--long`' : ''}`;
+  const run = `${date.toISOString().slice(0, 10)}, ${machine()}${long ? ', `--long`' : ''}`;
   return `| \`${bench}\` | ${question} | ${measured} | ${against} | ${times} | ${mustReach} | ${reached ? 'reached' : '**missed**'} | ${run} |`;
 }
 
 /**
  * The text of `bench/README.md`.
- * @param page as it is now: rows of benches that did not run stay, if they are of the same machine
+ * @param page as it is now: rows of benches that did not run stay
  * @param groups names of benches by group, in their order
  * @param rows of those that ran, by name
  */
@@ -33,19 +33,17 @@ export function reportPage(
   groups: Readonly<Record<string, readonly string[]>>,
   rows: ReadonlyMap<string, readonly string[]>,
 ): string {
-  const kept = page.includes(machine()) ? page.split('\n') : [];
+  const kept = page.split('\n');
   const rowsOf = (bench: string) => rows.get(bench) ?? kept.filter((line) => line.startsWith(`| \`${bench}\` |`));
   const sections = Object.entries(groups).map(
     ([group, benches]) => `## Last results: ${group}\n\n${TABLE_HEAD}\n${benches.flatMap(rowsOf).join('\n')}`,
   );
-  return `${INTRODUCTION}\nLast results are of ${machine()}; \`npm run bench -- --write\` and the name of the bench.\n\n${sections.join('\n\n')}\n`;
+  return `${INTRODUCTION}\n${sections.join('\n\n')}\n`;
 }
 
-/** What it runs on. */
+/** What it runs on, in short. */
 function machine(): string {
-  const [cpu] = cpus();
-  const memory = `${Math.round(totalmem() / 1e9)} GB`;
-  return `${cpu?.model.trim()}, ${cpus().length} cores, ${memory}, ${process.platform} ${process.arch}, Node ${process.version}`;
+  return `${cpus().length} x ${cpus()[0]?.model.trim()}, Node ${process.versions.node}`;
 }
 
 const INTRODUCTION = `# Benches
@@ -64,4 +62,8 @@ npm run bench -- --long renditions              # for as long as the questions s
 \`\`\`
 
 It takes Linux (\`/proc\`), Chromium, ffmpeg and nginx as Debian packages them; run it on a machine that does nothing else.
+
+Some limits are a number of ladders, or a ladder beside a browser, and suppose a machine on which \`ffmpeg\` takes 0.30 of a core for one.
+On a slower one those questions are asked with fewer frames a second, as many as \`ffmpeg\` makes of that, and their rows say so.
+Each row tells when and where it was measured; \`--write\` replaces only those that ran.
 `;

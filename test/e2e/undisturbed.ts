@@ -41,17 +41,16 @@ export async function disturbancesOf(
     readonly whole?: Watched;
   },
 ): Promise<readonly string[]> {
-  const lines = () => server.logLines.map((line) => JSON.parse(line) as Line);
   const ended = await waitFor(
     () => {
-      const found = lines().filter(({ msg }) => msg === 'transcoder ended');
+      const found = linesOf(server).filter(({ msg }) => msg === 'transcoder ended');
       return found.length >= transcoders && found;
     },
     { what: 'the end of every transcoder' },
   );
   const isExcused = ({ time }: Line) =>
     excused !== undefined && Date.parse(time) >= excused.fromMs && Date.parse(time) <= excused.untilMs;
-  const late = lines().filter((line) => LATE.has(line.msg) && !isExcused(line));
+  const late = lateLines(server).filter((line) => !isExcused(line));
   // Of one that was lost meanwhile nobody can tell which packets went with it.
   const dropped = ended.filter(({ restarts, droppedPackets = 0 }) => restarts === 0 && droppedPackets > 0);
   const gaps = [...(whole?.renditions ?? [])].filter(([, { reloads }]) => reloads.at(-1)?.text.includes('EXT-X-GAP'));
@@ -62,7 +61,14 @@ export async function disturbancesOf(
   ];
 }
 
-/** What is logged when a transcoder cannot keep up. */
+/** Whether a server has said by now that a transcoder could not keep up. */
+export const isDisturbed = (server: ServerProcess): boolean => lateLines(server).length > 0;
+
+const lateLines = (server: ServerProcess) => linesOf(server).filter(({ msg }) => LATE.has(msg));
+
+const linesOf = ({ logLines }: ServerProcess) => logLines.map((line) => JSON.parse(line) as Line);
+
+/** What is logged then. */
 const LATE: ReadonlySet<string> = new Set(['rendition given up', 'transcoder skips to a keyframe']);
 
 /** Of a log. */
