@@ -49,11 +49,12 @@ interface Viewing {
 
 async function watch({ video, profiles, choice, fps }: Viewing): Promise<Answer> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
+  // A browser that starts takes all a machine has for a moment.
+  await using browser = await launchChromium();
   const { streamKey, playbackId } = await server.api.createStream({ profiles });
   await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video });
   await waitFor(async () => (await fetch(server.playlistUrl(playbackId))).ok, { what: 'the stream to go live' });
 
-  await using browser = await launchChromium();
   await using watched = await browser.newPage();
   const { page } = watched;
   await page.goto(`${server.url}/play/${playbackId}`);

@@ -49,6 +49,8 @@ export async function variantSwitches(): Promise<readonly Answer[]> {
   const pace = await machinePace();
   const { fps } = pace;
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
+  // A browser that starts takes all a machine has for a moment.
+  await using browser = await launchChromium();
   const { streamKey, playbackId } = await server.api.createStream({ profiles: LADDER });
   const { width, height, bitrateBps, gopS } = SOURCE;
   const video = { width, height, bitrateBps, fps: { num: fps, den: 1 }, gop: gopS * fps };
@@ -60,7 +62,6 @@ export async function variantSwitches(): Promise<readonly Answer[]> {
   await waitFor(allWhole, { what: 'a whole segment of every rendition' });
 
   await using bare = await serveBarePlayer();
-  await using browser = await launchChromium();
   await using watched = await browser.newPage();
   await watched.page.goto(bare.pageUrl(server.playlistUrl(playbackId)));
   const seen = (await watched.page.evaluate(WATCH)) as Seen;
