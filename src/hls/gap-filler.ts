@@ -9,8 +9,6 @@ import type { SegmentGrid } from './segment-grid.ts';
 const IN_STEP_S = 1;
 /** One until its duration is known, and one the encoder has in hand. */
 const IN_STEP_FRAMES = 2;
-/** In seconds: pictures that far apart, a part and more, are a pause of the source when all renditions have it, else something was lost. */
-const LEAP_S = IN_STEP_S / 2;
 
 /**
  * How far a rendition may lie behind the leading one, in seconds, before gaps take the place of its media. Pictures may lie a target
@@ -72,13 +70,13 @@ export class GapFiller {
   }
 
   /**
-   * Before a segment's first picture is written: what was lost in front of it becomes gaps where other renditions have pictures of
-   * that time. The picture before would seem to last until then.
+   * Before a segment's first picture is written: what was waited for in front of it will not come any more, and becomes gaps where other
+   * renditions have pictures of that time. The picture before would seem to last until then.
    */
   bridge(packager: Packager, { kind, pts, dts, mark }: Packet): void {
     if (kind !== 'video' || mark === undefined || mark.discontinuity || !packager.started) return;
     const { timescale } = packager.track;
-    const isLost = dts / timescale - packager.endS > Math.max(LEAP_S, packager.partTargetS ?? 0);
+    const isLost = dts / timescale - packager.endS > inStepS(packager.frameS);
     const isPatient = this.#pictureLeadS < this.#patientUntilS;
     if (isLost && !isPatient && this.#pictureLeadS >= pts / timescale) packager.gapTo(dts / timescale, { whole: true });
   }
@@ -93,7 +91,7 @@ export class GapFiller {
       if (track.kind === 'video') pictureLeadS = Math.max(pictureLeadS, shownS);
     }
     // Behind a pause: those that must be encoded come a little later.
-    if (pictureLeadS - this.#pictureLeadS > LEAP_S) this.#patientUntilS = pictureLeadS + IN_STEP_S;
+    if (pictureLeadS - this.#pictureLeadS > IN_STEP_S / 2) this.#patientUntilS = pictureLeadS + IN_STEP_S;
     this.#pictureLeadS = pictureLeadS;
     const isPatient = pictureLeadS < this.#patientUntilS;
     for (const packager of packagers) {
