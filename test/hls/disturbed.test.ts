@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { ticks } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
-import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { type PlaylistSegment, readMediaPlaylist } from '../support/hls-playlist.ts';
 
 const both = { video: videoTrack(), audio: audioTrack() };
 /** Renditions may lie as far apart as one is waited for before gaps take its place, and a part more. */
@@ -17,6 +17,11 @@ const PICTURE_STEP_S = 4.5;
 
 async function playlistOf(feed: Feed, rendition: string) {
   return readMediaPlaylist((await feed.text(rendition)) ?? '');
+}
+
+function secondsOfGaps(segments: readonly PlaylistSegment[]): number {
+  const gaps = segments.flatMap(({ parts }) => parts).filter(({ gap }) => gap);
+  return gaps.reduce((sum, { durationS }) => sum + durationS, 0);
 }
 
 describe('a presentation', () => {
@@ -192,8 +197,7 @@ describe('a presentation', () => {
     await feed.pause(3);
     start();
     const { segments } = await playlistOf(feed, 'audio');
-    const gaps = segments.flatMap(({ parts }) => parts).filter(({ gap }) => gap);
-    const gapsS = gaps.reduce((sum, { durationS }) => sum + durationS, 0);
+    const gapsS = secondsOfGaps(segments);
     assert.ok(gapsS > 2.5 && gapsS < 3.2, `${gapsS} s of gaps`);
   });
 
@@ -224,7 +228,7 @@ describe('a presentation', () => {
       parts.filter(({ durationS }) => durationS > partTargetS! + 1e-9),
       [],
     );
-    const lostS = parts.filter(({ gap }) => gap).reduce((sum, { durationS }) => sum + durationS, 0);
+    const lostS = secondsOfGaps(segments);
     assert.ok(Math.abs(lostS - 1.5) < 0.2, `${lostS} s of gaps`);
     const startsOf = async (rendition: string) =>
       (await playlistOf(feed, rendition)).segments.map(({ programDateTime }) => programDateTime);
