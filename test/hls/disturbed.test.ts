@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import type { Presentation } from '#hls/hls.ts';
 import { ticks } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
@@ -17,6 +18,16 @@ const PICTURE_STEP_S = 4.5;
 
 async function playlistOf(feed: Feed, rendition: string) {
   return readMediaPlaylist((await feed.text(rendition)) ?? '');
+}
+
+type Write = Presentation['write'];
+
+/** Puts itself between a feed and its presentation: each packet is handed on by `take`, or not, or later. */
+function intercept(take: (write: Write, ...packet: Parameters<Write>) => void) {
+  return (presentation: Presentation): void => {
+    const write = presentation.write.bind(presentation);
+    presentation.write = (renditionId, packet) => take(write, renditionId, packet);
+  };
 }
 
 function secondsOfGaps(segments: readonly PlaylistSegment[]): number {
@@ -178,14 +189,11 @@ describe('a presentation', () => {
     let isStarting = true;
     const feed = new Feed({
       ...both,
-      beforeTracks: (presentation) => {
-        const write = presentation.write.bind(presentation);
-        presentation.write = (renditionId, packet) => {
-          if (renditionId === 'audio') waiting.push(packet);
-          else write(renditionId, packet);
-          while (waiting.length > (isStarting ? 90 : 0)) write('audio', waiting.shift()!);
-        };
-      },
+      beforeTracks: intercept((write, renditionId, packet) => {
+        if (renditionId === 'audio') waiting.push(packet);
+        else write(renditionId, packet);
+        while (waiting.length > (isStarting ? 90 : 0)) write('audio', waiting.shift()!);
+      }),
     });
     const start = () => {
       isStarting = true;
@@ -207,14 +215,13 @@ describe('a presentation', () => {
     const feed = new Feed({
       ...both,
       beforeTracks: (presentation) => {
-        const write = presentation.write.bind(presentation);
         presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
-        presentation.write = (renditionId, packet) => {
+        intercept((write, renditionId, packet) => {
           write(renditionId, packet);
           if (renditionId !== 'source') return;
           if (!isLost) waiting.push(packet);
           while (waiting.length > 3) write('small', waiting.shift()!);
-        };
+        })(presentation);
       },
     });
     feed.play(2.5);
