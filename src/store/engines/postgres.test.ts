@@ -109,8 +109,12 @@ describe('a write', () => {
     await server.query(`alter database ${new URL(engine.url).pathname.slice(1)} set deadlock_timeout = '10ms'`);
     await engine.write([insert('a'), insert('b')]);
     await server.query('create sequence tries', engine.url);
-    // A sequence counts on, also where the transaction is undone. Waits long enough for both to have their first row.
-    const next: Query = { sql: "select nextval('tries'), pg_sleep(0.05)", parameters: [] };
+    // A sequence counts on, also where the transaction is undone. Waits until both have their first row.
+    const bothBegun = `do $$ begin
+      perform nextval('tries');
+      while (select last_value from tries) < 2 loop perform pg_sleep(0.001); end loop;
+    end $$`;
+    const next: Query = { sql: bothBegun, parameters: [] };
     await Promise.all([
       engine.write([update('a', 1), next, update('b', 1)]),
       engine.write([update('b', 2), next, update('a', 2)]),
