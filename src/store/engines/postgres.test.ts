@@ -65,8 +65,6 @@ const update = (id: string, n: number): Query => ({
 });
 const things = (engine: Engine) =>
   engine.read<{ id: string; n: number }>({ sql: 'select id, n from things order by id', parameters: [] });
-/** Holds its connection, and the row, until released. */
-const hold = 'begin; select from things for update';
 
 storeContract('PostgreSQL', async () =>
   openStore({
@@ -268,19 +266,18 @@ describe('too much at once', () => {
   it('of slow writes keeps neither reads waiting nor later writes from being done', async () => {
     await using engine = await opened({ writeTimeoutMs: 300 });
     await engine.write([insert('a')]);
-    const blocker = server.query(`${hold}; select pg_sleep(1); commit`, engine.url);
-    await waitFor(
-      async () =>
-        (
-          await server.query(
-            "select 1 from pg_stat_activity where query like '%pg_sleep(1)%' and wait_event = 'PgSleep'",
-          )
-        ).length > 0,
-      { what: 'the lock to be held' },
+    const blocker = assert.rejects(
+      server.query('begin; select from things for update; select pg_sleep(600)', engine.url),
+      /cancel/,
     );
+    const sleeping = "from pg_stat_activity where query like '%pg_sleep(600)' and wait_event = 'PgSleep'";
+    await waitFor(async () => (await server.query(`select 1 ${sleeping}`)).length > 0, {
+      what: 'the lock to be held',
+    });
     const stuck = Array.from({ length: 12 }, (_, n) => assert.rejects(engine.write([update('a', n)]), away));
     assert.equal((await things(engine)).length, 1);
     await Promise.all(stuck);
+    await server.query(`select pg_cancel_backend(pid) ${sleeping}`);
     await blocker;
     await waitFor(() => engine.write([update('a', 99)]).then(Boolean, () => false), { what: 'a write' });
     assert.deepEqual(await things(engine), [{ id: 'a', n: 99 }]);
