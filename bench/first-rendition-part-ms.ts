@@ -4,7 +4,7 @@
 import { RtmpClient } from '../test/support/rtmp-client.ts';
 import { startServerProcess, type TestServer } from '../test/support/server.ts';
 import type { Clip } from './support/clip.ts';
-import { LADDER, LADDER_NAME, playlistUrls, RENDITIONS, sourceClip } from './support/ladder.ts';
+import { LADDER, playlistUrls, RENDITIONS, sourceClip } from './support/ladder.ts';
 import { type Answer, show } from './support/question.ts';
 import { readParts } from './support/rendition-reader.ts';
 import { replay } from './support/replay.ts';
@@ -16,13 +16,13 @@ const LIMIT_MS = 1200;
 /** Answers it. */
 export async function firstRenditionPartMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
-  const clip = await sourceClip();
+  const clip = await sourceClip(LADDER);
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) times.push(await startOnce(server, clip));
   const p95 = percentile(times, 0.95);
   return [
     {
-      question: `first keyframe sent -> a client holds the first part of the last rendition of ${LADDER_NAME}, p95 of ${ROUNDS}`,
+      question: `first keyframe sent -> a client holds the first part of the last rendition of ${LADDER.name}, p95 of ${ROUNDS}`,
       measured: `${show(p95)} ms (p50 ${show(percentile(times, 0.5))})`,
       against: `limit ${show(LIMIT_MS)} ms`,
       ratio: p95 / LIMIT_MS,
@@ -33,14 +33,14 @@ export async function firstRenditionPartMs(): Promise<readonly Answer[]> {
 }
 
 async function startOnce(server: TestServer, clip: Clip): Promise<number> {
-  const { streamKey, playbackId } = await server.api.createStream({ profiles: LADDER });
+  const { streamKey, playbackId } = await server.api.createStream({ profiles: LADDER.profiles });
   await using client = await RtmpClient.publish(server.rtmpPort, streamKey);
   const stop = new AbortController();
   const started = Promise.withResolvers<number>();
   const sending = replay(client, streamKey, clip, { signal: stop.signal, onStart: started.resolve });
   try {
     const urls = await playlistUrls(server.playlistUrl(playbackId), RENDITIONS);
-    const arrivals = await Promise.all(LADDER.map(({ name }) => firstPartAt(urls.get(name)!, stop.signal)));
+    const arrivals = await Promise.all(LADDER.profiles.map(({ name }) => firstPartAt(urls.get(name)!, stop.signal)));
     return Math.max(...arrivals) - (await started.promise);
   } finally {
     stop.abort();

@@ -2,15 +2,14 @@
  * How old is the picture a viewer sees in Chromium on the player page, everything at its defaults? The encoder burns the
  * time into each frame as it draws it; the page reads it back from every frame it shows.
  */
-import type { Profile } from '#domain/profile.ts';
 import { launchChromium } from '../test/support/chromium.ts';
 import { readFrameCode } from '../test/support/frame-code.ts';
 import { startPublisher } from '../test/support/publisher.ts';
 import type { VideoJob } from '../test/support/publisher-protocol.ts';
 import { startServerProcess } from '../test/support/server.ts';
 import { waitFor } from '../test/support/wait-for.ts';
-import { LADDER, SOURCE } from './support/ladder.ts';
-import { explainPace, machinePace } from './support/machine-pace.ts';
+import { LADDER, type Ladder, liveSource } from './support/ladder.ts';
+import { explainLadder, machineLadder } from './support/machine-ladder.ts';
 import { type Answer, show } from './support/question.ts';
 import { percentile } from './support/statistics.ts';
 
@@ -26,28 +25,25 @@ interface Shown {
 
 /** Answers it for the source. */
 export async function glassToGlassMs(): Promise<readonly Answer[]> {
-  return [await watch({ video: {}, profiles: [], choice: 'source', fps: SOURCE.fps })];
+  return [await watch({ video: {}, profiles: [], choice: 'source' })];
 }
 
 /** Answers it for a rendition. */
 export async function renditionGlassToGlassMs(): Promise<readonly Answer[]> {
-  const { width, height, bitrateBps, gopS } = SOURCE;
-  const pace = await machinePace();
-  const video = { width, height, bitrateBps, fps: { num: pace.fps, den: 1 }, gop: gopS * pace.fps };
-  const answer = await watch({ video, profiles: LADDER, choice: '480p', fps: pace.fps });
-  return [{ ...answer, against: `${answer.against}${explainPace(pace)}` }];
+  const found = await machineLadder();
+  const { profiles } = found.ladder;
+  const answer = await watch({ video: liveSource(found.ladder), profiles, choice: profiles[0]!.name });
+  return [{ ...answer, against: `${answer.against}${explainLadder(found)}` }];
 }
 
 interface Viewing {
   readonly video: Partial<VideoJob>;
-  readonly profiles: readonly Profile[];
+  readonly profiles: Ladder['profiles'];
   /** Name of the rendition to watch. */
   readonly choice: string;
-  /** Frames a second it has. */
-  readonly fps: number;
 }
 
-async function watch({ video, profiles, choice, fps }: Viewing): Promise<Answer> {
+async function watch({ video, profiles, choice }: Viewing): Promise<Answer> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   // A browser that starts takes all a machine has for a moment.
   await using browser = await launchChromium();
@@ -60,8 +56,9 @@ async function watch({ video, profiles, choice, fps }: Viewing): Promise<Answer>
   await page.goto(`${server.url}/play/${playbackId}`);
   if (profiles.length > 0) {
     await page.getByRole('combobox', { name: 'Quality' }).selectOption(choice);
-    const width = profiles.find(({ name }) => name === choice)?.width;
-    const isShown = () => page.evaluate(`document.querySelector('video').videoWidth === ${width}`) as Promise<boolean>;
+    const height = profiles.find(({ name }) => name === choice)?.height;
+    const isShown = () =>
+      page.evaluate(`document.querySelector('video').videoHeight === ${height}`) as Promise<boolean>;
     await waitFor(isShown, { what: `pictures of ${choice}`, timeoutMs: 30_000 });
   }
   const shown = (await page.evaluate(WATCH)) as readonly Shown[];
@@ -69,10 +66,10 @@ async function watch({ video, profiles, choice, fps }: Viewing): Promise<Answer>
 
   const ages = shown.map(({ ageMs }) => ageMs);
   const [p50, p95] = [percentile(ages, 0.5), percentile(ages, 0.95)];
-  const missing = SECONDS * fps - shown.length;
+  const all = SECONDS * LADDER.source.fps;
   return {
     question: `glass to glass in Chromium on the player page, ${choice}, ${SECONDS} s from the first picture, p95`,
-    measured: `${show(p95)} ms (p50 ${show(p50)}; ${missing} of ${SECONDS * fps} frames not seen)`,
+    measured: `${show(p95)} ms (p50 ${show(p50)}; ${all - shown.length} of ${all} frames not seen)`,
     against: `limit ${show(LIMIT_MS)} ms; encoder late by at most ${show(worstDelayMs)} ms`,
     ratio: p95 / LIMIT_MS,
     mustReach: `<= ${show(LIMIT_MS)} ms`,

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../test/support/wait-for.ts';
 import { startFfmpegLadder } from './peers/ffmpeg-ladder.ts';
-import { LADDER_NAME, sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
+import { LADDER, sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
 import { startPeer } from './support/peer-process.ts';
 import { cpuMs } from './support/process-usage.ts';
 import { type Answer, show } from './support/question.ts';
@@ -32,7 +32,7 @@ export async function ladderCpuSPerMin(): Promise<readonly Answer[]> {
   const parts = `server ${seconds(({ server }) => server)}, worker ${seconds(({ worker }) => worker)}`;
   return [
     {
-      question: `CPU of the whole service for ${SECONDS} s of live ${LADDER_NAME}, \`veryfast\`, median of ${ROUNDS}`,
+      question: `CPU of the whole service for ${SECONDS} s of live ${LADDER.name}, \`veryfast\`, median of ${ROUNDS}`,
       measured: `${seconds(({ server, worker }) => server + worker)} s (${parts})`,
       against: `one \`ffmpeg\` command at the same time ${seconds(({ peer }) => peer)} s; rounds ${ratios.map(show).join(', ')}x`,
       ratio: median(ratios),
@@ -44,11 +44,11 @@ export async function ladderCpuSPerMin(): Promise<readonly Answer[]> {
 
 /** Side by side, since how fast a shared machine is changes from minute to minute: that then meets both. */
 async function bothAtOnce(): Promise<Round> {
-  const clip = await sourceClip();
-  await using peer = await startFfmpegLadder();
+  const clip = await sourceClip(LADDER);
+  await using peer = await startFfmpegLadder(LADDER);
   const job = { port: peer.port, streamKeys: [peer.streamKey], clip, apartMs: 0 };
   await using _load = await startPeer('replayers.ts', job);
-  await using ladders = await startLadders(1, clip);
+  await using ladders = await startLadders(1, LADDER, clip);
   await waitFor(() => peer.isWriting(), { what: 'the command to write every rendition', timeoutMs: 30_000 });
   const { server } = ladders;
   await sleep(SETTLE_MS);

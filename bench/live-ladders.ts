@@ -3,8 +3,8 @@
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ladderName, sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
-import { explainPace, machinePace } from './support/machine-pace.ts';
+import { sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
+import { explainLadder, machineLadder } from './support/machine-ladder.ts';
 import { cpuMs } from './support/process-usage.ts';
 import { type Answer, type BenchOptions, show } from './support/question.ts';
 
@@ -14,8 +14,9 @@ const SECONDS = { asked: 600, usual: 60 };
 /** Answers it. */
 export async function liveLadders({ long }: BenchOptions): Promise<readonly Answer[]> {
   const seconds = long ? SECONDS.asked : SECONDS.usual;
-  const pace = await machinePace();
-  await using ladders = await startLadders(LADDERS, await sourceClip({ fps: pace.fps }));
+  const found = await machineLadder();
+  const { ladder } = found;
+  await using ladders = await startLadders(LADDERS, ladder, await sourceClip(ladder));
   const { server, streams, load } = ladders;
   const workers = transcoderPids(server, LADDERS);
   const groups = [[server.pid], workers, [load.pid]];
@@ -34,9 +35,9 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
   const warnings = transcoderWarnings(server);
   return [
     {
-      question: `live ladders (${ladderName(pace.fps)}) on ${cpus().length} cores for ${seconds} s${long ? '' : ` (${SECONDS.asked} s with --long)`}`,
+      question: `live ladders (${ladder.name}) on ${cpus().length} cores for ${seconds} s${long ? '' : ` (${SECONDS.asked} s with --long)`}`,
       measured: `${LADDERS}, ${warnings.length} warnings${warnings.length > 0 ? ` (${warnings[0]})` : ''}, worst lag ${show(Math.max(...lags))} ms`,
-      against: `cores used: server ${ours}, workers ${theirs}, publishers ${loads}${explainPace(pace)}`,
+      against: `cores used: server ${ours}, workers ${theirs}, publishers ${loads}${explainLadder(found)}`,
       ratio: undefined,
       mustReach: `>= ${LADDERS} without shedding`,
       reached: warnings.length === 0 && transcoderPids(server, LADDERS).every((pid) => workers.includes(pid)),

@@ -23,7 +23,7 @@ export async function renditionPsnrDb(): Promise<readonly Answer[]> {
   await using peer = await startPeer('psnr.ts', {});
   const rows: (PsnrReport & { readonly name: string })[] = [];
   for (const content of CONTENTS) {
-    for (const profile of LADDER) {
+    for (const profile of LADDER.profiles) {
       const { width, height } = profile;
       const rate = SOURCES[content].replace('=size', `=rate=${FPS}:size`);
       const pictures = await ffmpegOutput(

@@ -2,7 +2,7 @@
  * How much memory does the process of a transcoder take, and does it grow?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LADDER_NAME, sourceClip, startLadders, transcoderPids } from './support/ladder.ts';
+import { LADDER, sourceClip, startLadders, transcoderPids } from './support/ladder.ts';
 import { residentBytes } from './support/process-usage.ts';
 import { type Answer, atMost, type BenchOptions, show } from './support/question.ts';
 import { slope } from './support/statistics.ts';
@@ -19,7 +19,7 @@ const NOISE_MB = 2;
 /** Answers both. */
 export async function transcoderMemoryMb({ long }: BenchOptions): Promise<readonly Answer[]> {
   const minutes = long ? MINUTES.asked : MINUTES.usual;
-  await using ladders = await startLadders(1, await sourceClip());
+  await using ladders = await startLadders(1, LADDER, await sourceClip(LADDER));
   const [pid] = transcoderPids(ladders.server, 1);
   await sleep(WARM_MS);
   const points: { x: number; y: number }[] = [];
@@ -32,7 +32,7 @@ export async function transcoderMemoryMb({ long }: BenchOptions): Promise<readon
   const growthMb = mbPerMinute * minutes;
   const worst = Math.max(...points.map(({ y }) => y));
   return [
-    atMost(`resident memory of the transcoder of ${LADDER_NAME}, most`, worst, LIMIT_MB, 'MB'),
+    atMost(`resident memory of the transcoder of ${LADDER.name}, most`, worst, LIMIT_MB, 'MB'),
     {
       question: `its slope over ${minutes} minutes${long ? '' : ` (${MINUTES.asked} with --long)`}`,
       measured: `${show(mbPerMinute)} MB a minute`,

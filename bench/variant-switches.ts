@@ -10,8 +10,8 @@ import { startPublisher } from '../test/support/publisher.ts';
 import { startServerProcess } from '../test/support/server.ts';
 import { BEEP_S } from '../test/support/test-pattern.ts';
 import { waitFor } from '../test/support/wait-for.ts';
-import { LADDER, ladderName, playlistUrls, RENDITIONS, SOURCE } from './support/ladder.ts';
-import { explainPace, type MachinePace, machinePace } from './support/machine-pace.ts';
+import { LADDER, liveSource, playlistUrls, RENDITIONS } from './support/ladder.ts';
+import { explainLadder, type MachineLadder, machineLadder } from './support/machine-ladder.ts';
 import { type Answer, show } from './support/question.ts';
 import { median, percentile } from './support/statistics.ts';
 
@@ -22,6 +22,7 @@ const BEFORE_S = 15;
 /** A player finds its place first. */
 const SETTLE_S = 8;
 const LIMIT_MS = 40;
+const FPS = LADDER.source.fps;
 
 /** What the page saw. */
 interface Seen {
@@ -46,15 +47,13 @@ interface Seen {
 
 /** Answers it. */
 export async function variantSwitches(): Promise<readonly Answer[]> {
-  const pace = await machinePace();
-  const { fps } = pace;
+  const found = await machineLadder();
+  const { ladder } = found;
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   // A browser that starts takes all a machine has for a moment.
   await using browser = await launchChromium();
-  const { streamKey, playbackId } = await server.api.createStream({ profiles: LADDER });
-  const { width, height, bitrateBps, gopS } = SOURCE;
-  const video = { width, height, bitrateBps, fps: { num: fps, den: 1 }, gop: gopS * fps };
-  await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video });
+  const { streamKey, playbackId } = await server.api.createStream({ profiles: ladder.profiles });
+  await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: liveSource(ladder) });
   const urls = await playlistUrls(server.playlistUrl(playbackId), RENDITIONS);
   const whole = async (url: URL) => (await (await fetch(url)).text()).includes('#EXTINF');
   // hls.js 1.7 gives up on a playlist that has parts but no segment yet.
@@ -65,9 +64,9 @@ export async function variantSwitches(): Promise<readonly Answer[]> {
   await using watched = await browser.newPage();
   await watched.page.goto(bare.pageUrl(server.playlistUrl(playbackId)));
   const seen = (await watched.page.evaluate(WATCH)) as Seen;
-  const ownMs = await publishedOffsetMs(urls.get('source')!, urls.get('audio')!, fps);
+  const ownMs = await publishedOffsetMs(urls.get('source')!, urls.get('audio')!);
   const { worstDelayMs } = await publisher.stop();
-  return [judge(seen, { ownMs, worstDelayMs }, pace)];
+  return [judge(seen, { ownMs, worstDelayMs }, found)];
 }
 
 /** What the publisher did, not the player. */
@@ -81,32 +80,30 @@ interface Published {
 function judge(
   { frames, beepsAtMs, switchedAtMs, waits, seeks, holeS, fatal, switches }: Seen,
   { ownMs, worstDelayMs }: Published,
-  pace: MachinePace,
+  found: MachineLadder,
 ): Answer {
-  const { fps } = pace;
   // A frame missing in the stream shifts all that follow; one a busy browser leaves out does not.
-  const places = frames.map(({ counter, mediaS }) => counter - mediaS * fps);
+  const places = frames.map(({ counter, mediaS }) => counter - mediaS * FPS);
   const shift = Math.max(...places.map((place) => Math.abs(place - median(places))));
   const steps = frames.slice(1).map(({ counter }, index) => counter - frames[index]!.counter - 1);
   const missed = Math.max(...steps);
   // What Chromium itself is off by, without any change, is not a matter of variants.
   const isBefore = (atMs: number) => atMs < switchedAtMs;
-  const usualMs = median(soundOffsets(frames, beepsAtMs.filter(isBefore), fps));
+  const usualMs = median(soundOffsets(frames, beepsAtMs.filter(isBefore)));
   const offsetsMs = soundOffsets(
     frames,
     beepsAtMs.filter((atMs) => !isBefore(atMs)),
-    fps,
   ).map((atMs) => atMs - usualMs);
   const worstMs = Math.max(...offsetsMs.map(Math.abs));
   const widths = new Set(frames.map(({ width }) => width)).size;
-  const frame = 1 / fps;
+  const frame = 1 / FPS;
   return {
-    question: `a forced variant switch every ${EVERY_S} s for ${SECONDS} s in hls.js, ${ladderName(fps)}`,
+    question: `a forced variant switch every ${EVERY_S} s for ${SECONDS} s in hls.js, ${found.ladder.name}`,
     measured:
       `${switches} switches over ${widths} sizes: ${waits} stalls, ${seeks} seeks, longest hole in the buffer ${show(holeS * 1000)} ms, ` +
       `frames off their place by at most ${show(shift)}, at most ${missed} not shown in a row (p99 ${percentile(steps, 0.99)}), sound moved by p50 ${show(median(offsetsMs))} ms, ` +
       `p95 ${show(percentile(offsetsMs.map(Math.abs), 0.95))} ms, worst ${show(worstMs)} ms of ${offsetsMs.length}`,
-    against: `limit 1 frame, ${LIMIT_MS} ms; before the first switch ${show(usualMs)} ms, in the stream ${show(ownMs)} ms; encoder late by at most ${show(worstDelayMs)} ms${explainPace(pace)}`,
+    against: `limit 1 frame, ${LIMIT_MS} ms; before the first switch ${show(usualMs)} ms, in the stream ${show(ownMs)} ms; encoder late by at most ${show(worstDelayMs)} ms${explainLadder(found)}`,
     ratio: undefined,
     mustReach: `no stall, no gap > 1 frame, A/V within ${LIMIT_MS} ms`,
     reached:
@@ -121,13 +118,13 @@ function judge(
 }
 
 /** How much later the sound is in the stream itself: an AAC encoder begins with a packet of silence. */
-async function publishedOffsetMs(source: URL, audio: URL, fps: number): Promise<number> {
+async function publishedOffsetMs(source: URL, audio: URL): Promise<number> {
   const [{ frames }, { sound }] = await Promise.all([
     decode(await newestMedia(source)),
     decode(await newestMedia(audio)),
   ]);
   const offsets = sound!.beepsS.flatMap((beepS) => {
-    const near = frames.find(({ ptsS, code }) => code!.counter % fps === 0 && Math.abs(ptsS - beepS) < 0.5);
+    const near = frames.find(({ ptsS, code }) => code!.counter % FPS === 0 && Math.abs(ptsS - beepS) < 0.5);
     return near === undefined ? [] : [(beepS - near.ptsS) * 1000];
   });
   return median(offsets);
@@ -144,14 +141,14 @@ async function newestMedia(url: URL): Promise<readonly Uint8Array[]> {
 }
 
 /** How much later than its flash each beep was heard, in ms. */
-function soundOffsets(frames: Seen['frames'], beepsAtMs: Seen['beepsAtMs'], fps: number): readonly number[] {
+function soundOffsets(frames: Seen['frames'], beepsAtMs: Seen['beepsAtMs']): readonly number[] {
   return beepsAtMs.flatMap((beepAtMs) => {
     const near = frames.filter(({ atMs }) => Math.abs(atMs - beepAtMs) < 400);
-    if (near.length < fps / 3) return [];
+    if (near.length < FPS / 3) return [];
     // When the second began by each frame shown around it: a screen rounds to its own beat.
     const begins = near.map(({ counter, atMs }) => {
-      const inSecond = counter % fps;
-      return atMs - (inSecond > fps / 2 ? inSecond - fps : inSecond) * (1000 / fps);
+      const inSecond = counter % FPS;
+      return atMs - (inSecond > FPS / 2 ? inSecond - FPS : inSecond) * (1000 / FPS);
     });
     return [beepAtMs - median(begins)];
   });

@@ -11,7 +11,7 @@ import { libx264 } from '#transcode/encoders/libx264.ts';
 import { planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 import { freePort } from '../support/free-port.ts';
-import { LADDER, SOURCE } from '../support/ladder.ts';
+import type { Ladder } from '../support/ladder.ts';
 
 /** A folder in memory: no disk has a part in it. */
 const TMPFS = '/dev/shm';
@@ -28,12 +28,12 @@ export interface FfmpegLadder extends AsyncDisposable {
 }
 
 /** Starts it, and waits until it listens. */
-export async function startFfmpegLadder(): Promise<FfmpegLadder> {
+export async function startFfmpegLadder(ladder: Ladder): Promise<FfmpegLadder> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(TMPFS, 'millrace-bench-'));
   parts.defer(() => rm(folder, { recursive: true }));
   const port = await freePort();
-  const child = spawn('ffmpeg', command(`rtmp://127.0.0.1:${port}/live/${STREAM_KEY}`, folder), {
+  const child = spawn('ffmpeg', command(ladder, `rtmp://127.0.0.1:${port}/live/${STREAM_KEY}`, folder), {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const exited = once(child, 'exit');
@@ -48,13 +48,17 @@ export async function startFfmpegLadder(): Promise<FfmpegLadder> {
     pid: child.pid!,
     port,
     streamKey: STREAM_KEY,
-    isWriting: async () => (await readdir(folder)).filter((name) => name.endsWith('.m3u8')).length >= LADDER.length + 3,
+    isWriting: async () =>
+      (await readdir(folder)).filter((name) => name.endsWith('.m3u8')).length >= ladder.profiles.length + 3,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-function command(url: string, folder: string): readonly string[] {
-  const { renditions } = planRenditions(LADDER, { ...SOURCE, declaredFrameRate: SOURCE.fps } as unknown as VideoTrack);
+function command({ source, profiles }: Ladder, url: string, folder: string): readonly string[] {
+  const { renditions } = planRenditions(profiles, {
+    ...source,
+    declaredFrameRate: source.fps,
+  } as unknown as VideoTrack);
   // As ours: each rung is scaled from the next larger one.
   const chain = renditions.map(({ width, height }, index) => {
     const isLast = index === renditions.length - 1;
@@ -66,7 +70,7 @@ function command(url: string, folder: string): readonly string[] {
     ['-filter_complex_threads', '1', '-filter_complex', chain.join(';')],
     ['-map', '0:v', ...renditions.flatMap((_, index) => ['-map', `[v${index}]`]), '-map', '0:a'],
     ['-c:v:0', 'copy', '-c:a', 'copy', '-force_key_frames', `expr:gte(t,n_forced*${SEGMENT_S})`],
-    renditions.flatMap((plan, index) => encoderOptions(plan, index + 1)),
+    renditions.flatMap((plan, index) => encoderOptions(plan, source.fps, index + 1)),
     ['-f', 'hls', '-hls_time', `${SEGMENT_S}`, '-hls_segment_type', 'fmp4', '-hls_list_size', '18'],
     ['-hls_flags', 'delete_segments', '-master_pl_name', 'index.m3u8'],
     [
@@ -78,8 +82,8 @@ function command(url: string, folder: string): readonly string[] {
 }
 
 /** What our worker tells its encoder, in the command's words. */
-function encoderOptions(plan: RenditionPlan, stream: number): readonly string[] {
-  const settings = { preset: 'veryfast', threads: 1, framesPerSecond: SOURCE.fps };
+function encoderOptions(plan: RenditionPlan, framesPerSecond: number, stream: number): readonly string[] {
+  const settings = { preset: 'veryfast', threads: 1, framesPerSecond };
   const { 'x264-params': params = '', ...options } = libx264.options(plan, settings);
   // The muxer makes lengths of start codes by itself.
   const others = params.split(':').filter((each) => each !== 'annexb=0');

@@ -1,40 +1,71 @@
 /**
- * The ladder that every question about renditions is asked of: 720p30 in, 480p, 360p and 240p beside it.
+ * The ladder that questions about renditions are asked of: 720p30 in, 480p, 360p and 240p beside it.
  */
 import type { Profile } from '#domain/profile.ts';
 import type { CreatedStream } from '../../test/support/api-client.ts';
 import { childrenOf } from '../../test/support/children.ts';
+import type { VideoJob } from '../../test/support/publisher-protocol.ts';
 import { type ServerProcess, startServerProcess, type TestServer } from '../../test/support/server.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
-import { type Clip, encodeClip } from './clip.ts';
+import { type Clip, type ClipShape, encodeClip } from './clip.ts';
 import { type PeerProcess, startPeer } from './peer-process.ts';
 
-/** What the publisher sends. */
-export const SOURCE = { width: 1280, height: 720, fps: 30, gopS: 2, bFrames: 0, bitrateBps: 3_000_000 } as const;
+/** A source, and the profiles of what is made of it. */
+export interface Ladder {
+  /** For tables. */
+  readonly name: string;
+  /** What the publisher sends. */
+  readonly source: ClipShape;
+  readonly profiles: readonly (Profile & { readonly height: number })[];
+}
 
-/** What is made of it. */
-export const LADDER = [
-  { name: '480p', bitrate: 1_600_000, fps: 0, width: 854, height: 480 },
-  { name: '360p', bitrate: 800_000, fps: 0, width: 640, height: 360 },
-  { name: '240p', bitrate: 250_000, fps: 0, width: 426, height: 240 },
-] as const satisfies readonly Profile[];
+/** Heights a source can have so that all rungs keep its aspect ratio; below the least, nobody can read its frames' codes. */
+export const SOURCE_LINES = { most: 720, least: 180, step: 36 } as const;
+
+/** The one that is asked of. */
+export const LADDER: Ladder = ladderOf(SOURCE_LINES.most);
 
 /** Of the ladder: the source, the profiles and the sound. */
-export const RENDITIONS = LADDER.length + 2;
+export const RENDITIONS = LADDER.profiles.length + 2;
 
-/** For tables: with a source of so many frames a second. */
-export const ladderName = (fps: number): string => `720p${fps} + 480p + 360p + 240p`;
-export const LADDER_NAME = ladderName(SOURCE.fps);
+/**
+ * The ladder with as many lines or a few less, and with bits in proportion to its pixels.
+ * @throws {RangeError} below {@link SOURCE_LINES}
+ */
+export function ladderOf(lines: number): Ladder {
+  const { most, least, step } = SOURCE_LINES;
+  const height = Math.floor(lines / step) * step;
+  if (height < least) throw new RangeError(`a ladder of ${lines} lines, but ${least} are the least`);
+  const area = (height / most) ** 2;
+  const sized = (share: number, bitrate: number) => ({
+    height: height * share,
+    width: Math.round((height * share * 8) / 9) * 2,
+    bitrate: Math.round(bitrate * area),
+  });
+  const { bitrate: bitrateBps, ...size } = sized(1, 3_000_000);
+  const source = { ...size, bitrateBps, fps: 30, gopS: 2, bFrames: 0 };
+  const profiles = [sized(2 / 3, 1_600_000), sized(1 / 2, 800_000), sized(1 / 3, 250_000)].map((profile) => ({
+    ...profile,
+    name: `${profile.height}p`,
+    fps: 0,
+  }));
+  return { name: [`${height}p${source.fps}`, ...profiles.map(({ name }) => name)].join(' + '), source, profiles };
+}
 
 const clips = new Map<string, Promise<Clip>>();
 
-/** The source as a clip, perhaps with other B-frames or another rate; encoded at the first call. */
-export function sourceClip(changes: { readonly bFrames?: number; readonly fps?: number } = {}): Promise<Clip> {
-  const shape = { ...SOURCE, ...changes };
-  const key = `${shape.bFrames} ${shape.fps}`;
+/** The ladder's source as a clip, perhaps with B-frames; encoded at the first call. */
+export function sourceClip({ source }: Ladder, changes: { readonly bFrames?: number } = {}): Promise<Clip> {
+  const shape = { ...source, ...changes };
+  const key = JSON.stringify(shape);
   const clip = clips.get(key) ?? encodeClip(shape);
   clips.set(key, clip);
   return clip;
+}
+
+/** The ladder's source as an encoder makes it live. */
+export function liveSource({ source: { fps, gopS, width, height, bitrateBps } }: Ladder): Partial<VideoJob> {
+  return { width, height, bitrateBps, fps: { num: fps, den: 1 }, gop: gopS * fps };
 }
 
 /** A server with streams that have the ladder, and a process that publishes to them. */
@@ -46,13 +77,14 @@ export interface LiveLadders extends AsyncDisposable {
 }
 
 /** Starts all of it, and waits until every rendition of every stream can be played. */
-export async function startLadders(count: number, clip: Clip): Promise<LiveLadders> {
+export async function startLadders(count: number, ladder: Ladder, clip: Clip): Promise<LiveLadders> {
   await using parts = new AsyncDisposableStack();
   const server = parts.use(await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } }));
-  const streams = await Promise.all(Array.from({ length: count }, () => server.api.createStream({ profiles: LADDER })));
+  const { source, profiles } = ladder;
+  const streams = await Promise.all(Array.from({ length: count }, () => server.api.createStream({ profiles })));
   const streamKeys = streams.map(({ streamKey }) => streamKey);
   // Segments of one stream do not begin when those of all others do.
-  const apartMs = (SOURCE.gopS * 1000) / count + 100;
+  const apartMs = (source.gopS * 1000) / count + 100;
   const load = parts.use(await startPeer('replayers.ts', { port: server.rtmpPort, streamKeys, clip, apartMs }));
   for (const { playbackId } of streams) await playlistUrls(server.playlistUrl(playbackId), RENDITIONS);
   const running = parts.move();
