@@ -4,11 +4,14 @@
 import type { Packet } from '#media/packet.ts';
 import type { Packager } from './packager.ts';
 import type { SegmentGrid } from './segment-grid.ts';
+import { SourcePauses } from './source-pauses.ts';
 
 /** In seconds, besides the frames an encoder waits for. */
 const IN_STEP_S = 1;
 /** One until its duration is known, and one the encoder has in hand. */
 const IN_STEP_FRAMES = 2;
+/** Frames that may be missing between two pictures: one that a lower frame rate leaves out, and one for times that were rounded. */
+const LEFT_OUT_FRAMES = 2;
 
 /**
  * How far a rendition may lie behind the leading one, in seconds, before gaps take the place of its media. Pictures may lie a target
@@ -35,6 +38,7 @@ export class GapFiller {
   #pictureLeadS = 0;
   /** Until it is here, pictures that are behind it are not late: it has leapt. */
   #patientUntilS = 0;
+  readonly #pauses = new SourcePauses();
 
   constructor(grid: SegmentGrid, targetDurationS: number) {
     this.#grid = grid;
@@ -70,15 +74,21 @@ export class GapFiller {
   }
 
   /**
-   * Before a segment's first picture is written: what was waited for in front of it will not come any more, and becomes gaps where other
-   * renditions have pictures of that time. The picture before would seem to last until then.
+   * Before a picture is written: those of the rendition that are missing in front of it become gaps, where its source had pictures at that
+   * time. The picture before would seem to last until then.
+   * @param begun all renditions that have begun; of those with pictures the first is the source of the others
    */
-  bridge(packager: Packager, { kind, pts, dts, mark }: Packet): void {
-    if (kind !== 'video' || mark === undefined || mark.discontinuity || !packager.started) return;
-    const { timescale } = packager.track;
-    const isLost = dts / timescale - packager.endS > inStepS(packager.frameS);
-    const isPatient = this.#pictureLeadS < this.#patientUntilS;
-    if (isLost && !isPatient && this.#pictureLeadS >= pts / timescale) packager.gapTo(dts / timescale, { whole: true });
+  bridge(packager: Packager, { kind, dts, mark }: Packet, begun: readonly Packager[]): void {
+    const source = begun.find(({ track }) => track.kind === 'video');
+    if (source === undefined || kind !== 'video' || mark?.discontinuity || !packager.started) return;
+    const endsS = dts / packager.track.timescale;
+    const holeS = endsS - packager.endS;
+    const leastS = LEFT_OUT_FRAMES * packager.frameS;
+    if (holeS <= leastS) return;
+    const fromS = packager.shownS;
+    const untilS = fromS + holeS;
+    if (packager === source) this.#pauses.add({ fromS, untilS });
+    else if (this.#pauses.picturesS({ fromS, untilS: Math.min(untilS, source.shownS) }) > leastS) packager.lose(endsS);
   }
 
   /** Gives gap parts to renditions that lie too far behind: pictures behind other pictures, sound behind all, see {@link inStepS}. */

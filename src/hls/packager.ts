@@ -208,18 +208,30 @@ export class Packager {
     }
   }
 
+  /** What is missing until a session time is lost: the last picture lasts as long as its part may, gaps take the rest. */
+  lose(untilS: number): void {
+    this.#pushLast();
+    const holeTicks = Math.round(untilS * this.#track.timescale) - this.#endTicks;
+    this.#endTicks += this.#parts.stretch(Math.min(holeTicks, this.#ticksLeft(this.#endTicks)));
+    this.gapTo(untilS);
+  }
+
   get #compositionS(): number {
     return this.#compositionTicks / this.#track.timescale;
   }
 
-  #flush(byS = Number.POSITIVE_INFINITY): void {
+  #flush(byS?: number): void {
+    this.#pushLast(byS);
+    this.#parts.finish();
+  }
+
+  /** How long it lasts stays a guess. */
+  #pushLast(byS = Number.POSITIVE_INFINITY): void {
     const pending = this.#pending;
     this.#pending = undefined;
-    if (pending !== undefined) {
-      const byTicks = Math.round(byS * this.#track.timescale);
-      this.#push(pending, Math.max(1, Math.min(this.#parts.frameTicks, byTicks - pending.dts)));
-    }
-    this.#parts.finish();
+    if (pending === undefined) return;
+    const byTicks = Math.round(byS * this.#track.timescale);
+    this.#push(pending, Math.max(1, Math.min(this.#parts.frameTicks, byTicks - pending.dts)));
   }
 
   #buildParts(track: Track): PartBuilder {

@@ -67,7 +67,7 @@ class LivePresentation implements Presentation {
   write(renditionId: string, packet: Packet): void {
     const rendition = this.#renditions.get(renditionId);
     if (rendition === undefined || this.#phase !== 'live' || this.#memory !== 'enough') return;
-    this.#gaps.bridge(rendition.packager, packet);
+    this.#gaps.bridge(rendition.packager, packet, this.#begun);
     rendition.packager.write(packet);
     if (rendition.packager.started && !this.#begun.includes(rendition.packager)) this.#begun.push(rendition.packager);
     if (packet.mark !== undefined) this.#gaps.stop();

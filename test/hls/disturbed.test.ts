@@ -127,6 +127,7 @@ describe('a presentation', () => {
     feed.play(3);
     assert.deepEqual([await gaps('source'), await gaps('small')], [false, false]);
     feed.play(2.5, { video: true });
+    for (const packet of waiting.splice(0)) feed.presentation.write('small', packet);
     const heldAt = ticks(Math.round(feed.nowS * 90_000));
     for (let frame = -60; frame < 0; frame += 1) {
       const pts = ticks(heldAt + frame * 3000);
@@ -209,37 +210,71 @@ describe('a presentation', () => {
     assert.ok(gapsS > 2.5 && gapsS < 3.2, `${gapsS} s of gaps`);
   });
 
-  test('puts gaps where pictures of a rendition that has just begun were lost, and lets none of them seem to last so long', async () => {
+  for (const [lostS, where, untilS] of [
+    [0.2, 'before a cut', 4],
+    [0.6, 'before a cut', 4],
+    [1.5, 'before a cut', 4],
+    [0.2, 'inside a segment', 5.5],
+    [0.6, 'inside a segment', 5.5],
+  ] as const) {
+    test(`puts gaps where ${lostS} s of a rendition's pictures were lost ${where}, and lets none of them seem to last so long`, async () => {
+      const waiting: Packet[] = [];
+      let isLost = false;
+      const feed = new Feed({
+        ...both,
+        beforeTracks: (presentation) => {
+          presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+          intercept((write, renditionId, packet) => {
+            write(renditionId, packet);
+            if (renditionId !== 'source') return;
+            if (!isLost) waiting.push(packet);
+            while (waiting.length > 3) write('small', waiting.shift()!);
+          })(presentation);
+        },
+      });
+      feed.play(untilS - lostS);
+      isLost = true;
+      feed.play(lostS);
+      isLost = false;
+      feed.play(3);
+      const { segments, partTargetS } = await playlistOf(feed, 'small');
+      const wrong = segments.flatMap(({ parts }) =>
+        parts.filter(({ durationS, independent, gap }, index) => {
+          const isExcepted = independent || gap || index === parts.length - 1 || parts[index + 1]?.gap;
+          return durationS > partTargetS! + 1e-9 || !(isExcepted || durationS >= 0.85 * partTargetS!);
+        }),
+      );
+      assert.deepEqual(wrong, []);
+      const gapsS = secondsOfGaps(segments);
+      assert.ok(gapsS <= lostS + 0.01 && gapsS >= lostS - partTargetS!, `${gapsS} s of gaps`);
+      const startsOf = async (rendition: string) =>
+        (await playlistOf(feed, rendition)).segments.map(({ programDateTime }) => programDateTime);
+      assert.deepEqual(await startsOf('small'), (await startsOf('source')).slice(0, segments.length));
+    });
+  }
+
+  test('puts no gaps where the source paused, for its renditions have no other pictures then', async () => {
     const waiting: Packet[] = [];
-    let isLost = false;
     const feed = new Feed({
       ...both,
+      lostAfterS: Number.POSITIVE_INFINITY,
       beforeTracks: (presentation) => {
         presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
         intercept((write, renditionId, packet) => {
           write(renditionId, packet);
-          if (renditionId !== 'source') return;
-          if (!isLost) waiting.push(packet);
-          while (waiting.length > 3) write('small', waiting.shift()!);
+          if (renditionId === 'source') waiting.push(packet);
+          while (waiting.length > 6) write('small', waiting.shift()!);
         })(presentation);
       },
     });
-    feed.play(2.5);
-    isLost = true;
-    feed.play(1.5);
-    isLost = false;
+    for (let pauses = 1; pauses < 8; pauses += 1) {
+      feed.play(3.1);
+      feed.play(0.2 * pauses, { video: true });
+    }
     feed.play(3);
-    const { segments, partTargetS } = await playlistOf(feed, 'small');
-    const parts = segments.flatMap((segment) => segment.parts);
-    assert.deepEqual(
-      parts.filter(({ durationS }) => durationS > partTargetS! + 1e-9),
-      [],
-    );
-    const lostS = secondsOfGaps(segments);
-    assert.ok(Math.abs(lostS - 1.5) < 0.2, `${lostS} s of gaps`);
-    const startsOf = async (rendition: string) =>
-      (await playlistOf(feed, rendition)).segments.map(({ programDateTime }) => programDateTime);
-    assert.deepEqual(await startsOf('small'), (await startsOf('source')).slice(0, segments.length));
+    for (const rendition of ['source', 'small']) {
+      assert.equal(secondsOfGaps((await playlistOf(feed, rendition)).segments), 0, rendition);
+    }
   });
 
   test('puts gap segments where ordinals were skipped', async () => {
