@@ -5,7 +5,7 @@ import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
 import { explainLadder, machineLadder } from './support/machine-ladder.ts';
-import { cpuMs } from './support/process-usage.ts';
+import { cpuMs, stolenMs } from './support/process-usage.ts';
 import { type Answer, type BenchOptions, show } from './support/question.ts';
 
 const LADDERS = 6;
@@ -21,7 +21,7 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
   const workers = transcoderPids(server, LADDERS);
   const groups = [[server.pid], workers, [load.pid]];
   const cpu = () => groups.map((pids) => pids.reduce((sum, pid) => sum + cpuMs(pid), 0));
-  const before = cpu();
+  const before = [...cpu(), stolenMs()];
   const lags: number[] = [];
   const until = performance.now() + seconds * 1000;
   while (performance.now() < until) {
@@ -31,13 +31,13 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
       lags.push(health?.transcoder?.lag ?? Number.POSITIVE_INFINITY);
     }
   }
-  const [ours, theirs, loads] = cpu().map((spent, index) => show((spent - before[index]!) / 1000 / seconds));
+  const [ours, theirs, loads, stolen] = [...cpu(), stolenMs()].map((spent, index) => show((spent - before[index]!) / 1000 / seconds));
   const warnings = transcoderWarnings(server);
   return [
     {
       question: `live ladders (${ladder.name}) on ${cpus().length} cores for ${seconds} s${long ? '' : ` (${SECONDS.asked} s with --long)`}`,
       measured: `${LADDERS}, ${warnings.length} warnings${warnings.length > 0 ? ` (${warnings[0]})` : ''}, worst lag ${show(Math.max(...lags))} ms`,
-      against: `cores used: server ${ours}, workers ${theirs}, publishers ${loads}${explainLadder(found)}`,
+      against: `cores used: server ${ours}, workers ${theirs}, publishers ${loads}; taken away by the host ${stolen}${explainLadder(found)}`,
       ratio: undefined,
       mustReach: `>= ${LADDERS} without shedding`,
       reached: warnings.length === 0 && transcoderPids(server, LADDERS).every((pid) => workers.includes(pid)),
