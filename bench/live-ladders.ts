@@ -31,7 +31,9 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
       lags.push(health?.transcoder?.lag ?? Number.POSITIVE_INFINITY);
     }
   }
-  const [ours, theirs, loads, stolen] = [...cpu(), stolenMs()].map((spent, index) => show((spent - before[index]!) / 1000 / seconds));
+  const [ours, theirs, loads, stolen] = [...cpu(), stolenMs()].map((spent, index) =>
+    show((spent - before[index]!) / 1000 / seconds),
+  );
   const warnings = transcoderWarnings(server);
   return [
     {
