@@ -14,7 +14,7 @@ const SECONDS = { asked: 600, usual: 60 };
 /** Answers it. */
 export async function liveLadders({ long }: BenchOptions): Promise<readonly Answer[]> {
   const seconds = long ? SECONDS.asked : SECONDS.usual;
-  const found = await machineLadder();
+  const found = await machineLadder(LADDERS);
   const { ladder } = found;
   await using ladders = await startLadders(LADDERS, ladder, await sourceClip(ladder));
   const { server, streams, load } = ladders;

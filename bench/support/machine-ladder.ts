@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../../test/support/wait-for.ts';
-import { startFfmpegLadder } from '../peers/ffmpeg-ladder.ts';
+import { type FfmpegLadder, startFfmpegLadder } from '../peers/ffmpeg-ladder.ts';
 import { LADDER, type Ladder, ladderOf, SOURCE_LINES, sourceClip } from './ladder.ts';
 import { startPeer } from './peer-process.ts';
 import { cpuMs } from './process-usage.ts';
@@ -21,45 +21,61 @@ const MEASURED_MS = 20_000;
 /** What was measured, and what follows of it. */
 export interface MachineLadder {
   readonly ladder: Ladder;
-  /** Cores that the `ffmpeg` command takes for it. */
+  /** So many commands run side by side: cores that are threads of one core are slower together. */
+  readonly count: number;
+  /** Cores that each takes for it. */
   readonly cores: number;
-  /** Cores that it takes for {@link LADDER}. */
+  /** Cores that one alone takes for {@link LADDER}. */
   readonly fullCores: number;
 }
 
-let found: Promise<MachineLadder> | undefined;
+const found = new Map<number, Promise<MachineLadder>>();
 
-/** Finds it at the first call, in a minute or two, on a machine that does nothing else meanwhile. */
-export function machineLadder(): Promise<MachineLadder> {
-  found ??= find();
-  return found;
+/**
+ * Finds it at the first call, in a minute or two, on a machine that does nothing else meanwhile.
+ * @param count ladders that the question asks for at once
+ */
+export function machineLadder(count = 1): Promise<MachineLadder> {
+  const ladder = found.get(count) ?? find(count);
+  found.set(count, ladder);
+  return ladder;
 }
 
 /** For tables: why the ladder is not the one asked of. */
-export function explainLadder({ ladder, cores, fullCores }: MachineLadder): string {
+export function explainLadder({ ladder, count, cores, fullCores }: MachineLadder): string {
   if (ladder === LADDER) return '';
-  return `; \`ffmpeg\` takes ${show(fullCores)} of a core here for ${LADDER.name}, ${show(cores)} for this ladder`;
+  const besides = count === 1 ? '' : `, ${count} side by side`;
+  return `; \`ffmpeg\` takes ${show(fullCores)} of a core here for ${LADDER.name}, ${show(cores)} for this ladder${besides}`;
 }
 
-async function find(): Promise<MachineLadder> {
-  const fullCores = await coresOf(LADDER);
-  let [ladder, cores] = [LADDER, fullCores];
+async function find(count: number): Promise<MachineLadder> {
+  const fullCores = await coresOf(LADDER, 1);
+  let ladder = LADDER;
+  let cores = fullCores;
+  if (count > 1 && cores <= CORES_A_LADDER) cores = await coresOf(ladder, count);
   while (cores > CORES_A_LADDER * TOLERANCE) {
     // What it takes is nearly, not quite, in proportion to the pixels.
     const lines = ladder.source.height * Math.sqrt(CORES_A_LADDER / cores);
     ladder = ladderOf(Math.min(lines, ladder.source.height - SOURCE_LINES.step));
-    cores = await coresOf(ladder);
+    cores = await coresOf(ladder, count);
   }
-  return { ladder, cores, fullCores };
+  return { ladder, count, cores, fullCores };
 }
 
-async function coresOf(ladder: Ladder): Promise<number> {
-  await using peer = await startFfmpegLadder(ladder);
-  const job = { port: peer.port, streamKeys: [peer.streamKey], clip: await sourceClip(ladder), apartMs: 0 };
-  await using _load = await startPeer('replayers.ts', job);
-  await waitFor(() => peer.isWriting(), { what: 'the command to write every rendition' });
+/** Cores that each of so many commands takes. */
+async function coresOf(ladder: Ladder, count: number): Promise<number> {
+  await using parts = new AsyncDisposableStack();
+  const clip = await sourceClip(ladder);
+  const peers: FfmpegLadder[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const peer = parts.use(await startFfmpegLadder(ladder));
+    parts.use(await startPeer('replayers.ts', { port: peer.port, streamKeys: [peer.streamKey], clip, apartMs: 0 }));
+    await waitFor(() => peer.isWriting(), { what: 'the command to write every rendition' });
+    peers.push(peer);
+  }
   await sleep(SETTLE_MS);
-  const before = { cpuMs: cpuMs(peer.pid), atMs: performance.now() };
+  const spentMs = () => peers.reduce((sum, { pid }) => sum + cpuMs(pid), 0);
+  const before = { cpuMs: spentMs(), atMs: performance.now() };
   await sleep(MEASURED_MS);
-  return (cpuMs(peer.pid) - before.cpuMs) / (performance.now() - before.atMs);
+  return (spentMs() - before.cpuMs) / (performance.now() - before.atMs) / count;
 }
