@@ -2,6 +2,7 @@
  * Keeps playlists moving where media is missing: for all renditions while nobody publishes, for one that falls behind.
  */
 import type { Packet } from '#media/packet.ts';
+import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { Packager } from './packager.ts';
 import type { SegmentGrid } from './segment-grid.ts';
 import { SourcePauses } from './source-pauses.ts';
@@ -75,7 +76,7 @@ export class GapFiller {
 
   /**
    * Before a picture is written: those of the rendition that are missing in front of it become gaps, where its source had pictures at that
-   * time. The picture before would seem to last until then.
+   * time. The picture before would seem to last until then, longer than a part may; where it can, it does: a gap spoils its whole segment.
    * @param begun all renditions that have begun; of those with pictures the first is the source of the others
    */
   bridge(packager: Packager, { kind, dts, mark }: Packet, begun: readonly Packager[]): void {
@@ -83,7 +84,8 @@ export class GapFiller {
     if (source === undefined || kind !== 'video' || mark?.discontinuity || !packager.started) return;
     const endsS = dts / packager.track.timescale;
     const holeS = endsS - packager.endS;
-    const leastS = LEFT_OUT_FRAMES * packager.frameS;
+    const { frameS, partTargetS = PART_LENGTH_S } = packager;
+    const leastS = Math.max(LEFT_OUT_FRAMES * frameS, partTargetS - frameS);
     if (holeS <= leastS) return;
     const fromS = packager.shownS;
     const untilS = fromS + holeS;

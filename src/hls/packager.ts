@@ -231,7 +231,12 @@ export class Packager {
     this.#pending = undefined;
     if (pending === undefined) return;
     const byTicks = Math.round(byS * this.#track.timescale);
-    this.#push(pending, Math.max(1, Math.min(this.#parts.frameTicks, byTicks - pending.dts)));
+    this.#push(pending, this.#upToSegmentEnd(pending, Math.min(this.#parts.frameTicks, byTicks - pending.dts)));
+  }
+
+  /** A segment's last frame may not make it too long. */
+  #upToSegmentEnd({ dts }: Packet, durationTicks: number): number {
+    return Math.max(1, Math.min(durationTicks, this.#ticksLeft(dts)));
   }
 
   #buildParts(track: Track): PartBuilder {
@@ -292,9 +297,9 @@ export class Packager {
   #pushPending(pending: Packet, next: Packet, mark: SegmentMark | undefined): void {
     this.#pending = undefined;
     const apart = next.dts - pending.dts;
-    // The time until a discontinuity is not how long the frame before it lasts; nor may it make a segment too long.
-    const longest = mark?.discontinuity ? this.#parts.frameTicks : mark && this.#ticksLeft(pending.dts);
-    this.#push(pending, Math.max(1, Math.min(apart, longest ?? apart)));
+    // The time until a discontinuity is not how long the frame before it lasts.
+    const lasts = mark?.discontinuity ? Math.min(apart, this.#parts.frameTicks) : apart;
+    this.#push(pending, mark === undefined ? lasts : this.#upToSegmentEnd(pending, lasts));
   }
 
   #writeAudio(packet: Packet, mark: SegmentMark | undefined): void {
