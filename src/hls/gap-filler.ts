@@ -11,6 +11,8 @@ import { SourcePauses } from './source-pauses.ts';
 const IN_STEP_S = 1;
 /** One until its duration is known, and one the encoder has in hand. */
 const IN_STEP_FRAMES = 2;
+/** In seconds: when the leading picture is so much further at once, its source had paused. */
+const LEAP_S = IN_STEP_S / 2;
 /** Frames that may be missing between two pictures: one that a lower frame rate leaves out, and one for times that were rounded. */
 const LEFT_OUT_FRAMES = 2;
 
@@ -103,7 +105,7 @@ export class GapFiller {
       if (track.kind === 'video') pictureLeadS = Math.max(pictureLeadS, shownS);
     }
     // Behind a pause: those that must be encoded come a little later.
-    if (pictureLeadS - this.#pictureLeadS > IN_STEP_S / 2) this.#patientUntilS = pictureLeadS + IN_STEP_S;
+    if (pictureLeadS - this.#pictureLeadS > LEAP_S) this.#patientUntilS = pictureLeadS + IN_STEP_S;
     this.#pictureLeadS = pictureLeadS;
     const isPatient = pictureLeadS < this.#patientUntilS;
     for (const packager of packagers) {

@@ -30,6 +30,20 @@ function intercept(take: (write: Write, ...packet: Parameters<Write>) => void) {
   };
 }
 
+/** Lets a rendition follow the source so many packets behind, with all but those that are lost. */
+function smallBehind(count: number, isLost = () => false) {
+  const waiting: Packet[] = [];
+  return (presentation: Presentation): void => {
+    presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+    intercept((write, renditionId, packet) => {
+      write(renditionId, packet);
+      if (renditionId !== 'source') return;
+      if (!isLost()) waiting.push(packet);
+      while (waiting.length > count) write('small', waiting.shift()!);
+    })(presentation);
+  };
+}
+
 function secondsOfGaps(segments: readonly PlaylistSegment[]): number {
   const gaps = segments.flatMap(({ parts }) => parts).filter(({ gap }) => gap);
   return gaps.reduce((sum, { durationS }) => sum + durationS, 0);
@@ -218,20 +232,8 @@ describe('a presentation', () => {
     [0.6, 'inside a segment', 5.5],
   ] as const) {
     test(`puts gaps where ${lostS} s of a rendition's pictures were lost ${where}, or lets one last as long as a part can`, async () => {
-      const waiting: Packet[] = [];
       let isLost = false;
-      const feed = new Feed({
-        ...both,
-        beforeTracks: (presentation) => {
-          presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
-          intercept((write, renditionId, packet) => {
-            write(renditionId, packet);
-            if (renditionId !== 'source') return;
-            if (!isLost) waiting.push(packet);
-            while (waiting.length > 3) write('small', waiting.shift()!);
-          })(presentation);
-        },
-      });
+      const feed = new Feed({ ...both, beforeTracks: smallBehind(3, () => isLost) });
       feed.play(untilS - lostS);
       isLost = true;
       feed.play(lostS);
@@ -253,19 +255,7 @@ describe('a presentation', () => {
   }
 
   test('puts no gaps where the source paused, for its renditions have no other pictures then', async () => {
-    const waiting: Packet[] = [];
-    const feed = new Feed({
-      ...both,
-      lostAfterS: Number.POSITIVE_INFINITY,
-      beforeTracks: (presentation) => {
-        presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
-        intercept((write, renditionId, packet) => {
-          write(renditionId, packet);
-          if (renditionId === 'source') waiting.push(packet);
-          while (waiting.length > 6) write('small', waiting.shift()!);
-        })(presentation);
-      },
-    });
+    const feed = new Feed({ ...both, lostAfterS: Number.POSITIVE_INFINITY, beforeTracks: smallBehind(6) });
     for (let pauses = 1; pauses < 8; pauses += 1) {
       feed.play(3.1);
       feed.play(0.2 * pauses, { video: true });
