@@ -10,8 +10,8 @@ import { slope } from './support/statistics.ts';
 const MB = 1e6;
 const LIMIT_MB = 200;
 const MINUTES = { asked: 30, usual: 3 };
-/** Until encoders have seen every kind of picture and V8 has compiled what it will. */
-const WARM_MS = 45_000;
+/** Until encoders have seen every kind of picture several times, V8 has compiled what it will, and freed memory has settled in its places. */
+const WARM_MS = 180_000;
 const SAMPLE_EVERY_MS = 2000;
 /** A process that is at rest goes up and down by as much. */
 const NOISE_MB = 2;

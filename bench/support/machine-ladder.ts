@@ -16,7 +16,6 @@ const CORES_A_LADDER = 0.3;
 /** What two measurements of the same differ by. */
 const TOLERANCE = 1.03;
 const SETTLE_MS = 4000;
-const MEASURED_MS = 20_000;
 
 /** What was measured, and what follows of it. */
 export interface MachineLadder {
@@ -77,6 +76,6 @@ async function coresOf(ladder: Ladder, count: number): Promise<number> {
   await sleep(SETTLE_MS);
   const spentMs = () => peers.reduce((sum, { pid }) => sum + cpuMs(pid), 0);
   const before = { cpuMs: spentMs(), atMs: performance.now() };
-  await sleep(MEASURED_MS);
+  await sleep(clip.lengthMs); // all of it: some of its pictures are harder than others
   return (spentMs() - before.cpuMs) / (performance.now() - before.atMs) / count;
 }
