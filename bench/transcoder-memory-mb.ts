@@ -2,7 +2,7 @@
  * How much memory does the process of a transcoder take, and does it grow?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LADDER, sourceClip, startLadders, transcoderPids } from './support/ladder.ts';
+import { LADDER, sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
 import { residentBytes } from './support/process-usage.ts';
 import { type Answer, atMost, type BenchOptions, show } from './support/question.ts';
 import { slope } from './support/statistics.ts';
@@ -27,6 +27,8 @@ export async function transcoderMemoryMb({ long }: BenchOptions): Promise<readon
   for (let atMinute = 0; atMinute < minutes; atMinute = (performance.now() - startedAt) / 60_000) {
     points.push({ x: atMinute, y: residentBytes(pid!) / MB });
     await sleep(SAMPLE_EVERY_MS);
+    const [warning] = transcoderWarnings(ladders.server);
+    if (warning !== undefined) throw new Error(`this machine is too busy to tell: ${warning}`);
   }
   const mbPerMinute = slope(points);
   const growthMb = mbPerMinute * minutes;

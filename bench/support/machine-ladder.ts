@@ -1,5 +1,5 @@
 /**
- * The ladder that takes, on this machine, the share of a core that limits were set for.
+ * The largest ladder that takes, on this machine, no more of a core than limits were set for.
  *
  * Limits that name so many ladders, a ladder beside a browser, or the delay of a ladder suppose that one `ffmpeg` command takes
  * {@link CORES_A_LADDER} for it. On a slower machine that much of a core is fewer pixels: everything that counts in frames stays the same.
@@ -13,8 +13,6 @@ import { cpuMs } from './process-usage.ts';
 import { show } from './question.ts';
 
 const CORES_A_LADDER = 0.3;
-/** What two measurements of the same differ by. */
-const TOLERANCE = 1.03;
 const SETTLE_MS = 4000;
 
 /** What was measured, and what follows of it. */
@@ -51,7 +49,7 @@ async function find(count: number): Promise<MachineLadder> {
   const fullCores = await coresOf(LADDER, 1);
   let ladder = LADDER;
   let cores = fullCores;
-  const isTooMuch = () => cores > CORES_A_LADDER * TOLERANCE;
+  const isTooMuch = () => cores > CORES_A_LADDER;
   if (count > 1 && !isTooMuch()) cores = await coresOf(ladder, count);
   while (isTooMuch()) {
     // What it takes is nearly, not quite, in proportion to the pixels.
