@@ -3,9 +3,10 @@
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuTimes } from '../test/support/cpu-times.ts';
 import { sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
 import { explainLadder, machineLadder } from './support/machine-ladder.ts';
-import { cpuMs, stolenMs } from './support/process-usage.ts';
+import { cpuMs } from './support/process-usage.ts';
 import { type Answer, type BenchOptions, show } from './support/question.ts';
 
 const LADDERS = 6;
@@ -21,7 +22,7 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
   const workers = transcoderPids(server, LADDERS);
   const groups = [[server.pid], workers, [load.pid]];
   const cpu = () => groups.map((pids) => pids.reduce((sum, pid) => sum + cpuMs(pid), 0));
-  const before = [...cpu(), stolenMs()];
+  const before = [...cpu(), cpuTimes().stolenMs];
   const lags: number[] = [];
   const until = performance.now() + seconds * 1000;
   while (performance.now() < until) {
@@ -31,7 +32,7 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
       lags.push(health?.transcoder?.lag ?? Number.POSITIVE_INFINITY);
     }
   }
-  const [ours, theirs, loads, stolen] = [...cpu(), stolenMs()].map((spent, index) =>
+  const [ours, theirs, loads, stolen] = [...cpu(), cpuTimes().stolenMs].map((spent, index) =>
     show((spent - before[index]!) / 1000 / seconds),
   );
   const warnings = transcoderWarnings(server);

@@ -1,5 +1,5 @@
 /**
- * What a process uses, and what it is denied, as the kernel counts it (Linux only).
+ * What a process uses, as the kernel counts it (Linux only).
  */
 import { readFileSync } from 'node:fs';
 
@@ -18,12 +18,6 @@ export function cpuMs(pid: number): number {
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) * 1024;
-}
-
-/** Time in which a virtual machine's cores had work and its host did not run them, of all cores together, in milliseconds. */
-export function stolenMs(): number {
-  // proc_stat(5): the eighth number of the first line.
-  return Number(readFileSync('/proc/stat', 'utf8').split(/\s+/, 9)[8]) * MS_PER_TICK;
 }
 
 /** CPU a process used while `work` ran, in milliseconds. */

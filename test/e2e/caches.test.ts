@@ -11,7 +11,7 @@ import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
 import { type CachingProxy, NEEDS_NGINX, startNginx } from './nginx.ts';
-import { assertContinuous, firstFrameSince, readFrames, seen } from './seen-frames.ts';
+import { assertContinuous, firstFrameSince, framesFrom, readFrames } from './seen-frames.ts';
 import { everyRenditionHasSegment, get, mediaPlaylistUris, nextDirectives, watch } from './viewer.ts';
 
 const TARGET_DURATION_S = 4;
@@ -100,13 +100,7 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
     await page.goto(`${proxy.url}/play/${stream.playbackId}`);
     await readFrames(page);
     const first = await firstFrameSince(page, publisher.startedAtMs, 10_000);
-    const frames = await waitFor(
-      async () => {
-        const { frames: shown } = await seen(page);
-        return shown.at(-1)!.counter >= first.counter + 120 && shown;
-      },
-      { what: 'four seconds of pictures' },
-    );
+    const frames = await framesFrom(page, first.counter, 120);
     assertContinuous(frames, 30);
     const behind = frames.slice(-30).map(({ atMs, drawnAtMs }) => atMs - drawnAtMs);
     // nginx looks every 500 ms whether what others wait for is there.

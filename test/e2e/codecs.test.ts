@@ -24,7 +24,7 @@ import {
   runsOf,
   variantsOf,
 } from './judge.ts';
-import { assertContinuous, firstFrameSince, readFrames, seen } from './seen-frames.ts';
+import { assertContinuous, firstFrameSince, framesFrom, readFrames } from './seen-frames.ts';
 import { type Attempt, disturbancesOf, undisturbed } from './undisturbed.ts';
 import { get, type Watched, watch } from './viewer.ts';
 
@@ -155,10 +155,7 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
       await page.goto(`${server.url}/play/${stream.playbackId}`);
       await readFrames(page);
       const first = await firstFrameSince(page, publisher.startedAtMs, 30_000);
-      await waitFor(async () => (await seen(page)).frames.at(-1)!.counter > first.counter + 4 * FPS, {
-        what: 'four seconds of pictures',
-      });
-      assertContinuous((await seen(page)).frames, FPS);
+      assertContinuous(await framesFrom(page, first.counter, 4 * FPS), FPS);
       assert.equal(await page.evaluate('document.documentElement.dataset.level'), level);
       const decoded: { audio: number } = await page.evaluate(
         `({ audio: document.querySelector('video').webkitAudioDecodedByteCount })`,

@@ -21,6 +21,7 @@ import {
   renditionOf,
   seenSegments,
 } from './judge.ts';
+import { type Attempt, disturbancesOf, undisturbed } from './undisturbed.ts';
 import { everyRenditionHasSegment, type Viewing, type Watched, watch } from './viewer.ts';
 
 const FPS = 30;
@@ -44,13 +45,15 @@ interface Run {
   readonly fps?: VideoJob['fps'];
 }
 
-async function record({
+const record = (run: Run): Promise<Watched> => undisturbed(() => attempt(run));
+
+async function attempt({
   pauses,
   durationS,
   profiles = PROFILES,
   hasSound = true,
   fps = { num: FPS, den: 1 },
-}: Run): Promise<Watched> {
+}: Run): Promise<Attempt<Watched>> {
   await using server = await startServerProcess();
   const { streamKey, playbackId } = await server.api.createStream({ profiles });
   await using publisher = await startPublisher({
@@ -64,7 +67,8 @@ async function record({
   const watched = await watch(index, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
   const { reason } = await publisher.ended;
   assert.equal(reason, 'finished');
-  return watched;
+  const transcoders = profiles.length > 0 ? 1 : 0;
+  return { recording: watched, disturbances: await disturbancesOf(server, { transcoders, whole: watched }) };
 }
 
 /** The frame that was drawn last at a time. */

@@ -60,6 +60,17 @@ export async function firstFrameSince(page: Page, drawnAtMs: number, timeoutMs: 
   });
 }
 
+/** Frames of the stream from that number on, once so many were shown: a busy browser leaves most of them out of its window. */
+export async function framesFrom(page: Page, counter: number, count: number): Promise<readonly SeenFrame[]> {
+  return await waitFor(
+    async () => {
+      const frames = (await seen(page)).frames.filter((frame) => frame.counter >= counter);
+      return frames.length >= count && frames;
+    },
+    { what: `${count} frames on the page`, timeoutMs: 60_000 },
+  );
+}
+
 /**
  * No frame of the stream is left out or repeated: a frame's number goes with its media time, from the first to the last.
  *
@@ -69,6 +80,7 @@ export async function firstFrameSince(page: Page, drawnAtMs: number, timeoutMs: 
 export function assertContinuous(frames: readonly SeenFrame[], framesPerSecond: number): void {
   const offsets = frames.map(({ counter, mediaS }) => counter - mediaS * framesPerSecond);
   const third = Math.floor(frames.length / 3);
+  assert.ok(third > 0, `${frames.length} frames say nothing`);
   const shift = Math.abs(median(offsets.slice(0, third)) - median(offsets.slice(-third)));
   assert.ok(shift < 0.5, `frames and media time part by ${shift} frames`);
   const usual = median(offsets);

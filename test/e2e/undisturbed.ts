@@ -27,7 +27,8 @@ export async function undisturbed<Recording>(record: () => Promise<Attempt<Recor
  * What a server says its transcoders could not do in time. They must have ended, or be ending.
  * @param options.transcoders how many there were
  * @param options.excused a time in which one was late for another reason, in milliseconds since the epoch
- * @param options.whole what was watched, where no rendition should have gaps: one that is late for a moment only is given some
+ * @param options.whole what was watched, where what is transcoded should have no gaps: a rendition that is late for a moment only
+ *   is given some. The source waits for no transcoder.
  */
 export async function disturbancesOf(
   server: ServerProcess,
@@ -53,7 +54,9 @@ export async function disturbancesOf(
   const late = lateLines(server).filter((line) => !isExcused(line));
   // Of one that was lost meanwhile nobody can tell which packets went with it.
   const dropped = ended.filter(({ restarts, droppedPackets = 0 }) => restarts === 0 && droppedPackets > 0);
-  const gaps = [...(whole?.renditions ?? [])].filter(([, { reloads }]) => reloads.at(-1)?.text.includes('EXT-X-GAP'));
+  const gaps = [...(whole?.renditions ?? [])].filter(
+    ([uri, { reloads }]) => !uri.endsWith('/source.m3u8') && reloads.at(-1)?.text.includes('EXT-X-GAP'),
+  );
   return [
     ...late.map(({ msg, lagMs = 0 }) => `${msg}, ${Math.round(lagMs)} ms behind`),
     ...dropped.map(({ droppedPackets }) => `${droppedPackets} packets were not transcoded`),

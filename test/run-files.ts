@@ -1,0 +1,57 @@
+/**
+ * Runs test files of the whole service, one after another: encoders and players run in real time. A file that failed while the host of
+ * a virtual machine took away much of its CPU says nothing about the service, and is run again.
+ *
+ * `node test/run-files.ts <pattern> ...` ends with 1 when a file failed, as its last run says.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuTimes, stolenShare } from './support/cpu-times.ts';
+
+const ATTEMPTS = 3;
+/** From the start on; what fails later has failed, so that all of it ends in time. */
+const AGAIN_WITHIN_MS = 45 * 60_000;
+/** Of the CPU asked for; where less is taken away, a test has to pass. */
+const MOST_STOLEN = 0.1;
+/** How long a host may keep what it took until the next attempt begins all the same. */
+const PATIENCE_MS = 180_000;
+const LOOK_EVERY_MS = 10_000;
+/** Work that shows whether the host gives what is asked for. */
+const PROBE_MS = 1000;
+
+const startedAt = performance.now();
+const files = globSync(process.argv.slice(2)).toSorted();
+if (files.length === 0) throw new Error(`no file is named ${process.argv.slice(2).join(' or ')}`);
+const failed: string[] = [];
+for (const file of files) if (!(await passes(file))) failed.push(file);
+console.log(`${files.length} files, ${failed.length} failed${failed.map((file) => `\n  ${file}`).join('')}`);
+if (failed.length > 0) process.exitCode = 1;
+
+async function passes(file: string): Promise<boolean> {
+  for (let attempt = 1; ; attempt += 1) {
+    console.log(file);
+    const before = cpuTimes();
+    const child = spawn(process.execPath, ['--test', '--test-concurrency=1', file], { stdio: 'inherit' });
+    const [exitCode] = await once(child, 'exit');
+    const stolen = stolenShare(before);
+    if (exitCode === 0) return true;
+    const isLast = attempt === ATTEMPTS || performance.now() - startedAt > AGAIN_WITHIN_MS;
+    if (stolen <= MOST_STOLEN || isLast) return false;
+    console.log(`again, for the host took away ${Math.round(stolen * 100)} % of the CPU that was asked for`);
+    await calm();
+  }
+}
+
+/** Waits until the host gives what is asked for, or for as long as it may take. */
+async function calm(): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (performance.now() < deadline) {
+    const before = cpuTimes();
+    const until = performance.now() + PROBE_MS;
+    while (performance.now() < until);
+    if (stolenShare(before) <= MOST_STOLEN) return;
+    await sleep(LOOK_EVERY_MS);
+  }
+}
