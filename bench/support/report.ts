@@ -53,9 +53,9 @@ in the same run: machines differ, ratios less so. Load runs in processes of its 
 server's process, all its threads included; where the question is about the whole service, that of its transcoders as well.
 
 \`\`\`
-npm run bench                                   # every question, about half an hour
+npm run bench                                   # every question, about forty minutes
 npm run bench -- passthrough                    # a group: what the service is without transcoding; about ten minutes
-npm run bench -- renditions                     # another: its renditions; about twenty minutes
+npm run bench -- renditions                     # another: its renditions; about twenty-five minutes
 npm run bench -- first-part-ms start-ms         # some questions
 npm run bench -- --write renditions             # and their rows of this page anew
 npm run bench -- --long renditions              # for as long as the questions say: an hour and a half
@@ -63,7 +63,8 @@ npm run bench -- --long renditions              # for as long as the questions s
 
 It takes Linux (\`/proc\`), Chromium, ffmpeg and nginx as Debian packages them; run it on a machine that does nothing else.
 
-Some limits are a number of ladders, or a ladder beside a browser, and suppose a machine on which \`ffmpeg\` takes 0.30 of a core for one.
-On a slower one those questions are asked with fewer frames a second, as many as \`ffmpeg\` makes of that, and their rows say so.
-Each row tells when and where it was measured; \`--write\` replaces only those that ran.
+Some limits are a number of ladders, a ladder beside a browser, or how late a ladder is, and suppose a machine on which \`ffmpeg\` takes
+0.30 of a core for one. On a slower one those questions are asked of smaller pictures, as large as \`ffmpeg\` makes of that or a little
+less, with as many frames a second; their rows say so. Where several ladders are asked for, that is what it takes for each of so many
+side by side. Each row tells when and where it was measured; \`--write\` replaces only those that ran.
 `;
