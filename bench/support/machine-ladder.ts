@@ -49,9 +49,8 @@ async function find(count: number): Promise<MachineLadder> {
   const fullCores = await coresOf(LADDER, 1);
   let ladder = LADDER;
   let cores = fullCores;
-  const isTooMuch = () => cores > CORES_A_LADDER;
-  if (count > 1 && !isTooMuch()) cores = await coresOf(ladder, count);
-  while (isTooMuch()) {
+  if (count > 1 && cores <= CORES_A_LADDER) cores = await coresOf(ladder, count);
+  while (cores > CORES_A_LADDER) {
     // What it takes is nearly, not quite, in proportion to the pixels.
     const lines = ladder.source.height * Math.sqrt(CORES_A_LADDER / cores);
     ladder = ladderOf(Math.min(lines, ladder.source.height - SOURCE_LINES.step));

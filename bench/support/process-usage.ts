@@ -2,9 +2,7 @@
  * What a process uses, as the kernel counts it (Linux only).
  */
 import { readFileSync } from 'node:fs';
-
-/** The kernel counts CPU in hundredths of a second, whatever its own tick is. */
-const MS_PER_TICK = 10;
+import { MS_PER_TICK } from '../../test/support/cpu-times.ts';
 
 /** CPU time of all threads of a process since it started, in milliseconds with a grain of 10. */
 export function cpuMs(pid: number): number {

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /** The kernel counts CPU in hundredths of a second, whatever its own tick is. */
-const MS_PER_TICK = 10;
+export const MS_PER_TICK = 10;
 const STAT = '/proc/stat';
 
 /** Since the machine started, of all cores together, in milliseconds. */
