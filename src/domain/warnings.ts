@@ -66,9 +66,9 @@ export const WARNINGS = {
     lastsS: undefined,
     sentence: () => 'only the source plays: this server transcodes as many streams as it may',
     meaning:
-      'The session began when the server already ran `MILLRACE_TRANSCODE_MAX` transcodes. There are no renditions, and no sound where the publisher sends Opus.',
+      'The server already runs `MILLRACE_TRANSCODE_MAX` transcodes. Until another ends there are no renditions, and no sound where the publisher sends Opus.',
     remedy:
-      'Publish again when others have ended. The operator: raise the limit if the machine has CPU left, or use a larger one.',
+      'Wait until another stream has ended. The operator: raise the limit if the machine has CPU left, or use a larger one.',
   },
   transcode_rendition_shed: {
     severity: 'issue',

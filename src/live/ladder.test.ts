@@ -5,7 +5,7 @@ import { ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { recordingPresentation } from '#test/support/recording-presentation.ts';
-import { packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { OPUS_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import type { TranscoderCallbacks, TranscoderStats } from '#transcode/transcoder.ts';
 import { Ladder } from './ladder.ts';
@@ -22,6 +22,9 @@ function setUp({
 } = {}) {
   let now = 0;
   let callbacks: TranscoderCallbacks | undefined;
+  let hasRoom = hasTranscoder;
+  /** What the transcoder was given. */
+  const given: string[] = [];
   let stats = { shed: [], restarts: 0, lagMs: 12 } as unknown as TranscoderStats;
   const clock = { now: () => ms(now), monotonic: () => ms(now) };
   const warnings = new SessionWarnings({ clock, metrics: createMetrics() });
@@ -36,11 +39,14 @@ function setUp({
     onAudioPacket: () => {},
     openTranscoder: (request) => {
       callbacks = request.callbacks;
-      if (!hasTranscoder) return undefined;
+      if (!hasRoom) return undefined;
       return {
-        setTrack: (track) => planRenditions(profiles, track),
-        setAudioTrack: () => {},
-        write: () => {},
+        setTrack: (track) => {
+          given.push('video track');
+          return planRenditions(profiles, track);
+        },
+        setAudioTrack: () => given.push('audio track'),
+        write: ({ kind, keyframe }) => given.push(`${kind}${keyframe ? ' keyframe' : ''}`),
         flush: () => {},
         get stats() {
           return stats;
@@ -52,6 +58,10 @@ function setUp({
   return {
     ladder,
     presentation,
+    given,
+    makeRoom: () => {
+      hasRoom = true;
+    },
     said: () => warnings.active.map(({ code, message }) => `${code}: ${message}`),
     tell: () => callbacks!,
     shed: (...ids: string[]) => {
@@ -157,4 +167,37 @@ test('faults of the transcoder are told; without one only the source plays, and 
   assert.deepEqual(none.ladder.health, { renditions: [], leftOut: [], transcoder: undefined });
   assert.equal(none.said().length, 1);
   assert.match(none.said()[0]!, /^transcode_limit_reached: /);
+});
+
+test('beyond the limit of transcodes it begins at the first keyframe behind the end of another', () => {
+  const { ladder, presentation, given, said, makeRoom } = setUp({ hasTranscoder: false });
+  const video = (keyframe: boolean) => ladder.write(packetAt(VIDEO_TRACK, 0, { keyframe }));
+  ladder.setTrack(VIDEO_TRACK);
+  ladder.setAudioTrack(OPUS_TRACK);
+  video(true);
+  makeRoom();
+  video(false);
+  ladder.write(packetAt(OPUS_TRACK, 0));
+  assert.deepEqual([given, presentation.told], [[], []]);
+  video(true);
+  video(false);
+  ladder.write(packetAt(OPUS_TRACK, 0));
+  assert.deepEqual(given, ['video track', 'audio track', 'video keyframe', 'video', 'audio keyframe']);
+  assert.deepEqual(presentation.told, [{ type: 'expect', renditionIds: ['small', 'smaller'] }]);
+  assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
+});
+
+test('sound alone begins behind the end of another, too; an ended ladder does not', async () => {
+  const sound = setUp({ hasTranscoder: false });
+  sound.ladder.setAudioTrack(OPUS_TRACK);
+  sound.makeRoom();
+  sound.ladder.write(packetAt(OPUS_TRACK, 0));
+  assert.deepEqual([sound.given, sound.said()], [['audio track', 'audio keyframe'], []]);
+
+  const ended = setUp({ hasTranscoder: false });
+  ended.ladder.setTrack(VIDEO_TRACK);
+  await ended.ladder[Symbol.asyncDispose]();
+  ended.makeRoom();
+  ended.ladder.write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  assert.deepEqual(ended.given, []);
 });

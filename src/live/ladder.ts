@@ -42,12 +42,17 @@ interface Output {
   track: VideoTrack;
 }
 
-/** A session's ladder; without profiles and with sound that needs nothing, or beyond the limit of transcodes, it makes nothing. */
+/**
+ * A session's ladder; without profiles and with sound that needs nothing it makes nothing, and beyond the limit of transcodes nothing
+ * until another's has ended.
+ */
 export class Ladder implements AsyncDisposable {
   readonly #options: LadderOptions;
   #transcoder: Transcoder | undefined;
   #refused = false;
+  /** What is to be transcoded. */
   #track: VideoTrack | undefined;
+  #audioTrack: AudioTrack | undefined;
   #plan: LadderPlan = { renditions: [], leftOut: [] };
   readonly #outputs = new Map<string, Output>();
   #thumbnail: Uint8Array | undefined;
@@ -98,26 +103,22 @@ export class Ladder implements AsyncDisposable {
 
   /** The video's configuration: at its beginning, and when it changed. */
   setTrack(track: VideoTrack): void {
-    const { profiles, presentation } = this.#options;
-    if (profiles.length === 0 || (this.#track !== undefined && sameTrack(this.#track, track))) return;
+    if (this.#options.profiles.length === 0 || (this.#track !== undefined && sameTrack(this.#track, track))) return;
     this.#track = track;
-    this.#transcoder ??= this.#open();
-    if (this.#transcoder === undefined) return;
-    this.#plan = this.#transcoder.setTrack(track);
-    presentation.expect(this.#plan.renditions.map(({ id }) => renditionIdOf(id, profiles)));
-    const tooLarge = this.#plan.leftOut.map(({ id }) => id);
-    this.#warnOf('profile_larger_than_source', tooLarge);
-    this.#warnOfShed();
+    if (!this.#refused) this.#transcoder ??= this.#open();
+    this.#sendTrack();
   }
 
   /** Sound that is not for viewers as it is, of which AAC is to be made: at its beginning, and when it changed. */
   setAudioTrack(track: AudioTrack): void {
-    this.#transcoder ??= this.#open();
-    this.#transcoder?.setAudioTrack(track);
+    this.#audioTrack = track;
+    if (!this.#refused) this.#transcoder ??= this.#open();
+    this.#sendAudioTrack();
   }
 
   /** The next packet in session time: video, marked, or of sound that was given. */
   write(packet: Packet): void {
+    if (this.#refused) this.#tryAgain(packet);
     this.#transcoder?.write(packet);
   }
 
@@ -132,8 +133,33 @@ export class Ladder implements AsyncDisposable {
     this.#closed = true;
   }
 
+  /** At each packet that all can begin with: another's transcoder may have ended. */
+  #tryAgain({ kind, keyframe }: Packet): void {
+    if (this.#closed || !keyframe || kind !== (this.#track === undefined ? 'audio' : 'video')) return;
+    this.#transcoder = this.#open();
+    this.#refused = this.#transcoder === undefined;
+    if (this.#refused) return;
+    this.#options.warnings.clear('transcode_limit_reached');
+    this.#options.logger.info({}, 'transcoding begins: this server has room again');
+    this.#sendTrack();
+    this.#sendAudioTrack();
+  }
+
+  #sendTrack(): void {
+    if (this.#track === undefined || this.#transcoder === undefined) return;
+    const { profiles, presentation } = this.#options;
+    this.#plan = this.#transcoder.setTrack(this.#track);
+    presentation.expect(this.#plan.renditions.map(({ id }) => renditionIdOf(id, profiles)));
+    const tooLarge = this.#plan.leftOut.map(({ id }) => id);
+    this.#warnOf('profile_larger_than_source', tooLarge);
+    this.#warnOfShed();
+  }
+
+  #sendAudioTrack(): void {
+    if (this.#audioTrack !== undefined) this.#transcoder?.setAudioTrack(this.#audioTrack);
+  }
+
   #open(): Transcoder | undefined {
-    if (this.#refused) return undefined;
     const { profiles, openTranscoder, warnings, logger, onAudioTrack, onAudioPacket } = this.#options;
     const transcoder = openTranscoder({
       profiles,
@@ -151,7 +177,7 @@ export class Ladder implements AsyncDisposable {
         onRestart: () => warnings.raise({ code: 'transcode_restarted' }),
       },
     });
-    if (transcoder === undefined) {
+    if (transcoder === undefined && !this.#refused) {
       this.#refused = true;
       const code = 'transcode_limit_reached';
       warnings.raise({ code });

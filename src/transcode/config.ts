@@ -23,7 +23,7 @@ export const transcodeSettings = {
   maxTranscodes: integer(
     'TRANSCODE_MAX',
     '32',
-    'Streams transcoded at the same time; those beyond it play their source rendition only',
+    'Streams transcoded at the same time; those beyond it play their source rendition only until another ends',
     { min: 0, max: 10_000 },
   ),
   memoryMib: integer(

@@ -172,13 +172,13 @@ test('a viewer who comes while the transcoder is slow to start can choose its re
   assert.deepEqual(await firstAnswer, ['source', 'small']);
 });
 
-test('beyond the limit of transcodes a session plays its source only, says so, and disturbs nobody', async () => {
+test('beyond the limit of transcodes a session plays its source only, says so, and disturbs nobody, until another has ended', async () => {
   await using server = await startServerProcess({ settings: { MILLRACE_TRANSCODE_MAX: '1' } });
   const create = () => server.api.createStream({ profiles: [SMALL] });
   const [first, second] = [await create(), await create()];
   const publish = (stream: CreatedStream) =>
     startPublisher({ url: server.rtmpUrl(stream.streamKey), video: { width: 320, height: 180 } });
-  await using _transcoded = await publish(first);
+  await using transcoded = await publish(first);
   await variants(server, first, 2);
   await using _beyond = await publish(second);
   assert.deepEqual(await variants(server, second, 1), ['source']);
@@ -194,6 +194,16 @@ test('beyond the limit of transcodes a session plays its source only, says so, a
   assert.equal(childrenOf(server.pid).length, 1);
   const undisturbed = await streamOf(server, first);
   assert.deepEqual([undisturbed.issues, undisturbed.health?.warnings], [[], []]);
+
+  await transcoded[Symbol.asyncDispose]();
+  await server.api.request('DELETE', `/stream/${first.id}`);
+  assert.deepEqual(await variants(server, second, 2), ['source', 'small']);
+  await waitFor(() => isTranscoded(server, second), {
+    what: 'the rendition of the other',
+    timeoutMs: STARTS_WITHIN_MS,
+  });
+  const relieved = await streamOf(server, second);
+  assert.deepEqual([relieved.isHealthy, relieved.issues, relieved.health?.warnings], [true, [], []]);
 });
 
 /** Lets the fault happen in the middle of a stream that is watched by a recorder and by a browser. */
