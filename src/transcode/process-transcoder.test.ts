@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import type { Profile } from '#domain/profile.ts';
@@ -188,6 +189,24 @@ it('survives ten kills of its worker: each is reaped, and renditions resume at a
     [...new Set(times)].sort((a, b) => a - b),
     'times never go back',
   );
+});
+
+it('has a worker of lower priority, which goes on when all processes of a terminal are told to end', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording);
+  transcoder.setTrack(clip.track);
+  const at = { pts: 0 };
+  await keepSending(transcoder, at, () => recording.of('small').length > 0);
+  const pid = transcoder.stats.pid!;
+  assert.equal(sessionOf(pid), sessionOf(process.pid), 'priorities count only within a session');
+  assert.ok(getPriority(pid) > getPriority());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.kill(pid, signal);
+    const before = recording.of('small').length;
+    await keepSending(transcoder, at, () => recording.of('small').length > before);
+  }
+  await transcoder[Symbol.asyncDispose]();
+  assert.deepEqual([recording.restarts, isThere(pid)], [[], false]);
 });
 
 it('replaces a worker that hangs', async () => {
@@ -386,4 +405,10 @@ function isThere(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** proc_pid_stat(5): the name in parentheses may hold anything; behind it state, parent, group, session. */
+function sessionOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]);
 }

@@ -37,7 +37,8 @@ export interface WorkerEvents {
 
 /**
  * A worker from its start to its reaping. Its job goes over the connection; arguments and environment hold nothing.
- * It is a session leader of its own, so that a terminal's Ctrl-C reaches the server only, which ends its workers in order.
+ * It stays in the server's session: Linux shares cores out among sessions first, and a low priority counts only within one
+ * (sched(7), "The autogroup feature").
  */
 export class WorkerProcess {
   readonly #child: ChildProcess;
@@ -52,7 +53,6 @@ export class WorkerProcess {
     this.#child = spawn(process.execPath, [`--max-old-space-size=${MAX_HEAP_MIB}`, WORKER_FILE], {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
       env: {},
-      detached: true,
     });
     this.#child.on('error', () => {}); // told apart by the missing pid
     this.#child.once('close', (code, signal) => this.#over(code ?? signal ?? undefined));

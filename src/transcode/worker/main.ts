@@ -18,12 +18,15 @@ import { Sound } from './sound.ts';
 /** The connection to the server: its end of a socket pair. */
 const CONNECTION_FD = 3;
 const HEALTH_EVERY_MS = 500;
+/** A terminal tells these to the worker as well, which hands out what it holds when the server ends it. */
+const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /**
  * V8 sees a small heap that hardly grows, and rarely looks at what is old in it, while buffers of packets long gone hold native
  * memory: without this it rises by half a megabyte a minute for many minutes. Takes some milliseconds.
  */
 const COLLECT_EVERY_MS = 10_000;
 
+for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
 // A stranger's bitstream can make FFmpeg complain without end.
 Log.setLevel(AV_LOG_QUIET);
 
