@@ -3,8 +3,10 @@
  *
  * Limits that name so many ladders, a ladder beside a browser, or the delay of a ladder suppose that one `ffmpeg` command takes
  * {@link CORES_A_LADDER} for it. On a slower machine that much of a core is fewer pixels: everything that counts in frames stays the same.
+ * What the host of a virtual machine takes away makes it slower, too.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuTimes, stolenShare } from '../../test/support/cpu-times.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 import { type FfmpegLadder, startFfmpegLadder } from '../peers/ffmpeg-ladder.ts';
 import { LADDER, type Ladder, ladderOf, SOURCE_LINES, sourceClip } from './ladder.ts';
@@ -20,9 +22,9 @@ export interface MachineLadder {
   readonly ladder: Ladder;
   /** So many commands run side by side: cores that are threads of one core are slower together. */
   readonly count: number;
-  /** Cores that each takes for it. */
+  /** Cores that each takes for it, with its share of what the host took away meanwhile. */
   readonly cores: number;
-  /** Cores that one alone takes for {@link LADDER}. */
+  /** The same of one alone for {@link LADDER}. */
   readonly fullCores: number;
 }
 
@@ -72,7 +74,8 @@ async function coresOf(ladder: Ladder, count: number): Promise<number> {
   }
   await sleep(SETTLE_MS);
   const spentMs = () => peers.reduce((sum, { pid }) => sum + cpuMs(pid), 0);
-  const before = { cpuMs: spentMs(), atMs: performance.now() };
+  const before = { spentMs: spentMs(), atMs: performance.now(), machine: cpuTimes() };
   await sleep(clip.lengthMs); // all of it: some of its pictures are harder than others
-  return (spentMs() - before.cpuMs) / (performance.now() - before.atMs) / count;
+  const given = 1 - stolenShare(before.machine);
+  return (spentMs() - before.spentMs) / (performance.now() - before.atMs) / count / given;
 }

@@ -64,7 +64,7 @@ npm run bench -- --long renditions              # for as long as the questions s
 It takes Linux (\`/proc\`), Chromium, ffmpeg and nginx as Debian packages them; run it on a machine that does nothing else.
 
 Some limits are a number of ladders, a ladder beside a browser, or how late a ladder is, and suppose a machine on which \`ffmpeg\` takes
-0.30 of a core for one. On a slower one those questions are asked of smaller pictures, as large as \`ffmpeg\` makes of that or a little
-less, with as many frames a second; their rows say so. Where several ladders are asked for, that is what it takes for each of so many
+0.30 of a core for one. A slower one, or one whose host takes CPU away, is asked of smaller pictures, as large as \`ffmpeg\` makes of that
+or a little less, with as many frames a second; rows say so. Where several ladders are asked for, that is what it takes for each of so many
 side by side. Each row tells when and where it was measured; \`--write\` replaces only those that ran.
 `;
