@@ -62,6 +62,8 @@ npm run bench -- --long renditions              # for as long as the questions s
 \`\`\`
 
 It takes Linux (\`/proc\`), Chromium, ffmpeg and nginx as Debian packages them; run it on a machine that does nothing else.
+Some hosts of virtual machines give a core back late that rested for a moment. A loop for each core that runs when nothing else would,
+started in the bench's own session, keeps them awake: \`chrt -i 0 sh -c 'while :; do :; done' &\`.
 
 Some limits are a number of ladders, a ladder beside a browser, or how late a ladder is, and suppose a machine on which \`ffmpeg\` takes
 0.30 of a core for one. A slower one, or one whose host takes CPU away, is asked of smaller pictures, as large as \`ffmpeg\` makes of that
