@@ -3,8 +3,7 @@
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Static } from 'typebox';
-import type { HealthSchema } from '#api/schemas/health.ts';
+import type { StreamObject } from '../test/support/api-client.ts';
 import { cpuTimes } from '../test/support/cpu-times.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
@@ -18,7 +17,7 @@ const SECONDS = { asked: 600, usual: 60 };
 const STARTS_WITHIN_MS = 60_000;
 const STEADY_LAG_MS = 500;
 
-type Health = Static<typeof HealthSchema>;
+type Health = StreamObject['health'];
 
 /** Answers it. */
 export async function liveLadders({ long }: BenchOptions): Promise<readonly Answer[]> {
@@ -30,7 +29,7 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
   const workers = transcoderPids(server, LADDERS);
   const healths = async () => {
     const seen = await Promise.all(streams.map(({ id }) => server.api.getStream(id)));
-    return seen.map((stream) => (stream as unknown as { health?: Health }).health);
+    return seen.map(({ health }) => health);
   };
   await waitFor(async () => (await healths()).every(isSteady), {
     what: 'all of them to run',
@@ -65,10 +64,10 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
   ];
 }
 
-function lagOf(health: Health | undefined): number {
+function lagOf(health: Health): number {
   return health?.transcoder?.lag ?? Number.POSITIVE_INFINITY;
 }
 
-function isSteady(health: Health | undefined): boolean {
+function isSteady(health: Health): boolean {
   return lagOf(health) < STEADY_LAG_MS && (health?.renditions.every(({ state }) => state === 'running') ?? false);
 }

@@ -4,8 +4,6 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Static } from 'typebox';
-import type { HealthSchema } from '#api/schemas/health.ts';
 import { startServer, type TestServer } from '../../test/support/server.ts';
 
 /**
@@ -41,8 +39,9 @@ async function answer(server: TestServer, request: Request): Promise<void> {
       break;
     case 'transcoded': {
       const streams = await Promise.all(streamIds.map((id) => server.api.getStream(id)));
-      const healths = streams.map((stream) => (stream as unknown as { health?: Static<typeof HealthSchema> }).health);
-      process.send?.(healths.filter((health) => health?.renditions.every(({ state }) => state === 'running')).length);
+      process.send?.(
+        streams.filter(({ health }) => health?.renditions.every(({ state }) => state === 'running')).length,
+      );
       break;
     }
     case 'media': {

@@ -328,8 +328,7 @@ async function indexOf(server: TestServer, playbackId: string): Promise<string |
 }
 
 async function healthOf(server: TestServer, id: string): Promise<Static<typeof HealthSchema>> {
-  const { health } = (await server.api.getStream(id)) as unknown as { health: Static<typeof HealthSchema> };
-  return health;
+  return (await server.api.getStream(id)).health!;
 }
 
 /** Of each segment: the tick of the first picture shown, and whether it can be decoded by itself. */

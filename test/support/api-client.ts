@@ -2,6 +2,8 @@
  * A typed client of the HTTP interface, as a customer's program would have one.
  */
 import assert from 'node:assert/strict';
+import type { Static } from 'typebox';
+import type { HealthSchema } from '#api/schemas/health.ts';
 
 /** A profile as it goes over the wire. */
 export interface ProfileObject {
@@ -31,7 +33,7 @@ export interface StreamObject {
   /** While media comes in. */
   readonly ingestRate?: number;
   readonly outgoingRate?: number;
-  readonly health?: object;
+  readonly health?: Static<typeof HealthSchema>;
 }
 
 /** A stream just created: it always has its key. */

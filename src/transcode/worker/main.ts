@@ -18,7 +18,7 @@ import { Sound } from './sound.ts';
 /** The connection to the server: its end of a socket pair. */
 const CONNECTION_FD = 3;
 const HEALTH_EVERY_MS = 500;
-/** A terminal tells these to the worker as well, which hands out what it holds when the server ends it. */
+/** For the server, though a terminal sends them to all its processes: it ends its workers in order, by ending the connection. */
 const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /**
  * V8 sees a small heap that hardly grows, and rarely looks at what is old in it, while buffers of packets long gone hold native
