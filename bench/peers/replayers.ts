@@ -1,13 +1,13 @@
 /** Load: publishers of a clip in one process. Answers with their number once all are sending. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RtmpClient } from '../../test/support/rtmp-client.ts';
-import type { Clip } from '../support/clip.ts';
+import { begunAt, type Clip } from '../support/clip.ts';
 import { replay } from '../support/replay.ts';
 
 /** What to send where. */
 export interface ReplayersJob {
   readonly port: number;
-  /** One publisher for each. */
+  /** One publisher for each, at its own place in the clip: no two streams are hard at the same time. */
   readonly streamKeys: readonly string[];
   readonly clip: Clip;
   /** From one publisher's start to the next one's. */
@@ -23,7 +23,8 @@ async function send({ port, streamKeys, clip, apartMs }: ReplayersJob): Promise<
   const { signal } = new AbortController();
   for (const [index, streamKey] of streamKeys.entries()) {
     if (index > 0) await sleep(apartMs);
-    void replay(await RtmpClient.publish(port, streamKey), streamKey, whole, { signal });
+    const own = begunAt(whole, index / streamKeys.length);
+    void replay(await RtmpClient.publish(port, streamKey), streamKey, own, { signal });
   }
   process.send?.(streamKeys.length);
 }

@@ -28,7 +28,7 @@ export interface Clip {
 /** Whole frames of picture at every whole rate, and whole packets of 1024 samples at 48 kHz. */
 const LENGTH_S = 32;
 const AUDIO_PACKETS = (LENGTH_S * 48_000) / 1024;
-const FLV = { audio: 8, video: 9 } as const;
+const FLV = { audio: 8, video: 9, keyframe: 1 } as const;
 /** Second byte of a media tag's body: a configuration, media, or the end. */
 const BODY = { configuration: 0, media: 1 } as const;
 
@@ -64,6 +64,21 @@ function readClip(flv: Buffer, frames: number): Clip {
   };
   const tags = [...media(FLV.video, frames), ...media(FLV.audio, AUDIO_PACKETS)];
   return { head, tags: tags.toSorted((a, b) => a.timestamp - b.timestamp), lengthMs: LENGTH_S * 1000 };
+}
+
+/** The same clip, begun at its first keyframe after a share of its length: what came before comes last. */
+export function begunAt(clip: Clip, share: number): Clip {
+  const isFirst = ({ type, timestamp, body }: FlvFileTag) =>
+    type === FLV.video && body[0]! >> 4 === FLV.keyframe && timestamp >= share * clip.lengthMs;
+  const first = clip.tags.findIndex(isFirst);
+  if (first < 0) throw new RangeError(`no keyframe after ${share} of the clip`);
+  const skippedMs = clip.tags[first]!.timestamp;
+  const moved = (tags: Clip['tags'], byMs: number) => tags.map((tag) => ({ ...tag, timestamp: tag.timestamp + byMs }));
+  const tags = [
+    ...moved(clip.tags.slice(first), -skippedMs),
+    ...moved(clip.tags.slice(0, first), clip.lengthMs - skippedMs),
+  ];
+  return { ...clip, tags };
 }
 
 const NAMES: Readonly<Record<number, string>> = { [FLV.audio]: 'audio', [FLV.video]: 'video' };

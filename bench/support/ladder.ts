@@ -19,8 +19,8 @@ export interface Ladder {
   readonly profiles: readonly (Profile & { readonly height: number })[];
 }
 
-/** Heights a source can have so that all rungs keep its aspect ratio; below the least, nobody can read its frames' codes. */
-export const SOURCE_LINES = { most: 720, least: 180, step: 36 } as const;
+/** Heights a source can have so that all rungs keep its aspect ratio; below the least, the smallest rung would be less than a profile may be. */
+export const SOURCE_LINES = { most: 720, least: 396, step: 36 } as const;
 
 /** The one that is asked of. */
 export const LADDER: Ladder = ladderOf(SOURCE_LINES.most);

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuTimes, stolenShare } from '../../test/support/cpu-times.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 import { type FfmpegLadder, startFfmpegLadder } from '../peers/ffmpeg-ladder.ts';
+import { begunAt } from './clip.ts';
 import { LADDER, type Ladder, ladderOf, SOURCE_LINES, sourceClip } from './ladder.ts';
 import { startPeer } from './peer-process.ts';
 import { cpuMs } from './process-usage.ts';
@@ -68,7 +69,8 @@ async function coresOf(ladder: Ladder, count: number): Promise<number> {
   const peers: FfmpegLadder[] = [];
   for (let index = 0; index < count; index += 1) {
     const peer = parts.use(await startFfmpegLadder(ladder));
-    parts.use(await startPeer('replayers.ts', { port: peer.port, streamKeys: [peer.streamKey], clip, apartMs: 0 }));
+    const job = { port: peer.port, streamKeys: [peer.streamKey], clip: begunAt(clip, index / count), apartMs: 0 };
+    parts.use(await startPeer('replayers.ts', job));
     await waitFor(() => peer.isWriting(), { what: 'the command to write every rendition' });
     peers.push(peer);
   }
