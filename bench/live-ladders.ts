@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamObject } from '../test/support/api-client.ts';
 import { cpuTimes } from '../test/support/cpu-times.ts';
 import { waitFor } from '../test/support/wait-for.ts';
-import { sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
-import { explainLadder, machineLadder } from './support/machine-ladder.ts';
+import { type Ladder, sourceClip, startLadders, transcoderPids, transcoderWarnings } from './support/ladder.ts';
+import { coresOf, explainLadder, machineLadder } from './support/machine-ladder.ts';
 import { cpuMs } from './support/process-usage.ts';
 import { type Answer, type BenchOptions, show } from './support/question.ts';
 
@@ -19,11 +19,39 @@ const STEADY_LAG_MS = 500;
 
 type Health = StreamObject['health'];
 
+interface Run {
+  readonly ranS: number;
+  /** What ended it: the first rendition given up. */
+  readonly warning: string | undefined;
+  readonly worstLagMs: number;
+  /** Cores. */
+  readonly used: { readonly server: number; readonly workers: number; readonly publishers: number };
+  readonly stolen: number;
+  /** No transcoder was started anew. */
+  readonly isWhole: boolean;
+}
+
 /** Answers it. */
 export async function liveLadders({ long }: BenchOptions): Promise<readonly Answer[]> {
   const seconds = long ? SECONDS.asked : SECONDS.usual;
   const found = await machineLadder(LADDERS);
-  const { ladder } = found;
+  const { ranS, warning, worstLagMs, used, stolen, isWhole } = await run(found.ladder, seconds);
+  const reached = warning === undefined && isWhole;
+  // A machine that shares its cores with others may have become slower since the ladder was chosen.
+  const after = reached ? '' : `; right after, \`ffmpeg\` takes ${show(await coresOf(found.ladder, LADDERS))}`;
+  return [
+    {
+      question: `live ladders (${found.ladder.name}) on ${cpus().length} cores for ${seconds} s${long ? '' : ` (${SECONDS.asked} s with --long)`}`,
+      measured: `${LADDERS}, ${warning === undefined ? '0 warnings' : `${warning} after ${show(ranS)} s`}, worst lag ${show(worstLagMs)} ms`,
+      against: `cores used: server ${show(used.server)}, workers ${show(used.workers)}, publishers ${show(used.publishers)}; taken away by the host ${show(stolen)}${explainLadder(found)}${after}`,
+      ratio: undefined,
+      mustReach: `>= ${LADDERS} without shedding`,
+      reached,
+    },
+  ];
+}
+
+async function run(ladder: Ladder, seconds: number): Promise<Run> {
   await using ladders = await startLadders(LADDERS, ladder, await sourceClip(ladder));
   const { server, streams, load } = ladders;
   const workers = transcoderPids(server, LADDERS);
@@ -48,20 +76,17 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
     lags.push(...(await healths()).map(lagOf));
   }
   const ranS = elapsedS();
-  const [ours, theirs, loads, stolen] = [...cpu(), cpuTimes().stolenMs].map((spent, index) =>
-    show((spent - before[index]!) / 1000 / ranS),
+  const [own, workersOwn, publishers, stolen] = [...cpu(), cpuTimes().stolenMs].map(
+    (spent, index) => (spent - before[index]!) / 1000 / ranS,
   );
-  const warning = transcoderWarnings(server)[startWarnings];
-  return [
-    {
-      question: `live ladders (${ladder.name}) on ${cpus().length} cores for ${seconds} s${long ? '' : ` (${SECONDS.asked} s with --long)`}`,
-      measured: `${LADDERS}, ${warning === undefined ? '0 warnings' : `${warning} after ${show(ranS)} s`}, worst lag ${show(Math.max(...lags))} ms`,
-      against: `cores used: server ${ours}, workers ${theirs}, publishers ${loads}; taken away by the host ${stolen}${explainLadder(found)}`,
-      ratio: undefined,
-      mustReach: `>= ${LADDERS} without shedding`,
-      reached: warning === undefined && transcoderPids(server, LADDERS).every((pid) => workers.includes(pid)),
-    },
-  ];
+  return {
+    ranS,
+    warning: transcoderWarnings(server)[startWarnings],
+    worstLagMs: Math.max(...lags),
+    used: { server: own!, workers: workersOwn!, publishers: publishers! },
+    stolen: stolen!,
+    isWhole: transcoderPids(server, LADDERS).every((pid) => workers.includes(pid)),
+  };
 }
 
 function lagOf(health: Health): number {

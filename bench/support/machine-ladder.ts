@@ -62,8 +62,8 @@ async function find(count: number): Promise<MachineLadder> {
   return { ladder, count, cores, fullCores };
 }
 
-/** Cores that each of so many commands takes. */
-async function coresOf(ladder: Ladder, count: number): Promise<number> {
+/** Cores that each of so many commands takes now, side by side, for a ladder. */
+export async function coresOf(ladder: Ladder, count: number): Promise<number> {
   await using parts = new AsyncDisposableStack();
   const clip = await sourceClip(ladder);
   const peers: FfmpegLadder[] = [];
