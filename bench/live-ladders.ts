@@ -25,7 +25,7 @@ interface Run {
   /** What ended it: the first rendition given up. */
   readonly warning: string | undefined;
   readonly worstLagMs: number;
-  /** Cores. */
+  /** Cores, as is what the host took away. */
   readonly used: { readonly server: number; readonly workers: number; readonly publishers: number };
   readonly stolen: number;
   /** No transcoder was started anew. */
@@ -78,15 +78,15 @@ async function run(ladder: Ladder, seconds: number): Promise<Run> {
     lags.push(...(await healths()).map(lagOf));
   }
   const ranS = elapsedS();
-  const [own, workersOwn, publishers, stolen] = [...cpu(), cpuTimes().stolenMs].map(
+  const [ownCores, workerCores, publisherCores, stolenCores] = [...cpu(), cpuTimes().stolenMs].map(
     (spent, index) => (spent - before[index]!) / 1000 / ranS,
   );
   return {
     ranS,
     warning: transcoderWarnings(server)[startWarnings],
     worstLagMs: Math.max(...lags),
-    used: { server: own!, workers: workersOwn!, publishers: publishers! },
-    stolen: stolen!,
+    used: { server: ownCores!, workers: workerCores!, publishers: publisherCores! },
+    stolen: stolenCores!,
     isWhole: transcoderPids(server, LADDERS).every((pid) => workers.includes(pid)),
   };
 }

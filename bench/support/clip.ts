@@ -28,7 +28,9 @@ export interface Clip {
 /** Whole frames of picture at every whole rate, and whole packets of 1024 samples at 48 kHz. */
 const LENGTH_S = 32;
 const AUDIO_PACKETS = (LENGTH_S * 48_000) / 1024;
-const FLV = { audio: 8, video: 9, keyframe: 1 } as const;
+const FLV = { audio: 8, video: 9 } as const;
+/** Upper half of a video tag's first byte. */
+const KEYFRAME = 1;
 /** Second byte of a media tag's body: a configuration, media, or the end. */
 const BODY = { configuration: 0, media: 1 } as const;
 
@@ -66,10 +68,10 @@ function readClip(flv: Buffer, frames: number): Clip {
   return { head, tags: tags.toSorted((a, b) => a.timestamp - b.timestamp), lengthMs: LENGTH_S * 1000 };
 }
 
-/** The same clip, begun at its first keyframe after a share of its length: what came before comes last. */
+/** The same clip, begun at its first keyframe after a share of its length: what came before comes last. @throws {RangeError} when none follows */
 export function begunAt(clip: Clip, share: number): Clip {
   const isFirst = ({ type, timestamp, body }: FlvFileTag) =>
-    type === FLV.video && body[0]! >> 4 === FLV.keyframe && timestamp >= share * clip.lengthMs;
+    type === FLV.video && body[0]! >> 4 === KEYFRAME && timestamp >= share * clip.lengthMs;
   const first = clip.tags.findIndex(isFirst);
   if (first < 0) throw new RangeError(`no keyframe after ${share} of the clip`);
   const skippedMs = clip.tags[first]!.timestamp;
