@@ -21,35 +21,35 @@ export interface Ladder {
 
 /** Heights a source can have so that all rungs keep its aspect ratio; below the least, the smallest rung would be less than a profile may be. */
 export const SOURCE_LINES = { most: 720, least: 396, step: 36 } as const;
+/** Pictures a second. */
+export const SOURCE_FPS = { most: 30, least: 5, step: 1 } as const;
 
 /** The one that is asked of. */
-export const LADDER: Ladder = ladderOf(SOURCE_LINES.most);
+export const LADDER: Ladder = ladderOf({});
 
 /** Of the ladder: the source, the profiles and the sound. */
 export const RENDITIONS = LADDER.profiles.length + 2;
 
 /**
- * The ladder with as many lines or a few less, and with bits in proportion to its pixels.
- * @throws {RangeError} below {@link SOURCE_LINES}
+ * The ladder with fewer lines or pictures, and with bits in proportion to its pixels a second.
+ * @param size steps of {@link SOURCE_LINES} and {@link SOURCE_FPS}; what is not named is as it is asked of
  */
-export function ladderOf(lines: number): Ladder {
-  const { most, least, step } = SOURCE_LINES;
-  const height = Math.floor(lines / step) * step;
-  if (height < least) throw new RangeError(`a ladder of ${lines} lines, but ${least} are the least`);
-  const area = (height / most) ** 2;
+export function ladderOf(size: { readonly lines?: number; readonly framesPerSecond?: number }): Ladder {
+  const { lines: height = SOURCE_LINES.most, framesPerSecond: fps = SOURCE_FPS.most } = size;
+  const pixels = (height / SOURCE_LINES.most) ** 2 * (fps / SOURCE_FPS.most);
   const sized = (share: number, bitrate: number) => ({
     height: height * share,
     width: Math.round((height * share * 8) / 9) * 2,
-    bitrate: Math.round(bitrate * area),
+    bitrate: Math.round(bitrate * pixels),
   });
-  const { bitrate: bitrateBps, ...size } = sized(1, 3_000_000);
-  const source = { ...size, bitrateBps, fps: 30, gopS: 2, bFrames: 0 };
+  const { bitrate: bitrateBps, ...picture } = sized(1, 3_000_000);
+  const source = { ...picture, bitrateBps, fps, gopS: 2, bFrames: 0 };
   const profiles = [sized(2 / 3, 1_600_000), sized(1 / 2, 800_000), sized(1 / 3, 250_000)].map((profile) => ({
     ...profile,
     name: `${profile.height}p`,
     fps: 0,
   }));
-  return { name: [`${height}p${source.fps}`, ...profiles.map(({ name }) => name)].join(' + '), source, profiles };
+  return { name: [`${height}p${fps}`, ...profiles.map(({ name }) => name)].join(' + '), source, profiles };
 }
 
 const clips = new Map<string, Promise<Clip>>();

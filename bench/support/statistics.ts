@@ -13,12 +13,14 @@ export function percentile(values: readonly number[], share: number): number {
 /** The middle one. */
 export const median = (values: readonly number[]): number => percentile(values, 0.5);
 
+/** Of at least one. */
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
 /** Slope of the straight line that fits best: units of `y` for one of `x`. */
 export function slope(points: readonly { readonly x: number; readonly y: number }[]): number {
-  const mean = (pick: (point: { x: number; y: number }) => number) =>
-    points.reduce((sum, point) => sum + pick(point), 0) / points.length;
-  const meanX = mean(({ x }) => x);
-  const meanY = mean(({ y }) => y);
+  const meanX = mean(points.map(({ x }) => x));
+  const meanY = mean(points.map(({ y }) => y));
   const covariance = points.reduce((sum, { x, y }) => sum + (x - meanX) * (y - meanY), 0);
   return covariance / points.reduce((sum, { x }) => sum + (x - meanX) ** 2, 0);
 }
