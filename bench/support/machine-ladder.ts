@@ -1,16 +1,16 @@
 /**
  * The largest ladder that takes, on this machine, no more of a core than limits were set for.
  *
- * Limits that name so many ladders, a ladder beside a browser, or the delay of a ladder suppose that one `ffmpeg` command takes
- * {@link CORES_A_LADDER} for it. On a slower machine that much of a core is fewer lines, where what is asked counts in pictures, or fewer
- * pictures a second, where it does not: everything that is done once a picture then keeps its share of the whole.
+ * Limits that name so many ladders, a ladder beside a browser, or the delay of a ladder suppose that one `ffmpeg` command
+ * ({@link GAUGE}) takes {@link CORES_A_LADDER} for it. On a slower machine that much of a core is fewer lines, where what is asked counts
+ * in pictures, or fewer pictures a second, where it does not: everything that is done once a picture then keeps its share of the whole.
  * What the host of a virtual machine takes away makes it slower, too, and so do neighbours on the same physical cores, now and then:
  * the slowest measurement counts, but for moments in which the host took away much at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuTimes, stolenShare } from '../../test/support/cpu-times.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
-import { type FfmpegLadder, startFfmpegLadder } from '../peers/ffmpeg-ladder.ts';
+import { type FfmpegLadder, GAUGE, startFfmpegLadder } from '../peers/ffmpeg-ladder.ts';
 import { begunAt } from './clip.ts';
 import { LADDER, type Ladder, ladderOf, SOURCE_FPS, SOURCE_LINES, sourceClip } from './ladder.ts';
 import { startPeer } from './peer-process.ts';
@@ -136,7 +136,7 @@ async function coresOf(ladder: Ladder, count: number): Promise<Cores> {
   const clip = await sourceClip(ladder);
   const peers: FfmpegLadder[] = [];
   for (let index = 0; index < count; index += 1) {
-    const peer = parts.use(await startFfmpegLadder(ladder));
+    const peer = parts.use(await startFfmpegLadder(ladder, GAUGE));
     const job = { port: peer.port, streamKeys: [peer.streamKey], clip: begunAt(clip, index / count), apartMs: 0 };
     parts.use(await startPeer('replayers.ts', job));
     await waitFor(() => peer.isWriting(), { what: 'the command to write every rendition' });

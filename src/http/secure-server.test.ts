@@ -20,10 +20,10 @@ async function serverOf(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-tls-'));
   t.after(() => rm(folder, { recursive: true }));
   const files = await writeCertificate(folder, makeCertificate());
-  const certificate = await CertificateWatch.open(
-    { certFile: files.MILLRACE_TLS_CERT, keyFile: files.MILLRACE_TLS_KEY },
-    { lookEveryMs: 5 },
-  );
+  const certificate = await CertificateWatch.open({
+    certFile: files.MILLRACE_TLS_CERT,
+    keyFile: files.MILLRACE_TLS_KEY,
+  });
   const settings = { maxConnections: 100, trustedProxies: [], publicUrl: undefined };
   const metrics = createMetrics();
   const http = createHttp({ settings, logger: silentLogger, metrics, certificate });

@@ -13,10 +13,10 @@ export interface CertificateObserver {
 }
 
 /**
- * Looking costs two `stat` calls. Events of the file system would miss what is done to the targets of links, which is how
+ * How often it looks. Looking costs two `stat` calls. Events of the file system would miss what is done to the targets of links, which is how
  * certbot and Kubernetes renew.
  */
-const LOOK_EVERY_MS = 1000;
+export const LOOK_EVERY_MS = 1000;
 
 /**
  * The certificate in two files. Looks once a second whether they have changed, and reads them anew when they have held
@@ -33,21 +33,21 @@ export class CertificateWatch implements Disposable {
   #seen: string;
   #isLooking = false;
 
-  private constructor(files: CertificateFiles, current: Certificate, state: string, lookEveryMs: number) {
+  private constructor(files: CertificateFiles, current: Certificate, state: string) {
     this.#files = files;
     this.#current = current;
     this.#judged = state;
     this.#seen = state;
-    this.#timer = setInterval(() => void this.#look(), lookEveryMs).unref();
+    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref();
   }
 
   /**
    * Reads the files for the first time.
    * @throws {CertificateError} see {@link loadCertificate}
    */
-  static async open(files: CertificateFiles, { lookEveryMs = LOOK_EVERY_MS } = {}): Promise<CertificateWatch> {
+  static async open(files: CertificateFiles): Promise<CertificateWatch> {
     const state = await stateOf(files);
-    return new CertificateWatch(files, await loadCertificate(files), state, lookEveryMs);
+    return new CertificateWatch(files, await loadCertificate(files), state);
   }
 
   /** The one to show to whoever connects now. */

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { makeCertificate, writeCertificate } from '#test/support/certificate.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { type CertificateFiles, loadCertificate } from './certificate.ts';
-import { CertificateWatch } from './certificate-watch.ts';
+import { CertificateWatch, LOOK_EVERY_MS } from './certificate-watch.ts';
 
 /** Files in a folder of the test's own. */
 async function filesOf(t: TestContext, certificate = makeCertificate()) {
@@ -17,13 +17,22 @@ async function filesOf(t: TestContext, certificate = makeCertificate()) {
   return { folder, certFile, keyFile };
 }
 
-/** A watch that looks often, and what it tells. */
+/** A watch that looks only while the test waits for what it tells: in between, files may be replaced as slowly as they like. */
 async function watchOf(t: TestContext, files: CertificateFiles) {
-  const watch = await CertificateWatch.open(files, { lookEveryMs: 5 });
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const watch = await CertificateWatch.open(files);
   t.after(() => watch[Symbol.dispose]());
   const told: string[] = [];
   watch.observe({ renewed: () => told.push('renewed'), refused: (error) => told.push(String(error)) });
-  return { watch, told };
+  const toldOften = (count: number, what: string) => {
+    const look = () => {
+      if (told.length >= count) return true;
+      t.mock.timers.tick(LOOK_EVERY_MS);
+      return false;
+    };
+    return waitFor(look, { what });
+  };
+  return { watch, told, toldOften };
 }
 
 test('a certificate says how long it is valid', async (t) => {
@@ -62,10 +71,10 @@ test('files that are no use are refused with a sentence that names the file', as
 
 test('a new pair is taken when both files are there, however they came', async (t) => {
   const files = await filesOf(t);
-  const { watch, told } = await watchOf(t, files);
+  const { watch, told, toldOften } = await watchOf(t, files);
   const next = makeCertificate();
   await writeCertificate(files.folder, next);
-  await waitFor(() => told.length > 0, { what: 'the new pair' });
+  await toldOften(1, 'the new pair');
   assert.equal(watch.current.options.cert, next.cert);
 
   // As certbot does: links that point somewhere else from one moment to the next.
@@ -74,23 +83,23 @@ test('a new pair is taken when both files are there, however they came', async (
     await symlink(join(linked.folder, name), join(files.folder, `new-${name}`));
     await rename(join(files.folder, `new-${name}`), join(files.folder, name));
   }
-  await waitFor(() => told.length > 1, { what: 'the linked pair' });
+  await toldOften(2, 'the linked pair');
   assert.deepEqual(told, ['renewed', 'renewed']);
   assert.notEqual(watch.current.options.cert, next.cert);
 });
 
 test('a broken pair is told once and changes nothing, and a good one after it is taken', async (t) => {
   const files = await filesOf(t);
-  const { watch, told } = await watchOf(t, files);
+  const { watch, told, toldOften } = await watchOf(t, files);
   const before = watch.current;
   await writeFile(files.keyFile, makeCertificate().key);
-  await waitFor(() => told.length > 0, { what: 'the refusal' });
+  await toldOften(1, 'the refusal');
   await rm(files.keyFile);
-  await waitFor(() => told.length > 1, { what: 'the second refusal' });
+  await toldOften(2, 'the second refusal');
   assert.match(told[0]!, /does not belong/);
   assert.match(told[1]!, /ENOENT/);
   assert.equal(watch.current, before);
   await writeCertificate(files.folder, makeCertificate());
-  await waitFor(() => told.length > 2, { what: 'the good pair' });
+  await toldOften(3, 'the good pair');
   assert.deepEqual(told.slice(2), ['renewed']);
 });

@@ -27,7 +27,7 @@ async function serverOf(t: TestContext, settings: Parameters<typeof startTestRtm
   t.after(() => rm(folder, { recursive: true }));
   const files = await writeCertificate(folder, makeCertificate());
   const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = files;
-  const certificate = await CertificateWatch.open({ certFile, keyFile }, { lookEveryMs: 10 });
+  const certificate = await CertificateWatch.open({ certFile, keyFile });
   t.after(() => certificate[Symbol.dispose]());
   const server = await startTestRtmpServer(settings, certificate);
   t.after(() => server[Symbol.asyncDispose]());

@@ -10,6 +10,9 @@ import { someUser } from '#test/support/sample-records.ts';
 /** Opens an empty store, the caller's to dispose. */
 export type OpenStore = () => Promise<Store>;
 
+/** Limits for tests that ask for something else: a machine's disk or cores may be away for seconds. */
+export const PATIENT = { readTimeoutMs: 60_000, writeTimeoutMs: 60_000 } as const;
+
 /** The store of a part of the suite, and a user of the test's own. */
 export interface Fixture {
   readonly store: Store;

@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
 import { sql } from 'kysely';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
-import { isMillraceError } from '#store/contract/suite.contract.ts';
+import { isMillraceError, PATIENT } from '#store/contract/suite.contract.ts';
 import { type Engine, type EngineOptions, type Query, Unchanged, UniqueViolation } from '#store/engine.ts';
 import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
@@ -41,8 +41,7 @@ async function optionsOf(change: Partial<EngineOptions> = {}): Promise<EngineOpt
     exclusive: true,
     clock: systemClock,
     logger: silentLogger,
-    readTimeoutMs: 5000,
-    writeTimeoutMs: 5000,
+    ...PATIENT,
     maxPending: 1000,
     closeTimeoutMs: 1000,
     ...change,
@@ -72,6 +71,7 @@ storeContract('PostgreSQL', async () =>
     databaseUrl: new Secret(await server.newDatabase()),
     exclusive: true,
     logger: silentLogger,
+    ...PATIENT,
   }),
 );
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import type { StreamId } from '#domain/ids.ts';
+import { PATIENT } from '#store/contract/suite.contract.ts';
 import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
@@ -18,7 +19,8 @@ const root = mkdtempSync(join(tmpdir(), 'millrace-store-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 
 const newFolder = () => mkdtempSync(join(root, 'data-'));
-const openIn = (dataDir: string, exclusive = true) => openStore({ dataDir, exclusive, logger: silentLogger });
+const openIn = (dataDir: string, exclusive = true) =>
+  openStore({ dataDir, exclusive, logger: silentLogger, ...PATIENT });
 
 describe('beside another process', () => {
   it('keeps every acknowledged write through kill -9, and frees the folder', async () => {

@@ -8,7 +8,7 @@ import type { Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
-import { isMillraceError } from '#store/contract/suite.contract.ts';
+import { isMillraceError, PATIENT } from '#store/contract/suite.contract.ts';
 import { type Engine, type EngineOptions, Unchanged } from '#store/engine.ts';
 import { openStore } from '#store/open-store.ts';
 import { storeOn } from '#store/sql-store.ts';
@@ -31,7 +31,7 @@ const root = mkdtempSync(join(tmpdir(), 'millrace-store-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 
 const newFolder = () => mkdtempSync(join(root, 'data-'));
-const openIn = (dataDir: string) => openStore({ dataDir, exclusive: true, logger: silentLogger });
+const openIn = (dataDir: string) => openStore({ dataDir, exclusive: true, logger: silentLogger, ...PATIENT });
 const away = isMillraceError('store_unavailable');
 
 storeContract('SQLite', () => openIn(newFolder()));
@@ -53,8 +53,7 @@ async function spoilt(change: Partial<EngineOptions> = {}): Promise<Spoilt & Asy
     exclusive: true,
     clock: systemClock,
     logger: silentLogger,
-    readTimeoutMs: 5000,
-    writeTimeoutMs: 10_000,
+    ...PATIENT,
     maxPending: 1000,
     closeTimeoutMs: 3000,
     ...change,

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { VIDEO_TRACK } from '#test/support/tracks.ts';
+import { planRenditions } from '#transcode/rendition-plan.ts';
+import { libx264 } from './libx264.ts';
+
+/** What x264 is told of one profile of a source. */
+function told({ preset = 'veryfast', framesPerSecond = 30 }): ReadonlyMap<string, string> {
+  const profile = { name: '360p', width: 640, height: 360, bitrate: 800_000, fps: 0 };
+  const [plan] = planRenditions([profile], { ...VIDEO_TRACK, width: 1280, height: 720 }).renditions;
+  const { 'x264-params': params = '' } = libx264.options(plan!, { preset, threads: 1, framesPerSecond });
+  return new Map(params.split(':').map((each) => each.split('=') as [string, string]));
+}
+
+test('veryfast is tuned, and every other preset searches as it comes', () => {
+  assert.deepEqual(
+    ['me', 'partitions', 'ref'].map((name) => told({}).get(name)),
+    ['dia', 'p8x8,i8x8,i4x4', '2'],
+  );
+  for (const preset of ['ultrafast', 'superfast', 'faster', 'slow']) {
+    assert.deepEqual(
+      ['me', 'partitions', 'ref'].filter((name) => told({ preset }).has(name)),
+      [],
+      preset,
+    );
+  }
+});
+
+test('no frame waits for those behind it where they come slowly, whatever the preset', () => {
+  for (const preset of ['ultrafast', 'veryfast', 'slow']) {
+    const slow = told({ preset, framesPerSecond: 5 });
+    assert.deepEqual([slow.get('bframes'), slow.get('rc-lookahead'), slow.get('mbtree')], ['0', '0', '0']);
+    const usual = told({ preset });
+    assert.deepEqual([usual.get('bframes'), usual.get('rc-lookahead'), usual.get('mbtree')], ['1', '3', undefined]);
+  }
+});
