@@ -66,7 +66,13 @@ Some hosts of virtual machines give a core back late that rested for a moment. A
 started in the bench's own session, keeps them awake: \`chrt -i 0 sh -c 'while :; do :; done' &\`.
 
 Some limits are a number of ladders, a ladder beside a browser, or how late a ladder is, and suppose a machine on which \`ffmpeg\` takes
-0.30 of a core for one. A slower one, or one whose host takes CPU away, is asked of smaller pictures, as large as \`ffmpeg\` makes of that
-or a little less, with as many frames a second; rows say so. Where several ladders are asked for, that is what it takes for each of so many
-side by side. Each row tells when and where it was measured; \`--write\` replaces only those that ran.
+0.30 of a core for one, told to scale and encode as our workers did when the limits were set. A slower one, or one whose host takes CPU
+away, is asked of smaller pictures, as large as \`ffmpeg\` makes of that or a little less, with as many frames a second; \`live-ladders\`,
+where nothing asked counts in frames, of fewer pictures a second, as large as ever, so that what is done once a picture keeps its share.
+Rows say so. Where several ladders are asked for, that is what it takes for each of so many side by side, at its slowest. Each row tells
+when and where it was measured; \`--write\` replaces only those that ran.
+
+\`live-ladders\` does not count moments in which the host took away a quarter of a core or more, nor what was given up in them, until all
+renditions are back. When a run missed and \`ffmpeg\` takes more than 0.30 of a core right after, a smaller ladder is asked for, two at most.
+The row tells of both.
 `;
