@@ -44,7 +44,6 @@ interface Cores {
 /** What was measured, and what follows of it. */
 export interface MachineLadder {
   readonly ladder: Ladder;
-  readonly scale: Scale;
   /** So many commands run side by side: cores that are threads of one core are slower together. */
   readonly count: number;
   /** What each takes for it. */
@@ -79,16 +78,6 @@ export function showCores({ mean, slowest }: Cores): string {
   return `${show(mean)} (at its slowest ${show(slowest)})`;
 }
 
-/** What it takes now, or what another ladder does: a machine that shares its cores with others may have become slower meanwhile. */
-export async function measuredAgain(found: MachineLadder, ladder = found.ladder): Promise<MachineLadder> {
-  return { ...found, ladder, cores: await coresOf(ladder, found.count) };
-}
-
-/** The ladder to ask for instead of one that takes more than the limit. Undefined when it does not, or none is smaller. */
-export function smallerLadder({ ladder, scale, cores }: MachineLadder): Ladder | undefined {
-  return cores.slowest > CORES_A_LADDER ? LADDERS[scale][largestWithin(LADDERS[scale], ladder, cores)] : undefined;
-}
-
 async function find(count: number, scale: Scale): Promise<MachineLadder> {
   const ladders = LADDERS[scale];
   const fullCores = await coresOf(LADDER, 1);
@@ -109,7 +98,7 @@ async function find(count: number, scale: Scale): Promise<MachineLadder> {
       at = Math.max(at + 1, expected);
     }
   }
-  return { ladder: ladders[fits.at]!, scale, count, cores: fits.cores, fullCores };
+  return { ladder: ladders[fits.at]!, count, cores: fits.cores, fullCores };
 }
 
 /** The place of the largest ladder that may be expected to take no more than the limit, when one takes so much. */
@@ -131,7 +120,7 @@ function below({ most, least, step }: { most: number; least: number; step: numbe
  * Cores that each of so many commands takes now, side by side, for a ladder.
  * They begin at different places of the clip, so in each measurement together they take all of it.
  */
-async function coresOf(ladder: Ladder, count: number): Promise<Cores> {
+export async function coresOf(ladder: Ladder, count: number): Promise<Cores> {
   await using parts = new AsyncDisposableStack();
   const clip = await sourceClip(ladder);
   const peers: FfmpegLadder[] = [];

@@ -73,6 +73,5 @@ Rows say so. Where several ladders are asked for, that is what it takes for each
 when and where it was measured; \`--write\` replaces only those that ran.
 
 \`live-ladders\` does not count moments in which the host took away a quarter of a core or more, nor what was given up in them, until all
-renditions are back. When a run missed and \`ffmpeg\` takes more than 0.30 of a core right after, a smaller ladder is asked for, two at most.
-The row tells of both.
+renditions are back; its row tells of them.
 `;

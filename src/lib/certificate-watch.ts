@@ -13,8 +13,8 @@ export interface CertificateObserver {
 }
 
 /**
- * How often it looks. Looking costs two `stat` calls. Events of the file system would miss what is done to the targets of links, which is how
- * certbot and Kubernetes renew.
+ * How often it looks, which costs two `stat` calls. Events of the file system would miss what is done to the targets of links, which
+ * is how certbot and Kubernetes renew.
  */
 export const LOOK_EVERY_MS = 1000;
 
