@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -86,6 +86,20 @@ test('a new pair is taken when both files are there, however they came', async (
   await toldOften(2, 'the linked pair');
   assert.deepEqual(told, ['renewed', 'renewed']);
   assert.notEqual(watch.current.options.cert, next.cert);
+});
+
+test('a pair of which one file is there a look before the other is taken as one', async (t) => {
+  const files = await filesOf(t);
+  const { watch, told, toldOften } = await watchOf(t, files);
+  const next = makeCertificate();
+  await writeFile(files.certFile, next.cert);
+  t.mock.timers.tick(LOOK_EVERY_MS);
+  // Time for that look, and for a wrong judgement.
+  for (let turn = 0; turn < 100; turn += 1) await stat(files.certFile);
+  await writeFile(files.keyFile, next.key);
+  await toldOften(1, 'the new pair');
+  assert.deepEqual(told, ['renewed']);
+  assert.equal(watch.current.options.cert, next.cert);
 });
 
 test('a broken pair is told once and changes nothing, and a good one after it is taken', async (t) => {
