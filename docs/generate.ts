@@ -24,6 +24,7 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   insufficient_scope: 'The API key is limited to other methods or resources.',
   admin_only: 'Only an administrator may do this.',
   user_suspended: 'The user of this API key is suspended.',
+  quota_exceeded: 'The user already has as many as its quota allows; `GET /user/me` shows the quotas.',
   not_found: 'There is nothing there, or it belongs to somebody else.',
   stream_offline: 'The stream shows nothing now; ask again later.',
   method_not_allowed: 'The path does not take this method; `Allow` names those it takes.',
@@ -41,10 +42,12 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   internal_error: 'A fault of the server; its log tells more under the `requestId`.',
   not_implemented: 'Other services have this; Millrace does not yet.',
   node_unreachable: 'The server that has the stream does not answer.',
-  store_unavailable: 'The database does not answer; nothing was changed, or it is not known whether it was.',
+  store_unavailable: 'The database does not answer. Nothing was changed.',
   too_many_viewers: 'The server has as many viewers as it may have.',
   playlist_timeout: 'What was asked for did not come in three target durations: the publisher stalls.',
   shutting_down: 'The server is ending.',
+  outcome_unknown:
+    'The database did not answer in time, so the change may or may not have been made. Repeat the request with the same `Idempotency-Key`, or read the resource.',
 };
 
 /** What each refusal means; the encoder's user reads a longer sentence. */
@@ -54,12 +57,15 @@ const REFUSAL_MEANINGS: Record<Refusal['code'], string> = {
   stream_suspended: 'The stream may not be published to.',
   too_many_attempts: 'Too many wrong keys came from this address.',
   too_many_publishers: 'The server has as many publishers as it may have.',
-  media_memory_exhausted: 'The memory for media is spent.',
+  media_memory_exhausted: 'The media memory of the server, or of the user, is spent.',
+  quota_exceeded: 'The user already has as many publishers as its quota allows.',
+  ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than its user may.',
   service_unavailable: 'The key cannot be looked up now.',
   stream_deleted: 'The stream is no more.',
   stream_key_rotated: 'The stream has a new key, and the one published with is no more.',
   replaced_by_new_publisher: 'It fell silent, and another publisher took over.',
   terminated: 'It was ended by the API or the operator.',
+  internal_error: 'Handling the publisher failed on the server.',
 };
 
 /** What each end of a session means. */
@@ -69,7 +75,9 @@ const END_MEANINGS: Record<EndReason, string> = {
   replaced:
     'The publisher came back with other codecs, or the stream had got other profiles meanwhile: a new session began.',
   no_media: 'The publisher left before there was anything to play.',
-  media_memory_exhausted: 'The memory for media was spent.',
+  media_memory_exhausted: 'The media memory of the server, or of the user, was spent.',
+  ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than its user may.',
+  internal_error: 'Handling the session failed on the server.',
   terminated: 'It was ended by the API or the operator.',
   suspended: 'The stream, or its user, was suspended.',
   deleted: 'The stream was deleted.',

@@ -2,6 +2,7 @@
  * Gathers the settings of every stage and reads them from the environment, once.
  */
 import { apiSettings } from '#api/config.ts';
+import { quotaSettings } from '#domain/quotas.ts';
 import { Secret } from '#domain/secret.ts';
 import { hlsSettings } from '#hls/config.ts';
 import { httpSettings } from '#http/config.ts';
@@ -34,6 +35,7 @@ const processSettings = {
 export const SETTINGS = {
   http: httpSettings,
   api: apiSettings,
+  quotas: quotaSettings,
   ingest: ingestSettings,
   live: liveSettings,
   transcode: transcodeSettings,

@@ -52,7 +52,7 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
 async function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): Promise<boolean> {
   const createdAt = clock.now();
   const known = await store.users.byName('admin');
-  const user = known ?? { id: newUserId(), name: 'admin', createdAt, isAdmin: true, suspended: false };
+  const user = known ?? { id: newUserId(), name: 'admin', createdAt, isAdmin: true, suspended: false, quotas: {} };
   const key: ApiKey = {
     id: newApiKeyId(),
     userId: user.id,

@@ -79,7 +79,7 @@ async function create(store: Store, { name, user: userName, access }: Wanted): P
 async function ensureUser(store: Store, name: string) {
   const known = await store.users.byName(name);
   if (known) return known;
-  const user = { id: newUserId(), name, createdAt: systemClock.now(), isAdmin: false, suspended: false };
+  const user = { id: newUserId(), name, createdAt: systemClock.now(), isAdmin: false, suspended: false, quotas: {} };
   try {
     await store.users.create(user, operatorReceipt(user.createdAt, { action: 'user.created', resourceId: user.id }));
     return user;

@@ -40,7 +40,7 @@ export const users = storeCommand({
 });
 
 async function create(store: Store, name: string, isAdmin: boolean): Promise<void> {
-  const user: User = { id: newUserId(), name, createdAt: systemClock.now(), isAdmin, suspended: false };
+  const user: User = { id: newUserId(), name, createdAt: systemClock.now(), isAdmin, suspended: false, quotas: {} };
   const receipt = operatorReceipt(user.createdAt, { action: 'user.created', resourceId: user.id });
   await store.users.create(user, receipt);
   console.log(`Created the user ${name} (${user.id}).`);

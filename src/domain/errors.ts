@@ -14,6 +14,7 @@ export const ERRORS = {
   insufficient_scope: { status: 403, fault: 'caller' },
   admin_only: { status: 403, fault: 'caller' },
   user_suspended: { status: 403, fault: 'caller' },
+  quota_exceeded: { status: 403, fault: 'caller' },
   not_found: { status: 404, fault: 'caller' },
   stream_offline: { status: 404, fault: 'caller' },
   method_not_allowed: { status: 405, fault: 'caller' },
@@ -35,6 +36,7 @@ export const ERRORS = {
   too_many_viewers: { status: 503, fault: 'service' },
   playlist_timeout: { status: 503, fault: 'publisher' },
   shutting_down: { status: 503, fault: 'service' },
+  outcome_unknown: { status: 504, fault: 'service' },
 } as const satisfies Record<string, { status: number; fault: Fault }>;
 
 /** A code of {@link ERRORS}. */

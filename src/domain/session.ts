@@ -18,7 +18,9 @@ export const END_REASONS = [
   'reconnect_window_elapsed', // its connection was lost and it did not come back
   'replaced', // the publisher came back with other codecs, or to other profiles: a new session
   'no_media', // the publisher left before the first part
-  'media_memory_exhausted',
+  'media_memory_exhausted', // the server, or the user's quota, had no memory left for it
+  'ingest_bitrate_exceeded', // the publisher sent more than its user may
+  'internal_error', // handling it failed by our own fault
   'terminated', // cut by the API or the operator
   'suspended', // cut because the stream or its user was suspended
   'deleted', // cut because the stream was deleted

@@ -4,6 +4,7 @@
 
 import type { Milliseconds } from '#lib/units.ts';
 import type { ApiKeyId, UserId } from './ids.ts';
+import type { Quotas } from './quotas.ts';
 
 /** Owns streams and API keys. */
 export interface User {
@@ -15,6 +16,8 @@ export interface User {
   readonly isAdmin: boolean;
   /** Its keys are refused, and so are publishers to its streams. */
   readonly suspended: boolean;
+  /** What an admin gave it instead of the default quotas; see {@link quotasOf}. */
+  readonly quotas: Partial<Quotas>;
 }
 
 /** What a key may be used for: a request is allowed when any rule matches it. */

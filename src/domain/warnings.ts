@@ -70,6 +70,22 @@ export const WARNINGS = {
     remedy:
       'Wait until another stream has ended. The operator: raise the limit if the machine has CPU left, or use a larger one.',
   },
+  transcode_quota_reached: {
+    severity: 'issue',
+    lastsS: undefined,
+    sentence: () => 'only the source plays: this account transcodes as many streams as it may',
+    meaning:
+      'The user of the stream already has as many transcoded sessions as its quota allows. Until another one ends there are no renditions, and no audio where the publisher sends Opus.',
+    remedy: 'End another stream, or ask an admin for a larger `transcodes` quota.',
+  },
+  transcode_source_refused: {
+    severity: 'issue',
+    lastsS: undefined,
+    sentence: () => 'only the source plays: decoding this video failed twice for lack of memory',
+    meaning:
+      'The transcoder used more memory than it may, or met frames larger than it decodes, twice with the same source. It is not started again for this session.',
+    remedy: 'Publish at most 4096x2304, with ordinary encoder settings, and start the stream again.',
+  },
   transcode_rendition_shed: {
     severity: 'issue',
     lastsS: undefined,

@@ -29,11 +29,14 @@ export const REFUSAL_CODES = [
   'too_many_attempts',
   'too_many_publishers',
   'media_memory_exhausted',
+  'quota_exceeded',
+  'ingest_bitrate_exceeded',
   'service_unavailable',
   'replaced_by_new_publisher',
   'stream_deleted',
   'stream_key_rotated',
   'terminated',
+  'internal_error',
 ] as const;
 
 /** A refusal: the code for programs, the reason as a sentence that the encoder shows its user. Never holds the key. */

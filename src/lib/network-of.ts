@@ -3,13 +3,22 @@
  */
 import ipaddr from 'ipaddr.js';
 
-/**
- * The IPv4 address, also when mapped into IPv6; the /64 of an IPv6 address, for a host has a whole one to choose addresses from;
- * anything else as it is.
- */
-export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return parsed.toByteArray().slice(0, 8).join('.');
+/** The two networks an address is counted in. */
+export interface Networks {
+  /** One host: the IPv4 address, or the /64 of an IPv6 address, since a host has a whole one to choose addresses from. */
+  readonly host: string;
+  /** One site: the IPv4 /24, or the IPv6 /48, which is what a customer of an access provider has at most. */
+  readonly site: string;
 }
+
+/** The networks of an address, IPv4 also when mapped into IPv6. What is no address is its own network. */
+export function networksOf(address: string): Networks {
+  if (!ipaddr.isValid(address)) return { host: address, site: address };
+  const parsed = ipaddr.process(address);
+  const bytes = parsed.toByteArray();
+  if (parsed.kind() === 'ipv4') return { host: parsed.toString(), site: `${bytes.slice(0, 3).join('.')}.0/24` };
+  return { host: bytes.slice(0, 8).join('.'), site: bytes.slice(0, 6).join('.') };
+}
+
+/** The {@link Networks.host} of an address. */
+export const networkOf = (address: string): string => networksOf(address).host;

@@ -7,7 +7,14 @@ import type { Refusal } from '#ingest/ingest.ts';
 /** The ends that somebody or something else than the publisher decided. */
 export type CutReason = Extract<
   EndReason,
-  'terminated' | 'suspended' | 'deleted' | 'key_rotated' | 'replaced' | 'media_memory_exhausted'
+  | 'terminated'
+  | 'suspended'
+  | 'deleted'
+  | 'key_rotated'
+  | 'replaced'
+  | 'media_memory_exhausted'
+  | 'ingest_bitrate_exceeded'
+  | 'internal_error'
 >;
 
 /** What the encoder shows its user. */
@@ -19,7 +26,15 @@ export const CUTS: Readonly<Record<CutReason, Refusal>> = {
   replaced: { code: 'replaced_by_new_publisher', reason: 'Another encoder has taken over this stream.' },
   media_memory_exhausted: {
     code: 'media_memory_exhausted',
-    reason: 'The server has no media memory left; lower the bitrate or try again later.',
+    reason: 'There is no media memory left for this stream; lower the bitrate or try again later.',
+  },
+  ingest_bitrate_exceeded: {
+    code: 'ingest_bitrate_exceeded',
+    reason: 'The bitrate is higher than this account may send; lower it in the encoder.',
+  },
+  internal_error: {
+    code: 'internal_error',
+    reason: 'Something failed on the server; the encoder can connect again.',
   },
 };
 

@@ -29,6 +29,8 @@ export interface UsersTable {
   created_at: Milliseconds;
   is_admin: Flag;
   suspended: Flag;
+  /** JSON text of the quotas an admin gave it. */
+  quotas: string;
 }
 
 /** API keys; the secret only as its SHA-256 in lower-case hex. */

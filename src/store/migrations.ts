@@ -5,11 +5,13 @@ import { type Kysely, sql } from 'kysely';
 import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration';
 import { usersKeysStreamsSessions } from './migrations/0001-users-keys-streams-sessions.ts';
 import { manage } from './migrations/0002-manage.ts';
+import { shares } from './migrations/0003-shares.ts';
 
 /** Every migration by its name; names sort in the order they are run. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-users-keys-streams-sessions': usersKeysStreamsSessions,
   '0002-manage': manage,
+  '0003-shares': shares,
 };
 
 /** How a database's schema compares with this program. */

@@ -151,7 +151,7 @@ export interface Store extends AsyncDisposable {
      */
     change(
       id: UserId,
-      change: Partial<Pick<User, 'name' | 'isAdmin' | 'suspended'>>,
+      change: Partial<Pick<User, 'name' | 'isAdmin' | 'suspended' | 'quotas'>>,
       receipt: Receipt,
     ): Promise<boolean>;
   };

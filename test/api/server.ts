@@ -107,6 +107,7 @@ export async function startApi(
       createdAt,
       isAdmin,
       suspended: false,
+      quotas: {},
     });
     const id = newApiKeyId();
     await realStore.apiKeys.create(

@@ -24,6 +24,7 @@ export function someUser(change: Partial<User> = {}): User {
     createdAt: ms(1_700_000_000_000),
     isAdmin: false,
     suspended: false,
+    quotas: {},
     ...change,
   };
 }

@@ -25,7 +25,7 @@ const schema = {
 export const createUser: ApiRoute = (api, { authenticate, store, clock }) => {
   api.post('/user', { schema, onRequest: [authenticate, adminOnly] }, async (request, reply) => {
     const { name, admin = false } = request.body;
-    const user: User = { id: newUserId(), name, createdAt: clock.now(), isAdmin: admin, suspended: false };
+    const user: User = { id: newUserId(), name, createdAt: clock.now(), isAdmin: admin, suspended: false, quotas: {} };
     const body = presentUser(user);
     const change = { action: 'user.created', resourceId: user.id } as const;
     await store.users.create(user, receiptOf(request, change, { status: 201, body }));

@@ -103,7 +103,7 @@ describe('writes that meet', () => {
     const insert = (id: string, name: string) =>
       engine.compiler
         .insertInto('users')
-        .values({ id: id as User['id'], name, created_at: ms(1), is_admin: 0, suspended: 0 })
+        .values({ id: id as User['id'], name, created_at: ms(1), is_admin: 0, suspended: 0, quotas: '{}' })
         .compile();
     const both = (...queries: ReturnType<typeof insert>[]) =>
       engine.write(queries.map(({ sql, parameters }) => ({ sql, parameters: parameters as string[] })));

@@ -14,6 +14,7 @@ interface OwnerRow {
   user_created_at: UsersTable['created_at'];
   user_is_admin: UsersTable['is_admin'];
   user_suspended: UsersTable['suspended'];
+  user_quotas: UsersTable['quotas'];
 }
 
 type Columns<Key extends keyof ApiKeysTable> = Pick<ApiKeysTable, Key>;
@@ -55,6 +56,7 @@ export function apiKeyQueries(db: Kysely<Database>) {
           'users.created_at as user_created_at',
           'users.is_admin as user_is_admin',
           'users.suspended as user_suspended',
+          'users.quotas as user_quotas',
         ])
         .where('secret_hash', '=', args.secret_hash),
     ),
@@ -140,6 +142,7 @@ export function keyAndUserOfRow(row: ApiKeysTable & OwnerRow): { readonly key: A
     created_at: row.user_created_at,
     is_admin: row.user_is_admin,
     suspended: row.user_suspended,
+    quotas: row.user_quotas,
   });
   return { key: apiKeyOfRow(row), user };
 }

@@ -8,7 +8,7 @@ import { prepare } from '#store/prepared-query.ts';
 import { type RangeArgs, within } from './lists.ts';
 
 /** What may change on a user. */
-export type UserChangeRow = Partial<Pick<UsersTable, 'name' | 'is_admin' | 'suspended'>>;
+export type UserChangeRow = Partial<Pick<UsersTable, 'name' | 'is_admin' | 'suspended' | 'quotas'>>;
 
 /** The queries, prepared for one dialect. */
 export function userQueries(db: Kysely<Database>) {
@@ -25,7 +25,7 @@ export function userQueries(db: Kysely<Database>) {
     addFirst: prepare((row: UsersTable) =>
       db
         .insertInto('users')
-        .columns(['id', 'name', 'created_at', 'is_admin', 'suspended'])
+        .columns(['id', 'name', 'created_at', 'is_admin', 'suspended', 'quotas'])
         .expression(
           db
             .selectNoFrom((eb) => [
@@ -35,6 +35,7 @@ export function userQueries(db: Kysely<Database>) {
               eb.cast<number>(eb.val(row.created_at), 'bigint').as('created_at'),
               eb.cast<number>(eb.val(row.is_admin), 'integer').as('is_admin'),
               eb.cast<number>(eb.val(row.suspended), 'integer').as('suspended'),
+              eb.val(row.quotas).as('quotas'),
             ])
             .where((eb) => eb.not(eb.exists(eb.selectFrom('api_keys').select('api_keys.id')))),
         )
@@ -102,15 +103,18 @@ export function rowOfUser(user: User): UsersTable {
     created_at: user.createdAt,
     is_admin: user.isAdmin ? 1 : 0,
     suspended: user.suspended ? 1 : 0,
+    quotas: JSON.stringify(user.quotas),
   };
 }
 
 /** The columns of a change. */
-export function rowOfUserChange({ name, isAdmin, suspended }: Partial<Omit<User, 'id' | 'createdAt'>>): UserChangeRow {
+export function rowOfUserChange(change: Partial<Omit<User, 'id' | 'createdAt'>>): UserChangeRow {
+  const { name, isAdmin, suspended, quotas } = change;
   return {
     ...(name !== undefined && { name }),
     ...(isAdmin !== undefined && { is_admin: isAdmin ? 1 : 0 }),
     ...(suspended !== undefined && { suspended: suspended ? 1 : 0 }),
+    ...(quotas !== undefined && { quotas: JSON.stringify(quotas) }),
   };
 }
 
@@ -122,5 +126,6 @@ export function userOfRow(row: UsersTable): User {
     createdAt: row.created_at,
     isAdmin: row.is_admin === 1,
     suspended: row.suspended === 1,
+    quotas: JSON.parse(row.quotas) as User['quotas'],
   };
 }

@@ -1,0 +1,73 @@
+/**
+ * Quotas: how much of the service one user may take.
+ */
+import { integer, type SettingValues } from '#lib/setting.ts';
+import type { User } from './user.ts';
+
+/** Settings of the quotas that users have unless an admin gives them others. */
+export const quotaSettings = {
+  streams: integer('QUOTA_STREAMS', '10000', 'Streams a user may have; 0 = any number', { min: 0, max: 1_000_000_000 }),
+  apiKeys: integer('QUOTA_API_KEYS', '100', 'API keys a user may have; 0 = any number', { min: 0, max: 1_000_000 }),
+  publishers: integer(
+    'QUOTA_PUBLISHERS',
+    '50',
+    'Publishers of a user at the same time, on each server; 0 = any number',
+    {
+      min: 0,
+      max: 100_000,
+    },
+  ),
+  transcodes: integer(
+    'QUOTA_TRANSCODES',
+    '16',
+    'Sessions of a user transcoded at the same time, on each server; 0 = any number',
+    {
+      min: 0,
+      max: 10_000,
+    },
+  ),
+  ingestBitrateKbps: integer(
+    'QUOTA_INGEST_BITRATE_KBPS',
+    '50000',
+    'Bitrate each publisher of a user may send, in kbit/s, averaged over some seconds; 0 = any',
+    { min: 0, max: 10_000_000 },
+  ),
+  mediaMemoryMib: integer(
+    'QUOTA_MEDIA_MEMORY_MIB',
+    '1024',
+    'Media memory the sessions of a user may take together, in MiB, on each server; 0 = any',
+    { min: 0, max: 1_048_576 },
+  ),
+  viewers: integer(
+    'QUOTA_VIEWERS',
+    '10000',
+    'Viewers of the streams of a user at the same time, on each server; 0 = any number',
+    {
+      min: 0,
+      max: 100_000_000,
+    },
+  ),
+  requestsPerMinute: integer(
+    'QUOTA_REQUESTS_PER_MINUTE',
+    '12000',
+    'API requests a user may make in a minute with all keys together, on each server; 0 = any number',
+    { min: 0, max: 100_000_000 },
+  ),
+} as const;
+
+/** How much one user may take of each; 0 = no limit. */
+export type Quotas = SettingValues<typeof quotaSettings>;
+/** One of the quotas. */
+export type QuotaName = keyof Quotas;
+/** Their names, in the order they are shown. */
+export const QUOTA_NAMES = Object.keys(quotaSettings) as readonly QuotaName[];
+
+const NO_LIMITS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas;
+
+/**
+ * What a user may take: what an admin gave it, else the defaults. Admins, who run the service, have no limits by default.
+ * @param defaults from the settings
+ */
+export function quotasOf(user: Pick<User, 'isAdmin' | 'quotas'>, defaults: Quotas): Quotas {
+  return { ...(user.isAdmin ? NO_LIMITS : defaults), ...user.quotas };
+}

@@ -1,0 +1,164 @@
+/**
+ * A limited number of places, shared fairly among the networks that ask for them.
+ */
+import { type Networks, networksOf } from './network-of.ts';
+
+/** What became of a holder that asked for a place. */
+export type Admission<Holder> =
+  | { readonly admitted: false }
+  /** `evicted` has lost its place to the one admitted: its owner ends it. */
+  | { readonly admitted: true; readonly evicted: Holder | undefined };
+
+const REFUSED = { admitted: false } as const;
+const ADMITTED = { admitted: true, evicted: undefined } as const;
+
+/**
+ * Places that anybody may take while there are free ones. When all are taken, the network that holds the most gives one up: first the
+ * site (IPv4 /24, IPv6 /48) with the most places, and within it the host (IPv4 /32, IPv6 /64) with the most. Its oldest place goes. A
+ * network is refused where it would then hold as many as the one that gives up a place, so that whoever takes everything only
+ * competes with itself.
+ *
+ * Every call takes constant time, however many networks there are.
+ */
+export class FairSlots<Holder> {
+  readonly #limit: number;
+  readonly #holders = new Map<Holder, Networks>();
+  readonly #sites = new Ranking();
+  /** The hosts of each site. */
+  readonly #hosts = new Map<string, Ranking>();
+  /** Who holds the places of each host, the oldest first. */
+  readonly #byHost = new Map<string, Set<Holder>>();
+
+  /** @param limit places there are, at least 1 */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Places taken. */
+  get size(): number {
+    return this.#holders.size;
+  }
+
+  has(holder: Holder): boolean {
+    return this.#holders.has(holder);
+  }
+
+  /** Every holder, the one that entered first first. */
+  holders(): Iterable<Holder> {
+    return this.#holders.keys();
+  }
+
+  /** Places that the host of an address holds. */
+  ofHost(address: string): number {
+    return this.#byHost.get(networksOf(address).host)?.size ?? 0;
+  }
+
+  /**
+   * Takes a place. A holder that has one keeps it, as the newest.
+   * @param address where it comes from
+   */
+  enter(holder: Holder, address: string): Admission<Holder> {
+    if (this.#holders.has(holder)) {
+      this.leave(holder);
+      this.#add(holder, networksOf(address));
+      return ADMITTED;
+    }
+    const networks = networksOf(address);
+    if (this.#holders.size < this.#limit) {
+      this.#add(holder, networks);
+      return ADMITTED;
+    }
+    const evicted = this.#victimFor(networks);
+    if (evicted === undefined) return REFUSED;
+    this.leave(evicted);
+    this.#add(holder, networks);
+    return { admitted: true, evicted };
+  }
+
+  /** Gives the place back; does nothing when the holder has none. */
+  leave(holder: Holder): void {
+    const networks = this.#holders.get(holder);
+    if (networks === undefined) return;
+    const { host, site } = networks;
+    this.#holders.delete(holder);
+    this.#sites.change(site, -1);
+    const hosts = this.#hosts.get(site)!;
+    hosts.change(host, -1);
+    if (hosts.largest === undefined) this.#hosts.delete(site);
+    const holders = this.#byHost.get(host)!;
+    holders.delete(holder);
+    if (holders.size === 0) this.#byHost.delete(host);
+  }
+
+  #add(holder: Holder, networks: Networks): void {
+    const { host, site } = networks;
+    this.#holders.set(holder, networks);
+    this.#sites.change(site, 1);
+    const hosts = this.#hosts.get(site) ?? new Ranking();
+    this.#hosts.set(site, hosts);
+    hosts.change(host, 1);
+    const holders = this.#byHost.get(host);
+    if (holders === undefined) this.#byHost.set(host, new Set([holder]));
+    else holders.add(holder);
+  }
+
+  /** Who gives its place to one more of these networks; undefined when nobody has two more places than they have. */
+  #victimFor({ host, site }: Networks): Holder | undefined {
+    const largestSite = this.#sites.largest!;
+    if (this.#sites.exceeds(largestSite, site)) return this.#oldestOf(this.#hosts.get(largestSite)!.largest!);
+    const neighbours = this.#hosts.get(site);
+    const largestHost = neighbours?.largest;
+    return largestHost !== undefined && neighbours!.exceeds(largestHost, host)
+      ? this.#oldestOf(largestHost)
+      : undefined;
+  }
+
+  #oldestOf(host: string): Holder {
+    return this.#byHost.get(host)!.values().next().value!;
+  }
+}
+
+/** Counts by name, and knows a name with the highest count. */
+class Ranking {
+  readonly #counts = new Map<string, number>();
+  /** The names that have each count. */
+  readonly #names = new Map<number, Set<string>>();
+  #highest = 0;
+
+  /** A name with the highest count; undefined when nothing is counted. */
+  get largest(): string | undefined {
+    return this.#names.get(this.#highest)?.values().next().value;
+  }
+
+  countOf(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  /** Whether `larger` would still have as many as `smaller` after giving it one. */
+  exceeds(larger: string, smaller: string): boolean {
+    return this.countOf(larger) > this.countOf(smaller) + 1;
+  }
+
+  /** @param by 1 or -1 */
+  change(name: string, by: 1 | -1): void {
+    const before = this.countOf(name);
+    const after = before + by;
+    this.#leave(before, name);
+    if (after > 0) {
+      this.#counts.set(name, after);
+      const names = this.#names.get(after);
+      if (names === undefined) this.#names.set(after, new Set([name]));
+      else names.add(name);
+    } else this.#counts.delete(name);
+    // Counts move one at a time: the highest moves by no more than that.
+    if (after > this.#highest) this.#highest = after;
+    else if (before === this.#highest && !this.#names.has(before)) this.#highest = before - 1;
+  }
+
+  #leave(count: number, name: string): void {
+    const names = this.#names.get(count);
+    if (names === undefined) return;
+    names.delete(name);
+    if (names.size === 0) this.#names.delete(count);
+  }
+}
