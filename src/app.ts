@@ -4,7 +4,7 @@
 import type { FastifyInstance } from 'fastify';
 import { apiPlugin } from '#api/plugin.ts';
 import type { Config } from '#config.ts';
-import type { NodeId, StreamId } from '#domain/ids.ts';
+import type { ApiKeyId, NodeId, StreamId } from '#domain/ids.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { createPresentation } from '#hls/presentation.ts';
 import { createHttp, listenHttp } from '#http/http.ts';
@@ -54,6 +54,8 @@ export interface AppOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** Called whenever an API key was presented that is good. */
+  readonly onKeyUse?: (id: ApiKeyId) => void;
 }
 
 /**
@@ -153,7 +155,7 @@ async function mountFaces(
   },
 ): Promise<void> {
   const { config, sessions, throttle, ingestAddresses } = from;
-  const { store, clock, metrics } = from.options;
+  const { store, clock, metrics, onKeyUse } = from.options;
   const { nodeId, registry } = sessions;
   const { windowS, targetDurationS } = config.hls;
   await http.register(apiPlugin, {
@@ -164,6 +166,7 @@ async function mountFaces(
     clock,
     publicUrl: publicUrlOf(config.http),
     publishUrls: (hostname) => publishUrls(config.ingest, ingestAddresses, hostname),
+    onKeyUse,
   });
   await http.register(originPlugin, {
     live: registry,

@@ -11,6 +11,7 @@ import type {
   onRequestAsyncHookHandler,
   RawServerDefault,
 } from 'fastify';
+import type { ApiKeyId } from '#domain/ids.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { LiveDirectory } from '#live/live.ts';
@@ -32,6 +33,8 @@ export interface ApiOptions {
    * offered. Asked at each request, as ingest may start listening after the API was made.
    */
   readonly publishUrls: (hostname: string) => readonly string[];
+  /** Called whenever an API key was presented that is good. */
+  readonly onKeyUse?: ((id: ApiKeyId) => void) | undefined;
 }
 
 /** What a route is made with. */

@@ -13,16 +13,24 @@ const MAX_KEYS = 10_000;
 /** The keys used since the last write. Disposing it writes what is left; the store must still be open. */
 export class KeyUse implements AsyncDisposable {
   readonly #store: Pick<Store, 'apiKeys'>;
+  readonly #onUse: (id: ApiKeyId) => void;
   readonly #timer: NodeJS.Timeout;
   #times = new Map<ApiKeyId, Milliseconds>();
 
-  constructor(store: Pick<Store, 'apiKeys'>) {
+  /** @param onUse called at every use */
+  constructor(store: Pick<Store, 'apiKeys'>, onUse: (id: ApiKeyId) => void = () => {}) {
     this.#store = store;
+    this.#onUse = onUse;
     this.#timer = setInterval(() => void this.write(), WRITE_EVERY_MS).unref();
   }
 
   /** The key was used. */
   note(id: ApiKeyId, at: Milliseconds): void {
+    this.#remember(id, at);
+    this.#onUse(id);
+  }
+
+  #remember(id: ApiKeyId, at: Milliseconds): void {
     if (this.#times.size >= MAX_KEYS && !this.#times.has(id)) {
       const oldest = this.#times.keys().next();
       if (!oldest.done) this.#times.delete(oldest.value);
@@ -41,7 +49,7 @@ export class KeyUse implements AsyncDisposable {
       // The store reports that it is away; nothing else depends on this.
       const newer = this.#times;
       this.#times = times;
-      for (const [id, at] of newer) this.note(id, at);
+      for (const [id, at] of newer) this.#remember(id, at);
     }
   }
 

@@ -50,7 +50,7 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
   for (const schema of SCHEMAS) api.addSchema(schema);
   await addDocumentation(api, options.settings);
   const { settings, store, clock } = options;
-  const keyUse = new KeyUse(store);
+  const keyUse = new KeyUse(store, options.onKeyUse);
   api.addHook('onClose', () => keyUse[Symbol.asyncDispose]());
   const rateLimit = createRateLimit({ perMinute: settings.rateLimit, clock });
   const authenticate = createAuthenticate({ ...options, prefix: settings.prefix, rateLimit, keyUse });

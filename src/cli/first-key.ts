@@ -1,10 +1,10 @@
 /**
  * The first API key: an empty store gets the user `admin`, who is one, and its key `default`, so that there is a way in.
  */
-import { open, rm } from 'node:fs/promises';
+import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newApiKeyId, newUserId } from '#domain/ids.ts';
-import { newApiKeySecret, type Secret } from '#domain/secret.ts';
+import { type ApiKeyId, newApiKeyId, newUserId } from '#domain/ids.ts';
+import { newApiKeySecret, Secret } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
@@ -24,9 +24,13 @@ export interface FirstKeyOptions {
   readonly terminal: { write(text: string): unknown } | undefined;
 }
 
+/** Where the secret is kept until its first use, when nobody looks on. */
+const fileOf = (dataDir: string): string => join(dataDir, 'initial-api-key');
+
 /**
  * Makes the first key when the store holds none. The secret is shown on the terminal, otherwise written to
- * `<dataDir>/initial-api-key`, readable by the server's user only; it is never logged and never shown again.
+ * `<dataDir>/initial-api-key`, readable by the server's user only, until {@link forgetFirstKeyOnUse} removes it. It is never logged and
+ * never shown again.
  */
 export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
   const { store, bootstrapKey, terminal, logger } = options;
@@ -43,10 +47,42 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
     return;
   }
   // Before the store has it: were writing it to fail afterwards, nobody would ever hold the key.
-  const file = join(options.dataDir, 'initial-api-key');
+  const file = fileOf(options.dataDir);
   await writeSecret(file, secret);
   if (await createFirst(options, secret)) logger.info({ file }, 'first API key written');
   else await rm(file);
+}
+
+/**
+ * Removes the file of the first key once the key has been used: whoever used it has it, and a secret that lies on the disk for good is
+ * found by others in the end. A key that is used through another server is noticed at the next start.
+ * @returns to be called with the id of each API key that is used
+ */
+export async function forgetFirstKeyOnUse(
+  options: Pick<FirstKeyOptions, 'store' | 'logger' | 'dataDir'>,
+): Promise<(id: ApiKeyId) => void> {
+  const { store, logger } = options;
+  const file = fileOf(options.dataDir);
+  const secret = await readFile(file, 'utf8').catch(() => undefined);
+  if (secret === undefined) return () => {};
+  const remove = async (): Promise<void> => {
+    try {
+      await rm(file, { force: true });
+      logger.info({ file }, 'first API key was used: its file is removed');
+    } catch (error) {
+      logger.warn({ file, err: error }, 'first API key was used, but its file cannot be removed; delete it');
+    }
+  };
+  let unused = (await store.apiKeys.byHash(new Secret(secret.trim()).hash()))?.key;
+  if (unused === undefined || unused.lastSeen > 0) {
+    unused = undefined;
+    await remove();
+  }
+  return (id) => {
+    if (id !== unused?.id) return;
+    unused = undefined;
+    void remove();
+  };
 }
 
 async function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): Promise<boolean> {

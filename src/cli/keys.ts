@@ -3,7 +3,7 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import { newApiKeyId, newUserId } from '#domain/ids.ts';
-import { newApiKeySecret } from '#domain/secret.ts';
+import { newApiKeySecret, type Secret } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
@@ -72,7 +72,25 @@ async function create(store: Store, { name, user: userName, access }: Wanted): P
       `The user ${userName} has a key named ${name} already; revoke it or choose another name.`,
     ]);
   }
-  console.log(secret.reveal());
+  await print(secret).catch((error: unknown) => withdraw(store, key, error));
+}
+
+/** @throws {Error} of the system when standard output does not take it: a full disk, a closed pipe */
+async function print(secret: Secret): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // The same error comes as an event, too, which would end the process.
+  process.stdout.once('error', reject);
+  process.stdout.write(`${secret.reveal()}\n`, (error) => (error ? reject(error) : resolve()));
+  await promise;
+}
+
+/** Revokes a key whose secret nobody has seen. @throws {Exit} always */
+async function withdraw(store: Store, { id, name }: ApiKey, cause: unknown): Promise<never> {
+  const receipt = operatorReceipt(systemClock.now(), { action: 'api_key.deleted', resourceId: id });
+  const isRevoked = await store.apiKeys.revoke(id, 'everyone', receipt).catch(() => false);
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const what = isRevoked ? 'so the key was revoked again' : `and the key ${id} could not be revoked; revoke it later`;
+  throw new Exit(EXIT.failed, [`The secret of the key ${name} could not be written (${why}), ${what}.`], { cause });
 }
 
 /** The user of that name. A new one is made with a receipt, unless somebody else makes it at the same moment. */

@@ -12,7 +12,7 @@ import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import type { Command } from './command.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
-import { ensureFirstKey } from './first-key.ts';
+import { ensureFirstKey, forgetFirstKeyOnUse } from './first-key.ts';
 import { cannotListen } from './listen-failure.ts';
 import { settingsHelp } from './settings-help.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -67,7 +67,8 @@ ${settingsHelp()}`,
       terminal: process.stdout.isTTY ? process.stdout : undefined,
       logger,
     });
-    await using app = await startApp(config, { store, logger, clock, metrics }).catch((error: unknown) => {
+    const onKeyUse = await forgetFirstKeyOnUse({ store, dataDir, logger });
+    await using app = await startApp(config, { store, logger, clock, metrics, onKeyUse }).catch((error: unknown) => {
       if (error instanceof CertificateError) throw new Exit(EXIT.usage, [error.message], { cause: error });
       throw cannotListen(error, config) ?? error;
     });

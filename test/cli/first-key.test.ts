@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ensureFirstKey } from '#cli/first-key.ts';
+import { ensureFirstKey, forgetFirstKeyOnUse } from '#cli/first-key.ts';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { dataFolder } from './millrace.ts';
@@ -79,4 +80,39 @@ test('a file that cannot be written leaves the store without a key, so that the 
   const { options, store } = await firstStart(t);
   await assert.rejects(ensureFirstKey({ ...options, terminal: undefined, dataDir: '/nowhere' }), { code: 'ENOENT' });
   assert.deepEqual(await store.apiKeys.list(), []);
+});
+
+test('the file of a key that was used before the start, or that is no key any more, is removed at the start', async (t) => {
+  const { options, file, store } = await firstStart(t);
+  await ensureFirstKey({ ...options, terminal: undefined });
+  await forgetFirstKeyOnUse(options);
+  await stat(file);
+  const [key] = await store.apiKeys.list();
+  await store.apiKeys.seen(new Map([[key!.id, ms(1)]]));
+  await forgetFirstKeyOnUse(options);
+  await assert.rejects(stat(file), { code: 'ENOENT' });
+
+  await writeFile(file, 'millrace_of-another-store\n');
+  await forgetFirstKeyOnUse(options);
+  await assert.rejects(stat(file), { code: 'ENOENT' });
+});
+
+test('a data folder that others could read is closed to them, and one that holds other things is left as it is', async (t) => {
+  const dataDir = await dataFolder(t);
+  const modes = async (...names: string[]) => {
+    const stats = await Promise.all(names.map((name) => stat(join(dataDir, name))));
+    return stats.map(({ mode }) => (mode & 0o777).toString(8));
+  };
+  const open = () => openStore({ dataDir, exclusive: true, logger: silentLogger });
+  await (await open())[Symbol.asyncDispose]();
+  await chmod(dataDir, 0o755);
+  await chmod(join(dataDir, 'millrace.db'), 0o644);
+  await (await open())[Symbol.asyncDispose]();
+  assert.deepEqual(await modes('.', 'millrace.db'), ['700', '600']);
+
+  await chmod(dataDir, 0o755);
+  await writeFile(join(dataDir, 'notes'), 'mine', { mode: 0o644 });
+  await chmod(join(dataDir, 'millrace.db'), 0o644);
+  await (await open())[Symbol.asyncDispose]();
+  assert.deepEqual(await modes('.', 'millrace.db', 'notes'), ['755', '600', '644']);
 });

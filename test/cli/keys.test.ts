@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { dataFolder, run } from './millrace.ts';
+import { dataFolder, LAUNCHER, run } from './millrace.ts';
+
+const NO_FULL_DISK = existsSync('/dev/full') ? false : 'this system has no /dev/full';
 
 test('keys are created, listed without their secrets, and revoked', async (t) => {
   const settings = { DATA_DIR: await dataFolder(t) };
@@ -30,6 +33,19 @@ test('keys are created, listed without their secrets, and revoked', async (t) =>
   assert.equal((await millrace('revoke', id)).code, 1, 'a second time there is none');
   assert.match((await millrace('list')).stdout, /ann +laptop +\S+ +all +never +revoked \S+Z\n/);
   assert.equal((await millrace('create', '--name', 'laptop', '--user', 'ann')).code, 0, 'the name is free again');
+});
+
+test('a key whose secret cannot be written is revoked again', { skip: NO_FULL_DISK }, async (t) => {
+  const settings = { DATA_DIR: await dataFolder(t) };
+  const create = `"${process.execPath}" "${LAUNCHER}" keys create --name laptop --user ann > /dev/full`;
+  const { code, stderr } = await run([], { settings, command: ['sh', '-c', create] });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^The secret of the key laptop could not be written \(.*ENOSPC.*\), so the key was revoked again\.\n$/,
+  );
+  const { stdout } = await run(['keys', 'list'], { settings });
+  assert.match(stdout, /ann +laptop +\S+ +all +never +revoked/);
 });
 
 test('arguments that do not fit are refused without being repeated', async (t) => {

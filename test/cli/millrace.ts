@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 
-const LAUNCHER = join(import.meta.dirname, '../../bin/millrace.js');
+/** What `npx millrace` runs. */
+export const LAUNCHER = join(import.meta.dirname, '../../bin/millrace.js');
 
 /** A data folder that is gone after the test. */
 export async function dataFolder(t: TestContext): Promise<string> {

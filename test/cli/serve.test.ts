@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { on, once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PREFIX, SETTINGS } from '#config.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 import { dataFolder, run, serve } from './millrace.ts';
 
 const listStreams = (http: string, key: string) =>
@@ -28,13 +30,16 @@ test('each wrong setting is one sentence, and the exit code is 2', async () => {
   assert.equal(stderr.trim().split('\n').length, 3);
 });
 
-test('the first start writes a key that works, readable by its owner only, and logs none of it', async (t) => {
+test('the first start writes a key that works, readable by its owner only, and removes it at its first use', async (t) => {
   const DATA_DIR = await dataFolder(t);
   const first = await serve(t, { settings: { DATA_DIR } });
   const file = join(DATA_DIR, 'initial-api-key');
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   const key = (await readFile(file, 'utf8')).trim();
+  assert.equal((await listStreams(first.http, `${key}x`)).status, 401);
+  assert.equal((await stat(file)).mode & 0o777, 0o600, 'a wrong key is no use of it');
   assert.equal((await listStreams(first.http, key)).status, 200);
+  await waitFor(() => !existsSync(file), { what: 'the file to be gone' });
   assert.equal((await fetch(first.metrics)).status, 200);
   first.child.kill('SIGTERM');
   const { code, stdout, stderr } = await first.finished;
@@ -42,7 +47,7 @@ test('the first start writes a key that works, readable by its owner only, and l
   assert.ok(!`${stdout}${stderr}`.includes(key));
 
   const second = await serve(t, { settings: { DATA_DIR } });
-  assert.equal((await readFile(file, 'utf8')).trim(), key, 'a second start makes no other');
+  assert.equal(existsSync(file), false, 'a second start makes no other');
   assert.equal((await listStreams(second.http, key)).status, 200);
 });
 

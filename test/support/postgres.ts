@@ -64,6 +64,15 @@ export interface PostgresServer extends AsyncDisposable {
   start(): Promise<void>;
 }
 
+/**
+ * The package's own step after an install, which our `.npmrc` leaves out like every other package's: it makes links beside libraries.
+ * Harmless twice.
+ */
+function linkLibraries(): void {
+  const folder = dirname(nativeFolder());
+  spawnSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: folder, stdio: 'ignore' });
+}
+
 /** Starts a server with an empty cluster; takes about a second. */
 export async function startPostgres(): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-postgres-'));
@@ -71,6 +80,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const cleaner = spawn('sh', ['-c', CLEAN_UP, 'sh', folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   cleaner.unref();
   const port = await freePort();
+  linkLibraries();
   const native = reachable(nativeFolder(), folder);
   const cluster = join(folder, 'cluster');
   makeCluster(native, folder, cluster);

@@ -1,7 +1,7 @@
 /**
  * The data folder: made when missing, held by one serving process at a time, whatever database it uses.
  */
-import { mkdirSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StoreOpenError } from '#store/open-error.ts';
@@ -11,8 +11,14 @@ import { proveWritable, sqliteOpenError } from './sqlite/open-failure.ts';
 /** How long a command's short hold is waited for, in milliseconds. */
 const LOCK_TIMEOUT_MS = 250;
 
+/** What Millrace keeps there; everything that holds a secret is one of these. */
+const OUR_FILES = /^(?:millrace\.(?:db|lock)|node-id|initial-api-key)/;
+/** Permissions of the group and of everybody else. */
+const OF_OTHERS = 0o077;
+
 /**
- * Makes the folder, for its owner alone.
+ * Makes the folder, for its owner alone. Where it is there already, others lose their permissions to what Millrace keeps in it, and to the
+ * folder itself when it holds nothing else: somebody's home, or `/tmp`, stays as it is.
  * @throws {StoreOpenError}
  */
 export function makeFolder(dataDir: string): void {
@@ -21,6 +27,27 @@ export function makeFolder(dataDir: string): void {
   } catch (error) {
     throw folderError(error, dataDir, 'no_folder');
   }
+  const names = namesIn(dataDir);
+  const ours = names.filter((name) => OUR_FILES.test(name));
+  for (const name of ours) closeToOthers(join(dataDir, name));
+  if (ours.length === names.length) closeToOthers(dataDir);
+}
+
+/** A folder that cannot be listed is refused a moment later, with what is wrong. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** What belongs to another user, or is gone meanwhile, stays as it is; so does what a link points to. */
+function closeToOthers(path: string): void {
+  try {
+    const stats = lstatSync(path);
+    if (!stats.isSymbolicLink() && (stats.mode & OF_OTHERS) !== 0) chmodSync(path, stats.mode & ~OF_OTHERS & 0o7777);
+  } catch {}
 }
 
 /**
