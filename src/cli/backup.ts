@@ -12,6 +12,7 @@ import { postgresTool } from './postgres-tool.ts';
 /** The subcommand. */
 export const backup: Command = {
   name: 'backup',
+  words: ['--force'],
   summary: 'Copy the database into a file, while the server runs',
   help: () => `Usage: millrace backup FILE [--force]
 

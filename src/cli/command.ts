@@ -7,6 +7,8 @@ export interface Command {
   readonly name: string;
   /** One line of `millrace --help`. */
   readonly summary: string;
+  /** Actions and options that may follow its name, for shells that complete them. */
+  readonly words?: readonly string[];
   /** Printed by `--help` behind the command; ends without a line break. */
   help(): string;
   /**

@@ -3,11 +3,14 @@
  */
 import { backup } from './backup.ts';
 import type { Command } from './command.ts';
+import { completionOf } from './completion.ts';
 import { keys } from './keys.ts';
 import { migrate } from './migrate.ts';
 import { restore } from './restore.ts';
 import { serve } from './serve.ts';
 import { users } from './users.ts';
 
+const commands = [serve, keys, users, migrate, backup, restore];
+
 /** In the order of the help. */
-export const COMMANDS: readonly Command[] = [serve, keys, users, migrate, backup, restore];
+export const COMMANDS: readonly Command[] = [...commands, completionOf(commands)];

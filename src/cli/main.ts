@@ -7,6 +7,7 @@ import { nearestWord } from '#lib/nearest-word.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 import { COMMANDS } from './commands.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
+import { version } from './version.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -20,6 +21,8 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
       await command.run(args);
     } else if (name === undefined || name === '--help' || name === '-h') {
       console.log(help());
+    } else if (name === '--version' || name === '-v') {
+      console.log(`millrace ${version()}`);
     } else {
       const meant = nearestWord(
         name,
@@ -53,6 +56,7 @@ function help(): string {
   return `millrace: live video streaming
 
 Usage: millrace <command> [--help]
+       millrace --version
 
 ${commands.join('\n')}
 

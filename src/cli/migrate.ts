@@ -8,12 +8,14 @@ import { MIGRATIONS } from '#store/migrations.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import type { Command } from './command.ts';
+import { type ExistingStore, existingStore } from './existing-store.ts';
 import { wrongUsage } from './exit-code.ts';
 
 /** The subcommand. */
 export const migrate: Command = {
   name: 'migrate',
   summary: 'Bring the database up to date',
+  words: ['--status'],
   help: () => `Usage:
   millrace migrate            run the migrations the database has not had, and say which
   millrace migrate --status   only say which it has had; changes nothing
@@ -22,8 +24,7 @@ The server does the same when it starts. Refused while a server of an older vers
 MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where it is, as for the server.`,
   run: async (args) => {
     const { status } = parse(args);
-    const { dataDir, databaseUrl } = configFromEnvironment().store;
-    const { place, migrations: done } = await INSPECTIONS[engineNamed(databaseUrl)]({ dataDir, databaseUrl });
+    const { dataDir, databaseUrl, place, migrations: done } = await migrated();
     const pending = Object.keys(MIGRATIONS).filter((name) => !done.includes(name));
     if (status) {
       const unknown = done.filter((name) => !(name in MIGRATIONS));
@@ -38,6 +39,13 @@ MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where it is, as for the server.`
     for (const name of pending) console.log(`done     ${name}`);
   },
 };
+
+/** The store; in PostgreSQL also a database without any tables yet, which somebody has made for it. */
+async function migrated(): Promise<ExistingStore> {
+  const { dataDir, databaseUrl } = configFromEnvironment().store;
+  if (databaseUrl === undefined) return existingStore();
+  return { dataDir, databaseUrl, ...(await INSPECTIONS[engineNamed(databaseUrl)]({ dataDir, databaseUrl })) };
+}
 
 function parse(args: readonly string[]): { readonly status: boolean } {
   try {

@@ -4,7 +4,8 @@
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { configFromEnvironment } from '#config.ts';
+import type { App } from '#app.ts';
+import { type Config, configFromEnvironment } from '#config.ts';
 import { CertificateError } from '#lib/certificate.ts';
 import { systemClock } from '#lib/clock.ts';
 import { openStore } from '#store/open-store.ts';
@@ -16,6 +17,7 @@ import { ensureFirstKey, forgetFirstKeyOnUse } from './first-key.ts';
 import { cannotListen } from './listen-failure.ts';
 import { settingsHelp } from './settings-help.ts';
 import { stopSignal } from './stop-signal.ts';
+import { version } from './version.ts';
 
 /** A drain that takes longer than this is given up. */
 const DRAIN_LIMIT_MS = 4500;
@@ -39,7 +41,7 @@ export const serve: Command = {
   help: () => `Usage: millrace serve
 
 Runs the server until SIGTERM, SIGINT or SIGHUP, then drains for less than 5 seconds; a second signal ends it at once.
-Log lines go to standard output. Settings are read from the environment:
+Log lines go to standard output, as JSON. Settings are read from the environment:
 
 ${settingsHelp()}`,
   run: async (args) => {
@@ -72,17 +74,9 @@ ${settingsHelp()}`,
       if (error instanceof CertificateError) throw new Exit(EXIT.usage, [error.message], { cause: error });
       throw cannotListen(error, config) ?? error;
     });
-    const { addresses } = app;
-    logger.info(
-      {
-        http: `${config.http.tlsCert === undefined ? 'http' : 'https'}://${authority(addresses.http)}`,
-        ...Object.fromEntries(
-          addresses.ingest.map((address) => [address.scheme, `${address.scheme}://${authority(address)}/live`]),
-        ),
-        metrics: `http://${authority(addresses.metrics)}/metrics`,
-      },
-      'ready',
-    );
+    const urls = urlsOf(app, config);
+    if (process.stdout.isTTY) process.stdout.write(welcome(urls, config.api.prefix));
+    else logger.info(urls, 'ready');
     dropStartUpGarbage();
     for (const flag of V8_FLAGS) setFlagsFromString(flag);
 
@@ -94,6 +88,29 @@ ${settingsHelp()}`,
     }, DRAIN_LIMIT_MS).unref();
   },
 };
+
+/** Where it listens, by what for. */
+function urlsOf({ addresses }: App, { http }: Config): Readonly<Record<string, string>> {
+  return {
+    http: `${http.tlsCert === undefined ? 'http' : 'https'}://${authority(addresses.http)}`,
+    ...Object.fromEntries(
+      addresses.ingest.map((address) => [address.scheme, `${address.scheme}://${authority(address)}/live`]),
+    ),
+    metrics: `http://${authority(addresses.metrics)}/metrics`,
+  };
+}
+
+/** The ready line for somebody at a terminal. An address that stands for every interface is shown as the one to try first. */
+function welcome({ http, metrics, ...ingest }: Readonly<Record<string, string>>, apiPrefix: string): string {
+  const local = (url: string) => url.replace('//0.0.0.0:', '//localhost:').replace('//[::]:', '//localhost:');
+  return `Millrace ${version()} is ready. Ctrl-C stops it.
+
+  Publish to   ${Object.values(ingest).map(local).join(', ')}
+  API          ${local(http!)}${apiPrefix}   (documentation: ${local(http!)}${apiPrefix}/docs)
+  Metrics      ${local(metrics!)}
+
+`;
+}
 
 /** Gives back 10 MB that an idle server would keep until much had been allocated; takes about 100 ms, once. */
 function dropStartUpGarbage(): void {

@@ -2,12 +2,12 @@
  * Commands that work on the store, beside a running server if there is one: `millrace <command> <action> ...`.
  */
 import { parseArgs } from 'node:util';
-import { configFromEnvironment } from '#config.ts';
 import { isName } from '#domain/name.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import type { Command } from './command.ts';
+import { existingStore } from './existing-store.ts';
 import { wrongUsage } from './exit-code.ts';
 
 /** Checks its arguments, before the store is opened, and gives what is to be done. */
@@ -25,10 +25,11 @@ export function storeCommand({ name, summary, usage, actions }: StoreCommand): C
   return {
     name,
     summary,
+    words: [...Object.keys(actions), ...new Set(usage.match(/--[a-z-]+/g))],
     help: () => `Usage:
 ${usage}
 
-Works beside a running server. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where the database is, as for the server.`,
+Works beside a running server, on a store that a server has made. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where the database is, as for the server.`,
     run: async ([action, ...args]) => {
       const act = Object.hasOwn(actions, action ?? '') ? actions[action!] : undefined;
       const known = Object.keys(actions);
@@ -39,7 +40,7 @@ Works beside a running server. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say w
         );
       }
       const work = act(args);
-      const { dataDir, databaseUrl } = configFromEnvironment().store;
+      const { dataDir, databaseUrl } = await existingStore();
       await using store = await openStore({ dataDir, databaseUrl, exclusive: false, logger: silentLogger });
       await work(store);
     },

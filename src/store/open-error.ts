@@ -19,6 +19,8 @@ const SENTENCES = {
     `${place} is not a database or is damaged (${detail}); restore it from a backup, or move it away to start empty.`,
   no_store: (place: string) =>
     `There is no database ${place}; start the server once, or set MILLRACE_DATA_DIR to its folder.`,
+  empty_database: (place: string) =>
+    `The database ${place} holds no store of Millrace; start the server once, or correct MILLRACE_DATABASE_URL.`,
   not_a_backup: (place: string, detail: string) =>
     `${place} is not a backup of Millrace (${detail}); nothing was changed. Name a file that millrace backup has written.`,
   not_written: (place: string, detail: string) =>

@@ -4,26 +4,49 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { startPostgres } from '../support/postgres.ts';
-import { dataFolder, run, serve } from './millrace.ts';
+import { dataFolder, makeStore, run, serve, storeFolder } from './millrace.ts';
 
 describe('millrace migrate', () => {
   test('says what it does, and then that there is nothing to do', async (t) => {
-    const settings = { DATA_DIR: await dataFolder(t) };
-    const before = await run(['migrate', '--status'], { settings });
-    assert.match(before.stdout, /^\S+millrace\.db\n(pending {2}\d{4}-\S+\n)+$/);
-    assert.deepEqual(readdirSync(settings.DATA_DIR), [], 'asking changes nothing');
+    const settings = { DATA_DIR: await storeFolder(t) };
+    const path = join(settings.DATA_DIR, 'millrace.db');
+    const current = await run(['migrate', '--status'], { settings });
+    assert.match(current.stdout, /^\S+millrace\.db\n(done {5}\d{4}-\S+\n)+$/);
+    const [newest] = current.stdout.trim().split('\n').slice(-1);
 
+    inDatabase(path, (db) => {
+      db.exec("delete from kysely_migration where name = '0003-shares'; alter table users drop column quotas");
+    });
+    const before = await run(['migrate', '--status'], { settings });
+    assert.equal(before.stdout, current.stdout.replace(/^done {5}(0003-shares)$/m, 'pending  $1'));
     const done = await run(['migrate'], { settings });
-    assert.match(done.stdout, /^(done {5}\d{4}-\S+\n)+$/);
-    assert.deepEqual([done.code, done.stderr], [0, '']);
-    const after = await run(['migrate', '--status'], { settings });
-    assert.equal(after.stdout, `${join(settings.DATA_DIR, 'millrace.db')}\n${done.stdout}`);
+    assert.deepEqual([done.code, done.stderr, done.stdout], [0, '', `${newest}\n`]);
+    assert.equal((await run(['migrate', '--status'], { settings })).stdout, current.stdout);
     assert.match((await run(['migrate'], { settings })).stdout, /^\S+millrace\.db is up to date\.\n$/);
   });
 
+  test('and every other command refuse to work where no server has made a store, and make none', async (t) => {
+    const folder = await dataFolder(t);
+    const settings = { DATA_DIR: join(folder, 'data') };
+    for (const args of [
+      ['migrate'],
+      ['migrate', '--status'],
+      ['keys', 'create', '--name', 'a', '--user', 'b'],
+      ['users', 'list'],
+      ['backup', join(folder, 'copy')],
+    ]) {
+      const { code, stdout, stderr } = await run(args, { settings });
+      assert.deepEqual([code, stdout], [4, ''], args.join(' '));
+      assert.equal(
+        stderr,
+        `There is no database ${settings.DATA_DIR}/millrace.db; start the server once, or set MILLRACE_DATA_DIR to its folder.\n`,
+      );
+    }
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
   test('knows a database of a newer version, and leaves it alone', async (t) => {
-    const settings = { DATA_DIR: await dataFolder(t) };
-    await run(['migrate'], { settings });
+    const settings = { DATA_DIR: await storeFolder(t) };
     inDatabase(join(settings.DATA_DIR, 'millrace.db'), (db) =>
       db.exec("insert into kysely_migration values ('9999-from-the-future', '2099-01-01')"),
     );
@@ -37,6 +60,7 @@ describe('millrace migrate', () => {
     await using server = await startPostgres();
     const settings = { DATA_DIR: await dataFolder(t), DATABASE_URL: await server.newDatabase() };
     const runs = [
+      await run(['keys', 'list'], { settings }),
       await run(['migrate', '--status'], { settings }),
       await run(['migrate'], { settings }),
       await run(['migrate'], { settings }),
@@ -46,13 +70,14 @@ describe('millrace migrate', () => {
     ];
     assert.deepEqual(
       runs.map(({ code }) => code),
-      [0, 0, 0, 1, 1, 4],
+      [4, 0, 0, 0, 1, 1, 4],
     );
-    assert.match(runs[0]!.stdout, /^127\.0\.0\.1:\d+\/test_1\n(pending {2}\d{4}-\S+\n)+$/);
-    assert.match(runs[1]!.stdout, /^(done {5}\d{4}-\S+\n)+$/);
-    assert.match(runs[2]!.stdout, /is up to date\.\n$/);
-    assert.match(runs[3]!.stderr, /pg_dump --format=custom --file='it'\\''s\.dump' --dbname='postgres:\/\/127\.0/);
-    assert.match(runs[4]!.stderr, /Stop every server.*\n {2}pg_restore .*--single-transaction.* 'it'\\''s\.dump'\n$/);
+    assert.match(runs[0]!.stderr, /test_1 holds no store of Millrace; .* MILLRACE_DATABASE_URL\.\n$/);
+    assert.match(runs[1]!.stdout, /^127\.0\.0\.1:\d+\/test_1\n(pending {2}\d{4}-\S+\n)+$/);
+    assert.match(runs[2]!.stdout, /^(done {5}\d{4}-\S+\n)+$/);
+    assert.match(runs[3]!.stdout, /is up to date\.\n$/);
+    assert.match(runs[4]!.stderr, /pg_dump --format=custom --file='it'\\''s\.dump' --dbname='postgres:\/\/127\.0/);
+    assert.match(runs[5]!.stderr, /Stop every server.*\n {2}pg_restore .*--single-transaction.* 'it'\\''s\.dump'\n$/);
     for (const { stdout, stderr } of runs) {
       for (const planted of [server.user, server.password]) assert.ok(!(stdout + stderr).includes(planted));
     }
@@ -118,7 +143,7 @@ describe('millrace backup and restore', () => {
     const settings = { DATA_DIR: join(folder, 'data') };
     const missing = await run(['backup', join(folder, 'copy.db')], { settings });
     assert.deepEqual([missing.code, missing.stderr.split('\n').length], [4, 2]);
-    await run(['migrate'], { settings });
+    await makeStore(settings.DATA_DIR);
 
     const [letter, empty, other, damaged] = ['letter', 'empty', 'other', 'damaged'].map((name) => join(folder, name));
     writeFileSync(letter!, 'This is a letter to my grandmother, not a database. '.repeat(100));

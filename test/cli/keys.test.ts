@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { dataFolder, LAUNCHER, run } from './millrace.ts';
+import { LAUNCHER, run, storeFolder } from './millrace.ts';
 
 const NO_FULL_DISK = existsSync('/dev/full') ? false : 'this system has no /dev/full';
 
 test('keys are created, listed without their secrets, and revoked', async (t) => {
-  const settings = { DATA_DIR: await dataFolder(t) };
+  const settings = { DATA_DIR: await storeFolder(t) };
   const millrace = (...args: string[]) => run(['keys', ...args], { settings });
   const first = await millrace('create', '--name', 'laptop', '--user', 'ann');
   const second = await millrace('create', '--name=laptop', '--user=bob');
@@ -36,7 +36,7 @@ test('keys are created, listed without their secrets, and revoked', async (t) =>
 });
 
 test('a key whose secret cannot be written is revoked again', { skip: NO_FULL_DISK }, async (t) => {
-  const settings = { DATA_DIR: await dataFolder(t) };
+  const settings = { DATA_DIR: await storeFolder(t) };
   const create = `"${process.execPath}" "${LAUNCHER}" keys create --name laptop --user ann > /dev/full`;
   const { code, stderr } = await run([], { settings, command: ['sh', '-c', create] });
   assert.equal(code, 1);
@@ -49,7 +49,7 @@ test('a key whose secret cannot be written is revoked again', { skip: NO_FULL_DI
 });
 
 test('arguments that do not fit are refused without being repeated', async (t) => {
-  const settings = { DATA_DIR: await dataFolder(t) };
+  const settings = { DATA_DIR: await storeFolder(t) };
   const secret = 'millrace_something-typed-in-the-wrong-place';
   for (const args of [
     ['keys'],

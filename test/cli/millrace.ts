@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import { openStore } from '#store/open-store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
 
 /** What `npx millrace` runs. */
 export const LAUNCHER = join(import.meta.dirname, '../../bin/millrace.js');
@@ -17,6 +19,18 @@ export async function dataFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-cli-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** A data folder with an empty store, as a server's first start leaves it but for the first key. */
+export async function storeFolder(t: TestContext): Promise<string> {
+  const folder = await dataFolder(t);
+  await makeStore(folder);
+  return folder;
+}
+
+/** Makes an empty store in a folder. */
+export async function makeStore(dataDir: string): Promise<void> {
+  await (await openStore({ dataDir, exclusive: true, logger: silentLogger }))[Symbol.asyncDispose]();
 }
 
 /** What a finished run left. */
@@ -35,6 +49,8 @@ export interface RunOptions {
   readonly node?: string;
   /** Another installation's launcher. */
   readonly launcher?: string;
+  /** A pipe to type into; nothing by default. */
+  readonly stdin?: 'pipe' | 'ignore';
   /** Run instead of the launcher and the arguments. */
   readonly command?: readonly [string, ...string[]];
 }
@@ -42,15 +58,15 @@ export interface RunOptions {
 /** Starts `millrace` with arguments. */
 export function start(
   args: readonly string[],
-  { settings = {}, node = process.execPath, launcher = LAUNCHER, command }: RunOptions = {},
+  { settings = {}, node = process.execPath, launcher = LAUNCHER, stdin = 'ignore', command }: RunOptions = {},
 ) {
   const environment = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`MILLRACE_${name}`, value]));
   const [program, ...rest] = command ?? [node, launcher, ...args];
   const child = spawn(program, rest, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   });
-  const finished = Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]).then(
+  const finished = Promise.all([once(child, 'close'), text(child.stdout!), text(child.stderr!)]).then(
     ([[code, signal], stdout, stderr]): Finished => ({ code, signal, stdout, stderr }),
   );
   return { child, finished };

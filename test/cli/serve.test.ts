@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { on, once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
@@ -7,7 +8,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { PREFIX, SETTINGS } from '#config.ts';
 import { waitFor } from '#test/support/wait-for.ts';
-import { dataFolder, run, serve } from './millrace.ts';
+import { dataFolder, LAUNCHER, run, serve, start, storeFolder } from './millrace.ts';
+
+const NO_TERMINAL =
+  spawnSync('script', ['--version']).status === 0 ? false : 'there is no script(1) to make a terminal';
 
 const listStreams = (http: string, key: string) =>
   fetch(`${http}/api/stream`, { headers: { authorization: `Bearer ${key}` } });
@@ -105,6 +109,49 @@ test('a data folder in use, or one that cannot be made, is one sentence', async 
   const refused = await run(['serve'], { settings: { DATA_DIR: join(file, 'data') } });
   assert.equal(refused.code, 4);
   assert.match(refused.stderr, /^The data folder .* MILLRACE_DATA_DIR .*\.\n$/);
+
+  const neverThere = await run(['serve'], { settings: { DATA_DIR: '/proc/millrace/data' } });
+  assert.equal(neverThere.code, 4);
+  assert.match(neverThere.stderr, /^The data folder \/proc\/millrace\/data .* MILLRACE_DATA_DIR .*\.\n$/);
+});
+
+test('on a terminal, the ready line is for people', { skip: NO_TERMINAL }, async (t) => {
+  const DATA_DIR = await storeFolder(t);
+  const settings = { DATA_DIR, HTTP_PORT: '0', RTMP_PORT: '0', METRICS_PORT: '0' };
+  const command = ['script', '--quiet', '--command', `'${process.execPath}' '${LAUNCHER}' serve`, '/dev/null'] as const;
+  const { child, finished } = start([], { settings, command, stdin: 'pipe' });
+  let seen = '';
+  const { promise: isReady, resolve } = Promise.withResolvers<void>();
+  child.stdout?.on('data', (chunk) => {
+    seen += chunk;
+    if (seen.includes('Metrics ')) resolve();
+  });
+  await Promise.race([isReady, finished]);
+  child.stdin?.write('\x03'); // Ctrl-C
+  await finished;
+  assert.match(seen, /First API key \(user admin, name default\), shown only now:\s+millrace_\S+/);
+  assert.match(
+    seen,
+    /Millrace \d+\.\d+\.\d+ is ready\. Ctrl-C stops it\.\s+Publish to +rtmp:\/\/localhost:\d+\/live\s+API +http:/,
+  );
+});
+
+test('the version is that of the package', async () => {
+  const { version } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'));
+  assert.equal((await run(['--version'])).stdout, `millrace ${version}\n`);
+});
+
+test('a shell completes commands and their options by the script it is given', async () => {
+  const { stdout } = await run(['completion', 'bash']);
+  const complete = (...words: string[]) => {
+    const ask = `COMP_WORDS=(millrace ${words.join(' ')}) COMP_CWORD=${words.length}; _millrace; echo "\${COMPREPLY[@]}"`;
+    return execFileSync('bash', ['-c', `${stdout}\n${ask}`], { encoding: 'utf8' }).trim();
+  };
+  assert.equal(complete('ke'), 'keys');
+  assert.equal(complete('keys', 'cr'), 'create');
+  assert.equal(complete('keys', '--re'), '--read-only');
+  const { code, stderr } = await run(['completion', 'tcsh']);
+  assert.deepEqual([code, stderr], [2, 'Name one shell: bash, zsh, fish. See millrace completion --help.\n']);
 });
 
 test('a terminal that is closed stops the server as asked, with a drain', async (t) => {

@@ -4,10 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
-import { dataFolder, run } from './millrace.ts';
+import { run, storeFolder } from './millrace.ts';
 
 test('users are created, listed, suspended, resumed, promoted and demoted, each with an entry of the operator', async (t) => {
-  const dataDir = await dataFolder(t);
+  const dataDir = await storeFolder(t);
   const users = (...args: string[]) => run(['users', ...args], { settings: { DATA_DIR: dataDir } });
   assert.match((await users('create', 'root', '--admin')).stdout, /^Created the user root \([0-9a-f-]{36}\)\.\n$/);
   assert.equal((await users('create', 'ann')).code, 0);
@@ -41,7 +41,7 @@ test('users are created, listed, suspended, resumed, promoted and demoted, each 
 });
 
 test('a database that takes nothing is one sentence', async (t) => {
-  const settings = { DATA_DIR: await dataFolder(t) };
+  const settings = { DATA_DIR: await storeFolder(t) };
   assert.equal((await run(['migrate'], { settings })).code, 0);
   using database = new DatabaseSync(join(settings.DATA_DIR, 'millrace.db'));
   database.exec('begin immediate');
@@ -51,7 +51,7 @@ test('a database that takes nothing is one sentence', async (t) => {
 });
 
 test('arguments that do not fit are refused without being repeated', async (t) => {
-  const settings = { DATA_DIR: await dataFolder(t) };
+  const settings = { DATA_DIR: await storeFolder(t) };
   const secret = 'millrace_something-typed-in-the-wrong-place';
   for (const args of [
     [],

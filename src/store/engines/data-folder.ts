@@ -1,8 +1,8 @@
 /**
  * The data folder: made when missing, held by one serving process at a time, whatever database it uses.
  */
-import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StoreOpenError } from '#store/open-error.ts';
 import { RESULT, resultCode } from './sqlite/failure.ts';
@@ -23,7 +23,7 @@ const OF_OTHERS = 0o077;
  */
 export function makeFolder(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeAll(dataDir);
   } catch (error) {
     throw folderError(error, dataDir, 'no_folder');
   }
@@ -31,6 +31,19 @@ export function makeFolder(dataDir: string): void {
   const ours = names.filter((name) => OUR_FILES.test(name));
   for (const name of ours) closeToOthers(join(dataDir, name));
   if (ours.length === names.length) closeToOthers(dataDir);
+}
+
+/** Makes a folder and those it lies in. Node's own way never ends where the system says that an existing folder is not there (`/proc`). */
+function makeAll(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (isErrno(error, 'EEXIST') && statSync(folder).isDirectory()) return;
+    const parent = dirname(resolve(folder));
+    if (!isErrno(error, 'ENOENT') || existsSync(parent)) throw error;
+    makeAll(parent);
+    mkdirSync(folder, { mode: 0o700 });
+  }
 }
 
 /** A folder that cannot be listed is refused a moment later, with what is wrong. */

@@ -2,11 +2,11 @@
  * The data folder as SQLite uses it: the database is a file in it.
  */
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { folderError, isErrno, makeFolder } from '#store/engines/data-folder.ts';
 
-/** Where the database is. */
-export const databasePath = (dataDir: string): string => join(dataDir, 'millrace.db');
+/** Where the database is, as an absolute path. */
+export const databasePath = (dataDir: string): string => resolve(dataDir, 'millrace.db');
 
 /**
  * Makes the folder and an empty database file readable by its owner alone: it holds stream keys.

@@ -1,0 +1,27 @@
+/**
+ * The store that a command works on: it must be there. Only the server makes one, so that a command started in the wrong folder cannot
+ * quietly make a second, empty store.
+ */
+import { type Config, configFromEnvironment } from '#config.ts';
+import { engineNamed, INSPECTIONS } from '#store/engines.ts';
+import { StoreOpenError } from '#store/open-error.ts';
+
+/** Where a store is, and what it has had done. */
+export interface ExistingStore extends Pick<Config['store'], 'dataDir' | 'databaseUrl'> {
+  /** For people: a path, or host, port and database. */
+  readonly place: string;
+  /** Names of its migrations. */
+  readonly migrations: readonly string[];
+}
+
+/**
+ * Finds the store that the settings name.
+ * @throws {StoreOpenError} `no_store` or `empty_database` where a server has never been started
+ */
+export async function existingStore(): Promise<ExistingStore> {
+  const { dataDir, databaseUrl } = configFromEnvironment().store;
+  const { place, migrations } = await INSPECTIONS[engineNamed(databaseUrl)]({ dataDir, databaseUrl });
+  if (migrations.length === 0)
+    throw new StoreOpenError(databaseUrl === undefined ? 'no_store' : 'empty_database', place);
+  return { dataDir, databaseUrl, place, migrations };
+}
