@@ -65,6 +65,7 @@ const REFUSAL_MEANINGS: Record<Refusal['code'], string> = {
   stream_key_rotated: 'The stream has a new key, and the one published with is no more.',
   replaced_by_new_publisher: 'It fell silent, and another publisher took over.',
   terminated: 'It was ended by the API or the operator.',
+  timestamps_unusable: 'The timestamps of the publisher jumped several times a second, for half a minute.',
   internal_error: 'Handling the publisher failed on the server.',
 };
 
@@ -77,6 +78,7 @@ const END_MEANINGS: Record<EndReason, string> = {
   no_media: 'The publisher left before there was anything to play.',
   media_memory_exhausted: 'The media memory of the server, or of the user, was spent.',
   ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than its user may.',
+  timestamps_unusable: 'The timestamps of the publisher jumped several times a second, for half a minute.',
   internal_error: 'Handling the session failed on the server.',
   terminated: 'It was ended by the API or the operator.',
   suspended: 'The stream, or its user, was suspended.',

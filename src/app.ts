@@ -29,6 +29,7 @@ import { originPlugin } from '#origin/origin.ts';
 import { Housekeeping } from '#store/housekeeping.ts';
 import { nodeIdOf } from '#store/node-id.ts';
 import type { Store } from '#store/store.ts';
+import { InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { TranscoderPool } from '#transcode/transcoder-pool.ts';
@@ -78,6 +79,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   const gate = createPublishGate({
     store: options.store,
     registry: sessions.registry,
+    quotas: config.quotas,
     claims: sessions.claims,
     throttle,
     metrics,
@@ -121,7 +123,7 @@ async function startSessions(
   const transcoders = new TranscoderPool({ settings: config.transcode, clock });
   const registry = parts.use(
     new SessionRegistry({
-      settings: { ...config.hls, ...config.live },
+      settings: { ...config.hls, ...config.live, quotas: config.quotas },
       nodeId,
       isShared: store.isShared,
       createPresentation,
@@ -131,6 +133,7 @@ async function startSessions(
       clock,
       logger,
       metrics,
+      errors: new InternalErrors({ logger, metrics }),
       onPublisherGone: (streamId) => claims?.release(streamId),
     }),
   );
@@ -139,7 +142,7 @@ async function startSessions(
   const { reconnectWindowS } = config.live;
   await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS });
   parts.use(new Housekeeping({ store, clock, logger, ...config.store }));
-  const watcher = parts.use(new StreamWatcher({ store, registry, nodeId, claims, logger }));
+  const watcher = parts.use(new StreamWatcher({ store, registry, quotas: config.quotas, nodeId, claims, logger }));
   return { nodeId, registry, watcher, claims, lease };
 }
 

@@ -9,11 +9,13 @@ import { type Config, configFromEnvironment } from '#config.ts';
 import { CertificateError } from '#lib/certificate.ts';
 import { systemClock } from '#lib/clock.ts';
 import { openStore } from '#store/open-store.ts';
+import { InternalErrors } from '#telemetry/internal-errors.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import type { Command } from './command.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { ensureFirstKey, forgetFirstKeyOnUse } from './first-key.ts';
+import { surviveErrors } from './last-handler.ts';
 import { cannotListen } from './listen-failure.ts';
 import { settingsHelp } from './settings-help.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -21,6 +23,8 @@ import { version } from './version.ts';
 
 /** A drain that takes longer than this is given up. */
 const DRAIN_LIMIT_MS = 4500;
+/** Why it stops by itself. */
+const TOO_MANY_ERRORS = 'too many internal errors';
 
 /**
  * How V8 manages memory from the moment the server is ready. Set before, they would also let pile up what starting leaves
@@ -74,18 +78,21 @@ ${settingsHelp()}`,
       if (error instanceof CertificateError) throw new Exit(EXIT.usage, [error.message], { cause: error });
       throw cannotListen(error, config) ?? error;
     });
+    const failing = surviveErrors({ errors: new InternalErrors({ logger, metrics }), clock });
     const urls = urlsOf(app, config);
     if (process.stdout.isTTY) process.stdout.write(welcome(urls, config.api.prefix));
     else logger.info(urls, 'ready');
     dropStartUpGarbage();
     for (const flag of V8_FLAGS) setFlagsFromString(flag);
 
-    const reason = await stopped;
+    const reason = await Promise.race([stopped, failing.then(() => TOO_MANY_ERRORS)]);
     logger.info({ reason }, 'shutting down');
     setTimeout(() => {
       logger.error({ limitMs: DRAIN_LIMIT_MS }, 'shut down without draining: it took too long');
       process.exit(EXIT.failed);
     }, DRAIN_LIMIT_MS).unref();
+    if (reason === TOO_MANY_ERRORS)
+      throw new Exit(EXIT.failed, [`Stopped because of ${TOO_MANY_ERRORS}; see the log.`]);
   },
 };
 

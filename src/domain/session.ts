@@ -20,6 +20,7 @@ export const END_REASONS = [
   'no_media', // the publisher left before the first part
   'media_memory_exhausted', // the server, or the user's quota, had no memory left for it
   'ingest_bitrate_exceeded', // the publisher sent more than its user may
+  'timestamps_unusable', // the publisher's timestamps jumped again and again for too long
   'internal_error', // handling it failed by our own fault
   'terminated', // cut by the API or the operator
   'suspended', // cut because the stream or its user was suspended

@@ -13,6 +13,8 @@ const IN_STEP_S = 1;
 const IN_STEP_FRAMES = 2;
 /** In seconds: when the leading picture is so much further at once, its source had paused. */
 const LEAP_S = IN_STEP_S / 2;
+/** In seconds. A longer gap is cut off: what follows it begins with a discontinuity, which says by its date how much is missing. */
+const MAX_FILL_S = 120;
 /** Frames that may be missing between two pictures: one that a lower frame rate leaves out, and one for times that were rounded. */
 const LEFT_OUT_FRAMES = 2;
 
@@ -54,11 +56,13 @@ export class GapFiller {
   }
 
   /**
-   * Fills all renditions that have begun up to a session time.
+   * Fills all renditions that have begun up to a session time, but adds no more than {@link MAX_FILL_S} at one call.
    * @returns the ordinal the next mark must have
    */
-  fill(packagers: readonly Packager[], untilS: number): number {
+  fill(packagers: readonly Packager[], askedS: number): number {
     if (packagers.length === 0) return this.#grid.last + 1;
+    const fromS = this.#segment?.startS ?? Math.min(...packagers.map((packager) => packager.endS));
+    const untilS = Math.min(askedS, fromS + MAX_FILL_S);
     if (this.#segment === undefined) {
       for (const packager of packagers) packager.closeSegment(untilS);
       // From the earliest end, so that no gap segment gets longer than the target duration.

@@ -10,14 +10,41 @@ import type { Track } from '#media/track.ts';
 /** How far a segment may exceed the target duration: EXTINF rounded to seconds must not (§4.4.3.1). */
 export const TARGET_ROUNDING_S = 0.49;
 
-/** A budget of bytes for the media kept for viewers. */
-export interface MediaMemory {
-  readonly limitBytes: number;
+/** Whom memory is charged to. */
+export interface MemoryUser {
+  readonly id: string;
+  /** The most that all accounts of the user may hold together; infinite when nobody limits it. May change at any time. */
+  readonly quotaBytes: number;
+}
+
+/** What holds memory, as seen by those who need room. Neither method may take memory. */
+export interface MemoryHolder {
+  /** Gives back some media that no playlist names any more. @returns false when there is none */
+  giveBackRetired(): boolean;
+  /** Ends the holder and gives back all it has, before it returns: it is above its share, and somebody else needs the room. */
+  giveUp(): void;
+}
+
+/** The memory one session holds. Disposing it gives all of it back. */
+export interface MemoryAccount extends Disposable {
   readonly usedBytes: number;
-  /** Takes from the budget; false, and nothing taken, when that much is not left. */
+  /** Takes memory; false, and nothing taken, when this account is the one that must make room and has nothing retired left. */
   take(sizeBytes: number): boolean;
   /** Gives back what was taken. */
   give(sizeBytes: number): void;
+}
+
+/**
+ * The memory for the media kept for viewers. Each user has a share of it; what others leave may be used as well until they need it. When
+ * memory is short, the largest account of the user furthest above its share makes room, and never a user within its share.
+ */
+export interface MediaMemory {
+  readonly limitBytes: number;
+  readonly usedBytes: number;
+  /** Opens an account. */
+  open(user: MemoryUser, holder: MemoryHolder): MemoryAccount;
+  /** Whether one more session of this user would find room, if need be at the expense of users above their share. */
+  hasRoomFor(user: MemoryUser): boolean;
 }
 
 /** What a presentation is made with. */
@@ -36,11 +63,16 @@ export interface PresentationOptions {
   readonly continued: boolean;
   /** Where the media playlists lie, relative to `index.m3u8`, without a slash at the end: the session's media path. */
   readonly uriPrefix: string;
-  /** The process's budget for media bytes; shared by all presentations. */
+  /** Shared by all presentations of the process. */
   readonly memory: MediaMemory;
+  /** Whom what it keeps is charged to. */
+  readonly memoryUser: MemoryUser;
   /** Called once, when every rendition known by then has its first part: the session is live. */
   readonly onFirstPart: () => void;
-  /** Called once, when the budget is spent although everything no playlist names was given up: the session must end. */
+  /**
+   * Called once, when memory is short and this presentation has to make room although everything no playlist names was given up: the
+   * session must end. Where the room was needed for another one, this presentation is closed already.
+   */
   readonly onMemoryExhausted: () => void;
 }
 

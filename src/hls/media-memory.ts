@@ -1,23 +1,125 @@
 /**
- * A budget of bytes shared by every presentation of the process.
+ * The memory for media, shared fairly among the users whose sessions fill it.
  */
-import type { MediaMemory } from './hls.ts';
+import type { MediaMemory, MemoryAccount, MemoryHolder, MemoryUser } from './hls.ts';
+import { furthestAboveShare, shareOf, type UserMemory } from './memory-shares.ts';
 
-/** A budget of `limitBytes`, nothing of it taken. */
+/** A user that has come so close to all it may take has no room for another session. */
+const FULL_AT = 0.9;
+
+/** A memory of `limitBytes`, nothing of it taken. */
 export function createMediaMemory(limitBytes: number): MediaMemory {
+  return new SharedMemory(limitBytes);
+}
+
+/** The open accounts of one user. */
+interface UserAccounts {
+  readonly user: MemoryUser;
+  readonly accounts: Set<Account>;
+}
+
+interface Account {
+  readonly user: MemoryUser;
+  readonly holder: MemoryHolder;
+  usedBytes: number;
+}
+
+class SharedMemory implements MediaMemory {
+  readonly limitBytes: number;
+  #usedBytes = 0;
+  readonly #users = new Map<string, UserAccounts>();
+
+  constructor(limitBytes: number) {
+    this.limitBytes = limitBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  open(user: MemoryUser, holder: MemoryHolder): MemoryAccount {
+    const account: Account = { user, holder, usedBytes: 0 };
+    const known = this.#users.get(user.id);
+    if (known === undefined) this.#users.set(user.id, { user, accounts: new Set([account]) });
+    else known.accounts.add(account);
+    return {
+      get usedBytes() {
+        return account.usedBytes;
+      },
+      take: (sizeBytes) => this.#take(account, sizeBytes),
+      give: (sizeBytes) => this.#give(account, sizeBytes),
+      [Symbol.dispose]: () => this.#close(account),
+    };
+  }
+
+  hasRoomFor(user: MemoryUser): boolean {
+    const known = this.#users.get(user.id);
+    const usedBytes = known === undefined ? 0 : usedBy(known);
+    if (usedBytes > Math.min(user.quotaBytes, this.limitBytes) * FULL_AT) return false;
+    if (this.#usedBytes <= this.limitBytes * FULL_AT) return true;
+    const users = this.#users.size + (known === undefined ? 1 : 0);
+    return usedBytes < shareOf(user.quotaBytes, { limitBytes: this.limitBytes, users });
+  }
+
+  #take(account: Account, sizeBytes: number): boolean {
+    if (!this.#isOpen(account)) return false;
+    for (;;) {
+      const payer = this.#payerFor(account, sizeBytes);
+      if (payer === undefined) break;
+      if (payer.holder.giveBackRetired()) continue;
+      if (payer === account) return false;
+      payer.holder.giveUp();
+      this.#close(payer); // whatever it did not give back
+    }
+    account.usedBytes += sizeBytes;
+    this.#usedBytes += sizeBytes;
+    return true;
+  }
+
+  #give(account: Account, sizeBytes: number): void {
+    if (!this.#isOpen(account)) return; // all of it was given back when it was closed
+    account.usedBytes -= sizeBytes;
+    this.#usedBytes -= sizeBytes;
+  }
+
+  #close(account: Account): void {
+    if (!this.#isOpen(account)) return;
+    this.#give(account, account.usedBytes);
+    const { accounts } = this.#users.get(account.user.id)!;
+    accounts.delete(account);
+    if (accounts.size === 0) this.#users.delete(account.user.id);
+  }
+
+  #isOpen(account: Account): boolean {
+    return this.#users.get(account.user.id)?.accounts.has(account) ?? false;
+  }
+
+  /** The account that must make room before `sizeBytes` more can be taken by one; undefined when there is room. */
+  #payerFor(taker: Account, sizeBytes: number): Account | undefined {
+    const own = this.#users.get(taker.user.id)!;
+    const isWithinQuota = usedBy(own) + sizeBytes <= own.user.quotaBytes;
+    if (isWithinQuota && this.#usedBytes + sizeBytes <= this.limitBytes) return undefined;
+    // As if it had been taken: whoever asks for too much pays for it.
+    const bytesOf = (account: Account) => account.usedBytes + (account === taker ? sizeBytes : 0);
+    if (!isWithinQuota) return largest(own.accounts, bytesOf);
+    const users = Array.from(this.#users.values(), (each): UserMemory & UserAccounts => ({
+      ...each,
+      usedBytes: usedBy(each) + (each === own ? sizeBytes : 0),
+      quotaBytes: each.user.quotaBytes,
+    }));
+    return largest((furthestAboveShare(users, this.limitBytes) ?? own).accounts, bytesOf);
+  }
+}
+
+function usedBy({ accounts }: UserAccounts): number {
   let usedBytes = 0;
-  return {
-    limitBytes,
-    get usedBytes() {
-      return usedBytes;
-    },
-    take(sizeBytes) {
-      if (usedBytes + sizeBytes > limitBytes) return false;
-      usedBytes += sizeBytes;
-      return true;
-    },
-    give(sizeBytes) {
-      usedBytes -= sizeBytes;
-    },
-  };
+  for (const account of accounts) usedBytes += account.usedBytes;
+  return usedBytes;
+}
+
+/** The account of one user that is furthest above an equal part of the user's share. */
+function largest(accounts: Iterable<Account>, bytesOf: (account: Account) => number): Account | undefined {
+  let found: Account | undefined;
+  for (const account of accounts) if (found === undefined || bytesOf(account) > bytesOf(found)) found = account;
+  return found;
 }

@@ -11,6 +11,12 @@ export type PartSink = (samples: readonly FragmentSample[], durationTicks: numbe
 
 /** Shortest part, as a share of the part target, unless an exception applies. */
 const LEAST_PART = 0.85;
+/**
+ * A part has no more samples and, apart from its last sample, no more bytes than these: far more than any encoder makes in a third of a
+ * second, so that what is gathered, and the work on it, does not depend on timestamps.
+ */
+const MAX_SAMPLES = 500;
+const MAX_BYTES = 8 * 1024 * 1024;
 /** Timestamps that were rounded to milliseconds make a frame look up to this much longer or shorter. */
 const JITTER_S = 0.001;
 
@@ -23,6 +29,7 @@ export class PartBuilder {
   #track: Track;
   #samples: FragmentSample[] = [];
   #durationTicks = 0;
+  #sizeBytes = 0;
   #frameTicks: number;
   /** How long the video frame before lasted. */
   #lastTicks: number | undefined;
@@ -73,6 +80,7 @@ export class PartBuilder {
     if (this.#durationTicks + durationTicks > this.targetTicks) this.finish();
     this.#samples.push(sample);
     this.#durationTicks += durationTicks;
+    this.#sizeBytes += sample.data.byteLength;
     if (this.#track.kind === 'video') {
       this.#frameTicks = Math.min(durationTicks, this.#lastTicks ?? durationTicks);
       this.#lastTicks = durationTicks;
@@ -109,10 +117,12 @@ export class PartBuilder {
     }
     this.#samples = [];
     this.#durationTicks = 0;
+    this.#sizeBytes = 0;
     this.#sink(samples, durationTicks);
   }
 
   #isFull(): boolean {
+    if (this.#samples.length >= MAX_SAMPLES || this.#sizeBytes >= MAX_BYTES) return true;
     if (this.#partTargetMs === undefined) {
       return this.#samples.length >= framesPerPart(this.#measure().framesPerSecond);
     }

@@ -6,7 +6,15 @@ import type { Packet } from '#media/packet.ts';
 import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { Track } from '#media/track.ts';
 import { GapFiller, inStepS } from './gap-filler.ts';
-import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation, PresentationOptions } from './hls.ts';
+import type {
+  MediaAnswer,
+  MemoryAccount,
+  MemoryHolder,
+  PlaylistAnswer,
+  PlaylistDirectives,
+  Presentation,
+  PresentationOptions,
+} from './hls.ts';
 import { renderMultivariantPlaylist } from './multivariant-playlist.ts';
 import type { Packager } from './packager.ts';
 import { PlaylistText } from './rendered-playlist.ts';
@@ -20,7 +28,7 @@ export function createPresentation(options: PresentationOptions): Presentation {
   return new LivePresentation(options);
 }
 
-class LivePresentation implements Presentation {
+class LivePresentation implements Presentation, MemoryHolder {
   readonly #options: PresentationOptions;
   readonly #renditions = new Map<string, Rendition>();
   /** On their way; looked at only until the presentation is shown. */
@@ -34,10 +42,12 @@ class LivePresentation implements Presentation {
   #serverControl: ServerControl | undefined;
   #multivariant: PlaylistText | undefined;
   #phase: 'live' | 'ended' | 'closed' = 'live';
+  readonly #account: MemoryAccount;
   #memory: 'enough' | 'exhausted' | 'reported' = 'enough';
 
   constructor(options: PresentationOptions) {
     this.#options = options;
+    this.#account = options.memory.open(options.memoryUser, this);
     this.#grid = new SegmentGrid(options.continued);
     this.#gaps = new GapFiller(this.#grid, options.targetDurationS);
     this.#waiting = new WaitingRoom(3 * options.targetDurationS * 1000);
@@ -115,7 +125,21 @@ class LivePresentation implements Presentation {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
     for (const rendition of this.#renditions.values()) rendition.close();
+    this.#account[Symbol.dispose]();
     this.#waiting.wake();
+  }
+
+  giveBackRetired(): boolean {
+    let hasGiven = false;
+    for (const rendition of this.#renditions.values()) if (rendition.forgetOldest()) hasGiven = true;
+    return hasGiven;
+  }
+
+  giveUp(): void {
+    this[Symbol.dispose]();
+    if (this.#memory === 'reported') return;
+    this.#memory = 'reported';
+    this.#options.onMemoryExhausted();
   }
 
   /** After a restart of the server viewers come back before their publisher does, with names they know from before. */
@@ -137,7 +161,7 @@ class LivePresentation implements Presentation {
       grid: this.#grid,
       host: {
         reserve: (sizeBytes) => this.#reserve(sizeBytes),
-        release: (sizeBytes) => this.#options.memory.give(sizeBytes),
+        release: (sizeBytes) => this.#account.give(sizeBytes),
         serverControl: () => this.#serverControl,
         reports: (except) =>
           [...this.#renditions.values()].flatMap((each) => (each === except ? [] : (each.report() ?? []))),
@@ -211,12 +235,7 @@ class LivePresentation implements Presentation {
   }
 
   #reserve(sizeBytes: number): boolean {
-    const { memory } = this.#options;
-    for (;;) {
-      if (memory.take(sizeBytes)) return true;
-      const freed = [...this.#renditions.values()].filter((rendition) => rendition.forgetOldest());
-      if (freed.length === 0) break;
-    }
+    if (this.#account.take(sizeBytes)) return true;
     if (this.#memory === 'enough') this.#memory = 'exhausted';
     return false;
   }

@@ -23,6 +23,24 @@ describe('a waiting room', () => {
     assert.equal(room.size, 0);
   });
 
+  test('tells one whose answer cannot be made, and wakes the others all the same', async () => {
+    const room = new WaitingRoom(12_000);
+    let hasCome = false;
+    const failing = room.wait(
+      () => {
+        if (hasCome) throw new Error('a fault for this test');
+        return undefined;
+      },
+      'late',
+      { signal: never },
+    );
+    const other = room.wait(() => (hasCome ? 'here' : undefined), 'late', { signal: never });
+    hasCome = true;
+    room.wake();
+    await assert.rejects(failing, /a fault for this test/);
+    assert.equal(await other, 'here');
+  });
+
   test('answers late after the longest wait, and not before', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     const room = new WaitingRoom(12_000);

@@ -6,8 +6,8 @@
 const TICKS = 12;
 
 interface Waiter {
-  /** Called whenever something changed; answers the request and returns true when its time has come. */
-  readonly look: () => boolean;
+  /** Called whenever something changed; answers the request when its time has come. Never throws. */
+  readonly look: () => void;
   readonly expire: () => void;
   ticksLeft: number;
 }
@@ -56,11 +56,18 @@ export class WaitingRoom {
       const waiter: Waiter = {
         ticksLeft: TICKS + 1,
         look: () => {
-          const answer = look();
-          if (answer === undefined) return false;
+          let answer: Answer | undefined;
+          try {
+            answer = look();
+          } catch (error) {
+            // It concerns this request alone: neither the others who wait, nor the session that woke them.
+            leave();
+            reject(error as Error);
+            return;
+          }
+          if (answer === undefined) return;
           leave();
           resolve(answer);
-          return true;
         },
         expire: () => {
           leave();

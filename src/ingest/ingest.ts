@@ -31,6 +31,7 @@ export const REFUSAL_CODES = [
   'media_memory_exhausted',
   'quota_exceeded',
   'ingest_bitrate_exceeded',
+  'timestamps_unusable',
   'service_unavailable',
   'replaced_by_new_publisher',
   'stream_deleted',

@@ -14,6 +14,7 @@ export type CutReason = Extract<
   | 'replaced'
   | 'media_memory_exhausted'
   | 'ingest_bitrate_exceeded'
+  | 'timestamps_unusable'
   | 'internal_error'
 >;
 
@@ -31,6 +32,10 @@ export const CUTS: Readonly<Record<CutReason, Refusal>> = {
   ingest_bitrate_exceeded: {
     code: 'ingest_bitrate_exceeded',
     reason: 'The bitrate is higher than this account may send; lower it in the encoder.',
+  },
+  timestamps_unusable: {
+    code: 'timestamps_unusable',
+    reason: 'The timestamps of this stream jump again and again; restart the encoder.',
   },
   internal_error: {
     code: 'internal_error',

@@ -1,11 +1,13 @@
 /**
  * One accepted publisher: gathers its tracks, then hands its media to a session.
  */
+import type { MemoryAccount } from '#hls/hls.ts';
 import type { Announcement, Publication, PublicationEnd } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Track, TrackKind } from '#media/track.ts';
+import { IngestAllowance } from './ingest-allowance.ts';
 
 /** How long media waits for the tracks that were announced, or could still come. */
 const TRACK_WAIT_MS = 500;
@@ -24,6 +26,14 @@ export interface IntakeOwner {
   onMedia(): void;
   /** The tracks are known: gives what takes the media from here on. Called once, and only with at least one track. */
   open(tracks: readonly Track[], announcement: Announcement | undefined): IntakeTarget;
+  /** What the publisher may send, in kbit/s; 0 = any bitrate. */
+  readonly bitrateLimitKbps: number;
+  /** The publisher sends more than it may: it must be disconnected. */
+  onTooFast(): void;
+  /** Opens an account for the media that is held until {@link IntakeOwner.open}. */
+  openAccount(): MemoryAccount;
+  /** Called by a timer of the intake, whose work must not throw at the event loop. */
+  guard(work: () => void): void;
   /** The publisher is gone. Called once. */
   onEnd(reason: PublicationEnd): void;
 }
@@ -35,18 +45,21 @@ export class Intake implements Publication {
   readonly #tracks = new Map<TrackKind, Track>();
   #announcement: Announcement | undefined;
   #held: Packet[] = [];
-  #heldBytes = 0;
+  /** For what is held; undefined while nothing is. */
+  #account: MemoryAccount | undefined;
   #target: IntakeTarget | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasMedia = false;
   #ended = false;
   #heardAt: Milliseconds;
   #bytes = 0;
+  readonly #allowance: IngestAllowance;
 
   constructor(owner: IntakeOwner, clock: Clock) {
     this.#owner = owner;
     this.#clock = clock;
     this.#heardAt = clock.monotonic();
+    this.#allowance = new IngestAllowance(this.#heardAt);
   }
 
   /** Media is coming in: from the first packet to the end. */
@@ -80,7 +93,13 @@ export class Intake implements Publication {
 
   packet(packet: Packet): void {
     if (this.#ended) return;
-    this.#bytes += packet.data.byteLength;
+    const { byteLength } = packet.data;
+    this.#bytes += byteLength;
+    const limitKbps = this.#owner.bitrateLimitKbps;
+    if (!this.#allowance.use(byteLength, { limitKbps, nowMs: this.#clock.monotonic() })) {
+      this.#owner.onTooFast();
+      return;
+    }
     if (this.#target !== undefined) {
       this.#target.write(packet);
       return;
@@ -91,8 +110,10 @@ export class Intake implements Publication {
   end(reason: PublicationEnd): void {
     if (this.#ended) return;
     clearTimeout(this.#timer);
-    if (this.#target === undefined && this.#held.length > 0) this.#open(); // a very short publish is still one
+    // A very short publish is still one.
+    if (this.#target === undefined && this.#held.length > 0 && reason !== 'cut') this.#open();
     this.#ended = true;
+    this.#letGo();
     this.#owner.onEnd(reason);
   }
 
@@ -100,11 +121,13 @@ export class Intake implements Publication {
     if (!this.#hasMedia) {
       this.#hasMedia = true;
       this.#owner.onMedia();
-      this.#timer = setTimeout(() => this.#open(), TRACK_WAIT_MS);
+      this.#timer = setTimeout(() => this.#owner.guard(() => this.#open()), TRACK_WAIT_MS);
     }
-    this.#held.push(packet);
-    this.#heldBytes += packet.data.byteLength;
-    if (this.#isComplete() || this.#heldBytes > MAX_HELD_BYTES) this.#open();
+    const account = this.#account ?? this.#owner.openAccount();
+    this.#account = account;
+    const hasRoom = account.take(packet.data.byteLength);
+    if (hasRoom) this.#held.push(packet);
+    if (this.#isComplete() || !hasRoom || account.usedBytes > MAX_HELD_BYTES) this.#open();
   }
 
   /**
@@ -123,9 +146,15 @@ export class Intake implements Publication {
     if (this.#tracks.size === 0 || this.#target !== undefined) return;
     const target = this.#owner.open([...this.#tracks.values()], this.#announcement);
     this.#target = target;
+    for (const packet of this.#letGo()) target.write(packet);
+  }
+
+  /** What was held, which is charged to the session from here on. */
+  #letGo(): readonly Packet[] {
     const held = this.#held;
     this.#held = [];
-    this.#heldBytes = 0;
-    for (const packet of held) target.write(packet);
+    this.#account?.[Symbol.dispose]();
+    this.#account = undefined;
+    return held;
   }
 }

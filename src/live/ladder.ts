@@ -1,6 +1,7 @@
 /**
  * What is transcoded of one session: feeds the transcoder and hands the renditions it makes to the presentation, the sound back.
  */
+import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Profile } from '#domain/profile.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -22,9 +23,18 @@ export type OpenTranscoder = (request: {
   readonly logger: Logger;
 }) => Transcoder | undefined;
 
+/** Whose session is transcoded, and how many sessions of that user may be at the same time. */
+export interface LadderOwner {
+  readonly userId: UserId;
+  readonly streamId: StreamId;
+  /** 0 = any number. May change at any time. */
+  readonly transcodesAtMost: number;
+}
+
 /** What a ladder is made with. */
 export interface LadderOptions {
   readonly profiles: readonly Profile[];
+  readonly owner?: LadderOwner;
   readonly presentation: Presentation;
   readonly openTranscoder: OpenTranscoder;
   /** What sound given to {@link Ladder.setAudioTrack} became: as the transcoder's callbacks say. */

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
+import fc from 'fast-check';
 import { newUserId } from '#domain/ids.ts';
 import { DEFAULT_PROFILES, type Profile } from '#domain/profile.ts';
 import type { EndReason, SessionState } from '#domain/session.ts';
 import { ms, ticks } from '#lib/units.ts';
 import { isHeld, type Packet } from '#media/packet.ts';
-import { silentLogger } from '#telemetry/logger.ts';
+import { InternalErrors } from '#telemetry/internal-errors.ts';
+import { type Logger, silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { ORDINAL_AFTER_GAP, recordingPresentation } from '#test/support/recording-presentation.ts';
 import { someSession, someStream } from '#test/support/sample-records.ts';
@@ -21,8 +23,13 @@ function setUp({
   createdAt = 1_000_000,
   openTranscoder = (() => undefined) as OpenTranscoder,
   profiles = [] as readonly Profile[],
+  onState = () => {},
 } = {}) {
   let now = 1_000_000;
+  const lines: { message: string; fields: object }[] = [];
+  const log = (fields: object, message: string) => void lines.push({ message, fields });
+  const logger: Logger = { ...silentLogger, info: log, warn: log, error: log, child: () => logger };
+  const metrics = createMetrics();
   const presentation = recordingPresentation();
   const { told } = presentation;
   const ended: EndReason[] = [];
@@ -46,9 +53,14 @@ function setUp({
       reconnectWindowS: 30,
       seenEveryMs: 10_000,
       clock: { now: () => ms(now), monotonic: () => ms(now - 500_000) },
-      logger: silentLogger,
-      metrics: createMetrics(),
-      onState: (changed) => phases.push(changed.state.phase),
+      logger,
+      metrics,
+      errors: new InternalErrors({ logger, metrics }),
+      owner: { userId: record.userId, streamId: record.streamId, transcodesAtMost: 0 },
+      onState: (changed) => {
+        phases.push(changed.state.phase);
+        onState();
+      },
       onSeen: () => {},
       onEndedByService: (reason) => ended.push(reason),
     },
@@ -63,6 +75,9 @@ function setUp({
   const packets = () => told.flatMap((each) => (each.type === 'packet' ? [each.packet] : []));
   return {
     session,
+    presentation,
+    metrics,
+    lines,
     told,
     ended,
     phases,
@@ -490,4 +505,179 @@ test('what still comes back of Opus after the publisher has changed to AAC is le
   session.setTrack(AUDIO_TRACK);
   comesBack(49_024);
   assert.equal(packets().filter(({ kind }) => kind === 'audio').length, 1);
+});
+
+const HOUR_MS = 3_600_000;
+
+/** Sends a hundred packets a second, each a keyframe, for so many seconds. @param timeOf their timestamps in milliseconds */
+function storm(world: ReturnType<typeof setUp>, seconds: number, timeOf: (index: number) => number): void {
+  const { session, advance } = world;
+  session.publish([VIDEO_TRACK], undefined);
+  for (let index = 0; index < seconds * 100; index++) {
+    session.write(key(timeOf(index)));
+    if (index % 5 === 4) advance(50);
+  }
+}
+
+for (const [what, timeOf] of [
+  ['leap by an hour at every packet', (index) => index * HOUR_MS],
+  ['go back by a minute at every packet', (index) => 10 * HOUR_MS - index * 60_000],
+  ['alternate between two clocks', (index) => (index % 2) * HOUR_MS + index * 10],
+  ['leap by two seconds at every packet', (index) => index * 2000],
+] as const satisfies readonly (readonly [string, (index: number) => number])[]) {
+  test(`timestamps that ${what} cost a few starts and log lines a second, and after half a minute the publisher`, () => {
+    const world = setUp();
+    storm(world, 10, timeOf);
+    const discontinuities = world.packets().filter(({ mark }) => mark?.discontinuity).length;
+    assert.ok(discontinuities <= 15, `${discontinuities} of a thousand packets were given a discontinuity`);
+    assert.ok(world.packets().length <= 100, `${world.packets().length} of a thousand packets were placed`);
+    const told = world.lines.filter(({ message }) => message === 'timestamps jumped');
+    assert.ok(told.length <= 11, `${told.length} lines in ten seconds`);
+    assert.deepEqual(world.ended, []);
+    storm(world, 40, timeOf);
+    assert.deepEqual(world.ended, ['timestamps_unusable']);
+    assert.equal(world.session.state.phase, 'ended');
+  });
+}
+
+test('each line about jumps says how many there were since the last', () => {
+  const world = setUp();
+  world.session.publish([VIDEO_TRACK], undefined);
+  for (const time of [0, 1, 2, 3]) world.session.write(key(time * HOUR_MS));
+  world.advance(1000);
+  world.session.write(key(4 * HOUR_MS));
+  const counts = world.lines.flatMap(({ message, fields }) =>
+    message === 'timestamps jumped' && 'count' in fields ? [fields.count] : [],
+  );
+  assert.deepEqual(counts, [1, 3]);
+});
+
+test('media that comes a hundred times faster than time is taken no further than ten seconds ahead of the clock', () => {
+  const world = setUp();
+  storm(world, 30, (index) => index * 1000);
+  const times = world.packets().map(({ dts }) => dts / 90_000);
+  assert.ok(Math.max(...times) <= 31 + 10 + 0.1, `came to ${Math.max(...times)} s in 31 s of session time`);
+  assert.ok(times.length <= 31 + 10 + 5, `${times.length} seconds of media were taken`);
+  assert.ok(times.length > 25, 'and as much as there was time for');
+  assert.deepEqual(world.ended, [], 'it goes on as it can');
+});
+
+test('whatever the timestamps of both tracks are, media stays within ten seconds of the clock and starts once a second', () => {
+  const step = fc.record({
+    isVideo: fc.boolean(),
+    keyframe: fc.boolean(),
+    // Mostly a little later, or anything at all.
+    advanceMs: fc.oneof(fc.integer({ min: -40, max: 1100 }), fc.integer({ min: -HOUR_MS, max: HOUR_MS })),
+    delayMs: fc.integer({ min: 0, max: 10_000 }),
+    restMs: fc.constantFrom(0, 0, 0, 50, 500),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 50, maxLength: 300 }), (steps) => {
+      const world = setUp();
+      world.session.publish([VIDEO_TRACK, AUDIO_TRACK], undefined);
+      let timeMs = 10 * HOUR_MS;
+      let elapsedMs = 1000;
+      for (const { isVideo, keyframe, advanceMs, delayMs, restMs } of steps) {
+        timeMs = Math.max(0, timeMs + advanceMs);
+        const track = isVideo ? VIDEO_TRACK : AUDIO_TRACK;
+        world.session.write(packetAt(track, timeMs, isVideo ? { keyframe, delayMs } : {}));
+        world.advance(restMs);
+        elapsedMs += restMs;
+        const last = world.packets().at(-1);
+        const lastMs = last === undefined ? 0 : (last.dts * 1000) / (last.kind === 'video' ? 90_000 : 48_000);
+        assert.ok(lastMs <= elapsedMs + 10_100, `${lastMs} ms at ${elapsedMs} ms`);
+      }
+      const starts = world.packets().filter(({ kind, mark }) => kind === 'video' && mark?.discontinuity).length;
+      assert.ok(starts <= 5 + elapsedMs / 1000, `${starts} starts in ${elapsedMs} ms`);
+    }),
+  );
+});
+
+test('timestamps that repeat or creep do not make a segment of thousands of frames', () => {
+  const world = setUp();
+  storm(world, 10, () => 0);
+  assert.ok(world.packets().filter(({ mark }) => mark !== undefined).length >= 3, 'every 300 frames it begins anew');
+});
+
+test('a publisher that is there but sends nothing for a minute leaves a gap, which does not grow at one stroke later', () => {
+  const world = setUp();
+  world.session.publish([VIDEO_TRACK], undefined);
+  world.session.write(key(0));
+  world.advance(59_000);
+  assert.equal(world.told.filter(({ type }) => type === 'gap').length, 0);
+  world.advance(2000);
+  assert.ok(world.told.some(({ type }) => type === 'gap'));
+  world.session.write(key(HOUR_MS));
+  assert.equal(world.packets().at(-1)?.mark?.discontinuity, true);
+});
+
+test('whatever a session does, what is thrown in it ends it alone: counted, logged once, and its publisher is told', async () => {
+  const broken = () => {
+    throw new Error('a fault for this test');
+  };
+  let callbacks: TranscoderCallbacks | undefined;
+  const openTranscoder: OpenTranscoder = (request) => {
+    callbacks = request.callbacks;
+    return {
+      setTrack: () => ({ renditions: [], leftOut: [] }),
+      setAudioTrack: () => {},
+      write: () => {},
+      flush: () => {},
+      stats: { shed: [] } as unknown as ReturnType<typeof Object>,
+      [Symbol.asyncDispose]: async () => {},
+    } as unknown as Transcoder;
+  };
+  const entries: Record<string, (world: ReturnType<typeof setUp>) => void> = {
+    'a packet': ({ session, presentation }) => {
+      presentation.write = broken;
+      session.write(key(40));
+    },
+    'a track': ({ session, presentation }) => {
+      presentation.setTrack = broken;
+      session.setTrack(AUDIO_TRACK);
+    },
+    'its pacer': ({ session, presentation, firstPart, advance }) => {
+      presentation.fillGap = broken;
+      firstPart();
+      session.publisherLost();
+      advance(1000);
+    },
+    'its transcoder': ({ presentation }) => {
+      presentation.setTrack = broken;
+      callbacks!.onTrack('small', VIDEO_TRACK);
+    },
+    'its presentation': ({ memoryFull, presentation }) => {
+      presentation.end = broken;
+      memoryFull();
+    },
+  };
+  for (const [entry, enter] of Object.entries(entries)) {
+    const world = setUp({ openTranscoder, profiles: DEFAULT_PROFILES });
+    world.session.publish([VIDEO_TRACK], undefined);
+    world.session.write(key(0));
+    enter(world);
+    await new Promise(setImmediate);
+    assert.equal(world.session.state.phase, 'ended', entry);
+    assert.equal(world.ended.length, 1, entry);
+    if (entry !== 'its presentation') assert.deepEqual(world.ended, ['internal_error'], entry);
+    enter(world); // and again, on the session that is over
+    assert.equal(world.lines.filter(({ message }) => message.startsWith('internal error')).length, 1, entry);
+    assert.match(await world.metrics.registry.metrics(), /millrace_internal_errors_total\{where="\w+"\} [12]\n/, entry);
+  }
+});
+
+test('a session whose owner throws when it is told of an end has ended all the same', () => {
+  let hasThrown = false;
+  const world = setUp({
+    onState: () => {
+      hasThrown = true;
+      throw new Error('a fault for this test');
+    },
+  });
+  world.session.publish([VIDEO_TRACK], undefined);
+  world.session.write(key(0));
+  world.session.end('unpublished');
+  assert.ok(hasThrown);
+  assert.equal(world.session.state.phase, 'ended');
+  assert.ok(world.told.some(({ type }) => type === 'end'));
 });

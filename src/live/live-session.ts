@@ -15,10 +15,13 @@ import type { Clock } from '#lib/clock.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Track } from '#media/track.ts';
+import type { ErrorPlace, InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import type { CutReason } from './cuts.ts';
+import { type Guard, guarded, guardWith } from './guard.ts';
 import type { ActiveWarning, SessionHealth } from './health.ts';
-import type { OpenTranscoder } from './ladder.ts';
+import type { LadderOwner, OpenTranscoder } from './ladder.ts';
 import { SessionMedia } from './session-media.ts';
 import { SessionWarnings } from './session-warnings.ts';
 
@@ -35,6 +38,8 @@ export interface LiveSessionOptions {
   /** Makes the presentation; called once. Its callbacks are the session's. */
   readonly createPresentation: (callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void }) => Presentation;
   readonly openTranscoder: OpenTranscoder;
+  /** Whom its transcoder is charged to. */
+  readonly owner: LadderOwner;
   readonly targetDurationS: number;
   readonly reconnectWindowS: number;
   /** How often {@link onSeen} is called while live. */
@@ -42,15 +47,19 @@ export interface LiveSessionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly errors: InternalErrors;
   /** Called after every change of state. */
   readonly onState: (session: LiveSession) => void;
   /** Called now and then while media comes in, and when the tracks changed. */
   readonly onSeen: (session: LiveSession) => void;
   /** The session must let go of its publisher: it ended for another reason than the publisher's leaving. */
-  readonly onEndedByService: (reason: EndReason) => void;
+  readonly onEndedByService: (reason: CutReason) => void;
 }
 
-/** A session in memory. Its owner calls {@link LiveSession.publisherLost} or {@link LiveSession.end}; then it is final. */
+/**
+ * A session in memory. Its owner calls {@link LiveSession.publisherLost} or {@link LiveSession.end}; then it is final. An error that is
+ * thrown inside it ends it with `internal_error` and goes no further, whoever called.
+ */
 export class LiveSession implements AsyncDisposable {
   readonly record: Session;
   readonly presentation: Presentation;
@@ -73,12 +82,14 @@ export class LiveSession implements AsyncDisposable {
   #encoder: string | undefined;
   #seenAt: Milliseconds;
   #seenWrittenAt: Milliseconds;
+  readonly #guard: Guard = guardWith((where, error) => this.#failed(where, error));
+  #hasFailed = false;
 
   /**
    * @param state `starting` for a new session, `reconnecting` for one taken up again after a restart
    */
   constructor(options: LiveSessionOptions, state: SessionState) {
-    const { record, clock, openTranscoder, targetDurationS } = options;
+    const { record, clock, openTranscoder, owner, targetDurationS } = options;
     this.record = record;
     this.#options = options;
     this.#state = state;
@@ -93,19 +104,22 @@ export class LiveSession implements AsyncDisposable {
         this.#hasPlayed = true;
         this.#apply({ type: 'first_part', at: clock.now() });
       },
-      onMemoryExhausted: () => this.#endByService('media_memory_exhausted'),
+      onMemoryExhausted: () => this.#guard('session', () => this.endByService('media_memory_exhausted')),
     });
     this.#warnings = new SessionWarnings(options);
     this.#media = new SessionMedia({
       profiles: record.profiles,
       presentation: this.presentation,
-      openTranscoder,
+      openTranscoder: (request) =>
+        openTranscoder({ ...request, callbacks: guarded(this.#guard, 'transcoder', request.callbacks) }),
+      owner,
       targetDurationS,
       startedAt: clock.monotonic() - Math.max(0, clock.now() - record.createdAt) - LEAD_IN_MS,
       warnings: this.#warnings,
       clock,
       logger: this.#logger,
       onStart: () => this.#onMediaStart(),
+      onUnusableTimestamps: () => this.endByService('timestamps_unusable'),
     });
     if (state.phase === 'reconnecting') {
       this.#giveUpAt = clock.monotonic() + Math.max(0, state.until - clock.now());
@@ -115,6 +129,11 @@ export class LiveSession implements AsyncDisposable {
 
   get state(): SessionState {
     return this.#state;
+  }
+
+  /** The stream's name. */
+  get name(): string {
+    return this.#name;
   }
 
   /** When media last came in; 0 = never. */
@@ -197,22 +216,28 @@ export class LiveSession implements AsyncDisposable {
    * @param encoder what it calls itself
    */
   publish(tracks: readonly Track[], announcement: Announcement | undefined, encoder?: string): void {
-    this.#encoder = encoder;
-    this.#hasPublisher = true;
-    this.#media.publish(tracks, announcement);
-    this.#options.onSeen(this);
+    this.#guard('session', () => {
+      this.#encoder = encoder;
+      this.#hasPublisher = true;
+      this.#media.publish(tracks, announcement);
+      this.#options.onSeen(this);
+    });
   }
 
   /** A track appeared late, or its configuration changed. */
   setTrack(track: Track): void {
-    if (this.#media.setTrack(track)) this.#options.onSeen(this);
+    this.#guard('ingest', () => {
+      if (this.#media.setTrack(track)) this.#options.onSeen(this);
+    });
   }
 
   /** The publisher's next packet, in its own clock. */
   write(packet: Packet): void {
     if (this.#state.phase === 'ended' || !this.#media.has(packet.kind)) return;
-    this.#seen();
-    this.#media.write(packet);
+    this.#guard('ingest', () => {
+      this.#seen();
+      this.#media.write(packet);
+    });
   }
 
   /**
@@ -226,19 +251,31 @@ export class LiveSession implements AsyncDisposable {
       this.end('no_media');
       return;
     }
-    const { clock, reconnectWindowS } = this.#options;
-    const windowMs = reconnectWindowS * 1000;
-    this.#giveUpAt = clock.monotonic() + windowMs;
-    this.#media.stop();
-    this.#apply({ type: 'connection_lost', until: ms(clock.now() + windowMs) });
+    this.#guard('session', () => {
+      const { clock, reconnectWindowS } = this.#options;
+      const windowMs = reconnectWindowS * 1000;
+      this.#giveUpAt = clock.monotonic() + windowMs;
+      this.#media.stop();
+      this.#apply({ type: 'connection_lost', until: ms(clock.now() + windowMs) });
+    });
   }
 
   /** Ends the session; its last playlists stay as they are. A second call changes nothing. */
   end(reason: EndReason): void {
     if (this.#state.phase === 'ended') return;
     this.#stopPacing();
-    this.#apply({ type: 'end', at: this.#options.clock.now(), reason });
-    this.#media.end();
+    this.#guard('session', () => this.#apply({ type: 'end', at: this.#options.clock.now(), reason }));
+    this.#media.end().catch((error: unknown) => {
+      this.#failed('session', error);
+      this.#guard('session', () => this.presentation[Symbol.dispose]()); // nobody waits for what will not come
+    });
+  }
+
+  /** Ends the session for a reason of the service's own, and lets its publisher be told. */
+  endByService(reason: CutReason): void {
+    if (this.#state.phase === 'ended') return;
+    this.end(reason);
+    this.#guard('session', () => this.#options.onEndedByService(reason));
   }
 
   /** Ends the transcoder and gives the media's memory back. */
@@ -255,7 +292,7 @@ export class LiveSession implements AsyncDisposable {
   }
 
   #pace(): void {
-    this.#pacer ??= setInterval(() => this.#paceOnce(), PACE_MS);
+    this.#pacer ??= setInterval(() => this.#guard('session', () => this.#paceOnce()), PACE_MS);
   }
 
   #paceOnce(): void {
@@ -276,9 +313,12 @@ export class LiveSession implements AsyncDisposable {
     this.#options.onSeen(this);
   }
 
-  #endByService(reason: EndReason): void {
-    this.end(reason);
-    this.#options.onEndedByService(reason);
+  /** Something it did threw: it ends, unless it is over, where there is nothing more to end. */
+  #failed(where: ErrorPlace, error: unknown): void {
+    this.#options.errors.note(where, error);
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.endByService('internal_error');
   }
 
   #apply(input: SessionInput): void {

@@ -8,6 +8,8 @@ import { PictureRhythm } from '#media/picture-rhythm.ts';
 
 /** How much later than the sound of the same time a picture may come, besides what it always does, before it is thought missing. */
 const LATE_S = 0.4;
+/** In seconds. A picture is not shown on for longer at once: how many times there are must not depend on a publisher's timestamps. */
+const MAX_SHOWN_S = 15;
 
 /** The rule for one run of a publisher. Times in seconds of session time. */
 export class PictureHold {
@@ -56,6 +58,7 @@ export class PictureHold {
   #showUntil(endS: number): readonly number[] {
     const { stepS } = this.#rhythm;
     const times: number[] = [];
+    this.#shownS = Math.max(this.#shownS, endS - MAX_SHOWN_S);
     while (this.#shownS + stepS < endS) {
       this.#shownS += stepS;
       times.push(this.#shownS);

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
 import { newUserId, type StreamId, type UserId } from '#domain/ids.ts';
+import type { Quotas } from '#domain/quotas.ts';
 import { newStreamKey, type Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { Publication } from '#ingest/ingest.ts';
+import type { Publication, PublishRequest } from '#ingest/ingest.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
-import { someStream, someUser } from '#test/support/sample-records.ts';
+import { someQuotas, someStream, someUser } from '#test/support/sample-records.ts';
 import { createPublishGate } from './publish-gate.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
@@ -23,12 +24,19 @@ function setUp(
 ) {
   const metrics = createMetrics();
   const accepted: StreamId[] = [];
+  const quotas: Quotas[] = [];
   const gate = createPublishGate({
     store: {
       streams: { byStreamKey: find },
-      users: { get: async (id: UserId) => someUser({ id, suspended: suspendedOwner }) },
+      users: { get: async (id: UserId) => someUser({ id, suspended: suspendedOwner, quotas: { publishers: 7 } }) },
     } as unknown as Store,
-    registry: { publish: () => ({ accepted: true, publication: {} as Publication }) } as unknown as SessionRegistry,
+    registry: {
+      publish: (_stream: Stream, _request: PublishRequest, given: Quotas) => {
+        quotas.push(given);
+        return { accepted: true, publication: {} as Publication };
+      },
+    } as unknown as SessionRegistry,
+    quotas: someQuotas({ publishers: 3, viewers: 4 }),
     throttle: new AttemptThrottle({ perMinute: 3, clock: { now: () => ms(0), monotonic: () => ms(0) } }),
     metrics,
     claims: undefined,
@@ -42,7 +50,7 @@ function setUp(
     const decision = await gate.publish(request, { signal });
     return decision.accepted ? 'accepted' : decision.refusal.code;
   };
-  return { publish, metrics, accepted };
+  return { publish, metrics, accepted, quotas };
 }
 
 test('the right key may publish, a wrong one may not', async () => {
@@ -51,6 +59,12 @@ test('the right key may publish, a wrong one may not', async () => {
   assert.equal(await publish(newStreamKey()), 'stream_key_invalid');
   assert.deepEqual(accepted, [stream.id]);
   assert.match(await metrics.registry.metrics(), /millrace_publish_refusals_total\{code="stream_key_invalid"\} 1/);
+});
+
+test("the stream's user may take what it was given, and the defaults of the rest", async () => {
+  const { publish, quotas } = setUp();
+  await publish(stream.streamKey);
+  assert.deepEqual([quotas[0]?.publishers, quotas[0]?.viewers], [7, 4]);
 });
 
 test('guessing is slowed down for the address that guesses, and for no other', async () => {

@@ -2,6 +2,7 @@
  * Decides who may publish: the stream key, guessing, suspension, what the registry has room for, and other nodes' publishers.
  */
 import { MillraceError } from '#domain/errors.ts';
+import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { PublishDecision, PublishGate, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
@@ -15,6 +16,8 @@ import type { SessionRegistry } from './session-registry.ts';
 export interface PublishGateOptions {
   readonly store: Store;
   readonly registry: SessionRegistry;
+  /** Of users who have none of their own. */
+  readonly quotas: Quotas;
   /** Shared with the HTTP interface: a wrong key counts wherever it was tried. */
   readonly throttle: AttemptThrottle;
   readonly metrics: Metrics;
@@ -26,7 +29,7 @@ export interface PublishGateOptions {
 
 /** The gate every ingest protocol asks. */
 export function createPublishGate(options: PublishGateOptions): PublishGate {
-  const { store, registry, throttle, metrics, claims, onAccepted } = options;
+  const { store, registry, quotas: defaults, throttle, metrics, claims, onAccepted } = options;
 
   async function judge(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {
     if (throttle.retryAfterS(request.remoteAddress) > 0) {
@@ -45,8 +48,11 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     const owner = await store.users.get(stream.userId);
     if (owner?.suspended) return refused('stream_suspended', 'The account this stream belongs to is suspended.');
     if (signal.aborted) return unavailable();
+    const quotas = owner === undefined ? defaults : quotasOf(owner, defaults);
     const decision =
-      claims === undefined ? registry.publish(stream, request) : await publishClaimed(claims, stream, request, signal);
+      claims === undefined
+        ? registry.publish(stream, request, quotas)
+        : await publishClaimed(claims, { stream, request, quotas }, signal);
     if (decision.accepted) onAccepted(stream);
     return decision;
   }
@@ -54,14 +60,13 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
   /** Takes the stream for this node first, and gives it back when nobody publishes it in the end. */
   async function publishClaimed(
     claims: PublisherClaims,
-    stream: Stream,
-    request: PublishRequest,
+    { stream, request, quotas }: { readonly stream: Stream; readonly request: PublishRequest; readonly quotas: Quotas },
     signal: AbortSignal,
   ): Promise<PublishDecision> {
-    const refusal = registry.refusalOf(stream.id);
+    const refusal = registry.refusalOf(stream, quotas);
     if (refusal !== undefined) return { accepted: false, refusal };
     if (!(await claims.claim(stream.id))) return { accepted: false, refusal: STREAM_KEY_IN_USE };
-    const decision = signal.aborted ? unavailable() : registry.publish(stream, request);
+    const decision = signal.aborted ? unavailable() : registry.publish(stream, request, quotas);
     if (!registry.publishers.has(stream.id)) claims.release(stream.id);
     return decision;
   }

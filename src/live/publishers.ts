@@ -1,7 +1,7 @@
 /**
  * Who publishes here: one publisher for each stream.
  */
-import type { StreamId } from '#domain/ids.ts';
+import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Refusal } from '#ingest/ingest.ts';
 import { CUTS, type CutReason } from './cuts.ts';
@@ -16,9 +16,17 @@ export const STREAM_KEY_IN_USE: Refusal = {
   reason: 'This stream key is already in use: stop the other encoder first.',
 };
 
+/**
+ * The last places, as a part of all, are kept for users with few publishers: fewer than there are such places. So nobody who may have many
+ * keeps everybody else out. A user whose publishers have no limit, such as an admin, may take these places too.
+ */
+const KEPT_PART = 0.1;
+
 /** One who was accepted. */
 export interface Publisher {
   readonly intake: Intake;
+  /** The stream's. */
+  readonly userId: UserId;
   /** What it came with. */
   readonly streamKey: Secret;
   /** Tells it why, and closes its connection. */
@@ -29,6 +37,7 @@ export interface Publisher {
 export class Publishers {
   readonly #limit: number;
   readonly #publishers = new Map<StreamId, Publisher>();
+  readonly #countByUser = new Map<UserId, number>();
   /** Why those are cut who are being cut. */
   readonly #cuts = new WeakMap<Intake, CutReason>();
 
@@ -61,13 +70,28 @@ export class Publishers {
     return this.#publishers.get(streamId)?.streamKey.equals(streamKey) === false;
   }
 
-  /** Why one more of this stream would be refused now. */
-  refusalOf(streamId: StreamId): Refusal | undefined {
-    const publisher = this.#publishers.get(streamId);
+  /** Says whether this is the stream's publisher. */
+  isBy(streamId: StreamId, intake: Intake): boolean {
+    return this.#publishers.get(streamId)?.intake === intake;
+  }
+
+  /**
+   * Why one more of this stream would be refused now.
+   * @param atMost how many its user may have; 0 = any number
+   */
+  refusalOf({ id, userId }: { readonly id: StreamId; readonly userId: UserId }, atMost: number): Refusal | undefined {
+    const publisher = this.#publishers.get(id);
     if (publisher !== undefined) {
       return publisher.intake.silentForMs() < TAKEOVER_SILENCE_MS ? STREAM_KEY_IN_USE : undefined;
     }
-    if (this.#publishers.size < this.#limit) return undefined;
+    const own = this.#countByUser.get(userId) ?? 0;
+    if (atMost > 0 && own >= atMost) {
+      const reason = `This account already has ${own} publishers, and may have ${atMost}; stop another one first.`;
+      return { code: 'quota_exceeded', reason };
+    }
+    const kept = Math.floor(this.#limit * KEPT_PART);
+    const free = this.#limit - this.#publishers.size;
+    if (free > kept || (free > 0 && (atMost === 0 || own < kept))) return undefined;
     return { code: 'too_many_publishers', reason: 'The server has as many publishers as it accepts; try again later.' };
   }
 
@@ -75,13 +99,18 @@ export class Publishers {
   add(streamId: StreamId, publisher: Publisher): void {
     const silent = this.#publishers.get(streamId);
     this.#publishers.set(streamId, publisher);
+    if (silent === undefined) this.#countOne(publisher.userId, 1);
     silent?.intake.end('connection_lost');
     silent?.cut(CUTS.replaced);
   }
 
   /** Says whether it is the stream's publisher that is gone, and not one that was replaced. */
   remove(streamId: StreamId, intake: Intake): boolean {
-    return this.#publishers.get(streamId)?.intake === intake && this.#publishers.delete(streamId);
+    const publisher = this.#publishers.get(streamId);
+    if (publisher?.intake !== intake) return false;
+    this.#publishers.delete(streamId);
+    this.#countOne(publisher.userId, -1);
+    return true;
   }
 
   /** Why a publisher is being cut; undefined when it is not. */
@@ -95,8 +124,17 @@ export class Publishers {
     if (publisher === undefined) return false;
     this.#cuts.set(publisher.intake, reason);
     // First ends what it publishes: its protocol does so only when it has told it why.
-    publisher.intake.end('cut');
-    publisher.cut(CUTS[reason]);
+    try {
+      publisher.intake.end('cut');
+    } finally {
+      publisher.cut(CUTS[reason]);
+    }
     return true;
+  }
+
+  #countOne(userId: UserId, step: 1 | -1): void {
+    const count = (this.#countByUser.get(userId) ?? 0) + step;
+    if (count > 0) this.#countByUser.set(userId, count);
+    else this.#countByUser.delete(userId);
   }
 }

@@ -13,14 +13,16 @@ import { heldPicture, type Packet } from '#media/packet.ts';
 import { type AudioTrack, sameTrack, type Track, type TrackKind } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { LadderHealth, SourceHealth } from './health.ts';
-import { Ladder, type OpenTranscoder } from './ladder.ts';
+import { Ladder, type LadderOwner, type OpenTranscoder } from './ladder.ts';
 import { MediaTotals } from './media-totals.ts';
 import { PictureHold } from './picture-hold.ts';
 import { AUDIO_RENDITION } from './rendition-id.ts';
+import { RepeatedLine } from './repeated-line.ts';
 import { SegmentMarker } from './segment-marker.ts';
 import type { SessionWarnings } from './session-warnings.ts';
 import { SourceMeter } from './source-meter.ts';
-import { Timeline } from './timeline.ts';
+import { StartLimit } from './start-limit.ts';
+import { MAX_AHEAD_S, MAX_PAUSE_S, Timeline } from './timeline.ts';
 
 /** Room left behind the last frame, whose duration is only guessed, when media starts again without a pause. */
 const RESTART_MARGIN_S = 0.1;
@@ -34,6 +36,7 @@ export interface SessionMediaOptions {
   readonly profiles: readonly Profile[];
   readonly presentation: Presentation;
   readonly openTranscoder: OpenTranscoder;
+  readonly owner: LadderOwner;
   readonly targetDurationS: number;
   /** Monotonic time at which session time was 0; may lie before this process. */
   readonly startedAt: number;
@@ -42,6 +45,8 @@ export interface SessionMediaOptions {
   readonly logger: Logger;
   /** Called when media begins, or goes on behind an interruption. */
   readonly onStart: () => void;
+  /** Called when the timestamps have jumped again and again for so long that the publisher must go. */
+  readonly onUnusableTimestamps: () => void;
 }
 
 /** A session's media in memory. Needs {@link SessionMedia.pace} now and then, for playlists may not stand still. */
@@ -61,19 +66,29 @@ export class SessionMedia implements AsyncDisposable {
   #marker: SegmentMarker | undefined;
   /** How far media has been written by earlier timelines; undefined before the first packet in this process. */
   #endSeconds: number | undefined;
+  readonly #starts = new StartLimit();
+  /** Session time before which media may not start again, in seconds: what is there already reaches so far into the future. */
+  #notBeforeSeconds = 0;
+  /** Session time by the wall clock when a packet was placed last, in seconds. */
+  #placedSeconds = 0;
+  readonly #jumpLine: RepeatedLine<object>;
+  readonly #trackLine: RepeatedLine<object>;
   /** A configuration changed: what follows begins at the leader's next keyframe. */
   #hasChanged = false;
 
   constructor(options: SessionMediaOptions) {
-    const { profiles, presentation, openTranscoder, warnings, clock, logger } = options;
+    const { profiles, presentation, openTranscoder, owner, warnings, clock, logger } = options;
     this.#options = options;
     this.#presentation = presentation;
     this.#logger = logger;
     this.#source = new SourceMeter(clock);
+    this.#jumpLine = new RepeatedLine(clock, (fields) => logger.warn(fields, 'timestamps jumped'));
+    this.#trackLine = new RepeatedLine(clock, (fields) => logger.info(fields, 'track changed'));
     this.#ladder = new Ladder({
       profiles,
       presentation,
       openTranscoder,
+      owner,
       onAudioTrack: (track) => this.#onEncodedTrack(track),
       onAudioPacket: (packet) => this.#onEncodedAudio(packet),
       warnings,
@@ -138,7 +153,7 @@ export class SessionMedia implements AsyncDisposable {
     this.#announce(track, undefined);
     this.#marker?.lead(this.#leader());
     if (before === undefined) return true;
-    this.#logger.info({ kind: track.kind, codec: track.codecString }, 'track changed');
+    this.#trackLine.happened({ kind: track.kind, codec: track.codecString });
     this.#marker?.discontinue();
     this.#hasChanged = true;
     return true;
@@ -153,12 +168,15 @@ export class SessionMedia implements AsyncDisposable {
       if (!packet.keyframe) this.stop();
     }
     if (this.#timeline === undefined) {
-      if (packet.kind !== this.#leader() || !packet.keyframe) return;
+      if (packet.kind !== this.#leader() || !packet.keyframe || !this.#mayStart()) return;
       this.#start(packet, track);
     }
-    const placement = this.#timeline!.place(packet, track, this.#elapsedSeconds());
+    const elapsedSeconds = this.#elapsedSeconds();
+    const placement = this.#timeline!.place(packet, track, elapsedSeconds);
     if (placement.type === 'jumped') this.#jump(packet);
+    if (placement.type === 'ahead') this.#waitForClock(packet);
     if (placement.type !== 'placed') return;
+    this.#placedSeconds = elapsedSeconds;
     this.#holdPicture(placement.packet, track);
     this.#source.add(placement.packet, track);
     if (packet.kind !== this.#leader() || needsEncoding(track)) this.#totals.addBytes(packet.data.byteLength);
@@ -166,10 +184,17 @@ export class SessionMedia implements AsyncDisposable {
     else this.#present(placement.packet, track);
   }
 
-  /** Says that time passes: holds the picture of a source that pauses, and writes gaps where there is none. */
+  /**
+   * Says that time passes: holds the picture of a source that pauses, and writes gaps where there is none. A publisher that is there but
+   * has sent nothing for a minute is one that pauses no more.
+   */
   pace(): void {
+    const elapsedSeconds = this.#elapsedSeconds();
+    if (elapsedSeconds - this.#placedSeconds > MAX_PAUSE_S) this.stop();
     if (this.#timeline !== undefined) this.#holdSilentPicture();
-    else if (this.#endSeconds !== undefined) this.#presentation.fillGap(this.#elapsedSeconds());
+    else if (this.#endSeconds !== undefined && elapsedSeconds > this.#endSeconds) {
+      this.#presentation.fillGap(elapsedSeconds);
+    }
   }
 
   /** Nothing can be shown until the leader's next keyframe: gaps meanwhile. */
@@ -180,21 +205,18 @@ export class SessionMedia implements AsyncDisposable {
     this.#ladder.flush();
   }
 
-  /** Nothing follows: playlists stay as they are, where something is transcoded once its last packets are there. */
-  end(): void {
-    if (this.#ladder.isActive) void this.#endBehindLadder();
-    else this.#presentation.end();
+  /**
+   * Nothing follows: playlists stay as they are. Where something is transcoded, that is so once its last packets are there: renditions
+   * are a little behind the source, and their last packets come before EXT-X-ENDLIST.
+   */
+  async end(): Promise<void> {
+    if (this.#ladder.isActive) await this.#ladder[Symbol.asyncDispose]();
+    this.#presentation.end();
   }
 
   /** Ends the transcoder. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#ladder[Symbol.asyncDispose]();
-  }
-
-  /** Renditions are a little behind the source: their last packets come before EXT-X-ENDLIST. */
-  async #endBehindLadder(): Promise<void> {
-    await this.#ladder[Symbol.asyncDispose]();
-    this.#presentation.end();
   }
 
   #leader(): TrackKind {
@@ -269,14 +291,33 @@ export class SessionMedia implements AsyncDisposable {
     return (this.#options.clock.monotonic() - this.#options.startedAt) / 1000;
   }
 
+  /** Whether media may start with this packet: not while enough is there already, nor too often. */
+  #mayStart(): boolean {
+    const elapsedSeconds = this.#elapsedSeconds();
+    if (elapsedSeconds < this.#notBeforeSeconds) return false;
+    if (this.#startSeconds(elapsedSeconds) > elapsedSeconds + MAX_AHEAD_S) {
+      this.#notBeforeSeconds = this.#endSeconds ?? 0;
+      return false;
+    }
+    const answer = this.#starts.next(this.#options.clock.monotonic() / 1000);
+    if (answer === 'give_up') this.#options.onUnusableTimestamps();
+    return answer === 'start';
+  }
+
+  /** Where media that starts now is placed: where the wall clock says, and after all that was written. */
+  #startSeconds(elapsedSeconds: number): number {
+    return this.#endSeconds === undefined
+      ? elapsedSeconds
+      : Math.max(elapsedSeconds, this.#endSeconds + RESTART_MARGIN_S);
+  }
+
   /** The leader's first keyframe of a connection, or behind a jump: placed where the wall clock says. */
   #start(packet: Packet, track: Track): void {
-    let startSeconds = this.#elapsedSeconds();
-    if (this.#endSeconds !== undefined) {
-      startSeconds = Math.max(startSeconds, this.#endSeconds + RESTART_MARGIN_S);
-      this.#marker?.resume(this.#presentation.fillGap(startSeconds));
-    }
+    const elapsedSeconds = this.#elapsedSeconds();
+    const startSeconds = this.#startSeconds(elapsedSeconds);
+    if (this.#endSeconds !== undefined) this.#marker?.resume(this.#presentation.fillGap(startSeconds));
     this.#timeline = new Timeline(this.#leader(), packet, track.timescale, startSeconds);
+    this.#placedSeconds = elapsedSeconds;
     this.#hold = undefined;
     this.#source.restart();
     this.#options.onStart();
@@ -284,11 +325,22 @@ export class SessionMedia implements AsyncDisposable {
 
   /** The leader's clock jumped: go on at the next keyframe, behind a discontinuity; gaps until then. */
   #jump(packet: Packet): void {
-    const code = 'timestamps_jumped';
-    this.#options.warnings.raise({ code });
-    this.#logger.warn({ code, kind: packet.kind, dts: packet.dts }, 'timestamps jumped');
+    this.#warnOfJump(packet);
     this.stop();
     if (packet.keyframe) this.write(packet);
+  }
+
+  /** The leader is too far ahead of the wall clock: go on when that has come as far, behind a discontinuity. */
+  #waitForClock(packet: Packet): void {
+    this.#warnOfJump(packet);
+    this.stop();
+    this.#notBeforeSeconds = this.#endSeconds ?? 0;
+  }
+
+  #warnOfJump({ kind, dts }: Packet): void {
+    const code = 'timestamps_jumped';
+    this.#options.warnings.raise({ code });
+    this.#jumpLine.happened({ code, kind, dts });
   }
 
   #warnOfKeyframes(): void {

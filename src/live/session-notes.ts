@@ -19,26 +19,44 @@ export interface SessionNotesOptions {
   readonly isShared: boolean;
 }
 
-/** Takes the notes of one process. `isActive` says whether media of the session is coming in. */
+/**
+ * Takes the notes of one process. `isActive` says whether media of the session is coming in.
+ *
+ * A session is written down when its first part is there. One that ends before leaves nothing in the store: a publisher that starts and
+ * stops in a loop would otherwise fill it with sessions that nobody could watch.
+ */
 export class SessionNotes {
   readonly everyMs: number;
   readonly #options: SessionNotesOptions;
+  /** Those that are in the store, or on their way there. */
+  readonly #written = new WeakSet<LiveSession>();
 
   constructor(options: SessionNotesOptions) {
     this.#options = options;
     this.everyMs = options.isShared ? EVERY_MS.shared : EVERY_MS.alone;
   }
 
+  /** It was taken up from the store. */
+  restored(session: LiveSession): void {
+    this.#written.add(session);
+  }
+
   /** Media has come in for a while, or with other tracks. */
   seen(session: LiveSession, isActive: boolean): void {
-    const { record, lastSeen, codecs, totals } = session;
-    this.#options.journal.changed(record, { lastSeen, codecs, totals, health: this.#healthOf(session, isActive) });
+    const { lastSeen, codecs, totals } = session;
+    this.#changed(session, { lastSeen, codecs, totals, health: this.#healthOf(session, isActive) });
     this.activity(session, isActive);
   }
 
   /** Its state changed. */
   state(session: LiveSession, isActive: boolean): void {
-    this.#options.journal.changed(session.record, this.#stateOf(session, isActive));
+    const change = this.#stateOf(session, isActive);
+    if (session.state.phase !== 'live' || this.#written.has(session)) {
+      this.#changed(session, change);
+      return;
+    }
+    this.#written.add(session);
+    this.#options.journal.created({ ...session.record, ...change, name: session.name, codecs: session.codecs });
   }
 
   /** Whether media comes in changed. */
@@ -50,25 +68,29 @@ export class SessionNotes {
 
   /** Its stream has another name. */
   name(session: LiveSession, name: string): void {
-    this.#options.journal.changed(session.record, { name });
+    this.#changed(session, { name });
   }
 
   /** As many watch it now. */
   viewers(session: LiveSession, viewers: number): void {
-    this.#options.journal.changed(session.record, { viewers, totals: session.totals });
+    this.#changed(session, { viewers, totals: session.totals });
   }
 
   /** It is let go of: what its transcoder handed out behind its end counts, too. */
   totals(session: LiveSession): void {
-    this.#options.journal.changed(session.record, { totals: session.totals });
+    this.#changed(session, { totals: session.totals });
   }
 
   /** All of it, as if nothing had been written: another process may have taken this one for dead, and ended it. */
   again(session: LiveSession, isActive: boolean): void {
     const { nodeId } = this.#options;
     const running = { nodeId, endedAt: undefined, endReason: undefined };
-    this.#options.journal.changed(session.record, { ...running, ...this.#stateOf(session, isActive) });
+    this.#changed(session, { ...running, ...this.#stateOf(session, isActive) });
     this.activity(session, isActive);
+  }
+
+  #changed(session: LiveSession, change: SessionChange): void {
+    if (this.#written.has(session)) this.#options.journal.changed(session.record, change);
   }
 
   #stateOf(session: LiveSession, isActive: boolean): SessionChange {

@@ -2,16 +2,19 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { newPlaybackId, newUserId } from '#domain/ids.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
+import type { Quotas } from '#domain/quotas.ts';
 import { newStreamKey } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { Publication, PublishDecision, Refusal } from '#ingest/ingest.ts';
+import { createMediaMemory } from '#hls/media-memory.ts';
+import type { Publication, PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
+import { InternalErrors } from '#telemetry/internal-errors.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { type RecordingPresentation, recordingPresentation } from '#test/support/recording-presentation.ts';
-import { SOME_NODE, someSession, someStream } from '#test/support/sample-records.ts';
+import { SOME_NODE, someQuotas, someSession, someStream } from '#test/support/sample-records.ts';
 import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import type { TranscoderCallbacks, TranscoderStats } from '#transcode/transcoder.ts';
@@ -22,7 +25,8 @@ import { SessionRegistry } from './session-registry.ts';
 /** A registry with a clock that the test moves, over presentations that only remember. */
 function setUp({
   maxPublishers = 10,
-  usedBytes = 0,
+  memoryBytes = 1000,
+  quotas = {} as Partial<Quotas>,
   isShared = false,
   openTranscoder = (() => undefined) as OpenTranscoder,
 } = {}) {
@@ -38,8 +42,16 @@ function setUp({
   } as unknown as Store;
   const journal = new SessionJournal(store, silentLogger);
   const metrics = createMetrics();
+  const memory = createMediaMemory(memoryBytes);
   const registry = new SessionRegistry({
-    settings: { maxPublishers, reconnectWindowS: 30, targetDurationS: 4, windowS: 36, maxViewers: 100 },
+    settings: {
+      maxPublishers,
+      reconnectWindowS: 30,
+      targetDurationS: 4,
+      windowS: 36,
+      maxViewers: 100,
+      quotas: someQuotas(),
+    },
     nodeId: SOME_NODE,
     isShared,
     createPresentation: (options) => {
@@ -48,15 +60,16 @@ function setUp({
       return presentation;
     },
     openTranscoder,
-    memory: { limitBytes: 1000, usedBytes, take: () => true, give: () => {} },
+    memory,
     journal,
     clock: { now: () => ms(now), monotonic: () => ms(now) },
     logger: silentLogger,
     metrics,
+    errors: new InternalErrors({ logger: silentLogger, metrics }),
   });
   const cuts: Refusal[] = [];
   const publish = (stream: Stream): PublishDecision => {
-    const decision = registry.publish(stream, {
+    const request: PublishRequest = {
       streamKey: stream.streamKey,
       protocol: 'rtmp',
       remoteAddress: '127.0.0.1',
@@ -65,14 +78,15 @@ function setUp({
         cuts.push(refusal);
         if (decision.accepted) decision.publication.end('cut'); // at once, as RTMP does
       },
-    });
+    };
+    const decision = registry.publish(stream, request, someQuotas(quotas));
     return decision;
   };
   const advance = (milliseconds: number) => {
     now += milliseconds;
     mock.timers.tick(milliseconds);
   };
-  return { registry, metrics, presentations, journal, written, cuts, publish, advance };
+  return { registry, metrics, memory, presentations, journal, written, cuts, publish, advance };
 }
 
 const newStream = (): Stream => someStream(newUserId(), { profiles: [] });
@@ -227,7 +241,12 @@ test('publishers beyond the limit, or without media memory left, are refused', (
   assert.equal(refusalOf(world.publish(newStream())), 'too_many_publishers');
   first.end('unpublished');
   assert.equal(refusalOf(world.publish(newStream())), undefined);
-  assert.equal(refusalOf(setUp({ usedBytes: 950 }).publish(newStream())), 'media_memory_exhausted');
+  const stream = newStream();
+  const full = setUp();
+  const holder = { giveBackRetired: () => false, giveUp: () => {} };
+  full.memory.open({ id: stream.userId, quotaBytes: 1000 }, holder).take(950);
+  assert.equal(refusalOf(full.publish(stream)), 'media_memory_exhausted');
+  assert.equal(refusalOf(full.publish(newStream())), undefined, 'others have a share of it');
 });
 
 test('an ended session can be watched for its window and three target durations more, also by its path beside a new one', () => {
@@ -275,10 +294,11 @@ test('a session without a part has nothing to show once it ended', () => {
   assert.equal(world.registry.watch(stream.playbackId), undefined);
 });
 
-test('a session taken up again numbers its media from a base that the restart counter gives', () => {
+test('a session taken up again numbers its media from a base that the restart counter gives', async () => {
   const world = setUp();
   const stream = newStream();
   goLive(world, stream);
+  await world.journal[Symbol.asyncDispose]();
   const [record] = world.written.values();
   assert.ok(record !== undefined);
   const second = setUp();
@@ -447,5 +467,174 @@ test('what a transcoder hands out behind the end is written when the session is 
   assert.deepEqual(
     [...world.written.values()].map(({ totals }) => totals.transcodedBytes),
     [100],
+  );
+});
+
+/** Frames of 100 bytes, 40 ms apart. */
+function send(publication: Publication, count: number, fromMs = 40): void {
+  for (let index = 0; index < count; index++) publication.packet(packetAt(VIDEO_TRACK, fromMs + index * 40));
+}
+
+test('a publisher above the bitrate of its user is disconnected and told why, and its session says so', () => {
+  const world = setUp({ quotas: { ingestBitrateKbps: 1 } }); // 1250 bytes in ten seconds
+  const stream = newStream();
+  const publication = goLive(world, stream);
+  send(publication, 11);
+  assert.deepEqual(world.cuts, []);
+  send(publication, 2, 480);
+  assert.deepEqual(
+    world.cuts.map(({ code }) => code),
+    ['ingest_bitrate_exceeded'],
+  );
+  assert.equal(world.registry.status(stream.id)?.phase, 'ended');
+  assert.equal(world.registry.publishers.has(stream.id), false);
+});
+
+test('quotas that were changed hold for publishers that are there', () => {
+  const world = setUp();
+  const stream = newStream();
+  const publication = goLive(world, stream);
+  world.registry.setQuotas(stream.userId, someQuotas({ ingestBitrateKbps: 1, viewers: 5 }));
+  assert.equal(world.registry.quotasOfUser(stream.userId).viewers, 5);
+  send(publication, 13);
+  assert.deepEqual(
+    world.cuts.map(({ code }) => code),
+    ['ingest_bitrate_exceeded'],
+  );
+  world.advance(48_000);
+  assert.equal(world.registry.quotasOfUser(stream.userId).viewers, 0, 'nothing is kept of who has nothing here');
+});
+
+test('a user has as many publishers as its quota, and one that is gone makes room', () => {
+  const world = setUp({ quotas: { publishers: 2 } });
+  const userId = newUserId();
+  const streams = [1, 2, 3].map(() => someStream(userId, { profiles: [] }));
+  const [first] = streams.slice(0, 2).map((stream) => accepted(world.publish(stream)));
+  const refused = world.publish(streams[2]!);
+  assert.equal(refusalOf(refused), 'quota_exceeded');
+  assert.match(refused.accepted ? '' : refused.refusal.reason, /has 2 publishers, and may have 2/);
+  assert.equal(refusalOf(world.publish(newStream())), undefined, 'others have their own');
+  first!.end('unpublished');
+  assert.equal(refusalOf(world.publish(streams[2]!)), undefined);
+});
+
+test('the last tenth of the places is kept for users who have few publishers', () => {
+  const world = setUp({ maxPublishers: 20, quotas: { publishers: 50 } });
+  const userId = newUserId();
+  const publishAll = () =>
+    Array.from({ length: 20 }, () => refusalOf(world.publish(someStream(userId, { profiles: [] }))));
+  assert.equal(publishAll().filter((code) => code === undefined).length, 18);
+  assert.equal(refusalOf(world.publish(newStream())), undefined);
+  assert.equal(refusalOf(world.publish(newStream())), undefined);
+  assert.equal(refusalOf(world.publish(newStream())), 'too_many_publishers');
+  const unlimited = setUp({ maxPublishers: 20 });
+  const answers = Array.from({ length: 21 }, () => refusalOf(unlimited.publish(someStream(userId, { profiles: [] }))));
+  assert.equal(answers.filter((code) => code === undefined).length, 20, 'whom nobody limits may take them all');
+});
+
+test('media that is held while tracks are awaited is charged to its user, and given back when the session has it', () => {
+  const world = setUp();
+  const publication = accepted(world.publish(newStream()));
+  publication.track(VIDEO_TRACK);
+  publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  send(publication, 4);
+  assert.equal(world.memory.usedBytes, 500);
+  world.advance(500);
+  assert.equal(world.memory.usedBytes, 0);
+  assert.equal(world.presentations[0]?.told.filter(({ type }) => type === 'packet').length, 5);
+});
+
+test('a publisher whose held media is more than the share of its user makes room for another user', () => {
+  const world = setUp();
+  const streams = [newStream(), newStream()];
+  const [fat, small] = streams.map((stream) => {
+    const publication = accepted(world.publish(stream));
+    publication.track(VIDEO_TRACK);
+    return publication;
+  });
+  send(fat!, 9);
+  assert.equal(world.memory.usedBytes, 900);
+  send(small!, 5);
+  assert.deepEqual(
+    world.cuts.map(({ code }) => code),
+    ['media_memory_exhausted'],
+  );
+  assert.equal(world.registry.publishers.has(streams[1]!.id), true);
+});
+
+test('an error in what one session does ends it and disconnects its publisher, and the others go on', async () => {
+  const world = setUp();
+  const [broken, other] = [newStream(), newStream()];
+  const publication = goLive(world, broken);
+  const otherPublication = goLive(world, other);
+  world.presentations[0]!.write = () => {
+    throw new Error('a fault for this test');
+  };
+  send(publication, 1);
+  send(otherPublication, 1);
+  assert.deepEqual(
+    world.cuts.map(({ code }) => code),
+    ['internal_error'],
+  );
+  assert.deepEqual(
+    [broken, other].map(({ id }) => world.registry.status(id)?.phase),
+    ['ended', 'live'],
+  );
+  await world.journal[Symbol.asyncDispose]();
+  assert.deepEqual(
+    [...world.written.values()].map(({ endReason }) => endReason),
+    ['internal_error', undefined],
+  );
+  send(publication, 1); // what is still on its way changes nothing
+  assert.equal(world.cuts.length, 1);
+});
+
+test('an error while a publisher is taken in disconnects it, also where there is no session yet', async () => {
+  const world = setUp();
+  const stream = newStream();
+  const publication = accepted(world.publish(stream));
+  publication.track({
+    ...VIDEO_TRACK,
+    get kind(): 'video' {
+      throw new Error('a fault for this test');
+    },
+  });
+  assert.deepEqual(
+    world.cuts.map(({ code }) => code),
+    ['internal_error'],
+  );
+  assert.equal(world.registry.publishers.has(stream.id), false);
+  assert.match(await world.metrics.registry.metrics(), /millrace_internal_errors_total\{where="ingest"\} 1/);
+});
+
+test('a session that ends before its first part leaves nothing in the store, however often', async () => {
+  const world = setUp();
+  const stream = newStream();
+  for (let time = 0; time < 100; time++) {
+    const publication = accepted(world.publish(stream));
+    publication.track(VIDEO_TRACK);
+    publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+    assert.equal(world.registry.status(stream.id)?.phase, 'starting');
+    publication.end('unpublished');
+  }
+  world.registry.follow({ ...stream, name: 'renamed' });
+  world.advance(48_000);
+  await world.journal[Symbol.asyncDispose]();
+  assert.equal(world.written.size, 0);
+});
+
+test('a session is stored with all that is known of it when its first part is there', async () => {
+  const world = setUp();
+  const stream = newStream();
+  const publication = accepted(world.publish(stream));
+  publication.track(VIDEO_TRACK);
+  publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  world.advance(500);
+  world.registry.follow({ ...stream, name: 'renamed' });
+  world.presentations[0]?.options.onFirstPart?.();
+  await world.journal[Symbol.asyncDispose]();
+  assert.deepEqual(
+    [...world.written.values()].map(({ phase, name, codecs }) => [phase, name, codecs]),
+    [['live', 'renamed', 'avc1.64001f']],
   );
 });

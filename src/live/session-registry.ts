@@ -2,19 +2,22 @@
  * Every session running in this process, and who publishes to it.
  */
 import type { MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { Quotas } from '#domain/quotas.ts';
 import { SESSION_PHASES, type Session, type SessionState } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { MediaMemory, Presentation, PresentationOptions } from '#hls/hls.ts';
+import type { MediaMemory, MemoryUser, Presentation, PresentationOptions } from '#hls/hls.ts';
 import type { Announcement, PublicationEnd, PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Track } from '#media/track.ts';
+import type { InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { type CutReason, endsPlayback } from './cuts.ts';
+import { guarded, guardWith } from './guard.ts';
 import { isHealthy } from './health.ts';
 import { Intake } from './intake.ts';
-import type { OpenTranscoder } from './ladder.ts';
+import type { LadderOwner, OpenTranscoder } from './ladder.ts';
 import type { Audience, LiveDirectory, LiveStatus, Watchable } from './live.ts';
 import { codecsOf, LEAD_IN_MS, LiveSession } from './live-session.ts';
 import { isMadeFor, newSession } from './new-session.ts';
@@ -25,8 +28,7 @@ import { Viewers } from './viewers.ts';
 
 /** Media sequence numbers between two lives of a session: more segments than any of them can have. */
 const MEDIA_SEQUENCES_PER_RESTART = 1_000_000;
-/** New publishers are refused above this share of the media memory, so that running sessions keep theirs. */
-const MEMORY_FULL_AT = 0.9;
+const MIB = 1024 * 1024;
 
 /** What the registry is made with. */
 export interface SessionRegistryOptions {
@@ -36,6 +38,8 @@ export interface SessionRegistryOptions {
     readonly targetDurationS: number;
     readonly windowS: number;
     readonly maxViewers: number;
+    /** Of users of whom nothing else is known. */
+    readonly quotas: Quotas;
   };
   /** This process, among those that share the store. */
   readonly nodeId: NodeId;
@@ -48,6 +52,7 @@ export interface SessionRegistryOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly errors: InternalErrors;
   /** Called when the last publisher of a stream has gone. */
   readonly onPublisherGone?: (streamId: StreamId) => void;
 }
@@ -70,6 +75,8 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   readonly #paths = new Map<MediaPath, LiveSession>();
   readonly #viewers: Viewers;
   readonly #notes: SessionNotes;
+  /** Of users who have a slot, as they were read last. */
+  readonly #quotas = new Map<UserId, Quotas>();
   readonly #retirements = new Map<LiveSession, NodeJS.Timeout>();
   #closing = false;
 
@@ -86,37 +93,69 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     for (const phase of SESSION_PHASES) metrics.sessions.observe({ phase }, () => this.#count(phase));
   }
 
-  /** Takes a publisher whose key was found good, or says why not. */
-  publish(stream: Stream, request: PublishRequest): PublishDecision {
-    const refusal = this.refusalOf(stream.id);
+  /** Takes a publisher whose key was found good, or says why not. @param quotas what the stream's user may take */
+  publish(stream: Stream, request: PublishRequest, quotas: Quotas): PublishDecision {
+    const refusal = this.refusalOf(stream, quotas);
     if (refusal !== undefined) return { accepted: false, refusal };
-    const { clock } = this.#options;
+    const { clock, memory, errors } = this.#options;
     const slot = this.#slot(stream.id, stream.userId);
+    this.#quotas.set(stream.userId, quotas);
+    const quotasNow = () => this.quotasOfUser(stream.userId);
+    const cutIntake = (reason: CutReason) => this.#cutIntake(stream.id, intake, reason);
+    const guard = guardWith((where, error) => {
+      errors.note(where, error);
+      try {
+        cutIntake('internal_error');
+      } catch (another) {
+        errors.note(where, another);
+      }
+    });
     const intake = new Intake(
       {
+        get bitrateLimitKbps() {
+          return quotasNow().ingestBitrateKbps;
+        },
+        onTooFast: () => cutIntake('ingest_bitrate_exceeded'),
+        openAccount: () =>
+          memory.open(this.#memoryUser(stream.userId), {
+            giveBackRetired: () => false,
+            giveUp: () => guard('session', () => cutIntake('media_memory_exhausted')),
+          }),
+        guard: (work) => guard('ingest', work),
         onMedia: () => this.#mediaBegan(slot, stream),
         open: (tracks, announcement) => this.#open(slot, stream, tracks, announcement, request.encoder),
         onEnd: (reason) => this.#publisherGone(slot, stream.id, intake, reason),
       },
       clock,
     );
-    this.#publishers.add(stream.id, { intake, streamKey: request.streamKey, cut: request.cut });
-    return { accepted: true, publication: intake };
+    const { streamKey, cut } = request;
+    this.#publishers.add(stream.id, { intake, userId: stream.userId, streamKey, cut });
+    return { accepted: true, publication: guarded(guard, 'ingest', intake) };
   }
 
-  /** Why a publisher of this stream would be refused now; undefined when it would not. */
-  refusalOf(streamId: StreamId): Refusal | undefined {
-    const { memory } = this.#options;
+  /** Why a publisher of this stream would be refused now; undefined when it would not. @param quotas as for {@link publish} */
+  refusalOf(stream: Pick<Stream, 'id' | 'userId'>, quotas: Quotas): Refusal | undefined {
     if (this.#closing) {
       const reason = 'The server is shutting down; the encoder can reconnect in a moment.';
       return { code: 'service_unavailable', reason };
     }
-    const refusal = this.#publishers.refusalOf(streamId);
+    const refusal = this.#publishers.refusalOf(stream, quotas.publishers);
     if (refusal !== undefined) return refusal;
-    if (memory.usedBytes > memory.limitBytes * MEMORY_FULL_AT) {
-      return { code: 'media_memory_exhausted', reason: 'The server has no media memory left; try again later.' };
-    }
-    return undefined;
+    if (this.#options.memory.hasRoomFor({ id: stream.userId, quotaBytes: quotaBytesOf(quotas) })) return undefined;
+    return {
+      code: 'media_memory_exhausted',
+      reason: 'There is no media memory left for this account; stop another stream, or try again later.',
+    };
+  }
+
+  /** What a user may take, as it was read last; the defaults before it was read, and where nothing of the user runs here. */
+  quotasOfUser(userId: UserId): Quotas {
+    return this.#quotas.get(userId) ?? this.#options.settings.quotas;
+  }
+
+  /** Takes the quotas of a user that were changed; they hold from now on for what runs here, and end none of its sessions. */
+  setQuotas(userId: UserId, quotas: Quotas): void {
+    if (this.#hasSlotOf(userId)) this.#quotas.set(userId, quotas);
   }
 
   /** The streams that have a publisher or something to watch here, each with its user. */
@@ -160,7 +199,9 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   noteViewers(): void {
     for (const session of this.#sessions.values()) {
       const viewers = this.#viewers.countOf(session.record.playbackId);
-      if (session.state.phase !== 'ended' && session.noteViewers(viewers)) this.#notes.viewers(session, viewers);
+      const { phase } = session.state;
+      const isWritten = phase === 'live' || phase === 'reconnecting';
+      if (isWritten && session.noteViewers(viewers)) this.#notes.viewers(session, viewers);
     }
   }
 
@@ -173,7 +214,9 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
 
   /** Takes up a session that another process left behind; it waits for its publisher until `until`. */
   restore(record: Session, state: SessionState): void {
-    this.#slot(record.streamId, record.userId).session = this.#addSession(record, state);
+    const session = this.#addSession(record, state);
+    this.#notes.restored(session);
+    this.#slot(record.streamId, record.userId).session = session;
   }
 
   status(streamId: StreamId): LiveStatus | undefined {
@@ -251,6 +294,43 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     return this.#slots.get(streamId)?.session === session && this.#publishers.isActive(streamId);
   }
 
+  #memoryUser(userId: UserId): MemoryUser {
+    const quotas = () => this.quotasOfUser(userId);
+    return {
+      id: userId,
+      get quotaBytes() {
+        return quotaBytesOf(quotas());
+      },
+    };
+  }
+
+  #ladderOwner({ userId, streamId }: Session): LadderOwner {
+    const quotas = () => this.quotasOfUser(userId);
+    return {
+      userId,
+      streamId,
+      get transcodesAtMost() {
+        return quotas().transcodes;
+      },
+    };
+  }
+
+  /** Cuts a publisher, unless another one has taken its place. */
+  #cutIntake(streamId: StreamId, intake: Intake, reason: CutReason): void {
+    if (this.#publishers.isBy(streamId, intake)) this.cut(streamId, reason);
+  }
+
+  #deleteSlot(streamId: StreamId): void {
+    const userId = this.#slots.get(streamId)?.userId;
+    this.#slots.delete(streamId);
+    if (userId !== undefined && !this.#hasSlotOf(userId)) this.#quotas.delete(userId);
+  }
+
+  #hasSlotOf(userId: UserId): boolean {
+    for (const slot of this.#slots.values()) if (slot.userId === userId) return true;
+    return false;
+  }
+
   #slot(streamId: StreamId, userId: UserId): Slot {
     let slot = this.#slots.get(streamId);
     if (slot === undefined) {
@@ -287,7 +367,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   #publisherGone({ session }: Slot, streamId: StreamId, intake: Intake, reason: PublicationEnd): void {
     if (this.#publishers.remove(streamId, intake)) this.#options.onPublisherGone?.(streamId);
     if (session === undefined) {
-      if (!this.#publishers.has(streamId)) this.#slots.delete(streamId);
+      if (!this.#publishers.has(streamId)) this.#deleteSlot(streamId);
       return;
     }
     const cutFor = this.#publishers.cutReasonOf(intake);
@@ -298,14 +378,12 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   }
 
   #newSession(stream: Stream): LiveSession {
-    const { nodeId, journal, clock } = this.#options;
-    const record = newSession(stream, nodeId, clock.now());
-    journal.created(record);
-    return this.#addSession(record, { phase: 'starting' });
+    const { nodeId, clock } = this.#options;
+    return this.#addSession(newSession(stream, nodeId, clock.now()), { phase: 'starting' });
   }
 
   #addSession(record: Session, state: SessionState): LiveSession {
-    const { settings, clock, logger, metrics, memory, createPresentation, openTranscoder } = this.#options;
+    const { settings, clock, logger, metrics, errors, memory, createPresentation, openTranscoder } = this.#options;
     const session = new LiveSession(
       {
         record,
@@ -320,17 +398,20 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
             continued: record.restarts > 0,
             uriPrefix: record.mediaPath,
             memory,
+            memoryUser: this.#memoryUser(record.userId),
           }),
         openTranscoder,
+        owner: this.#ladderOwner(record),
         targetDurationS: settings.targetDurationS,
         reconnectWindowS: settings.reconnectWindowS,
         seenEveryMs: this.#notes.everyMs,
         clock,
         logger,
         metrics,
+        errors,
         onState: (changed) => this.#stateChanged(changed),
         onSeen: (seen) => this.#notes.seen(seen, this.#isActive(seen)),
-        onEndedByService: () => this.cut(record.streamId, 'media_memory_exhausted'),
+        onEndedByService: (reason) => this.cut(record.streamId, reason),
       },
       state,
     );
@@ -348,7 +429,14 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   /** What the last playlists name stays fetchable for their length and three target durations more. */
   #retireLater(session: LiveSession): void {
     const { windowS, targetDurationS } = this.#options.settings;
-    const timer = setTimeout(() => this.#retire(session), (windowS + 3 * targetDurationS) * 1000);
+    const retire = () => {
+      try {
+        this.#retire(session);
+      } catch (error) {
+        this.#options.errors.note('retire', error);
+      }
+    };
+    const timer = setTimeout(retire, (windowS + 3 * targetDurationS) * 1000);
     timer.unref();
     this.#retirements.set(session, timer);
   }
@@ -363,15 +451,23 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     const slot = this.#slots.get(record.streamId);
     if (slot?.session === session) {
       slot.session = undefined;
-      if (!this.#publishers.has(record.streamId)) this.#slots.delete(record.streamId);
+      if (!this.#publishers.has(record.streamId)) this.#deleteSlot(record.streamId);
     }
     void this.#letGo(session);
   }
 
   async #letGo(session: LiveSession): Promise<void> {
-    await session[Symbol.asyncDispose]();
-    this.#notes.totals(session);
+    try {
+      await session[Symbol.asyncDispose]();
+      this.#notes.totals(session);
+    } catch (error) {
+      this.#options.errors.note('retire', error);
+    }
   }
+}
+
+function quotaBytesOf({ mediaMemoryMib }: Quotas): number {
+  return mediaMemoryMib === 0 ? Number.POSITIVE_INFINITY : mediaMemoryMib * MIB;
 }
 
 /** A session that ended before its first part has nothing to show. */

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
 import { newNodeId, newStreamId, newUserId, type StreamId, type UserId } from '#domain/ids.ts';
+import type { Quotas } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Announcement } from '#store/announcement.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
-import { someStream, someUser } from '#test/support/sample-records.ts';
+import { someQuotas, someStream, someUser } from '#test/support/sample-records.ts';
 import type { PublisherClaims } from './publisher-claims.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import { StreamWatcher } from './stream-watcher.ts';
@@ -17,7 +18,13 @@ const stream = someStream(user.id);
 /** A watcher of one stream that runs here, over a store that holds what the test says. */
 async function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const world = { stored: [stream] as readonly Stream[], isUserSuspended: false, isAway: false, hasPublisher: false };
+  const world = {
+    stored: [stream] as readonly Stream[],
+    isUserSuspended: false,
+    quotas: {} as Partial<Quotas>,
+    isAway: false,
+    hasPublisher: false,
+  };
   const told: string[] = [];
   const reads: (readonly StreamId[])[] = [];
   let announce: (announcement: Announcement) => void = () => {};
@@ -33,16 +40,24 @@ async function setUp(t: TestContext) {
         return world.stored.filter(({ id }) => ids.includes(id));
       },
     },
-    users: { get: async (id: UserId) => someUser({ id, suspended: world.isUserSuspended }) },
+    users: { get: async (id: UserId) => someUser({ id, suspended: world.isUserSuspended, quotas: world.quotas }) },
   } as unknown as Store;
   const registry = {
     streams: new Map([[stream.id, user.id]]),
     publishers: { has: () => world.hasPublisher },
+    setQuotas: (_id: UserId, { publishers }: Quotas) => void (publishers > 0 && told.push(`quota ${publishers}`)),
     cut: (id: StreamId, reason: string) => void told.push(`cut ${id === stream.id} ${reason}`),
     follow: (followed: Stream) => void told.push(`follow ${followed.name}`),
   } as unknown as SessionRegistry;
   const claims = { confirm: async () => void told.push('confirm') } as unknown as PublisherClaims;
-  const watcher = new StreamWatcher({ store, registry, nodeId: SOME_NODE_ID, claims, logger: silentLogger });
+  const watcher = new StreamWatcher({
+    store,
+    registry,
+    quotas: someQuotas(),
+    nodeId: SOME_NODE_ID,
+    claims,
+    logger: silentLogger,
+  });
   await settled();
   told.length = 0;
   reads.length = 0;
@@ -145,4 +160,11 @@ test('all is looked at when announcements were missed, and every five seconds, a
   assert.deepEqual(told, ['deaf']);
   await passFiveSeconds();
   assert.deepEqual(told, ['deaf']);
+});
+
+test('quotas that an admin gives a user hold for what runs here', async (t) => {
+  const { world, told, hear } = await setUp(t);
+  world.quotas = { publishers: 3 };
+  await hear({ type: 'user_changed', userId: user.id });
+  assert.deepEqual(told, ['quota 3']);
 });

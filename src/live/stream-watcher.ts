@@ -3,6 +3,7 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
+import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Announcement } from '#store/announcement.ts';
 import type { Store } from '#store/store.ts';
@@ -19,6 +20,8 @@ const BATCH = 500;
 export interface StreamWatcherOptions {
   readonly store: Store;
   readonly registry: SessionRegistry;
+  /** Of users who have none of their own. */
+  readonly quotas: Quotas;
   readonly nodeId: NodeId;
   /** Undefined where this is the only process. */
   readonly claims: PublisherClaims | undefined;
@@ -128,9 +131,12 @@ export class StreamWatcher implements Disposable {
   }
 
   async #lookAtUser(id: UserId): Promise<void> {
-    const { store, registry } = this.#options;
+    const { store, registry, quotas } = this.#options;
     const owned = [...registry.streams].filter(([, userId]) => userId === id);
-    if (owned.length === 0 || !(await store.users.get(id))?.suspended) return;
+    if (owned.length === 0) return;
+    const user = await store.users.get(id);
+    if (user !== undefined) registry.setQuotas(id, quotasOf(user, quotas));
+    if (!user?.suspended) return;
     for (const [streamId] of owned) registry.cut(streamId, 'suspended');
   }
 }

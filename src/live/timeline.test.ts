@@ -8,7 +8,8 @@ import { Timeline } from './timeline.ts';
 const packetAt = (track: Track, milliseconds: number, delayMs = 0) =>
   packet(track, milliseconds, { keyframe: true, delayMs });
 
-function placedDts(timeline: Timeline, track: Track, milliseconds: number, arrivedS = 0): number | string {
+/** Says where a packet was placed, in ticks. By default it came long after its time. */
+function placedDts(timeline: Timeline, track: Track, milliseconds: number, arrivedS = 10_000): number | string {
   const placement = timeline.place(packetAt(track, milliseconds), track, arrivedS);
   return placement.type === 'placed' ? placement.packet.dts : placement.type;
 }
@@ -146,4 +147,36 @@ test('decoding times rise strictly and presentation never comes before decoding,
       }
     }),
   );
+});
+
+test('media that is ten seconds ahead of the wall clock goes no further: the leader is told, the other track waits', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const answers: (number | string)[] = [];
+  for (let time = 0; time <= 60_000; time += 500) answers.push(placedDts(timeline, video, time, 0.001));
+  assert.equal(answers[21], 'ahead');
+  assert.equal(
+    answers.findLastIndex((each) => typeof each === 'number'),
+    20,
+    'ten seconds of two a second',
+  );
+  const lone = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  placedDts(lone, video, 0, 0);
+  for (let time = 0; time <= 60_000; time += 500) placedDts(lone, audio, time, 0.001);
+  assert.ok(lone.endSeconds < 10.1, `came to ${lone.endSeconds} s`);
+  assert.equal(placedDts(timeline, video, 10_500, 1), 10.5 * 90_000, 'it goes on as soon as the clock allows');
+});
+
+test('pictures whose timestamps stand still, or go back and forth within a second, are a jump in the end', () => {
+  for (const times of [[0], [900, 0]]) {
+    const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+    placedDts(timeline, video, 950);
+    const answers = Array.from({ length: 400 }, (_, index) => placedDts(timeline, video, times[index % times.length]!));
+    assert.equal(answers.indexOf('jumped'), 300);
+  }
+});
+
+test('a pause of more than a minute is a jump, whatever the wall clock says', () => {
+  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  placedDts(timeline, video, 0, 7);
+  assert.equal(placedDts(timeline, video, 61_000, 68), 'jumped');
 });

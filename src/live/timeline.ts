@@ -11,6 +11,17 @@ import type { AudioTrack, Track, TrackKind } from '#media/track.ts';
 
 /** A timestamp further than this from where its track stands does not continue it. */
 const JUMP_S = 1;
+/**
+ * How far media may be ahead of the wall clock, in seconds: an encoder that had to wait for its connection sends what it has kept in one
+ * burst, and the first packet of it is placed at the present. Nothing else is ahead for good.
+ */
+export const MAX_AHEAD_S = 10;
+/**
+ * In seconds. A longer time without any media is a jump, also where the wall clock agrees with it.
+ */
+export const MAX_PAUSE_S = 60;
+/** Pictures in a row whose timestamps do not rise: more than any encoder sends within {@link JUMP_S}. */
+const MAX_STANDING_STILL = 300;
 /** Audio times that differ from a run of whole packets by less than this are rounding or jitter, not a gap. */
 const AUDIO_JITTER_S = 0.04;
 
@@ -18,7 +29,8 @@ const AUDIO_JITTER_S = 0.04;
 export type Placement =
   | { readonly type: 'placed'; readonly packet: Packet }
   | { readonly type: 'dropped' }
-  | { readonly type: 'jumped' }; // the leading track does not continue: start again where the wall clock says
+  | { readonly type: 'jumped' } // the leading track does not continue: start again where the wall clock says
+  | { readonly type: 'ahead' }; // the leading track has come too far: start again when the wall clock has come as far
 
 interface TrackClock {
   timescale: number;
@@ -32,6 +44,8 @@ interface TrackClock {
   /** How long a run of packets that do not fit has lasted, in ticks. */
   misfitTicks: number;
   lastMisfitDts: number | undefined;
+  /** Packets in a row that were not later than the one before. */
+  standingStill: number;
 }
 
 /** The clock of one publisher's connection within a session. Make a new one for each start or restart. */
@@ -65,6 +79,9 @@ export class Timeline {
     const mapped = packet.dts + clock.offset;
     const gap = (mapped - clock.expected) / track.timescale;
     if (Math.abs(gap) > JUMP_S && !this.#isPause(gap, silentSeconds, track)) return this.#misfit(packet, track, clock);
+    if (mapped / track.timescale > arrivedSeconds + MAX_AHEAD_S) {
+      return { type: track.kind === this.#leader ? 'ahead' : 'dropped' };
+    }
     if (!clock.started) {
       if (gap < 0) return { type: 'dropped' }; // from before the start
       clock.expected = mapped;
@@ -105,6 +122,7 @@ export class Timeline {
         started: false,
         misfitTicks: 0,
         lastMisfitDts: undefined,
+        standingStill: 0,
       };
       this.#clocks.set(track.kind, clock);
     }
@@ -114,14 +132,17 @@ export class Timeline {
 
   /**
    * Something was left out of a track: the other one, or for pictures without sound the wall clock, went on to where it is now. Sound
-   * alone needs no such care, each of its packets can begin anew.
+   * alone needs no such care, each of its packets can begin anew. After more than {@link MAX_PAUSE_S} of silence it does not count what
+   * the wall clock says: how much is written to fill a pause must not depend on the publisher's patience.
    */
   #isPause(gapSeconds: number, silentSeconds: number, { kind }: Track): boolean {
     if (gapSeconds < 0) return false;
     const secondsOf = (clock: TrackClock) => clock.expected / clock.timescale;
     const atSeconds = secondsOf(this.#clocks.get(kind)!) + gapSeconds;
     const others = [...this.#clocks].filter(([other, { started }]) => other !== kind && started);
-    if (others.length === 0) return kind === 'video' && Math.abs(gapSeconds - silentSeconds) <= JUMP_S;
+    if (others.length === 0) {
+      return kind === 'video' && gapSeconds <= MAX_PAUSE_S && Math.abs(gapSeconds - silentSeconds) <= JUMP_S;
+    }
     return others.some(([, clock]) => Math.abs(secondsOf(clock) - atSeconds) <= JUMP_S);
   }
 
@@ -158,6 +179,8 @@ function rescale(clock: TrackClock, timescale: number): void {
 
 function placeVideo(packet: Packet, mapped: number, clock: TrackClock): Placement {
   const lowest = clock.expected;
+  clock.standingStill = mapped < lowest ? clock.standingStill + 1 : 0;
+  if (clock.standingStill > MAX_STANDING_STILL) return { type: 'jumped' };
   const dts = Math.max(mapped, lowest);
   clock.expected = dts + 1;
   return placed(packet, dts, Math.max(dts, packet.pts + clock.offset));

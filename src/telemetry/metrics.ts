@@ -63,6 +63,12 @@ export function createMetrics() {
       labelNames: ['code'],
       registers,
     }),
+    internalErrors: new Counter({
+      name: 'millrace_internal_errors_total',
+      help: 'Errors by our own fault, by where they were caught; each costs one session at most',
+      labelNames: ['where'],
+      registers,
+    }),
     certificateExpiry: new ObservedGauge<'file'>({
       name: 'millrace_tls_certificate_expiry_timestamp_seconds',
       help: 'Unix time at which the TLS certificate in use expires',

@@ -96,6 +96,7 @@ async function partsOf({ fps, declared, limit }: Required<Case>): Promise<{ sour
     continued: false,
     uriPrefix: 'path',
     memory: createMediaMemory(2 ** 30),
+    memoryUser: { id: 'user', quotaBytes: Number.POSITIVE_INFINITY },
     onFirstPart: () => {},
     onMemoryExhausted: () => {},
   });

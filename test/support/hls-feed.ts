@@ -115,6 +115,7 @@ export class Feed {
       continued: false,
       uriPrefix: 'path',
       memory: createMediaMemory(2 ** 30),
+      memoryUser: { id: 'user', quotaBytes: Number.POSITIVE_INFINITY },
       onFirstPart: () => void this.firstParts++,
       onMemoryExhausted: () => void this.exhausted++,
       ...presentation,

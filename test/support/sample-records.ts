@@ -5,6 +5,7 @@ import type { AuditEntry } from '#domain/audit.ts';
 import { newApiKeyId, newAuditId, newNodeId, newStreamId, newUserId, type UserId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
+import { QUOTA_NAMES, type Quotas } from '#domain/quotas.ts';
 import { newApiKeySecret } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import { newStream, type Stream } from '#domain/stream.ts';
@@ -27,6 +28,11 @@ export function someUser(change: Partial<User> = {}): User {
     quotas: {},
     ...change,
   };
+}
+
+/** Quotas that limit only what a test says. */
+export function someQuotas(limits: Partial<Quotas> = {}): Quotas {
+  return { ...(Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas), ...limits };
 }
 
 /** A key of a user. */

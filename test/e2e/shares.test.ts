@@ -1,0 +1,82 @@
+/**
+ * What one user may take of a server: its publishers are told when it is too much, and another user notices nothing.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ApiClient, type CreatedStream } from '../support/api-client.ts';
+import { type FlvFileTag, fixtureTags } from '../support/flv-file.ts';
+import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { get } from './viewer.ts';
+
+/** The fixture's two seconds are 24 kB: about ten times as many are ten seconds of media at this bitrate. */
+const BITRATE_KBPS = 200;
+const FIXTURE_MS = 2000;
+
+let server: TestServer;
+before(async () => {
+  server = await startServer({
+    settings: {
+      MILLRACE_QUOTA_PUBLISHERS: '2',
+      MILLRACE_QUOTA_INGEST_BITRATE_KBPS: String(BITRATE_KBPS),
+    },
+  });
+});
+after(() => server[Symbol.asyncDispose]());
+
+/** Another user than the admin, whom nothing limits. */
+async function newUser(name: string): Promise<ApiClient> {
+  const created = (await (await server.api.request('POST', '/user', { name })).json()) as { id: string };
+  const token = await server.api.request('POST', '/api-token', { name: `of ${name}`, userId: created.id });
+  return new ApiClient(`${server.url}/api`, ((await token.json()) as { key: string }).key);
+}
+
+const newStream = (api: ApiClient): Promise<CreatedStream> => api.createStream({ name: 'a stream', profiles: [] });
+
+const endReasonOf = async (api: ApiClient, { id }: CreatedStream): Promise<string | undefined> => {
+  const response = await api.request('GET', `/stream/${id}/sessions`);
+  const [session] = (await response.json()) as { endReason?: string }[];
+  return session?.endReason;
+};
+
+/** The fixture again and again, one after another in time. */
+function* repeated(times: number): Iterable<FlvFileTag> {
+  for (let time = 0; time < times; time++) {
+    for (const tag of fixtureTags()) yield { ...tag, timestamp: tag.timestamp + time * FIXTURE_MS };
+  }
+}
+
+test('a publisher above the bitrate of its user is disconnected, told why, and its session says so', async () => {
+  const [fast, other] = [await newUser('fast'), await newUser('other')];
+  const [fastStream, otherStream] = [await newStream(fast), await newStream(other)];
+  await using undisturbed = await RtmpClient.publish(server.rtmpPort, otherStream.streamKey);
+  undisturbed.tags(fixtureTags());
+  await using client = await RtmpClient.publish(server.rtmpPort, fastStream.streamKey);
+  client.tags(fixtureTags());
+  const isWatched = async () => (await get(server.playlistUrl(fastStream.playbackId))).status === 200;
+  await waitFor(isWatched, { what: 'the stream to be watched' });
+  client.tags([...repeated(20)].map((tag) => ({ ...tag, timestamp: tag.timestamp + FIXTURE_MS })));
+  await client.closed();
+  assert.match(client.statuses().at(-1)!.description, /bitrate is higher than this account may send/);
+  await waitFor(async () => (await endReasonOf(fast, fastStream)) === 'ingest_bitrate_exceeded', {
+    what: 'the session to have ended for its bitrate',
+  });
+  assert.equal(undisturbed.isClosed, false);
+});
+
+test('a user with as many publishers as it may have is refused another, and no other user is', async () => {
+  const user = await newUser('many');
+  const streams = await Promise.all([1, 2, 3].map(() => newStream(user)));
+  await using parts = new AsyncDisposableStack();
+  for (const { streamKey } of streams.slice(0, 2)) parts.use(await RtmpClient.publish(server.rtmpPort, streamKey));
+  await assert.rejects(RtmpClient.publish(server.rtmpPort, streams[2]!.streamKey), (error) => {
+    assert.ok(error instanceof RtmpRefusedError);
+    assert.match(error.status.description, /already has 2 publishers, and may have 2/);
+    return true;
+  });
+  parts.use(await RtmpClient.publish(server.rtmpPort, (await newStream(await newUser('another'))).streamKey));
+  for (let count = 0; count < 4; count++) {
+    parts.use(await RtmpClient.publish(server.rtmpPort, (await newStream(server.api)).streamKey));
+  }
+});

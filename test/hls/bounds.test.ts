@@ -1,0 +1,38 @@
+/**
+ * What one publisher can make a presentation do, whatever its timestamps say.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PartBuilder } from '#hls/part-builder.ts';
+import { ticks } from '#lib/units.ts';
+import type { FragmentSample } from '#media/mp4/fragment.ts';
+import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
+
+test('a gap of any length adds two minutes of segments at most, and media goes on behind it', () => {
+  const feed = new Feed({ video: videoTrack(), audio: audioTrack() });
+  feed.play(10);
+  const before = feed.presentation.stats.lastMediaSequence;
+  const ordinal = feed.presentation.fillGap(1e9);
+  assert.ok(feed.presentation.stats.lastMediaSequence - before <= 31);
+  assert.ok(ordinal - before <= 32);
+});
+
+test('a part is whole after five hundred frames or eight megabytes, however short these are said to be', () => {
+  const parts: (readonly FragmentSample[])[] = [];
+  const builder = new PartBuilder(videoTrack(), (samples) => parts.push(samples));
+  const push = (index: number, sizeBytes: number) =>
+    builder.push({
+      dts: ticks(index),
+      pts: ticks(index),
+      durationTicks: 1,
+      keyframe: false,
+      data: new Uint8Array(sizeBytes),
+    });
+  for (let index = 0; index < 2000; index++) push(index, 10);
+  assert.deepEqual(
+    parts.map(({ length }) => length),
+    [500, 500, 500, 500],
+  );
+  for (let index = 2000; index < 2009; index++) push(index, 1024 * 1024);
+  assert.equal(parts.at(-1)?.length, 8);
+});
