@@ -8,12 +8,14 @@ import { TLSSocket } from 'node:tls';
 import type { IngestAddress, IngestServer, PublishGate } from '#ingest/ingest.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
+import { networkOf } from '#lib/network-of.ts';
+import { TokenBuckets } from '#lib/token-buckets.ts';
+import { CountedLines } from '#telemetry/counted-lines.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { AddressCounts } from './address-counts.ts';
-import { type RtmpScheme, type RtmpSettings, SWEEP_MS } from './config.ts';
+import { MAX_PUBLISHES_SHOWN_PER_MINUTE, type RtmpScheme, type RtmpSettings, SWEEP_MS } from './config.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
-import { FaultCounter } from './fault-counter.ts';
 
 /** What the server is given. */
 export interface RtmpServerOptions {
@@ -45,15 +47,17 @@ class RtmpServer implements IngestServer, ConnectionOwner {
   readonly #connections = new Set<Connection>();
   readonly #publishing = new Set<Connection>();
   readonly #perAddress = new AddressCounts();
-  readonly #faults = new FaultCounter();
+  readonly #lines: CountedLines;
+  readonly #shown: TokenBuckets;
   #lastId = 0;
   #sweeper: NodeJS.Timeout | undefined;
-  #reportedAt = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: RtmpServerOptions) {
     this.#options = options;
     this.#logger = options.logger.child({ protocol: 'rtmp' });
+    this.#lines = new CountedLines(this.#logger);
+    this.#shown = new TokenBuckets({ perMinute: MAX_PUBLISHES_SHOWN_PER_MINUTE, clock: options.clock });
   }
 
   get addresses(): readonly IngestAddress[] {
@@ -86,9 +90,12 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     await this.#closing;
   }
 
-  onPublishing(connection: Connection, isPublishing: boolean): void {
-    if (isPublishing) this.#publishing.add(connection);
-    else this.#publishing.delete(connection);
+  onAccepted(connection: Connection): void {
+    this.#publishing.add(connection);
+  }
+
+  onUnpublished(connection: Connection): void {
+    this.#publishing.delete(connection);
   }
 
   onMediaBytes({ scheme }: Connection, bytes: number): void {
@@ -99,7 +106,7 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     this.#connections.delete(connection);
     this.#publishing.delete(connection);
     this.#perAddress.remove(connection.remoteAddress);
-    if (fault !== undefined) this.#faults.count(fault);
+    if (fault !== undefined) this.#noteFailure(fault, connection.scheme, connection.remoteAddress);
   }
 
   async #open(scheme: RtmpScheme, port: number, accept: (socket: Socket) => void): Promise<void> {
@@ -107,7 +114,9 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     server.listen({ host: this.#options.settings.rtmpHost, port });
     await once(server, 'listening');
     // Afterwards only accepting can fail (no descriptors left); those who are in stay.
-    server.on('error', (error) => this.#logger.error({ err: error }, 'accepting connections failed'));
+    server.on('error', (error) =>
+      this.#lines.note('error', 'accepting connections failed', {}, { example: { err: error } }),
+    );
     this.#doors.push({ scheme, server });
   }
 
@@ -116,7 +125,7 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     const remoteAddress = addressOf(socket);
     const refused = remoteAddress === undefined ? 'gone_before_accept' : this.#overLimit(remoteAddress);
     if (remoteAddress === undefined || refused !== undefined) {
-      this.#faults.count(refused ?? 'gone_before_accept');
+      this.#noteFailure(refused ?? 'gone_before_accept', scheme, remoteAddress);
       socket.on('error', () => {}); // destroyed below; nobody is left to tell
       socket.destroy();
       return;
@@ -125,10 +134,13 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     this.#perAddress.add(remoteAddress);
     this.#lastId += 1;
     const connection = new Connection(secure(), {
+      id: this.#lastId,
       owner: this,
       settings,
       gate,
       logger: this.#logger.child({ connection: this.#lastId, remoteAddress, scheme }),
+      lines: this.#lines,
+      isShown: () => this.#shown.take(networkOf(remoteAddress)).allowed,
       scheme,
       remoteAddress,
       openedAt: clock.monotonic(),
@@ -149,10 +161,16 @@ class RtmpServer implements IngestServer, ConnectionOwner {
   #sweep(): void {
     const now = this.#options.clock.monotonic();
     for (const connection of this.#connections) connection.tick(now);
-    if (now - this.#reportedAt < 1000) return;
-    this.#reportedAt = now;
-    const faults = this.#faults.take();
-    if (faults !== undefined) this.#logger.warn({ faults }, 'connections failed');
+  }
+
+  /** OpenSSL has hundreds of words for what strangers send it: they count as one kind. */
+  #noteFailure(fault: string, scheme: RtmpScheme, address: string | undefined): void {
+    this.#lines.note(
+      'warn',
+      'connections failed',
+      { fault: fault.startsWith('ERR_') ? 'tls_failed' : fault },
+      { address, example: { remoteAddress: address, scheme, detail: fault } },
+    );
   }
 
   /** Connections close by their own time limit, which the sweeper keeps. */
@@ -162,6 +180,7 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     for (const connection of this.#connections) connection.shutDown();
     await Promise.all(closed);
     clearInterval(this.#sweeper);
+    this.#lines[Symbol.dispose]();
   }
 }
 
