@@ -26,7 +26,7 @@ export const rtmpSettings = {
   rtmpMaxUnauthenticated: integer(
     'RTMP_MAX_UNAUTHENTICATED',
     '300',
-    'RTMP connections at the same time that have not been accepted as publishers',
+    'RTMP connections at the same time that have not been accepted as publishers; a quarter of them for addresses that published within a day',
     CONNECTIONS,
   ),
   rtmpMaxPerAddress: integer(
@@ -34,6 +34,12 @@ export const rtmpSettings = {
     '150',
     'RTMP connections at the same time from one address, or one /64 of IPv6',
     CONNECTIONS,
+  ),
+  rtmpConnectionsPerMinute: integer(
+    'RTMP_CONNECTIONS_PER_MINUTE',
+    '300',
+    'New RTMP connections a minute from one address (an IPv6 /64 is one); four times as many from an IPv4 /24 or IPv6 /48 and from an address that published within a day, forty times as many from all addresses that did not',
+    { min: 1, max: 1_000_000 },
   ),
   rtmpHandshakeTimeoutS: integer(
     'RTMP_HANDSHAKE_TIMEOUT_S',
@@ -125,6 +131,10 @@ export const OUTGOING_CHUNK_SIZE = 60_000;
 export const PING_AFTER_MS = 5000;
 /** How long a refused or cut peer may take to read why. */
 export const CLOSE_WITHIN_MS = 700;
+/** TLS handshakes under way at the same time, which may all have their costly step in the same moment. */
+export const MAX_TLS_HANDSHAKES = 24;
+/** How long a connection waits for its TLS handshake to begin until it may take the place of one that lasts. */
+export const TLS_PATIENCE_MS = 500;
 /** Publishes of one address in a minute whose start and end have lines of their own in the log; others are counted. */
 export const MAX_PUBLISHES_SHOWN_PER_MINUTE = 30;
 

@@ -189,6 +189,11 @@ export class Connection implements Peer {
     if (now - this.#countedSince >= 1000) this.#beginSecond();
   }
 
+  /** Closes it at once: its place is needed for another one. @param why for the log */
+  evict(why: string): void {
+    this.#giveUp(why);
+  }
+
   /** The server stops. Ends a publish so that it can be continued, says so, and closes. */
   shutDown(): void {
     this.#conversation.shutDown();
