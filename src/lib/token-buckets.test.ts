@@ -22,6 +22,18 @@ test('a whole allowance may be used at once, and comes back evenly', () => {
   assert.deepEqual(each.take('ann'), { allowed: true, remaining: 59, fullAfterS: 31, retryAfterS: 0 });
 });
 
+test('fewer may come at once than come back in a minute', () => {
+  const time = { ms: 0 };
+  const clock = { now: () => ms(0), monotonic: () => ms(time.ms) };
+  const each = new TokenBuckets({ perMinute: 600, atOnce: 2, clock });
+  const allowed = () => [1, 2, 3].map(() => each.take('ann').allowed);
+  assert.deepEqual(allowed(), [true, true, false]);
+  time.ms += 60_000;
+  assert.deepEqual(allowed(), [true, true, false]);
+  time.ms += 100;
+  assert.equal(each.take('ann').allowed, true);
+});
+
 test('each key has an allowance of its own', () => {
   const { buckets: each } = buckets(1);
   assert.equal(each.take('ann').allowed, true);

@@ -20,15 +20,26 @@ export interface Allowance {
 
 /** A token bucket for each key. */
 export class TokenBuckets {
-  /** Per minute, and how many may come at once. */
+  /** How many may come at once. */
   readonly limit: number;
   readonly #perSecond: number;
   readonly #clock: Clock;
   readonly #buckets = new Map<string, { left: number; atMs: number }>();
 
-  /** @param perMinute at least 1 */
-  constructor({ perMinute, clock }: { readonly perMinute: number; readonly clock: Clock }) {
-    this.limit = perMinute;
+  /**
+   * @param options.perMinute that come back, at least 1
+   * @param options.atOnce at least 1; as many as come back in a minute by default
+   */
+  constructor({
+    perMinute,
+    atOnce = perMinute,
+    clock,
+  }: {
+    readonly perMinute: number;
+    readonly atOnce?: number;
+    readonly clock: Clock;
+  }) {
+    this.limit = atOnce;
     this.#perSecond = perMinute / MINUTE_S;
     this.#clock = clock;
   }

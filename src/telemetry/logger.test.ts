@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { createLogger } from './logger.ts';
 
 /** Logs twice, the second time after the first has failed, and says on standard error that it is still there. */
 const PROGRAM = `
@@ -40,4 +41,48 @@ test('a program whose log is on a full disk goes on', {
   } finally {
     closeSync(full);
   }
+});
+
+/** A logger whose intervals end when the test says so, and every line it wrote. */
+function limited(t: TestContext, level = 'info') {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const lines: string[] = [];
+  const logger = createLogger(level, { write: (line) => void lines.push(line) });
+  const records = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { logger, records, lines, endInterval: () => t.mock.timers.tick(10_000) };
+}
+
+test('lines of one message beyond a hundred in an interval are dropped, and their number is told once', (t) => {
+  const { logger, records, endInterval } = limited(t);
+  const child = logger.child({ connection: 1 });
+  for (let index = 0; index < 5000; index++) child.warn({ index }, 'frequent');
+  logger.info({}, 'rare');
+  assert.equal(records().filter(({ msg }) => msg === 'frequent').length, 100);
+  assert.equal(records().at(-1)!['msg'], 'rare');
+  endInterval();
+  assert.deepEqual(records().at(-1)!['dropped'], { frequent: 4900 });
+  child.warn({}, 'frequent');
+  assert.equal(records().at(-1)!['msg'], 'frequent', 'the next interval begins with a new allowance');
+});
+
+test('whatever is logged, a minute of log is less than 1 MB, and each error keeps its first stack', (t) => {
+  const { logger, lines, records, endInterval } = limited(t);
+  for (let interval = 0; interval < 6; interval++) {
+    for (let index = 0; index < 20_000; index++) logger.info({ filler: 'é'.repeat(300) }, `message ${index % 50}`);
+    for (let index = 0; index < 100; index++) logger.error({ err: new Error(`fault ${interval}`) }, 'failed');
+    endInterval();
+  }
+  const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
+  assert.ok(bytes < 1_000_000, `${bytes} bytes`);
+  const faults = records().flatMap(({ err }) => (err as { message: string; stack: string } | undefined) ?? []);
+  for (let interval = 0; interval < 6; interval++) {
+    assert.ok(faults.some(({ message, stack }) => message === `fault ${interval}` && stack.includes('logger.test.ts')));
+  }
+});
+
+test('lines of the debug level are never dropped, and count for nothing', (t) => {
+  const { logger, records } = limited(t, 'debug');
+  for (let index = 0; index < 5000; index++) logger.debug({ filler: 'x'.repeat(100) }, 'detail');
+  logger.info({}, 'rare');
+  assert.equal(records().length, 5001);
 });

@@ -2,6 +2,7 @@
  * The one logger: structured lines on standard output, JSON unless a terminal reads them.
  */
 import { pino } from 'pino';
+import { INTERVAL_MS, LineLimit } from './line-limit.ts';
 
 /** What the rest of Millrace logs through; ids go into fields, never into the text. */
 export interface Logger {
@@ -19,16 +20,52 @@ const REDACTED = ['authorization', 'streamKey', 'apiKey', 'secret', 'cookie'].fl
   `*.*.${name}`,
 ]);
 
+/** Lines of this level and below are written without a limit: they are for an operator who is looking for something. */
+const DEBUG = 20;
+
 /**
- * A logger that writes at `level` and above.
+ * A logger that writes at `level` and above, less than 1 MB a minute: of lines that repeat too often, as {@link LineLimit} decides, only
+ * their number is told, every 10 s. Lines of `debug` have no limit.
  * @param destination where lines go; standard output by default. Written at once, so nothing is lost at an exit.
  */
 export function createLogger(level: string, destination: { write(line: string): void } = standardOutput()): Logger {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: REDACTED, censor: '[redacted]' } },
-    destination,
+  const limit = new LineLimit();
+  let isLimited = false;
+  let interval: NodeJS.Timeout | undefined;
+  const endInterval = () => {
+    interval = undefined;
+    const dropped = limit.renew();
+    if (dropped !== undefined) logger.warn({ dropped }, 'log lines dropped: too many of the same');
+  };
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths: REDACTED, censor: '[redacted]' },
+      hooks: {
+        logMethod(args, method, lineLevel) {
+          isLimited = lineLevel > DEBUG;
+          if (isLimited) {
+            if (!limit.admits(messageOf(args))) return;
+            interval ??= setTimeout(endInterval, INTERVAL_MS).unref();
+          }
+          method.apply(this, args);
+        },
+      },
+    },
+    {
+      write: (line: string) => {
+        if (isLimited) limit.wrote(Buffer.byteLength(line));
+        destination.write(line);
+      },
+    },
   );
+  return logger;
 }
+
+/** The text of a line, given after its fields or alone. */
+const messageOf = ([first, second]: readonly unknown[]): string => String(typeof first === 'string' ? first : second);
 
 /**
  * Standard output as a place that lines may be lost on: a full disk, or a reader that is gone, is no reason to end what is live.

@@ -384,7 +384,7 @@ describe('the log', () => {
     await server.server[Symbol.asyncDispose]();
     const text = server.logLines.join('');
     assert.doesNotMatch(text, /planted/);
-    for (const words of ['publisher accepted', 'publisher refused', '"reason":"unpublished"', 'stream_key_invalid']) {
+    for (const words of ['publisher accepted', 'publishers refused', '"reason":"unpublished"', 'stream_key_invalid']) {
       assert.ok(text.includes(words), words);
     }
   });

@@ -60,21 +60,32 @@ export class RtmpClient implements AsyncDisposable {
    * Opens the connection, and says nothing yet.
    * @param options.isDeaf keeps its side open, and goes on sending, when the server has closed its own
    * @param options.tls over TLS, whatever certificate the server shows
+   * @param options.from the address to come from; any of 127.0.0.0/8, so that a test can have several networks
    */
-  static async open(port: number, { isDeaf = false, tls = false } = {}): Promise<RtmpClient> {
-    const options = { port, host: '127.0.0.1', noDelay: true, allowHalfOpen: isDeaf };
+  static async open(port: number, { isDeaf = false, tls = false, from = '127.0.0.1' } = {}): Promise<RtmpClient> {
+    const options = { port, host: '127.0.0.1', localAddress: from, noDelay: true, allowHalfOpen: isDeaf };
     const socket = tls ? connectTls({ ...options, rejectUnauthorized: false }) : connect(options);
     await once(socket, tls ? 'secureConnect' : 'connect');
     return new RtmpClient(socket);
   }
 
   /** Opens, and does all that an encoder does until its media may flow. @throws {RtmpRefusedError} when it may not */
-  static async publish(port: number, streamKey: string, app = 'live', { tls = false } = {}): Promise<RtmpClient> {
-    const client = await RtmpClient.open(port, { tls });
-    await client.handshake();
-    await client.connect(app);
-    await client.publish(streamKey);
-    return client;
+  static async publish(
+    port: number,
+    streamKey: string,
+    app = 'live',
+    options: { readonly tls?: boolean; readonly from?: string } = {},
+  ): Promise<RtmpClient> {
+    const client = await RtmpClient.open(port, options);
+    try {
+      await client.handshake();
+      await client.connect(app);
+      await client.publish(streamKey);
+      return client;
+    } catch (error) {
+      client.socket.destroy();
+      throw error;
+    }
   }
 
   /** @param version of C0 */

@@ -28,6 +28,17 @@ export interface TestRtmpServer extends AsyncDisposable {
    * take note of what came in until now.
    */
   advance(byMs: number): Promise<void>;
+  /** From now on the server's clock moves by {@link advance} alone, so that nothing in a test depends on how long it takes. */
+  stopClock(): void;
+}
+
+/** The settings of RTMP where nobody has set any. */
+export function defaultRtmpSettings(): RtmpSettings {
+  const values = Object.entries(rtmpSettings).map(([key, { fallback, parse }]) => [
+    key,
+    fallback === undefined ? undefined : parse(fallback),
+  ]);
+  return Object.fromEntries(values) as unknown as RtmpSettings;
 }
 
 /**
@@ -38,26 +49,21 @@ export async function startTestRtmpServer(
   overrides: Partial<RtmpSettings> = {},
   certificate?: Pick<CertificateWatch, 'current'>,
 ): Promise<TestRtmpServer> {
-  const defaults = Object.fromEntries(
-    Object.entries(rtmpSettings).map(([key, { fallback, parse }]) => [
-      key,
-      fallback === undefined ? undefined : parse(fallback),
-    ]),
-  ) as unknown as RtmpSettings;
   const gate = new RecordingGate();
   const metrics = createMetrics();
   const logLines: string[] = [];
   let advancedMs = 0;
   let looks = 0;
+  let stoppedAtMs: number | undefined;
   const clock: Clock = {
     now: () => systemClock.now(),
     monotonic: () => {
       looks += 1;
-      return ms(systemClock.monotonic() + advancedMs);
+      return ms((stoppedAtMs ?? systemClock.monotonic()) + advancedMs);
     },
   };
   const logger = createLogger('debug', { write: (line) => void logLines.push(line) });
-  const settings = { ...defaults, rtmpHost: '127.0.0.1', rtmpPort: 0, rtmpsPort: 0, ...overrides };
+  const settings = { ...defaultRtmpSettings(), rtmpHost: '127.0.0.1', rtmpPort: 0, rtmpsPort: 0, ...overrides };
   const server = await listenRtmp({ settings, gate, clock, logger, metrics, certificate });
   const portOf = (wanted: string) => server.addresses.find(({ scheme }) => scheme === wanted)?.port ?? 0;
   return {
@@ -71,6 +77,9 @@ export async function startTestRtmpServer(
       const before = looks;
       await waitFor(() => looks > before, { what: 'the server to look at its clock' });
       advancedMs += byMs;
+    },
+    stopClock: () => {
+      stoppedAtMs = systemClock.monotonic();
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() as Promise<void>,
   };

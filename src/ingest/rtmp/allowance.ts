@@ -1,27 +1,31 @@
 /**
- * What a peer may do so often in a second.
+ * How much of something a peer may do before its allowance is renewed.
  */
 import { RtmpError } from './rtmp-error.ts';
 
-/** Counts one thing a peer does. Its owner tells it when a second has passed. */
+/** Counts one thing a peer does. Its owner decides when the allowance is renewed. */
 export class Allowance {
   readonly #limit: number;
   readonly #what: string;
   #used = 0;
 
-  /** @param what is counted, for the message of the error: `messages without media` */
+  /** @param what is counted and until when, for the message of the error: `messages without media in a second` */
   constructor(limit: number, what: string) {
     this.#limit = limit;
     this.#what = what;
   }
 
-  /** It was done once more. @throws {RtmpError} `flood` when that is too often */
-  use(): void {
-    this.#used += 1;
-    if (this.#used > this.#limit) throw new RtmpError('flood', `more than ${this.#limit} ${this.#what} in a second`);
+  /**
+   * Counts something the peer did.
+   * @param count how often, or how much dearer than the ordinary it was
+   * @throws {RtmpError} `flood` when that is too much
+   */
+  use(count = 1): void {
+    this.#used += count;
+    if (this.#used > this.#limit) throw new RtmpError('flood', `more than ${this.#limit} ${this.#what}`);
   }
 
-  /** A second has passed. */
+  /** Starts again from nothing. */
   renew(): void {
     this.#used = 0;
   }

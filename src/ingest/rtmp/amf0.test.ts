@@ -76,6 +76,15 @@ describe('AMF0', () => {
     assert.throws(() => decodeAmf0(deep), invalid);
   });
 
+  it('refuses more values than it is told to take, wherever they stand, since each may be a single byte', () => {
+    const NULL = 5;
+    assert.equal(decodeAmf0(Buffer.alloc(100, NULL), 100).length, 100);
+    assert.throws(() => decodeAmf0(Buffer.alloc(101, NULL), 100), invalid);
+    const array = Buffer.concat([Buffer.from('0a00000064', 'hex'), Buffer.alloc(100, NULL)]);
+    assert.equal(decodeAmf0(array, 101).length, 1);
+    assert.throws(() => decodeAmf0(array, 100), invalid);
+  });
+
   it('keeps names from the wire away from prototypes', () => {
     const [object] = decodeAmf0(encodeAmf0(new Map([['__proto__', new Map([['polluted', true]])]])));
     assert.ok(object instanceof Map && object.has('__proto__'));

@@ -32,10 +32,11 @@ const MAX_DEPTH = 16;
 
 /**
  * Every value of a message, in order.
- * @throws {RtmpError} `amf_invalid` when the bytes are cut short, nest too deep or hold a type no encoder sends
+ * @param maxValues it may hold, those inside others included: a value can be a single byte, so the length alone is no bound on the work
+ * @throws {RtmpError} `amf_invalid` when the bytes are cut short, nest too deep, hold too many values or a type no encoder sends
  */
-export function decodeAmf0(bytes: Buffer): AmfValue[] {
-  const reader = new Amf0Reader(bytes);
+export function decodeAmf0(bytes: Buffer, maxValues = Number.POSITIVE_INFINITY): AmfValue[] {
+  const reader = new Amf0Reader(bytes, maxValues);
   const values: AmfValue[] = [];
   while (!reader.isAtEnd) values.push(reader.value(0));
   return values;
@@ -49,9 +50,11 @@ export function encodeAmf0(...values: readonly AmfValue[]): Buffer {
 class Amf0Reader {
   readonly #bytes: Buffer;
   #at = 0;
+  #valuesLeft: number;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, maxValues: number) {
     this.#bytes = bytes;
+    this.#valuesLeft = maxValues;
   }
 
   get isAtEnd(): boolean {
@@ -60,6 +63,8 @@ class Amf0Reader {
 
   value(depth: number): AmfValue {
     if (depth > MAX_DEPTH) throw new RtmpError('amf_invalid', `AMF nests deeper than ${MAX_DEPTH}`);
+    this.#valuesLeft -= 1;
+    if (this.#valuesLeft < 0) throw new RtmpError('amf_invalid', 'too many AMF values in one message');
     const type = this.#bytes[this.#take(1)]!;
     switch (type) {
       case TYPE.number:

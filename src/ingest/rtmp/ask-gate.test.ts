@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Secret } from '#domain/secret.ts';
 import type { Publication, PublicationEnd, PublishDecision, PublishRequest } from '#ingest/ingest.ts';
+import { CountedLines } from '#telemetry/counted-lines.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { askGate } from './ask-gate.ts';
 
@@ -25,13 +26,14 @@ function acceptance() {
   return { ends, decision: { accepted: true, publication } satisfies PublishDecision };
 }
 
+const lines = new CountedLines(silentLogger);
 const NEVER = new AbortController().signal;
 
 describe('asking the gate', () => {
   it('gives its decision', async () => {
     const { decision } = acceptance();
     const gate = { publish: async () => decision };
-    assert.equal(await askGate(gate, REQUEST, { signal: NEVER, logger: silentLogger }), decision);
+    assert.equal(await askGate(gate, REQUEST, { signal: NEVER, lines }), decision);
   });
 
   for (const [what, publish] of [
@@ -44,7 +46,7 @@ describe('asking the gate', () => {
     ],
   ] as const) {
     it(`is answered with a refusal when the gate ${what}`, async () => {
-      const decision = await askGate({ publish }, REQUEST, { signal: NEVER, logger: silentLogger });
+      const decision = await askGate({ publish }, REQUEST, { signal: NEVER, lines });
       assert.equal(!decision.accepted && decision.refusal.code, 'service_unavailable');
     });
   }
@@ -53,7 +55,7 @@ describe('asking the gate', () => {
     const { ends, decision } = acceptance();
     const late = Promise.withResolvers<PublishDecision>();
     const abort = new AbortController();
-    const asked = askGate({ publish: () => late.promise }, REQUEST, { signal: abort.signal, logger: silentLogger });
+    const asked = askGate({ publish: () => late.promise }, REQUEST, { signal: abort.signal, lines });
     abort.abort();
     const answer = await asked;
     assert.equal(!answer.accepted && answer.refusal.code, 'service_unavailable');

@@ -2,7 +2,7 @@
  * Asks the gate, and is not left hanging when the gate does not keep its word.
  */
 import type { PublishDecision, PublishGate, PublishRequest } from '#ingest/ingest.ts';
-import type { Logger } from '#telemetry/logger.ts';
+import type { CountedLevel, CountedLines } from '#telemetry/counted-lines.ts';
 
 /** The answer for a publisher when there is none. */
 const NO_ANSWER: PublishDecision = {
@@ -20,8 +20,10 @@ const NO_ANSWER: PublishDecision = {
 export async function askGate(
   gate: PublishGate,
   request: PublishRequest,
-  { signal, logger }: { signal: AbortSignal; logger: Logger },
+  { signal, lines }: { signal: AbortSignal; lines: CountedLines },
 ): Promise<PublishDecision> {
+  const note = (level: CountedLevel, message: string, example: object = {}) =>
+    lines.note(level, message, {}, { address: request.remoteAddress, example });
   const asked = Promise.try(() => gate.publish(request, { signal }));
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);
@@ -31,8 +33,8 @@ export async function askGate(
     return await Promise.race([asked, aborted.promise]);
   } catch (error) {
     // Aborted for any other reason, nobody waits for the answer any more.
-    if (signal.reason?.name === 'TimeoutError') logger.warn({}, 'publish gate gave no answer in time');
-    else if (!signal.aborted) logger.error({ err: error }, 'publish gate failed');
+    if (signal.reason?.name === 'TimeoutError') note('warn', 'publish gate gave no answer in time');
+    else if (!signal.aborted) note('error', 'publish gate failed', { err: error });
     asked.then(takeBack, () => {});
     return NO_ANSWER;
   } finally {

@@ -8,11 +8,14 @@ import { RtmpError } from './rtmp-error.ts';
 
 const LIMITS = { messageBytes: 100_000, incompleteBytes: 200_000, chunkStreams: 8 };
 
+/** Every message of the slices but those of the chunk layer itself. */
 function readAll(slices: readonly Buffer[], reader = new ChunkReader(LIMITS)): Message[] {
   const messages: Message[] = [];
   for (const slice of slices) {
     reader.feed(slice);
-    for (let message = reader.next(); message !== undefined; message = reader.next()) messages.push(message);
+    for (let message = reader.next(); message !== undefined; message = reader.next()) {
+      if (message.type !== MESSAGE.setChunkSize && message.type !== MESSAGE.abort) messages.push(message);
+    }
   }
   return messages;
 }
@@ -194,6 +197,13 @@ describe('chunks', () => {
     const whole = { type: MESSAGE.video, streamId: 1, timestamp: 0, chunkStreamId: 4, payload: Buffer.alloc(90_000) };
     const reader = new ChunkReader(LIMITS);
     for (let count = 0; count < 10; count++) assert.equal(readAll([writer.write(whole)], reader).length, 1);
+  });
+
+  it('that set a size or abort are handed on after they were obeyed, so that they can be counted', () => {
+    const reader = new ChunkReader(LIMITS);
+    reader.feed(hex('02 000000 000004 01 00000000 00001000   02 000000 000004 02 00000000 00000004'));
+    assert.deepEqual([reader.next()?.type, reader.next()?.type], [MESSAGE.setChunkSize, MESSAGE.abort]);
+    assert.equal(reader.next(), undefined);
   });
 
   it('can be left in the middle of a slice, and taken up again', () => {

@@ -2,7 +2,7 @@
  * The commands of RTMP (Adobe RTMP 1.0 §7.2): reading a publisher's, writing our answers.
  */
 import { type AmfObject, type AmfValue, decodeAmf0, encodeAmf0 } from './amf0.ts';
-import { MAX_AMF_BYTES } from './config.ts';
+import { MAX_AMF_BYTES, MAX_COMMAND_VALUES } from './config.ts';
 import { FOUR_CCS } from './enhanced-tag.ts';
 import { MESSAGE, type Message } from './message.ts';
 import { RtmpError } from './rtmp-error.ts';
@@ -33,7 +33,7 @@ export type StatusCode =
  * @throws {RtmpError} when it is none
  */
 export function readCommand(message: Message): Command {
-  const [name, transactionId, object, ...args] = readAmf(message, MESSAGE.commandAmf3);
+  const [name, transactionId, object, ...args] = readAmf(message, MESSAGE.commandAmf3, MAX_COMMAND_VALUES);
   if (typeof name !== 'string') throw new RtmpError('command_invalid', 'a command has no name');
   return {
     name,
@@ -46,12 +46,13 @@ export function readCommand(message: Message): Command {
 /**
  * The values of an AMF message.
  * @param amf3Type its type when it is of AMF3 kind: a zero byte stands before the first value
+ * @param maxValues it may hold, those inside others included
  * @throws {RtmpError} when it is longer than any real one, or not AMF0
  */
-export function readAmf({ type, payload }: Message, amf3Type: number): AmfValue[] {
+export function readAmf({ type, payload }: Message, amf3Type: number, maxValues: number): AmfValue[] {
   if (payload.length > MAX_AMF_BYTES)
     throw new RtmpError('amf_invalid', `${payload.length} bytes of AMF in one message`);
-  return decodeAmf0(type === amf3Type && payload[0] === 0 ? payload.subarray(1) : payload);
+  return decodeAmf0(type === amf3Type && payload[0] === 0 ? payload.subarray(1) : payload, maxValues);
 }
 
 // Flags of Enhanced RTMP: what can be done with a codec, and what a peer understands (`capsEx`).

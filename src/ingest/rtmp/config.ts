@@ -26,7 +26,7 @@ export const rtmpSettings = {
   rtmpMaxUnauthenticated: integer(
     'RTMP_MAX_UNAUTHENTICATED',
     '300',
-    'RTMP connections at the same time that have not been accepted as publishers',
+    'RTMP connections at the same time that have not been accepted as publishers; a quarter of them for addresses that published within a day',
     CONNECTIONS,
   ),
   rtmpMaxPerAddress: integer(
@@ -34,6 +34,12 @@ export const rtmpSettings = {
     '150',
     'RTMP connections at the same time from one address, or one /64 of IPv6',
     CONNECTIONS,
+  ),
+  rtmpConnectionsPerMinute: integer(
+    'RTMP_CONNECTIONS_PER_MINUTE',
+    '300',
+    'New RTMP connections a minute from one address (an IPv6 /64 is one); four times as many from an IPv4 /24 or IPv6 /48 and from an address that published within a day, forty times as many from all addresses that did not',
+    { min: 1, max: 1_000_000 },
   ),
   rtmpHandshakeTimeoutS: integer(
     'RTMP_HANDSHAKE_TIMEOUT_S',
@@ -75,10 +81,41 @@ export const MIN_CHUNK_SIZE = 128;
 export const MAX_CHUNK_SIZE = 0x7fffffff;
 /** AMF beyond this is ignored (metadata) or refused (commands). */
 export const MAX_AMF_BYTES = 64 * 1024;
-/** Messages in one second other than media of somebody who publishes; encoders send a handful. */
+/** AMF values in one command. `connect` with all lists of Enhanced RTMP has some forty. */
+export const MAX_COMMAND_VALUES = 256;
+/** AMF values in one metadata message. A list of keyframes, as copied from a file, may have thousands: such metadata is passed over. */
+export const MAX_METADATA_VALUES = 1024;
+/**
+ * Messages and reads of a connection before its publish is accepted, in all. Encoders need some twenty of both together. A stranger cannot
+ * get more work out of us than this for each connection it opens.
+ */
+export const MAX_WORK_BEFORE_ACCEPTED = 100;
+/** Messages of a publisher in one second other than media with something in it; encoders send a handful. */
 export const MAX_CONTROL_MESSAGES_PER_S = 500;
-/** Each makes viewers and the transcoder begin anew; an encoder has one configuration for each track. */
-export const MAX_CONFIG_CHANGES_PER_S = 10;
+/**
+ * What Abort counts for among messages without media. Encoders never send it; for a few bytes it makes us set aside, and throw away, the
+ * memory of a whole message.
+ */
+export const ABORT_COUNTS_AS = 50;
+/**
+ * Publishes, changes of configuration and of metadata in one second. Each makes viewers and the transcoder begin anew; an encoder publishes
+ * once, and has one configuration for each track.
+ */
+export const MAX_NEW_STARTS_PER_S = 10;
+/**
+ * Media messages of a publisher in one second; beyond it, it is read on in the next one. Encoders send 50 to 200, so ten seconds that piled
+ * up while the network was away come through at once.
+ */
+export const MAX_MEDIA_MESSAGES_PER_S = 2000;
+/** Messages handled in one go; then others have their turn. */
+export const MAX_MESSAGES_A_TURN = 64;
+/** Reads of a publisher that bring less than this cost more than they carry. */
+export const SMALL_READ_BYTES = 1024;
+/**
+ * Small reads of a publisher between two sweeps; beyond it, it is read on after the next one, when its bytes have gathered. An encoder that
+ * sends 4 Mbit/s in chunks of 128 bytes, each on its own, makes no more.
+ */
+export const MAX_SMALL_READS_PER_SWEEP = 400;
 /** Our own bytes the peer has not taken yet: replies are small, so a peer that lets them pile up does not read. */
 export const MAX_OUTPUT_BYTES = 64 * 1024;
 /** How long the gate may take to decide; the publisher waits meanwhile. */
@@ -94,6 +131,13 @@ export const OUTGOING_CHUNK_SIZE = 60_000;
 export const PING_AFTER_MS = 5000;
 /** How long a refused or cut peer may take to read why. */
 export const CLOSE_WITHIN_MS = 700;
+/** TLS handshakes under way at the same time, which may all have their costly step in the same moment. */
+export const MAX_TLS_HANDSHAKES = 24;
+/** How long a connection waits for its TLS handshake to begin until it may take the place of one that lasts. */
+export const TLS_PATIENCE_MS = 500;
+/** Publishes of one address in a minute whose start and end have lines of their own in the log; others are counted. */
+export const MAX_PUBLISHES_SHOWN_PER_MINUTE = 30;
+
 /** How often connections are looked at: the grain of every time limit. */
 export const SWEEP_MS = 100;
 

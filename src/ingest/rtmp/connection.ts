@@ -4,22 +4,29 @@
 import type { Socket } from 'node:net';
 import type { PublishGate } from '#ingest/ingest.ts';
 import type { Milliseconds } from '#lib/units.ts';
+import type { CountedLevel, CountedLines } from '#telemetry/counted-lines.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { Allowance } from './allowance.ts';
 import { ChunkReader } from './chunk-reader.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import {
+  ABORT_COUNTS_AS,
   CLOSE_WITHIN_MS,
   MAX_CHUNK_STREAMS,
-  MAX_CONFIG_CHANGES_PER_S,
   MAX_CONTROL_MESSAGES_PER_S,
   MAX_INCOMPLETE_BYTES,
+  MAX_MEDIA_MESSAGES_PER_S,
   MAX_MESSAGE_BYTES,
+  MAX_MESSAGES_A_TURN,
+  MAX_NEW_STARTS_PER_S,
   MAX_OUTPUT_BYTES,
+  MAX_SMALL_READS_PER_SWEEP,
   MAX_UNAUTHENTICATED_MESSAGE_BYTES,
+  MAX_WORK_BEFORE_ACCEPTED,
   PING_AFTER_MS,
   type RtmpScheme,
   type RtmpSettings,
+  SMALL_READ_BYTES,
   WINDOW_BYTES,
 } from './config.ts';
 import { Conversation, type Peer } from './conversation.ts';
@@ -40,16 +47,24 @@ import { RtmpError } from './rtmp-error.ts';
 export interface ConnectionOwner {
   /** It is gone. @param fault why, when it failed before it got as far as a publish */
   onClosed(connection: Connection, fault: string | undefined): void;
-  onPublishing(connection: Connection, isPublishing: boolean): void;
+  /** Its publish was accepted. */
+  onAccepted(connection: Connection): void;
+  /** It publishes no more and stays connected. */
+  onUnpublished(connection: Connection): void;
   onMediaBytes(connection: Connection, bytes: number): void;
 }
 
 /** What a connection is made of. */
 export interface ConnectionOptions {
+  /** By which its server knows it. */
+  readonly id: number;
   readonly owner: ConnectionOwner;
   readonly settings: RtmpSettings;
   readonly gate: PublishGate;
   readonly logger: Logger;
+  readonly lines: CountedLines;
+  /** Whether one more publish of this address is told of by lines of its own. */
+  readonly isShown: () => boolean;
   readonly scheme: RtmpScheme;
   readonly remoteAddress: string;
   /** Monotonic time. */
@@ -69,17 +84,30 @@ const PUBLISHER_LIMITS = {
 /** A peer that asks for an acknowledgement of every byte gets one for this many. */
 const MIN_ACKNOWLEDGED_BYTES = 64 * 1024;
 
+/**
+ * Why a connection is not read on just now. While there is a reason its socket is paused, which the peer feels as back-pressure.
+ *
+ * - `gate`: the publish gate decides
+ * - `turn`: many messages came at once, and others have their turn before the rest
+ * - `sweep`: many small reads; the next sweep goes on with what has gathered
+ * - `second`: more media messages than an encoder sends; the next second goes on
+ */
+type Hold = 'gate' | 'turn' | 'sweep' | 'second';
+
 /** One connection. Lives from accept to close; its server calls {@link tick} all along. */
 export class Connection implements Peer {
+  readonly id: number;
   readonly scheme: RtmpScheme;
   readonly remoteAddress: string;
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #settings: RtmpSettings;
   readonly #logger: Logger;
+  readonly #lines: CountedLines;
   readonly #faults = new FaultCounter();
-  readonly #controlMessages = new Allowance(MAX_CONTROL_MESSAGES_PER_S, 'messages without media');
-  readonly #configChanges = new Allowance(MAX_CONFIG_CHANGES_PER_S, 'changes of configuration');
+  readonly #workBeforeAccepted = new Allowance(MAX_WORK_BEFORE_ACCEPTED, 'messages and reads without a publish');
+  readonly #controlMessages = new Allowance(MAX_CONTROL_MESSAGES_PER_S, 'messages without media in a second');
+  readonly #newStarts = new Allowance(MAX_NEW_STARTS_PER_S, 'publishes and changes of configuration in a second');
   readonly #conversation: Conversation;
   readonly #reader = new ChunkReader(UNAUTHENTICATED_LIMITS);
   readonly #writer = new ChunkWriter();
@@ -91,7 +119,11 @@ export class Connection implements Peer {
   #isPinged = false;
   /** Since when it has been connected without publishing; undefined while it publishes. */
   #waitingSince: Milliseconds | undefined;
-  #isHeld = false;
+  readonly #holds = new Set<Hold>();
+  /** Since the last second began. */
+  #mediaMessages = 0;
+  /** Since the last sweep. */
+  #smallReads = 0;
   #closeBy: Milliseconds | undefined;
   #isClosed = false;
   /** Why it ended, where it was not simply closed. */
@@ -103,12 +135,15 @@ export class Connection implements Peer {
   #mediaBytes = 0;
   #countedSince: Milliseconds;
 
-  /** @param socket whose TLS handshake, if it has one, may still be to come: it counts as part of RTMP's */
-  constructor(socket: Socket, { owner, settings, gate, logger, scheme, remoteAddress, openedAt }: ConnectionOptions) {
+  /** @param socket whose TLS handshake, if it has one, may not be done yet: it counts as part of RTMP's */
+  constructor(socket: Socket, options: ConnectionOptions) {
+    const { id, owner, settings, gate, logger, lines, isShown, scheme, remoteAddress, openedAt } = options;
+    this.id = id;
     this.#socket = socket;
     this.#owner = owner;
     this.#settings = settings;
     this.#logger = logger;
+    this.#lines = lines;
     this.scheme = scheme;
     this.remoteAddress = remoteAddress;
     this.#openedAt = openedAt;
@@ -119,8 +154,10 @@ export class Connection implements Peer {
     this.#conversation = new Conversation(this, {
       gate,
       logger,
+      lines,
+      isShown,
       faults: this.#faults,
-      configChanges: this.#configChanges,
+      newStarts: this.#newStarts,
     });
     socket.setNoDelay(true);
     socket.on('data', (slice: Buffer) => this.#onData(slice));
@@ -147,7 +184,14 @@ export class Connection implements Peer {
       if (overdue !== undefined) this.#giveUp(overdue);
       else if (!this.#isPinged && now - this.#heardAt >= PING_AFTER_MS) this.#ping();
     }
-    if (now - this.#countedSince >= 1000) this.#report();
+    this.#smallReads = 0;
+    this.#goOn('sweep');
+    if (now - this.#countedSince >= 1000) this.#beginSecond();
+  }
+
+  /** Closes it at once: its place is needed for another one. @param why for the log */
+  evict(why: string): void {
+    this.#giveUp(why);
   }
 
   /** The server stops. Ends a publish so that it can be continued, says so, and closes. */
@@ -162,22 +206,25 @@ export class Connection implements Peer {
   }
 
   hold(): void {
-    this.#isHeld = true;
-    this.#socket.pause();
+    this.#holdFor('gate');
   }
 
   release(): void {
-    this.#isHeld = false;
-    this.#heardAt = this.#now;
-    this.#guard(() => this.#readMessages());
-    if (!this.#isHeld) this.#socket.resume();
+    this.#goOn('gate');
   }
 
-  setPublishing(isPublishing: boolean): void {
-    this.#waitingSince = isPublishing ? undefined : this.#now;
-    this.#hasPublished ||= isPublishing;
-    this.#reader.setLimits(isPublishing ? PUBLISHER_LIMITS : UNAUTHENTICATED_LIMITS);
-    this.#owner.onPublishing(this, isPublishing);
+  accepted(): void {
+    this.#waitingSince = undefined;
+    this.#hasPublished = true;
+    this.#workBeforeAccepted.renew();
+    this.#reader.setLimits(PUBLISHER_LIMITS);
+    this.#owner.onAccepted(this);
+  }
+
+  unpublished(): void {
+    this.#waitingSince = this.#now;
+    this.#reader.setLimits(UNAUTHENTICATED_LIMITS);
+    this.#owner.onUnpublished(this);
   }
 
   close(): void {
@@ -191,13 +238,35 @@ export class Connection implements Peer {
     this.#bytesIn += slice.length;
     this.#hasHeard = true;
     if (this.#closeBy !== undefined) return;
-    this.#socket.cork();
-    this.#guard(() => {
+    this.#handle(() => {
+      this.#countRead(slice);
       this.#conversation.heard();
       this.#read(slice);
       this.#acknowledge();
     });
-    this.#socket.uncork();
+  }
+
+  /** A read costs about as much as a small message, and a peer decides how many it makes of its bytes. */
+  #countRead(slice: Buffer): void {
+    if (this.#waitingSince !== undefined) {
+      this.#workBeforeAccepted.use();
+    } else if (slice.length < SMALL_READ_BYTES) {
+      this.#smallReads += 1;
+      if (this.#smallReads > MAX_SMALL_READS_PER_SWEEP) this.#holdFor('sweep');
+    }
+  }
+
+  #holdFor(why: Hold): void {
+    this.#holds.add(why);
+    this.#socket.pause();
+  }
+
+  /** A reason to wait is gone. Reads on when it was the last. */
+  #goOn(why: Hold): void {
+    if (!this.#holds.delete(why) || this.#holds.size > 0 || this.#isClosed) return;
+    this.#heardAt = this.#now;
+    this.#handle(() => this.#readMessages());
+    if (this.#holds.size === 0) this.#socket.resume();
   }
 
   #read(slice: Buffer): void {
@@ -214,12 +283,21 @@ export class Connection implements Peer {
   }
 
   #readMessages(): void {
-    while (!this.#isHeld && this.#closeBy === undefined) {
+    for (let count = 0; this.#isReading; count++) {
+      if (count === MAX_MESSAGES_A_TURN) {
+        this.#holdFor('turn');
+        setImmediate(() => this.#goOn('turn'));
+        return;
+      }
       const message = this.#reader.next();
       if (message === undefined) return;
-      this.#limitControl(message);
+      this.#countMessage(message);
       this.#receive(message);
     }
+  }
+
+  get #isReading(): boolean {
+    return this.#holds.size === 0 && this.#closeBy === undefined && !this.#socket.destroyed;
   }
 
   #receive(message: Message): void {
@@ -230,6 +308,9 @@ export class Connection implements Peer {
       case MESSAGE.userControl:
         this.#answer(message);
         return;
+      case MESSAGE.setChunkSize:
+      case MESSAGE.abort:
+        return; // the chunk reader has obeyed them
       case MESSAGE.acknowledgement:
       case MESSAGE.setPeerBandwidth:
         return; // we send too little for either to matter
@@ -245,12 +326,21 @@ export class Connection implements Peer {
   }
 
   /**
-   * Everything but a publisher's media with something in it costs us work and carries nothing: encoders need little of it.
-   * Two bytes make a message, so without this a stranger on a fast line could keep the whole server busy.
+   * Two bytes make a message, so without a limit a peer on a fast line could keep the whole server busy. Everything but a publisher's
+   * media with something in it carries nothing, and encoders need little of it: too much of that ends the connection. A publisher's media
+   * may come in bursts: too much of that only waits.
    */
-  #limitControl({ type, payload }: Message): void {
+  #countMessage({ type, payload }: Message): void {
+    const cost = type === MESSAGE.abort ? ABORT_COUNTS_AS : 1;
     const isMedia = payload.length > 0 && (type === MESSAGE.audio || type === MESSAGE.video);
-    if (!isMedia || this.#waitingSince !== undefined) this.#controlMessages.use();
+    if (this.#waitingSince !== undefined) {
+      this.#workBeforeAccepted.use(cost);
+    } else if (!isMedia) {
+      this.#controlMessages.use(cost);
+    } else {
+      this.#mediaMessages += 1;
+      if (this.#mediaMessages >= MAX_MEDIA_MESSAGES_PER_S) this.#holdFor('second');
+    }
   }
 
   #acknowledge(): void {
@@ -267,7 +357,7 @@ export class Connection implements Peer {
   /** The time limit that has run out, if any. */
   #isOverdue(): string | undefined {
     const { rtmpHandshakeTimeoutS, rtmpPublishTimeoutS, rtmpIdleTimeoutS } = this.#settings;
-    if (this.#isHeld) return undefined; // we are the ones who keep it waiting, and that wait has its own limit
+    if (this.#holds.size > 0) return undefined; // we are the ones who keep it waiting, and that wait has its own limit
     if (this.#handshake !== undefined && this.#now - this.#openedAt >= rtmpHandshakeTimeoutS * 1000) {
       return 'handshake_timeout';
     }
@@ -277,15 +367,22 @@ export class Connection implements Peer {
     return this.#now - this.#heardAt >= rtmpIdleTimeoutS * 1000 ? 'idle_timeout' : undefined;
   }
 
-  /** Runs what reads the publisher's bytes: whatever it throws ends this connection and nothing else. */
-  #guard(read: () => void): void {
+  /** Runs what reads the publisher's bytes, and sends its answers together. Whatever it throws ends this connection and nothing else. */
+  #handle(read: () => void): void {
+    this.#socket.cork();
     try {
       read();
     } catch (error) {
       if (error instanceof RtmpError) this.#logger.debug({ code: error.code, detail: error.message }, 'protocol error');
-      else this.#logger.error({ err: error }, 'handling a publisher failed');
+      else this.#note('error', 'handling a publisher failed', {}, { err: error });
       this.#giveUp(error instanceof RtmpError ? error.code : 'internal_error');
     }
+    this.#socket.uncork();
+  }
+
+  #note(level: CountedLevel, message: string, kind: Record<string, string>, fields: object, count = 1): void {
+    const example = { connection: this.id, remoteAddress: this.remoteAddress, scheme: this.scheme, ...fields };
+    this.#lines.note(level, message, kind, { address: this.remoteAddress, count, example });
   }
 
   #giveUp(why: string): void {
@@ -294,12 +391,19 @@ export class Connection implements Peer {
     this.#socket.destroy();
   }
 
-  #report(): void {
+  #beginSecond(): void {
+    this.#report();
     this.#countedSince = this.#now;
     this.#controlMessages.renew();
-    this.#configChanges.renew();
-    const faults = this.#faults.take();
-    if (faults !== undefined) this.#logger.warn({ faults }, 'publisher sent what cannot be used');
+    this.#newStarts.renew();
+    this.#mediaMessages = 0;
+    this.#goOn('second');
+  }
+
+  #report(): void {
+    for (const [fault, count] of Object.entries(this.#faults.take() ?? {})) {
+      this.#note('warn', 'publishers sent what cannot be used', { fault }, {}, count);
+    }
     if (this.#mediaBytes > 0) this.#owner.onMediaBytes(this, this.#mediaBytes);
     this.#mediaBytes = 0;
   }

@@ -5,6 +5,7 @@
 
 import { Secret } from '#domain/secret.ts';
 import type { Publication, PublicationEnd, PublishGate, Refusal } from '#ingest/ingest.ts';
+import type { CountedLines } from '#telemetry/counted-lines.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Allowance } from './allowance.ts';
 import type { AmfValue } from './amf0.ts';
@@ -46,8 +47,10 @@ export interface Peer {
   /** Hands on no message, and reads nothing, until {@link release}: the publisher feels it as back-pressure. */
   hold(): void;
   release(): void;
-  /** The publisher was accepted, or is one no more. */
-  setPublishing(isPublishing: boolean): void;
+  /** The publisher was accepted. */
+  accepted(): void;
+  /** The publisher stopped, and the connection goes on: it may publish again. */
+  unpublished(): void;
   /** Flushes what was sent, then closes; hands on nothing more. */
   close(): void;
 }
@@ -55,7 +58,13 @@ export interface Peer {
 type State =
   | { readonly phase: 'connected' }
   | { readonly phase: 'asking' }
-  | { readonly phase: 'publishing'; readonly publication: Publication; readonly media: MediaReader }
+  | {
+      readonly phase: 'publishing';
+      readonly publication: Publication;
+      readonly media: MediaReader;
+      /** Its start and its end have lines of their own in the log. */
+      readonly isShown: boolean;
+    }
   | { readonly phase: 'over' };
 
 /** The only application there is: the `live` of `rtmp://host/live/<streamKey>`. */
@@ -63,13 +72,19 @@ const APPLICATION = 'live';
 /** The only message stream we give out: one publish a connection. */
 const STREAM_ID = 1;
 const MAX_ENCODER_LENGTH = 256;
+/** An application longer than this, its query left out, is not ours, whatever it is. */
+const MAX_APPLICATION_LENGTH = 64;
 
 /** What a conversation is made with, besides its peer. */
 export interface ConversationOptions {
   readonly gate: PublishGate;
   readonly logger: Logger;
+  /** For what may happen too often to be told each time. */
+  readonly lines: CountedLines;
+  /** Whether one more publish of this address is told of by lines of its own. */
+  readonly isShown: () => boolean;
   readonly faults: FaultCounter;
-  readonly configChanges: Allowance;
+  readonly newStarts: Allowance;
 }
 
 /** One connection's conversation. */
@@ -77,8 +92,10 @@ export class Conversation {
   readonly #peer: Peer;
   readonly #gate: PublishGate;
   readonly #logger: Logger;
+  readonly #lines: CountedLines;
+  readonly #isShown: () => boolean;
   readonly #faults: FaultCounter;
-  readonly #configChanges: Allowance;
+  readonly #newStarts: Allowance;
   readonly #gone = new AbortController();
   #state: State = { phase: 'connected' };
   #application: string | undefined;
@@ -86,12 +103,14 @@ export class Conversation {
   /** A cut that came before the gate's own answer. */
   #cutEarly: Refusal | undefined;
 
-  constructor(peer: Peer, { gate, logger, faults, configChanges }: ConversationOptions) {
+  constructor(peer: Peer, { gate, logger, lines, isShown, faults, newStarts }: ConversationOptions) {
     this.#peer = peer;
     this.#gate = gate;
     this.#logger = logger;
+    this.#lines = lines;
+    this.#isShown = isShown;
     this.#faults = faults;
-    this.#configChanges = configChanges;
+    this.#newStarts = newStarts;
   }
 
   /**
@@ -188,13 +207,14 @@ export class Conversation {
     }
     const streamKey = streamKeyOf(args[0]);
     if (this.#application !== APPLICATION || streamKey === undefined) {
-      this.#logger.info({ code: 'address_invalid' }, 'publisher refused');
+      this.#noteRefusal('address_invalid');
       this.#refuse(
         'NetStream.Publish.BadName',
         `Publish to ${this.#peer.scheme}://<this server>/${APPLICATION} with the stream key as the stream name.`,
       );
       return;
     }
+    this.#newStarts.use();
     this.#state = { phase: 'asking' };
     this.#peer.hold();
     // Never rejects: the gate's failures are refusals, and ours are caught where messages are read.
@@ -213,7 +233,7 @@ export class Conversation {
       },
       {
         signal: AbortSignal.any([this.#gone.signal, AbortSignal.timeout(GATE_TIMEOUT_MS)]),
-        logger: this.#logger,
+        lines: this.#lines,
       },
     );
     if (this.#state.phase !== 'asking') {
@@ -223,7 +243,7 @@ export class Conversation {
     const refusal = decision.accepted ? this.#cutEarly : decision.refusal;
     if (refusal !== undefined) {
       if (decision.accepted) this.#endPublication(decision.publication, 'cut');
-      this.#logger.info({ code: refusal.code, encoder: this.#encoder }, 'publisher refused');
+      this.#noteRefusal(refusal.code);
       this.#refuse(statusOf(refusal), refusal.reason);
       return;
     }
@@ -231,10 +251,11 @@ export class Conversation {
   }
 
   #accept(publication: Publication, streamId: number): void {
-    const media = new MediaReader(publication, { faults: this.#faults, configChanges: this.#configChanges });
-    this.#state = { phase: 'publishing', publication, media };
-    this.#peer.setPublishing(true);
-    this.#logger.info({ encoder: this.#encoder }, 'publisher accepted');
+    const media = new MediaReader(publication, { faults: this.#faults, newStarts: this.#newStarts });
+    const isShown = this.#isShown();
+    this.#state = { phase: 'publishing', publication, media, isShown };
+    this.#peer.accepted();
+    if (isShown) this.#logger.info({ encoder: this.#encoder }, 'publisher accepted');
     this.#peer.send(userControl(USER_CONTROL.streamBegin, STREAM_ID));
     this.#reply(onStatus('status', 'NetStream.Publish.Start', 'Publishing.'), streamId);
     this.#peer.release();
@@ -243,6 +264,7 @@ export class Conversation {
   #unpublish(): void {
     if (this.#state.phase !== 'publishing') return;
     this.#end('unpublished', {});
+    this.#peer.unpublished();
     this.#reply(onStatus('status', 'NetStream.Unpublish.Success', 'Stopped.'), STREAM_ID);
   }
 
@@ -256,10 +278,10 @@ export class Conversation {
   /** Ends the publish, if there is one. @param fields why, for the log */
   #end(reason: PublicationEnd, fields: object): void {
     if (this.#state.phase !== 'publishing') return;
-    const { publication } = this.#state;
+    const { publication, isShown } = this.#state;
     this.#state = { phase: 'connected' };
-    this.#peer.setPublishing(false);
-    this.#logger.info({ reason, ...fields }, 'publisher ended');
+    if (isShown) this.#logger.info({ reason, ...fields }, 'publisher ended');
+    else this.#lines.note('info', 'publishes that came and went', { reason }, { address: this.#peer.remoteAddress });
     this.#endPublication(publication, reason);
   }
 
@@ -267,8 +289,15 @@ export class Conversation {
     try {
       publication.end(reason);
     } catch (error) {
-      this.#logger.error({ err: error }, 'ending a publication failed');
+      this.#lines.note('error', 'ending a publication failed', {}, { example: { err: error } });
     }
+  }
+
+  /** Anybody can be refused as often as they like, so refusals are counted. */
+  #noteRefusal(code: Refusal['code'] | 'address_invalid'): void {
+    const { scheme, remoteAddress } = this.#peer;
+    const example = { remoteAddress, scheme, encoder: this.#encoder };
+    this.#lines.note('info', 'publishers refused', { code }, { address: remoteAddress, example });
   }
 
   /** Says why, and closes. A publish must have been ended before. */
@@ -285,9 +314,15 @@ export class Conversation {
   }
 }
 
-/** The application without the query and slashes that encoders leave on it. */
+/** The application without the query and the slashes that encoders leave on it; empty when it is none of ours. */
 function applicationOf(app: AmfValue): string {
-  return typeof app === 'string' ? withoutQuery(app).replace(/^\/+|\/+$/g, '') : '';
+  if (typeof app !== 'string') return '';
+  const path = withoutQuery(app);
+  if (path.length > MAX_APPLICATION_LENGTH) return '';
+  return path
+    .split('/')
+    .filter((part) => part !== '')
+    .join('/');
 }
 
 function streamKeyOf(name: AmfValue): Secret | undefined {

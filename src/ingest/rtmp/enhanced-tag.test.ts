@@ -57,6 +57,18 @@ describe('an extended tag', () => {
     });
   }
 
+  it('of more extensions than any encoder writes is malformed, since each takes work and a body could hold millions', () => {
+    const extended = (count: number) => `97 ${'00 00 17'.repeat(count - 1)} 00 00 13 ${HEVC} 41`;
+    assert.equal(read('video', extended(8)).type, 'frame');
+    assert.equal(read('video', extended(9)).type, 'malformed');
+  });
+
+  it('is searched for its main track among 256, since a body could hold millions', () => {
+    const tracks = (others: number) => `96 13 ${HEVC} ${'01 000000'.repeat(others)} 00 000001 41`;
+    assert.equal(read('video', tracks(255)).type, 'frame');
+    assert.equal(read('video', tracks(256)).type, 'ignored');
+  });
+
   it('of any bytes is read without an error', () => {
     const heads = fc.constantFrom(...cases.map(([, kind, body]) => [kind, hex(body).subarray(0, 8)] as const));
     fc.assert(

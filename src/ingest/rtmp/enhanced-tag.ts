@@ -40,6 +40,11 @@ const MOD_EX_TIMESTAMP_OFFSET_NANO = 0;
 /** The most a message can be later than its timestamp says. */
 const MAX_OFFSET_NANO = 999_999;
 
+/** Extensions of one body; more than any encoder writes. A body of megabytes would hold millions of empty ones. */
+const MAX_EXTENSIONS = 8;
+/** Tracks of one body: their number is a byte. Each may be empty, so that a body could hold millions. */
+const MAX_TRACKS = 256;
+
 /** How a body of several tracks is put together. */
 const ONE_TRACK = 0;
 const MANY_TRACKS_MANY_CODECS = 2;
@@ -65,7 +70,8 @@ function read(kind: TrackKind, reader: TagReader): MediaTag {
   const first = reader.byte();
   let packetType = first & 0x0f;
   let offsetNano = 0;
-  while (packetType === MOD_EX) {
+  for (let count = 1; packetType === MOD_EX; count++) {
+    if (count > MAX_EXTENSIONS) return MALFORMED;
     const extension = readExtension(reader);
     offsetNano = extension.offsetNano ?? offsetNano;
     packetType = extension.packetType;
@@ -99,13 +105,13 @@ interface TrackBody {
   readonly data: Buffer;
 }
 
-/** Undefined when the main track is not among those of a body. */
+/** Undefined when the main track is not among those of a body, or not among the first 256. */
 function readMainTrack(reader: TagReader): TrackBody | undefined {
   const types = reader.byte();
   const arrangement = types >> 4;
   const packetType = types & 0x0f;
   const shared = arrangement === MANY_TRACKS_MANY_CODECS ? undefined : reader.fourCc();
-  while (!reader.isAtEnd) {
+  for (let count = 0; count < MAX_TRACKS && !reader.isAtEnd; count++) {
     const fourCc = shared ?? reader.fourCc();
     const trackId = reader.byte();
     const data = arrangement === ONE_TRACK ? reader.rest() : reader.bytes(reader.number(3));

@@ -32,7 +32,7 @@ function setUp() {
     end: () => {},
   };
   const faults = new FaultCounter();
-  const reader = new MediaReader(publication, { faults, configChanges: new Allowance(10, 'changes') });
+  const reader = new MediaReader(publication, { faults, newStarts: new Allowance(10, 'changes') });
   const send = (type: number, timestamp: number, payload: Buffer) =>
     reader.read({ type, timestamp, payload, streamId: 1, chunkStreamId: 4 });
   return {

@@ -10,6 +10,7 @@ import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import type { Track, TrackKind } from '#media/track.ts';
 import type { Allowance } from './allowance.ts';
 import { readAmf } from './commands.ts';
+import { MAX_METADATA_VALUES } from './config.ts';
 import type { FaultCounter } from './fault-counter.ts';
 import { readFlvTag } from './flv-tag.ts';
 import type { MediaTag } from './media-tag.ts';
@@ -44,7 +45,7 @@ type Frame = Extract<MediaTag, { type: 'frame' }>;
 export class MediaReader {
   readonly #publication: Publication;
   readonly #faults: FaultCounter;
-  readonly #configChanges: Allowance;
+  readonly #newStarts: Allowance;
   readonly #clock = new TimestampUnwrapper();
   readonly #tracks = new Map<TrackKind, Track>();
   /**
@@ -57,17 +58,17 @@ export class MediaReader {
   /** @param options.faults counts what was dropped, by why */
   constructor(
     publication: Publication,
-    { faults, configChanges }: { readonly faults: FaultCounter; readonly configChanges: Allowance },
+    { faults, newStarts }: { readonly faults: FaultCounter; readonly newStarts: Allowance },
   ) {
     this.#publication = publication;
     this.#faults = faults;
-    this.#configChanges = configChanges;
+    this.#newStarts = newStarts;
   }
 
   /**
    * @returns the bytes of media the message held
    * @throws {UnplayableMediaError} when the encoder must be set up differently
-   * @throws {RtmpError} when it changes its configuration too often
+   * @throws {RtmpError} when it changes its configuration or its metadata too often
    */
   read(message: Message): number {
     switch (message.type) {
@@ -107,7 +108,7 @@ export class MediaReader {
     const before = this.#tracks.get(kind);
     // Encoders repeat their configuration, some before each keyframe.
     if (before?.codec === codec && data.equals(before.config)) return;
-    this.#configChanges.use();
+    this.#newStarts.use();
     const track = this.#completed(parsed(kind, () => codecOf(codec).parseConfig(data)));
     this.#tracks.set(kind, track);
     this.#publication.track(track);
@@ -148,15 +149,21 @@ export class MediaReader {
 
   /** Metadata is a courtesy: what cannot be read is passed over. */
   #readData(message: Message): void {
+    const metadata = this.#metadataOf(message);
+    // GStreamer repeats its metadata ten times a second.
+    if (metadata === undefined || isDeepStrictEqual(metadata, this.#metadata)) return;
+    this.#newStarts.use();
+    this.#metadata = metadata;
+    this.#publication.announce(metadata.announcement);
+  }
+
+  #metadataOf(message: Message): Metadata | undefined {
     try {
-      const metadata = readMetadata(readAmf(message, MESSAGE.dataAmf3));
-      // GStreamer repeats its metadata ten times a second.
-      if (metadata === undefined || isDeepStrictEqual(metadata, this.#metadata)) return;
-      this.#metadata = metadata;
-      this.#publication.announce(metadata.announcement);
+      return readMetadata(readAmf(message, MESSAGE.dataAmf3, MAX_METADATA_VALUES));
     } catch (error) {
       if (!(error instanceof RtmpError)) throw error;
       this.#faults.count('metadata_malformed');
+      return undefined;
     }
   }
 }

@@ -49,7 +49,11 @@ function isCodec(value: AmfValue): boolean {
 
 function encoderName(value: AmfValue): string | undefined {
   if (typeof value !== 'string') return undefined;
-  const printable = value.replaceAll(/\p{C}/gu, '').trim();
+  // Cut before it is searched: a name of 64 kB would be searched whole.
+  const printable = value
+    .slice(0, 4 * MAX_NAME)
+    .replaceAll(/\p{C}/gu, '')
+    .trim();
   return printable === '' ? undefined : Array.from(printable).slice(0, MAX_NAME).join('');
 }
 

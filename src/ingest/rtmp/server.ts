@@ -1,6 +1,6 @@
 /**
- * The RTMP server: listens, with TLS and without, limits how many come in by either way together, and looks after all
- * connections with one timer.
+ * The RTMP server: listens, with TLS and without, lets connections in by the same limits for both, and looks after all of them with one
+ * timer.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -8,12 +8,16 @@ import { TLSSocket } from 'node:tls';
 import type { IngestAddress, IngestServer, PublishGate } from '#ingest/ingest.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
+import { networkOf } from '#lib/network-of.ts';
+import { TokenBuckets } from '#lib/token-buckets.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import { CountedLines } from '#telemetry/counted-lines.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
-import { AddressCounts } from './address-counts.ts';
-import { type RtmpScheme, type RtmpSettings, SWEEP_MS } from './config.ts';
+import { Admission } from './admission.ts';
+import { MAX_PUBLISHES_SHOWN_PER_MINUTE, type RtmpScheme, type RtmpSettings, SWEEP_MS } from './config.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
-import { FaultCounter } from './fault-counter.ts';
+import { type TlsCandidate, TlsHandshakes, type TlsOwner } from './tls-handshakes.ts';
 
 /** What the server is given. */
 export interface RtmpServerOptions {
@@ -38,22 +42,28 @@ export async function listenRtmp(options: RtmpServerOptions): Promise<IngestServ
   return server;
 }
 
-class RtmpServer implements IngestServer, ConnectionOwner {
+class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
   readonly #options: RtmpServerOptions;
   readonly #logger: Logger;
+  readonly #lines: CountedLines;
+  readonly #admission: Admission;
+  readonly #tls: TlsHandshakes;
+  readonly #shown: TokenBuckets;
   readonly #doors: { readonly scheme: RtmpScheme; readonly server: Server }[] = [];
-  readonly #connections = new Set<Connection>();
-  readonly #publishing = new Set<Connection>();
-  readonly #perAddress = new AddressCounts();
-  readonly #faults = new FaultCounter();
+  readonly #connections = new Map<number, Connection>();
   #lastId = 0;
   #sweeper: NodeJS.Timeout | undefined;
-  #reportedAt = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: RtmpServerOptions) {
+    const { settings, clock, logger } = options;
     this.#options = options;
-    this.#logger = options.logger.child({ protocol: 'rtmp' });
+    this.#logger = logger.child({ protocol: 'rtmp' });
+    this.#lines = new CountedLines(this.#logger);
+    this.#admission = new Admission(settings, clock);
+    const timeoutMs = settings.rtmpHandshakeTimeoutS * 1000;
+    this.#tls = new TlsHandshakes(this, { timeoutMs, now: clock.monotonic() });
+    this.#shown = new TokenBuckets({ perMinute: MAX_PUBLISHES_SHOWN_PER_MINUTE, clock });
   }
 
   get addresses(): readonly IngestAddress[] {
@@ -67,16 +77,9 @@ class RtmpServer implements IngestServer, ConnectionOwner {
 
   async listen(): Promise<void> {
     const { settings, certificate } = this.#options;
-    if (settings.rtmpPort !== undefined) {
-      await this.#open('rtmp', settings.rtmpPort, (socket) => this.#accept(socket, 'rtmp'));
-    }
+    if (settings.rtmpPort !== undefined) await this.#listenFor('rtmp', settings.rtmpPort);
     if (settings.rtmpsPort !== undefined && certificate !== undefined) {
-      // The limits come first: a handshake costs more than all else a stranger can ask of us.
-      await this.#open('rtmps', settings.rtmpsPort, (socket) =>
-        this.#accept(socket, 'rtmps', () => {
-          return new TLSSocket(socket, { isServer: true, secureContext: certificate.current.context });
-        }),
-      );
+      await this.#listenFor('rtmps', settings.rtmpsPort);
     }
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
   }
@@ -86,82 +89,134 @@ class RtmpServer implements IngestServer, ConnectionOwner {
     await this.#closing;
   }
 
-  onPublishing(connection: Connection, isPublishing: boolean): void {
-    if (isPublishing) this.#publishing.add(connection);
-    else this.#publishing.delete(connection);
+  onAccepted({ id, remoteAddress }: Connection): void {
+    this.#admission.accepted(id, remoteAddress);
+  }
+
+  onUnpublished({ id, remoteAddress }: Connection): void {
+    const decision = this.#admission.unpublished(id, remoteAddress);
+    if (!decision.admitted) this.#evict(id, decision.why);
+    else this.#evict(decision.evicted);
   }
 
   onMediaBytes({ scheme }: Connection, bytes: number): void {
     this.#options.metrics.ingestBytes.inc({ protocol: scheme }, bytes);
   }
 
-  onClosed(connection: Connection, fault: string | undefined): void {
-    this.#connections.delete(connection);
-    this.#publishing.delete(connection);
-    this.#perAddress.remove(connection.remoteAddress);
-    if (fault !== undefined) this.#faults.count(fault);
+  onClosed({ id, remoteAddress, scheme }: Connection, fault: string | undefined): void {
+    this.#connections.delete(id);
+    this.#tls.leave(id);
+    this.#admission.leave(id, remoteAddress);
+    if (fault !== undefined) this.#noteFailure(fault, scheme, remoteAddress);
   }
 
-  async #open(scheme: RtmpScheme, port: number, accept: (socket: Socket) => void): Promise<void> {
-    const server = createServer(accept);
+  secure(socket: Socket): TLSSocket {
+    return new TLSSocket(socket, { isServer: true, secureContext: this.#options.certificate!.current.context });
+  }
+
+  onBegun({ id, address, openedAt }: TlsCandidate, secured: TLSSocket): void {
+    this.#connect(secured, 'rtmps', { id, address, openedAt });
+  }
+
+  onGivenUp({ id, address }: TlsCandidate, why: string | undefined): void {
+    this.#admission.leave(id, address);
+    if (why !== undefined) this.#noteFailure(why, 'rtmps', address);
+  }
+
+  onEvicted(id: number): void {
+    this.#evict(id);
+  }
+
+  async #listenFor(scheme: RtmpScheme, port: number): Promise<void> {
+    const server = createServer((socket) => this.#accept(socket, scheme));
     server.listen({ host: this.#options.settings.rtmpHost, port });
     await once(server, 'listening');
     // Afterwards only accepting can fail (no descriptors left); those who are in stay.
-    server.on('error', (error) => this.#logger.error({ err: error }, 'accepting connections failed'));
+    server.on('error', (error) =>
+      this.#lines.note('error', 'accepting connections failed', {}, { example: { err: error } }),
+    );
     this.#doors.push({ scheme, server });
   }
 
-  /** @param secure puts TLS over the socket, when that is let in */
-  #accept(socket: Socket, scheme: RtmpScheme, secure: () => Socket = () => socket): void {
-    const remoteAddress = addressOf(socket);
-    const refused = remoteAddress === undefined ? 'gone_before_accept' : this.#overLimit(remoteAddress);
-    if (remoteAddress === undefined || refused !== undefined) {
-      this.#faults.count(refused ?? 'gone_before_accept');
+  #accept(socket: Socket, scheme: RtmpScheme): void {
+    const address = addressOf(socket);
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const refused = address === undefined ? 'gone_before_accept' : this.#refusalOf(id, address);
+    if (address === undefined || refused !== undefined) {
+      this.#noteFailure(refused ?? 'gone_before_accept', scheme, address);
       socket.on('error', () => {}); // destroyed below; nobody is left to tell
       socket.destroy();
       return;
     }
-    const { settings, gate, clock } = this.#options;
-    this.#perAddress.add(remoteAddress);
-    this.#lastId += 1;
-    const connection = new Connection(secure(), {
+    const openedAt = this.#options.clock.monotonic();
+    if (scheme === 'rtmp') this.#connect(socket, scheme, { id, address, openedAt });
+    else this.#tls.add({ id, socket, address, isKnown: this.#admission.isKnown(address), openedAt });
+  }
+
+  /** Why a connection is not let in; undefined when it is, in the place of another one if need be. */
+  #refusalOf(id: number, address: string): string | undefined {
+    if (this.#closing !== undefined) return 'server_stopping';
+    const decision = this.#admission.enter(id, address);
+    if (!decision.admitted) return decision.why;
+    this.#evict(decision.evicted);
+    return undefined;
+  }
+
+  /** @param socket after TLS, where there is any */
+  #connect(
+    socket: Socket,
+    scheme: RtmpScheme,
+    { id, address, openedAt }: { readonly id: number; readonly address: string; readonly openedAt: Milliseconds },
+  ): void {
+    const { settings, gate } = this.#options;
+    const connection = new Connection(socket, {
+      id,
       owner: this,
       settings,
       gate,
-      logger: this.#logger.child({ connection: this.#lastId, remoteAddress, scheme }),
+      logger: this.#logger.child({ connection: id, remoteAddress: address, scheme }),
+      lines: this.#lines,
+      isShown: () => this.#shown.take(networkOf(address)).allowed,
       scheme,
-      remoteAddress,
-      openedAt: clock.monotonic(),
+      remoteAddress: address,
+      openedAt,
     });
-    this.#connections.add(connection);
+    this.#connections.set(id, connection);
   }
 
-  /** The limit that one more connection from an address would break. */
-  #overLimit(remoteAddress: string): string | undefined {
-    const { rtmpMaxConnections, rtmpMaxUnauthenticated, rtmpMaxPerAddress } = this.#options.settings;
-    if (this.#closing !== undefined) return 'server_stopping';
-    if (this.#connections.size >= rtmpMaxConnections) return 'too_many_connections';
-    if (this.#perAddress.of(remoteAddress) >= rtmpMaxPerAddress) return 'too_many_from_one_address';
-    const unauthenticated = this.#connections.size - this.#publishing.size;
-    return unauthenticated >= rtmpMaxUnauthenticated ? 'too_many_unauthenticated' : undefined;
+  /** Closes a connection that does not publish and has to give up its place, if there is one. */
+  #evict(id: number | undefined, why = 'place_needed_by_others'): void {
+    if (id === undefined) return;
+    this.#tls.evict(id, why);
+    this.#connections.get(id)?.evict(why);
+  }
+
+  /** OpenSSL has hundreds of words for what strangers send it: they count as one kind. */
+  #noteFailure(fault: string, scheme: RtmpScheme, address: string | undefined): void {
+    this.#lines.note(
+      'warn',
+      'connections failed',
+      { fault: fault.startsWith('ERR_') ? 'tls_failed' : fault },
+      { address, example: { remoteAddress: address, scheme, detail: fault } },
+    );
   }
 
   #sweep(): void {
     const now = this.#options.clock.monotonic();
-    for (const connection of this.#connections) connection.tick(now);
-    if (now - this.#reportedAt < 1000) return;
-    this.#reportedAt = now;
-    const faults = this.#faults.take();
-    if (faults !== undefined) this.#logger.warn({ faults }, 'connections failed');
+    for (const connection of this.#connections.values()) connection.tick(now);
+    this.#tls.tick(now);
   }
 
   /** Connections close by their own time limit, which the sweeper keeps. */
   async #close(): Promise<void> {
     const closed = this.#doors.map(({ server }) => once(server, 'close'));
     for (const { server } of this.#doors) server.close();
-    for (const connection of this.#connections) connection.shutDown();
+    this.#tls.close();
+    for (const connection of this.#connections.values()) connection.shutDown();
     await Promise.all(closed);
     clearInterval(this.#sweeper);
+    this.#lines[Symbol.dispose]();
   }
 }
 

@@ -1,0 +1,124 @@
+/**
+ * What one connection may cost, on a socket that hands over exactly the reads a test says.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { describe, it } from 'node:test';
+import { ms } from '#lib/units.ts';
+import { CountedLines } from '#telemetry/counted-lines.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { GOOD_KEY, RecordingGate } from '#test/support/recording-gate.ts';
+import { defaultRtmpSettings } from '#test/support/rtmp-server.ts';
+import { type AmfValue, encodeAmf0 } from './amf0.ts';
+import { ChunkWriter } from './chunk-writer.ts';
+import { Connection } from './connection.ts';
+import { HANDSHAKE_BYTES } from './handshake.ts';
+import { commandMessage, MESSAGE, type Message } from './message.ts';
+
+/** A socket of which nothing goes anywhere. */
+class FakeSocket extends Duplex {
+  /** Whether the other side takes what is written. */
+  isTaken = true;
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  override _read(): void {}
+
+  override _write(_bytes: Buffer, _encoding: string, done: () => void): void {
+    if (this.isTaken) done();
+  }
+
+  override _writev(_chunks: unknown, done: () => void): void {
+    if (this.isTaken) done();
+  }
+
+  /** The other side sent bytes, which arrive in one read. */
+  receive(bytes: Buffer): void {
+    this.emit('data', bytes);
+  }
+}
+
+function opened() {
+  const socket = new FakeSocket();
+  const gate = new RecordingGate();
+  const faults: (string | undefined)[] = [];
+  const connection = new Connection(socket as unknown as Socket, {
+    id: 1,
+    owner: {
+      onClosed: (_, fault) => void faults.push(fault),
+      onAccepted: () => {},
+      onUnpublished: () => {},
+      onMediaBytes: () => {},
+    },
+    settings: defaultRtmpSettings(),
+    gate,
+    logger: silentLogger,
+    lines: new CountedLines(silentLogger),
+    isShown: () => true,
+    scheme: 'rtmp',
+    remoteAddress: '192.0.2.1',
+    openedAt: ms(0),
+  });
+  const writer = new ChunkWriter();
+  const send = (...messages: readonly Message[]) =>
+    socket.receive(Buffer.concat(messages.map((each) => writer.write(each))));
+  const command = (...values: readonly AmfValue[]) => commandMessage(encodeAmf0(...values), 0);
+  const connect = () => command('connect', 1, new Map([['app', 'live']]));
+  socket.receive(Buffer.concat([Buffer.of(3), Buffer.alloc(2 * HANDSHAKE_BYTES)]));
+  const publish = async () => {
+    send(connect(), command('publish', 2, null, GOOD_KEY, 'live'));
+    await gate.until('a publish', () => gate.publications.length === 1);
+    while (socket.isPaused()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { socket, connection, gate, faults, send, connect, publish };
+}
+
+const video = (length: number): Message => {
+  return { type: MESSAGE.video, streamId: 1, timestamp: 0, chunkStreamId: 4, payload: Buffer.alloc(length, 0x27) };
+};
+
+describe('a connection', () => {
+  it('that does not publish ends when its bytes come in more reads than any encoder makes of them', async () => {
+    const { socket, faults, connect } = opened();
+    const bytes = new ChunkWriter().write(connect());
+    for (let count = 0; count < 200 && !socket.destroyed; count++) socket.receive(bytes.subarray(0, 0));
+    assert.equal(socket.destroyed, true);
+    await once(socket, 'close');
+    assert.deepEqual(faults, ['flood']);
+  });
+
+  it('that publishes in very many small reads is paused, and reads on after the next sweep', async () => {
+    const { socket, connection, gate, faults, publish } = opened();
+    await publish();
+    const bytes = new ChunkWriter().write(video(20));
+    const whole = Math.floor(400 / bytes.length);
+    for (let count = 0; count < whole; count++) for (const byte of bytes) socket.receive(Buffer.of(byte));
+    assert.equal(socket.isPaused(), false);
+    for (let count = 0; count < 100; count++) socket.receive(Buffer.alloc(0));
+    assert.equal(socket.isPaused(), true);
+    connection.tick(ms(100));
+    assert.equal(socket.isPaused(), false);
+    assert.deepEqual([faults, gate.publication.ends], [[], []]);
+  });
+
+  it('that publishes fast in large reads is not held up', async () => {
+    const { socket, send, publish } = opened();
+    await publish();
+    for (let count = 0; count < 1500; count++) send(video(2000));
+    assert.equal(socket.isPaused(), false);
+  });
+
+  it('ends when it makes more answers than its peer takes', async () => {
+    const { socket, faults, send, connect, publish } = opened();
+    await publish();
+    socket.isTaken = false;
+    for (let count = 0; count < 450 && !socket.destroyed; count++) send(connect());
+    assert.equal(socket.destroyed, true);
+    await once(socket, 'close');
+    assert.deepEqual(faults, [undefined], 'it had published, so the session says why');
+  });
+});

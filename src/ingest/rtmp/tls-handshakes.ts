@@ -1,0 +1,140 @@
+/**
+ * Begins TLS handshakes, a few at a time: each takes about a millisecond of the event loop, more than anything else a stranger can ask for.
+ */
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Milliseconds } from '#lib/units.ts';
+import { MAX_TLS_HANDSHAKES, TLS_PATIENCE_MS } from './config.ts';
+import { ReservedSlots } from './reserved-slots.ts';
+
+/** A connection that wants TLS. */
+export interface TlsCandidate {
+  /** Never used twice. */
+  readonly id: number;
+  readonly socket: Socket;
+  readonly address: string;
+  /** Its host published here before. */
+  readonly isKnown: boolean;
+  /** Monotonic time. */
+  readonly openedAt: Milliseconds;
+}
+
+/** Whom it tells. */
+export interface TlsOwner {
+  /** Puts TLS over the connection's socket. */
+  secure(socket: Socket): TLSSocket;
+  /** The handshake begins. */
+  onBegun(candidate: TlsCandidate, secured: TLSSocket): void;
+  /** The connection ended before its handshake began. @param why undefined when its peer closed it */
+  onGivenUp(candidate: TlsCandidate, why: string | undefined): void;
+  /** Another connection has the right to this one's place: it must be closed. */
+  onEvicted(id: number): void;
+}
+
+/**
+ * Lets connections wait, in the order of their first bytes, until few enough handshakes are under way, and begins one in each turn of the
+ * event loop. A connection that waited too long takes the place of a handshake that lasts, as {@link ReservedSlots} shares them.
+ *
+ * Who waits has a place among the connections that do not publish, so their number is bounded there.
+ */
+export class TlsHandshakes {
+  readonly #owner: TlsOwner;
+  readonly #timeoutMs: number;
+  readonly #underWay = new ReservedSlots<number>(MAX_TLS_HANDSHAKES);
+  /** Connections that have not sent a byte. */
+  readonly #silent = new Map<number, TlsCandidate>();
+  /** Connections whose first bytes are there, in that order, and since when. */
+  readonly #waiting = new Map<number, { readonly candidate: TlsCandidate; readonly since: Milliseconds }>();
+  #now: Milliseconds;
+  #isScheduled = false;
+
+  /** @param options.timeoutMs until a handshake must have begun */
+  constructor(owner: TlsOwner, { timeoutMs, now }: { readonly timeoutMs: number; readonly now: Milliseconds }) {
+    this.#owner = owner;
+    this.#timeoutMs = timeoutMs;
+    this.#now = now;
+  }
+
+  /** Takes a connection, whose socket nobody has read from. */
+  add(candidate: TlsCandidate): void {
+    const { id, socket } = candidate;
+    this.#silent.set(id, candidate);
+    socket.on('error', () => {}); // the end follows as `close`
+    socket.once('close', () => this.#giveUp(candidate, undefined));
+    // Looks at the first bytes only: they stay in the socket, where TLS finds them.
+    socket.once('readable', () => {
+      if (socket.readableLength === 0) this.#giveUp(candidate, undefined);
+      else if (this.#silent.delete(id)) {
+        this.#waiting.set(id, { candidate, since: this.#now });
+        this.#schedule();
+      }
+    });
+  }
+
+  /** The handshake is done, or the connection is gone. */
+  leave(id: number): void {
+    this.#underWay.leave(id);
+    this.#schedule();
+  }
+
+  /** Ends a connection that has not begun its handshake. Does nothing to others. */
+  evict(id: number, why: string): void {
+    const candidate = this.#silent.get(id) ?? this.#waiting.get(id)?.candidate;
+    if (candidate !== undefined) this.#giveUp(candidate, why);
+  }
+
+  /** Looks after time limits. @param now monotonic */
+  tick(now: Milliseconds): void {
+    this.#now = now;
+    const candidates = [...this.#silent.values(), ...this.#waiting.values().map(({ candidate }) => candidate)];
+    for (const candidate of candidates) {
+      if (now - candidate.openedAt >= this.#timeoutMs) this.#giveUp(candidate, 'handshake_timeout');
+    }
+    this.#schedule();
+  }
+
+  /** Ends every connection that has not begun its handshake. */
+  close(): void {
+    for (const candidate of this.#silent.values()) this.#giveUp(candidate, 'server_stopping');
+    for (const { candidate } of this.#waiting.values()) this.#giveUp(candidate, 'server_stopping');
+  }
+
+  #giveUp(candidate: TlsCandidate, why: string | undefined): void {
+    const { id, socket } = candidate;
+    if (!this.#silent.delete(id) && !this.#waiting.delete(id)) return;
+    socket.destroy();
+    this.#owner.onGivenUp(candidate, why);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#waiting.size === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (this.#beginNext()) this.#schedule();
+    });
+  }
+
+  /** Begins the handshake of the first that may have a place. False when nobody may. */
+  #beginNext(): boolean {
+    for (const { candidate, since } of this.#waiting.values()) {
+      const { id, address, isKnown } = candidate;
+      const isPatient = this.#now - since < TLS_PATIENCE_MS;
+      if (isPatient && !isKnown && !this.#underWay.hasFree) continue;
+      const admission = this.#underWay.enter(id, address, isKnown);
+      if (!admission.admitted) continue;
+      if (admission.evicted !== undefined) this.#owner.onEvicted(admission.evicted);
+      this.#begin(candidate);
+      return true;
+    }
+    return false;
+  }
+
+  #begin(candidate: TlsCandidate): void {
+    const { id, socket } = candidate;
+    this.#waiting.delete(id);
+    const secured = this.#owner.secure(socket);
+    secured.once('secure', () => this.leave(id));
+    this.#owner.onBegun(candidate, secured);
+  }
+}

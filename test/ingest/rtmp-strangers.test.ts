@@ -1,0 +1,167 @@
+/**
+ * What strangers can take from those who publish: connections, TLS handshakes and the log. Attackers and victims come from different
+ * networks of 127.0.0.0/8.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { CertificateWatch } from '#lib/certificate-watch.ts';
+import { makeCertificate, writeCertificate } from '../support/certificate.ts';
+import { GOOD_KEY } from '../support/recording-gate.ts';
+import { RtmpClient } from '../support/rtmp-client.ts';
+import { startTestRtmpServer, type TestRtmpServer } from '../support/rtmp-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const ENCODER = '127.200.0.1';
+
+/** The first bytes of a TLS connection whose ClientHello never ends. */
+const HALF_A_HELLO = Buffer.from('160301020001', 'hex');
+
+/** Connects from ever more networks, each its own /24, says `opening`, and comes again wherever it was closed. Ends with the test. */
+function besiege(t: TestContext, port: number, { places, opening }: { places: number; opening: Buffer }) {
+  const sockets = new Set<Socket>();
+  let network = 0;
+  let isOver = false;
+  const attack = () => {
+    if (isOver) return;
+    network += 1;
+    const localAddress = `127.${100 + (network >> 8)}.${network & 255}.1`;
+    const socket = connect({ port, host: '127.0.0.1', localAddress }, () => socket.write(opening));
+    sockets.add(socket);
+    socket.on('error', () => {}).resume();
+    socket.once('close', () => {
+      sockets.delete(socket);
+      setImmediate(attack);
+    });
+  };
+  for (let count = 0; count < places; count++) attack();
+  t.after(() => {
+    isOver = true;
+    for (const socket of sockets) socket.destroy();
+  });
+}
+
+const lines = ({ logLines }: TestRtmpServer, message: string) =>
+  logLines
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg, level }) => msg === message && level !== 20);
+
+const isRefused = (server: TestRtmpServer) =>
+  waitFor(() => server.logLines.some((line) => line.includes('too_many_unauthenticated')), {
+    what: 'all places to be taken',
+  });
+
+describe('an encoder that published before', { concurrency: true }, () => {
+  it('gets back while strangers of hundreds of networks fight for every place', async (t) => {
+    await using server = await startTestRtmpServer({ rtmpMaxUnauthenticated: 40, rtmpConnectionsPerMinute: 1_000_000 });
+    const publish = () => RtmpClient.publish(server.port, GOOD_KEY, 'live', { from: ENCODER });
+    (await publish()).drop();
+    await server.gate.ended();
+    besiege(t, server.port, { places: 60, opening: Buffer.of(3) });
+    await isRefused(server);
+    for (let round = 0; round < 5; round++) {
+      const client = await publish();
+      client.drop();
+      await client.closed();
+    }
+    assert.equal(server.gate.publications.length, 6);
+    await assert.rejects(
+      RtmpClient.publish(server.port, GOOD_KEY, 'live', { from: '127.201.0.1' }),
+      'a host that nobody knows competes with them',
+    );
+  });
+
+  it('gets back over RTMPS while strangers leave every handshake half done', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-strangers-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const files = await writeCertificate(folder, makeCertificate());
+    const certificate = await CertificateWatch.open({
+      certFile: files.MILLRACE_TLS_CERT,
+      keyFile: files.MILLRACE_TLS_KEY,
+    });
+    t.after(() => certificate[Symbol.dispose]());
+    await using server = await startTestRtmpServer(
+      { rtmpMaxUnauthenticated: 60, rtmpConnectionsPerMinute: 1_000_000 },
+      certificate,
+    );
+    const publish = () => RtmpClient.publish(server.tlsPort, GOOD_KEY, 'live', { tls: true, from: ENCODER });
+    (await publish()).socket.destroy();
+    await server.gate.ended();
+    besiege(t, server.tlsPort, { places: 80, opening: HALF_A_HELLO });
+    await isRefused(server);
+    for (let round = 0; round < 5; round++) {
+      const client = await publish();
+      client.socket.destroy();
+      await client.closed();
+    }
+    assert.equal(server.gate.publications.length, 6);
+  });
+});
+
+describe('the log', { concurrency: true }, () => {
+  it('counts refusals instead of telling each', async () => {
+    const server = await startTestRtmpServer();
+    for (let index = 0; index < 60; index++) {
+      const from = `127.10.${index % 3}.1`;
+      await assert.rejects(RtmpClient.publish(server.port, 'no-such-key', 'live', { from }));
+    }
+    await server.server[Symbol.asyncDispose]();
+    const told = lines(server, 'publishers refused');
+    assert.ok(told.length <= 10, `${told.length} lines`);
+    assert.ok(told.every(({ code }) => code === 'stream_key_invalid'));
+    assert.equal(
+      told.reduce((sum, { count }) => sum + Number(count), 0),
+      60,
+    );
+    assert.equal(Math.max(...told.map(({ networks }) => Number(networks))), 3);
+  });
+
+  it('counts TLS alerts and bytes that are no TLS as one kind', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-strangers-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const files = await writeCertificate(folder, makeCertificate());
+    const certificate = await CertificateWatch.open({
+      certFile: files.MILLRACE_TLS_CERT,
+      keyFile: files.MILLRACE_TLS_KEY,
+    });
+    t.after(() => certificate[Symbol.dispose]());
+    const server = await startTestRtmpServer({}, certificate);
+    const FATAL_ALERT = Buffer.from('15030300020228', 'hex');
+    for (const bytes of [FATAL_ALERT, Buffer.from('GET / HTTP/1.1\r\n\r\n'), Buffer.alloc(100, 0xff)]) {
+      for (let count = 0; count < 20; count++) {
+        const socket = connect(server.tlsPort, '127.0.0.1').on('error', () => {});
+        socket.end(bytes);
+        await once(socket.resume(), 'close');
+      }
+    }
+    await server.server[Symbol.asyncDispose]();
+    const told = lines(server, 'connections failed');
+    assert.ok(told.length <= 10, `${told.length} lines`);
+    const counted = told
+      .filter(({ fault }) => fault === 'tls_failed')
+      .reduce((sum, { count }) => sum + Number(count), 0);
+    assert.equal(counted, 60);
+  });
+
+  it('tells of thirty publishes of an address a minute one by one, and counts the others', async () => {
+    const server = await startTestRtmpServer();
+    server.stopClock();
+    for (let index = 0; index < 40; index++) {
+      await using client = await RtmpClient.publish(server.port, GOOD_KEY, 'live', { from: ENCODER });
+      client.unpublish(GOOD_KEY);
+      await waitFor(() => server.gate.publication.ends.length === 1, { what: 'its end' });
+    }
+    await server.server[Symbol.asyncDispose]();
+    assert.equal(lines(server, 'publisher accepted').length, 30);
+    assert.equal(lines(server, 'publisher ended').length, 30);
+    const counted = lines(server, 'publishes that came and went');
+    assert.equal(
+      counted.reduce((sum, { count }) => sum + Number(count), 0),
+      10,
+    );
+  });
+});
