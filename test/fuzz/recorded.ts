@@ -18,9 +18,14 @@ const recorded = (name: string): Buffer => readFileSync(join(FIXTURES, 'fuzz/rec
 
 const tags = fixtureTags();
 const bodies = (type: number): Buffer[] => tags.filter((tag) => tag.type === type).map(({ body }) => body);
+/** Shorter ones hold no media: the last tag of a file says that its sequence ends. */
+const LEAST_MEDIA_BYTES = 16;
 /** The shortest ones: mutations meet structure there sooner than in the middle of coefficients. */
 const shortest = (list: readonly Buffer[], count: number): Buffer[] =>
-  list.toSorted((a, b) => a.length - b.length).slice(0, count);
+  list
+    .filter(({ length }) => length >= LEAST_MEDIA_BYTES)
+    .toSorted((a, b) => a.length - b.length)
+    .slice(0, count);
 
 /** Bodies of RTMP messages as FFmpeg makes them: configurations first, then some frames. */
 export const VIDEO_TAGS: readonly Buffer[] = [bodies(VIDEO)[0]!, ...shortest(bodies(VIDEO), 4)];

@@ -8,27 +8,39 @@ import { METADATA } from '../recorded.ts';
 import { AMF_DICTIONARY, COMMANDS } from '../rtmp-corpus.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
-/** There are no more values than bytes, and what is written again reads the same. */
+/** Arrays in arrays. */
+const nested = (depth: number) =>
+  Buffer.concat([...Array.from({ length: depth }, () => Buffer.of(10, 0, 0, 0, 1)), Buffer.of(5)]);
+/** The list of all values, and in it arrays whose entries are 16 deep at most. */
+const MAX_DEPTH = 18;
+
+/** There are no more values than bytes, they nest no deeper than any code minds, and what is written again reads the same. */
 export const amf0Target: Target = {
   name: 'amf0',
-  corpus: [...METADATA, ...COMMANDS],
+  corpus: [...METADATA, ...COMMANDS, nested(16), nested(100)],
   dictionary: AMF_DICTIONARY,
   maxBytes: 1024,
   expected: [RtmpError],
   open: () => ({
     read(input) {
       const values = decodeAmf0(input);
-      const count = countOf(values) - 1;
-      must(count <= input.length, () => `${count} values in ${input.length} bytes`);
+      const { count, depth } = extentOf(values);
+      must(count <= input.length + 1, () => `${count} values in ${input.length} bytes`);
+      must(depth <= MAX_DEPTH, () => `values nest ${depth} deep`);
       must(isDeepStrictEqual(decodeAmf0(encodeAmf0(...values)), values), () => 'written again, it reads otherwise');
-      return behaviour(magnitude(count), values.length, typeof values[0] === 'string' ? values[0].length : -1);
+      return behaviour(magnitude(count), depth, values.length, typeof values[0] === 'string' ? values[0].length : -1);
     },
   }),
 };
 
-function countOf(value: AmfValue): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  let count = 1;
-  for (const entry of value.values()) count += countOf(entry as AmfValue);
-  return count;
+/** How many values there are, the list itself included, and how deep they nest. */
+function extentOf(value: AmfValue): { readonly count: number; readonly depth: number } {
+  if (typeof value !== 'object' || value === null) return { count: 1, depth: 0 };
+  let [count, depth] = [1, 0];
+  for (const entry of value.values()) {
+    const inner = extentOf(entry as AmfValue);
+    count += inner.count;
+    depth = Math.max(depth, inner.depth);
+  }
+  return { count, depth: depth + 1 };
 }

@@ -14,12 +14,17 @@ import type { Target } from '../target.ts';
 const HEADER_BYTES = 7;
 const MAX_CONFIG_CHANGES = 10;
 
+/** Shown 40 ms before it is decoded, as some encoders say of still pictures. */
+const LATE_FRAME = Buffer.from(VIDEO_TAGS[1]!);
+LATE_FRAME.writeIntBE(-40, 2, 3);
+
 /** What arrives must keep the contract of a publication. */
 export const mediaReaderTarget: Target = {
   name: 'media-reader',
   corpus: [
     publish([18, METADATA[0]!], [9, VIDEO_TAGS[0]!], [8, AUDIO_TAGS[0]!], [9, VIDEO_TAGS[1]!], [8, AUDIO_TAGS[1]!]),
     publish([9, VIDEO_TAGS[0]!], [9, VIDEO_TAGS[2]!], [9, ENHANCED_VIDEO[0]!], [9, ENHANCED_VIDEO[2]!]),
+    publish([9, VIDEO_TAGS[0]!], [9, LATE_FRAME], [9, VIDEO_TAGS[1]!]),
     publish([9, ENHANCED_VIDEO[3]!], [9, ENHANCED_VIDEO[4]!], [9, ENHANCED_VIDEO[5]!], [9, ENHANCED_VIDEO[7]!]),
     publish([8, ENHANCED_AUDIO[0]!], [8, ENHANCED_AUDIO[1]!], [8, ENHANCED_AUDIO[3]!], [8, AUDIO_TAGS[0]!]),
   ],

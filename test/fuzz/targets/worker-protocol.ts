@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { ticks } from '#lib/units.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import type { Packet } from '#media/packet.ts';
-import { FrameReader, FramingError, type StreamFrame } from '#transcode/framing.ts';
+import { FrameReader, FramingError, frameHeader, type StreamFrame } from '#transcode/framing.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import type { FromWorker, ToWorker } from '#transcode/worker-messages.ts';
 import {
@@ -69,6 +69,18 @@ const toWorker = TO_WORKER.map((message) => bytesOf(encodeToWorker(message)));
 const fromWorker = FROM_WORKER.map((message) => bytesOf(encodeFromWorker(message)));
 const unsliced = (...messages: readonly Buffer[]): Buffer => Buffer.concat([Buffer.of(0), ...messages]);
 
+/** What must be refused: health that is no object, and a packet shown later than any that was sent. */
+const IMPOSSIBLE: readonly Buffer[] = [
+  Buffer.concat([frameHeader(fromWorker.at(-1)![4]!, 4), Buffer.from('null')]),
+  Buffer.concat([
+    ...fromWorker.slice(1, 3),
+    ...encodeFromWorker({
+      type: 'packet',
+      packet: { rendition: 0, pts: PICTURE.pts + 1, dts: 0, keyframe: true, cut: false, data: UNITS.h264[0]! },
+    }),
+  ]),
+];
+
 /** The first byte says how long the slices are. Frames are the same however the bytes are cut. */
 export const framesTarget: Target = {
   name: 'worker-frames',
@@ -107,7 +119,7 @@ export const toWorkerTarget: Target = {
 /** What a worker sends, as far as tracks and packets: nothing in it is believed. */
 export const fromWorkerTarget: Target = {
   name: 'from-worker',
-  corpus: [unsliced(...fromWorker), ...fromWorker.map((message) => unsliced(message))],
+  corpus: [unsliced(...fromWorker), ...[...fromWorker, ...IMPOSSIBLE].map((message) => unsliced(message))],
   dictionary: [...fromWorker.filter((message) => message.length < 100), '{"version":', 'null', '1e999', '"__proto__":'],
   expected: [FramingError, InvalidCodecConfigError],
   open: () => ({
