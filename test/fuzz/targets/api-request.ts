@@ -125,7 +125,7 @@ function requestOf(text: string): InjectOptions {
     .replace(/^\/+/, '')}`;
   return {
     method: known.find((each) => each === method) ?? 'GET',
-    url: URL.canParse(`http://localhost${path}`) ? path : '/',
+    url: URL.canParse(path, 'http://localhost') ? path : '/',
     headers: Object.fromEntries(headers.filter(([name]) => name !== 'content-length')),
     ...(rest.length > 0 && rest.join('\n\n') !== '' && { payload: Buffer.from(rest.join('\n\n'), 'latin1') }),
   };
