@@ -4,7 +4,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { apiPlugin } from '#api/plugin.ts';
 import { operatorReceipt } from '#cli/receipt.ts';
@@ -44,11 +43,12 @@ export interface TestKey {
 export type TestApi = Awaited<ReturnType<typeof startApi>>;
 
 /**
+ * @param t closes all of it when it is over: a test, or what else uses the API
  * @param environment settings, as the server would get them
  * @param wrapStore puts faults in front of the store
  */
 export async function startApi(
-  t: TestContext,
+  t: { after(close: () => Promise<void>): void },
   environment: Record<string, string> = {},
   wrapStore: (store: Store) => Store = (store) => store,
 ) {

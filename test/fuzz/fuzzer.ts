@@ -1,0 +1,191 @@
+/**
+ * Feeds a target with mutated inputs, keeps those that lead to something new, and takes note of what must not happen.
+ */
+import type { Finding } from './finding.ts';
+import { Mutator } from './mutator.ts';
+import { Random } from './random.ts';
+import { behaviour, DEFAULT_MAX_BYTES, type Reader, type Target } from './target.ts';
+
+/** An input that takes longer than this, every time, holds up everybody else. */
+const SLOW_MS = 10;
+/** How often a slow input is read again: a machine is slow at times, a slow parser always. */
+const REPEATS = 8;
+/** Inputs kept besides the recorded ones. Beyond that a new one replaces one of them. */
+const MAX_KEPT = 2000;
+/** Kinds of behaviour remembered. A target whose behaviour says too much must not fill the memory. */
+const MAX_KNOWN = 100_000;
+/** Findings of one target; by then somebody should look. */
+const MAX_FINDINGS = 20;
+/** Of a finding's stack. */
+const STACK_LINES = 20;
+
+/** How a fuzzer is made. */
+export interface FuzzerOptions {
+  readonly seed: number;
+  /** Monotonic milliseconds, asked twice an input. */
+  readonly now: () => number;
+  /** Milliseconds this thread was busy, for a second look at what seemed slow: waiting for a disk is not being busy. */
+  readonly busyMs: () => number;
+  /** Called with every input before it is read: one that never ends can be found afterwards. */
+  readonly onInput?: (input: Buffer) => void;
+}
+
+/** What a run came to. */
+export interface FuzzReport {
+  readonly inputs: number;
+  /** What the input that took longest each time it was read took, in milliseconds. */
+  readonly slowestMs: number;
+  readonly findings: readonly Finding[];
+}
+
+type Outcome =
+  | {
+      readonly type: 'fine';
+      /** False where it was refused with an error that the target expects. */
+      readonly accepted: boolean;
+      readonly behaviour: number;
+      readonly ms: number;
+    }
+  | { readonly type: 'crash'; readonly error: unknown };
+
+/** Fuzzes one target. */
+export class Fuzzer {
+  readonly #target: Target;
+  readonly #reader: Reader;
+  readonly #now: () => number;
+  readonly #busyMs: () => number;
+  readonly #onInput: ((input: Buffer) => void) | undefined;
+  readonly #random: Random;
+  readonly #mutator: Mutator;
+  readonly #kept: Uint8Array[];
+  readonly #known = new Set<number>();
+  readonly #findings = new Map<string, Finding>();
+  #inputs = 0;
+  #slowestMs = 0;
+
+  constructor(target: Target, reader: Reader, { seed, now, busyMs, onInput }: FuzzerOptions) {
+    this.#target = target;
+    this.#reader = reader;
+    this.#now = now;
+    this.#busyMs = busyMs;
+    this.#onInput = onInput;
+    this.#random = new Random(seed);
+    this.#mutator = new Mutator({
+      random: this.#random,
+      dictionary: (target.dictionary ?? []).map((token) => Buffer.from(token)),
+      maxBytes: target.maxBytes ?? DEFAULT_MAX_BYTES,
+    });
+    this.#kept = [...target.corpus];
+  }
+
+  get report(): FuzzReport {
+    return { inputs: this.#inputs, slowestMs: this.#slowestMs, findings: [...this.#findings.values()] };
+  }
+
+  /** Reads the next `count` inputs; the first ones ever are the recorded ones. */
+  async run(count: number): Promise<void> {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0; // most inputs end in an error, and half of its cost is its stack
+    try {
+      for (let done = 0; done < count; done++) {
+        const tried = this.#next();
+        if (tried !== undefined) await tried;
+      }
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
+  }
+
+  /** @returns a promise only where there is something to wait for: a turn for every input would cost more than most parsers */
+  #next(): Promise<void> | undefined {
+    const input = this.#nextInput();
+    this.#inputs += 1;
+    this.#onInput?.(input);
+    const outcome = attempt(this.#target, this.#reader, input, this.#now);
+    if (outcome instanceof Promise) return outcome.then((settled) => this.#judge(input, settled));
+    return this.#judge(input, outcome);
+  }
+
+  #nextInput(): Buffer {
+    const recorded = this.#target.corpus[this.#inputs];
+    if (recorded !== undefined) return Buffer.from(recorded);
+    return this.#mutator.mutate(this.#random.of(this.#kept), this.#random.of(this.#kept));
+  }
+
+  #judge(input: Buffer, outcome: Outcome): Promise<void> | undefined {
+    if (outcome.type === 'crash') return this.#noteCrash(input, outcome.error);
+    if (!this.#known.has(outcome.behaviour) && this.#known.size < MAX_KNOWN) {
+      this.#known.add(outcome.behaviour);
+      this.#keep(input);
+    }
+    return outcome.ms > this.#slowestMs ? this.#noteTime(input, outcome.ms) : undefined;
+  }
+
+  #keep(input: Buffer): void {
+    const copy = Buffer.from(input);
+    if (this.#kept.length < this.#target.corpus.length + MAX_KEPT) this.#kept.push(copy);
+    else this.#kept[this.#target.corpus.length + this.#random.below(MAX_KEPT)] = copy;
+  }
+
+  /** Reads it once more, with its stack. */
+  async #noteCrash(input: Buffer, first: unknown): Promise<void> {
+    Error.stackTraceLimit = STACK_LINES;
+    const again = await attempt(this.#target, this.#reader, input, this.#now);
+    Error.stackTraceLimit = 0;
+    const error = again.type === 'crash' ? again.error : first;
+    const what = error instanceof Error ? (error.stack ?? String(error)) : `not an Error was thrown: ${String(error)}`;
+    const once = again.type === 'crash' ? '' : 'Only the first time it was read: it depends on what was read before.\n';
+    this.#add(`crash ${kindOf(first)}`, { kind: 'crash', target: this.#target.name, input, what: once + what });
+  }
+
+  async #noteTime(input: Buffer, firstMs: number): Promise<void> {
+    let ms = firstMs;
+    for (let repeat = 0; repeat < REPEATS && ms > this.#slowestMs; repeat++) {
+      const outcome = await attempt(this.#target, this.#reader, input, this.#busyMs);
+      if (outcome.type === 'fine') ms = Math.min(ms, outcome.ms);
+    }
+    this.#slowestMs = Math.max(this.#slowestMs, ms);
+    if (ms <= SLOW_MS) return;
+    const what = `It takes ${ms.toFixed(1)} ms or more each time it is read.`;
+    this.#add(`slow ${Math.floor(Math.log2(ms))}`, { kind: 'slow', target: this.#target.name, input, what });
+  }
+
+  /** @param key what findings of the same cause share */
+  #add(key: string, finding: Finding): void {
+    if (this.#findings.has(key) || this.#findings.size >= MAX_FINDINGS) return;
+    this.#findings.set(key, { ...finding, input: Buffer.from(finding.input) });
+  }
+}
+
+/** Reads an input once. Throws nothing. */
+export function attempt(target: Target, reader: Reader, input: Buffer, now: () => number): Outcome | Promise<Outcome> {
+  const startedAt = now();
+  const fine = (kind: number, accepted: boolean): Outcome => ({
+    type: 'fine',
+    accepted,
+    behaviour: kind,
+    ms: now() - startedAt,
+  });
+  const failed = (error: unknown): Outcome =>
+    target.expected?.some((expected) => error instanceof expected)
+      ? fine(kindOf(error), false)
+      : { type: 'crash', error };
+  try {
+    const result = reader.read(input);
+    return typeof result === 'number' ? fine(result, true) : result.then((kind) => fine(kind, true), failed);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** A number for what an error says, whatever numbers stand in its message. */
+function kindOf(error: unknown): number {
+  if (!(error instanceof Error)) return 0;
+  const { name, message } = error;
+  let hash = behaviour(name.length, name.charCodeAt(0));
+  for (let at = 0; at < message.length && at < 120; at++) {
+    const code = message.charCodeAt(at);
+    if (code < 48 || code > 57) hash = Math.imul(hash ^ code, 0x01000193);
+  }
+  return hash;
+}

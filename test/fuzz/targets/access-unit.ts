@@ -1,0 +1,39 @@
+/**
+ * Access units, looked at as ingest does: what is accepted must be sound down to its smallest units.
+ */
+import assert from 'node:assert/strict';
+import { codecOf, packetSamples } from '#media/codecs.ts';
+import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
+import type { Track } from '#media/track.ts';
+import { CONFIGS, UNITS } from '../recorded.ts';
+import { behaviour, magnitude, must, type Target } from '../target.ts';
+
+/** 120 ms at 48 kHz (RFC 6716 §3.2.5). */
+const MAX_OPUS_SAMPLES = 5760;
+
+/** The access units of one codec. The first byte says which of the recorded configurations they are read with. */
+export function accessUnit(name: Track['codec']): Target {
+  const codec = codecOf(name);
+  const tracks = CONFIGS[name].map((config) => codec.parseConfig(config));
+  const read = (track: Track, data: Buffer) => codec.readAccessUnit(data, track);
+  return {
+    name: `${name}-unit`,
+    corpus: UNITS[name].map((unit) => Buffer.concat([Buffer.of(0), unit])),
+    dictionary: CONFIGS[name],
+    expected: [MalformedAccessUnitError, InvalidCodecConfigError],
+    open: () => ({
+      read(input) {
+        const track = tracks[(input[0] ?? 0) % tracks.length]!;
+        const unit = read(track, input.subarray(1));
+        must(unit.data.length < Math.max(1, input.length), () => 'a unit grows');
+        const again = read(track, Buffer.from(unit.data));
+        must(again.keyframe === unit.keyframe && again.empty === unit.empty, () => 'read again, it is something else');
+        assert.equal(Buffer.compare(again.data, unit.data), 0, 'read again, it has other bytes');
+        const samples = track.kind === 'audio' ? packetSamples(track, unit.data) : 0;
+        must(samples >= 0 && samples <= MAX_OPUS_SAMPLES, () => `a packet of ${samples} samples`);
+        return behaviour(Number(unit.keyframe), Number(unit.empty), magnitude(unit.data.length), samples);
+      },
+    }),
+  };
+}

@@ -1,0 +1,24 @@
+/**
+ * The text that nodes tell each other through the store.
+ */
+import { announcementOfText } from '#store/announcement.ts';
+import { behaviour, type Target } from '../target.ts';
+
+const ID = '66e2161c-7670-4d05-b71d-da2d6979556f';
+
+/** What no store wrote is refused. */
+export const announcementTarget: Target = {
+  name: 'announcement',
+  corpus: [
+    `{"type":"stream_changed","streamId":"${ID}"}`,
+    `{"type":"stream_published","streamId":"${ID}","nodeId":"${ID}"}`,
+    `{"type":"user_changed","userId":"${ID}"}`,
+    '{"type":"missed"}',
+  ].map((text) => Buffer.from(text)),
+  dictionary: ['"type":', '"stream_terminated"', 'null', '[]', '"__proto__":'],
+  maxBytes: 512,
+  expected: [SyntaxError],
+  open: () => ({
+    read: (input) => behaviour(String(announcementOfText(input.toString())?.type).length),
+  }),
+};
