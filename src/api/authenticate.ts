@@ -4,13 +4,13 @@
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { ApiKeyId, UserId } from '#domain/ids.ts';
-import { Secret } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Scope } from '#store/store.ts';
 import { AccessJudge } from './access.ts';
 import type { ApiOptions } from './api.ts';
 import type { KeyUse } from './key-use.ts';
+import { presentedKey } from './presented-key.ts';
 import type { Query } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readScope } from './scope.ts';
@@ -41,8 +41,6 @@ declare module 'fastify' {
   }
 }
 
-const BEARER = /^ *bearer +(.*\S) *$/i;
-const ASCII = /^[ -~]*$/;
 /** Pairs of address and key remembered as good. */
 const MAX_KNOWN_GOOD = 10_000;
 
@@ -112,23 +110,6 @@ export const adminOnly: onRequestHookHandler = (request, _reply, done) => {
   if (request.caller.isAdmin) done();
   else done(new MillraceError('admin_only', 'Only an admin may do this; use an API key of one.'));
 };
-
-/**
- * The API key a request presents, right or wrong.
- * @throws {MillraceError} `unauthenticated` when it presents none
- */
-export function presentedKey({ headers }: FastifyRequest): Secret {
-  const header = headers.authorization;
-  const key = header === undefined ? undefined : BEARER.exec(header)?.[1];
-  if (key === undefined) {
-    throw new MillraceError(
-      'unauthenticated',
-      'This request needs an API key; send it in the header authorization: Bearer <API_KEY>.',
-    );
-  }
-  // Node gives header bytes as Latin-1, while a key chosen by the operator is hashed as UTF-8. Most keys are the same in both.
-  return new Secret(ASCII.test(key) ? key : Buffer.from(key, 'latin1').toString());
-}
 
 /** @throws {MillraceError} `insufficient_scope` */
 function mustBeAllowed(judge: AccessJudge, key: ApiKey, request: FastifyRequest, prefix: string): void {

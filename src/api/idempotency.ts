@@ -11,7 +11,7 @@ import { MillraceError } from '#domain/errors.ts';
 import { unreachable } from '#lib/unreachable.ts';
 import type { IdempotencyClaim, Store } from '#store/store.ts';
 import type { ApiInstance } from './api.ts';
-import { presentedKey } from './authenticate.ts';
+import { presentedKey } from './presented-key.ts';
 import type { Answer } from './receipt.ts';
 import { openAnswer, type SealingKeys, type SentAnswer, sealAnswer } from './sealed-answer.ts';
 import { WaitingClaims } from './waiting-claims.ts';

@@ -287,7 +287,7 @@ export class Conversation {
 
 /** The application without the query and slashes that encoders leave on it. */
 function applicationOf(app: AmfValue): string {
-  return typeof app === 'string' ? withoutQuery(app).replace(/^\/+|\/+$/g, '') : '';
+  return typeof app === 'string' ? withoutQuery(app).split('/').filter(Boolean).join('/') : '';
 }
 
 function streamKeyOf(name: AmfValue): Secret | undefined {
