@@ -11,6 +11,7 @@ import type {
   onRequestAsyncHookHandler,
   RawServerDefault,
 } from 'fastify';
+import type { Quotas } from '#domain/quotas.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { LiveDirectory } from '#live/live.ts';
@@ -20,6 +21,8 @@ import type { ApiSettings } from './config.ts';
 /** What the API works with; `app.ts` hands it over. */
 export interface ApiOptions {
   readonly settings: ApiSettings;
+  /** Of users whom no admin gave others. */
+  readonly quotas: Quotas;
   readonly store: Pick<Store, 'apiKeys' | 'users' | 'streams' | 'sessions' | 'audit' | 'idempotency'>;
   readonly live: LiveDirectory;
   /** The same one that RTMP asks, so that guesses over both are counted together. */

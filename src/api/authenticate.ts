@@ -3,7 +3,7 @@
  */
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import type { ApiKeyId, UserId } from '#domain/ids.ts';
+import type { ApiKeyId, StreamId, UserId } from '#domain/ids.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Scope } from '#store/store.ts';
@@ -27,6 +27,8 @@ export interface Caller {
   readonly scope: Scope;
   /** What the key may be used for; see {@link ApiKey.access}. */
   readonly access: ApiKey['access'];
+  /** Whether the key's rules allow to see and use the stream key of a stream. */
+  readonly mayPublish: (streamId: StreamId) => boolean;
   /** When it was let in. */
   readonly at: Milliseconds;
 }
@@ -94,11 +96,12 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
     if (user.suspended) {
       throw new MillraceError('user_suspended', 'The user of this API key is suspended; ask an admin to resume it.');
     }
-    rateLimit(key.id, reply);
+    rateLimit(key, user, reply);
     if (key.access !== undefined) mustBeAllowed(judge, key, request, prefix);
     const { id: userId, isAdmin } = user;
     const scope = readScope(request.query as Query, { userId, isAdmin });
-    request.caller = { userId, keyId: key.id, keyName: key.name, isAdmin, scope, access: key.access, at };
+    const mayPublish = (streamId: StreamId) => judge.allows(key, 'publish', ['stream', streamId]);
+    request.caller = { userId, keyId: key.id, keyName: key.name, isAdmin, scope, access: key.access, mayPublish, at };
   };
 }
 
