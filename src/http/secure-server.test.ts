@@ -16,7 +16,7 @@ import { waitFor } from '#test/support/wait-for.ts';
 import { createHttp, listenHttp } from './http.ts';
 
 /** A server with a certificate of its own; routes may be added until it listens. */
-async function serverOf(t: TestContext) {
+async function serverOf(t: TestContext, { maxConnections = 100 } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-tls-'));
   t.after(() => rm(folder, { recursive: true }));
   const files = await writeCertificate(folder, makeCertificate());
@@ -24,7 +24,7 @@ async function serverOf(t: TestContext) {
     certFile: files.MILLRACE_TLS_CERT,
     keyFile: files.MILLRACE_TLS_KEY,
   });
-  const settings = { maxConnections: 100, trustedProxies: [], publicUrl: undefined };
+  const settings = { maxConnections, trustedProxies: [], publicUrl: undefined };
   const metrics = createMetrics();
   const http = createHttp({ settings, logger: silentLogger, metrics, certificate });
   const clients: { destroy(): void }[] = [];
@@ -296,3 +296,15 @@ test('a renewed certificate is shown to new connections, and those there are sta
 async function waitForReal(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
+
+test('a connection beyond the limit is closed before its TLS handshake, and harms no other', async (t) => {
+  const server = await serverOf(t, { maxConnections: 1 });
+  await server.listen();
+  const session = server.http2();
+  assert.equal((await ask(session, '/healthz')).status, 200);
+  for (let each = 0; each < 20; each += 1) {
+    const refused = server.http2();
+    await closeOf(refused);
+  }
+  assert.equal((await ask(session, '/healthz')).status, 200);
+});
