@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { answerClientError } from './client-error.ts';
@@ -20,6 +21,7 @@ import { requestIds } from './request-id.ts';
 import { secureServer } from './secure-server.ts';
 import { serveRequests } from './serve-requests.ts';
 import { observeRequests } from './telemetry.ts';
+import { limitHandshakes } from './tls-handshakes.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 
 /** What {@link createHttp} needs. */
@@ -29,6 +31,7 @@ export interface HttpOptions {
   readonly metrics: Metrics;
   /** With it the server speaks HTTPS only, as HTTP/2 and HTTP/1.1. */
   readonly certificate?: CertificateWatch | undefined;
+  readonly clock?: Clock;
 }
 
 /** Every id is at most 36 characters. */
@@ -41,7 +44,13 @@ const MAX_PARAM_LENGTH = 100;
  * JSON overrides those it must. Every error has one shape (see `error-reply.ts`). `GET /healthz` says that the process
  * answers; it does not ask the store, since live viewers need none and a restart would only cut them off.
  */
-export function createHttp({ settings, logger, metrics, certificate }: HttpOptions): FastifyInstance {
+export function createHttp({
+  settings,
+  logger,
+  metrics,
+  certificate,
+  clock = systemClock,
+}: HttpOptions): FastifyInstance {
   const nextRequestId = requestIds();
   const nextId = () => nextRequestId({ headers: {} });
   const isTrustedProxy = trustedProxies(settings.trustedProxies);
@@ -55,6 +64,7 @@ export function createHttp({ settings, logger, metrics, certificate }: HttpOptio
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
     serverFactory: (handler) => {
       const server = certificate === undefined ? plainServer() : secureServer(certificate);
+      if (certificate !== undefined) limitHandshakes(server, { clock, isTrustedProxy });
       slots.guard(server);
       serveRequests(server, handler, nextId);
       return server;
