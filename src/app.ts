@@ -163,6 +163,7 @@ async function mountFaces(
   const { windowS, targetDurationS } = config.hls;
   await http.register(apiPlugin, {
     settings: config.api,
+    quotas: config.quotas,
     store,
     live: registry,
     throttle,

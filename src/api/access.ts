@@ -7,8 +7,11 @@
  */
 import type { AccessRule, ApiKey } from '#domain/user.ts';
 
-/** Methods a rule may name. HEAD goes with GET. */
-export const ACCESS_METHODS = ['get', 'post', 'put', 'patch', 'delete', '*'] as const;
+/**
+ * What a rule may name as a method. HEAD goes with `get`. `publish` is no method of HTTP: on a stream it allows to see and use its
+ * stream key.
+ */
+export const ACCESS_METHODS = ['get', 'post', 'put', 'patch', 'delete', 'publish', '*'] as const;
 
 /** The rules of a key; undefined = everything its user may do. */
 export type Access = ApiKey['access'];
@@ -64,7 +67,7 @@ export class AccessJudge {
   readonly #compiled = new Map<string, readonly CompiledRule[]>();
 
   /**
-   * @param method as sent
+   * @param method as sent, or `publish`
    * @param path below the prefix, as the router took it apart; values of parameters decoded
    */
   allows({ id, access }: Pick<ApiKey, 'id' | 'access'>, method: string, path: Pattern): boolean {

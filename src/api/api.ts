@@ -12,6 +12,7 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import type { ApiKeyId } from '#domain/ids.ts';
+import type { Quotas } from '#domain/quotas.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { LiveDirectory } from '#live/live.ts';
@@ -21,6 +22,8 @@ import type { ApiSettings } from './config.ts';
 /** What the API works with; `app.ts` hands it over. */
 export interface ApiOptions {
   readonly settings: ApiSettings;
+  /** Of users whom no admin gave others. */
+  readonly quotas: Quotas;
   readonly store: Pick<Store, 'apiKeys' | 'users' | 'streams' | 'sessions' | 'audit' | 'idempotency'>;
   readonly live: LiveDirectory;
   /** The same one that RTMP asks, so that guesses over both are counted together. */

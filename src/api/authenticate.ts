@@ -3,14 +3,14 @@
  */
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import type { ApiKeyId, UserId } from '#domain/ids.ts';
-import { Secret } from '#domain/secret.ts';
+import type { ApiKeyId, StreamId, UserId } from '#domain/ids.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Scope } from '#store/store.ts';
 import { AccessJudge } from './access.ts';
 import type { ApiOptions } from './api.ts';
 import type { KeyUse } from './key-use.ts';
+import { presentedKey } from './presented-key.ts';
 import type { Query } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readScope } from './scope.ts';
@@ -27,6 +27,8 @@ export interface Caller {
   readonly scope: Scope;
   /** What the key may be used for; see {@link ApiKey.access}. */
   readonly access: ApiKey['access'];
+  /** Whether the key's rules allow to see and use the stream key of a stream. */
+  readonly mayPublish: (streamId: StreamId) => boolean;
   /** When it was let in. */
   readonly at: Milliseconds;
 }
@@ -41,8 +43,6 @@ declare module 'fastify' {
   }
 }
 
-const BEARER = /^ *bearer +(.*\S) *$/i;
-const ASCII = /^[ -~]*$/;
 /** Pairs of address and key remembered as good. */
 const MAX_KNOWN_GOOD = 10_000;
 
@@ -96,11 +96,12 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
     if (user.suspended) {
       throw new MillraceError('user_suspended', 'The user of this API key is suspended; ask an admin to resume it.');
     }
-    rateLimit(key.id, reply);
+    rateLimit(key, user, reply);
     if (key.access !== undefined) mustBeAllowed(judge, key, request, prefix);
     const { id: userId, isAdmin } = user;
     const scope = readScope(request.query as Query, { userId, isAdmin });
-    request.caller = { userId, keyId: key.id, keyName: key.name, isAdmin, scope, access: key.access, at };
+    const mayPublish = (streamId: StreamId) => judge.allows(key, 'publish', ['stream', streamId]);
+    request.caller = { userId, keyId: key.id, keyName: key.name, isAdmin, scope, access: key.access, mayPublish, at };
   };
 }
 
@@ -112,23 +113,6 @@ export const adminOnly: onRequestHookHandler = (request, _reply, done) => {
   if (request.caller.isAdmin) done();
   else done(new MillraceError('admin_only', 'Only an admin may do this; use an API key of one.'));
 };
-
-/**
- * The API key a request presents, right or wrong.
- * @throws {MillraceError} `unauthenticated` when it presents none
- */
-export function presentedKey({ headers }: FastifyRequest): Secret {
-  const header = headers.authorization;
-  const key = header === undefined ? undefined : BEARER.exec(header)?.[1];
-  if (key === undefined) {
-    throw new MillraceError(
-      'unauthenticated',
-      'This request needs an API key; send it in the header authorization: Bearer <API_KEY>.',
-    );
-  }
-  // Node gives header bytes as Latin-1, while a key chosen by the operator is hashed as UTF-8. Most keys are the same in both.
-  return new Secret(ASCII.test(key) ? key : Buffer.from(key, 'latin1').toString());
-}
 
 /** @throws {MillraceError} `insufficient_scope` */
 function mustBeAllowed(judge: AccessJudge, key: ApiKey, request: FastifyRequest, prefix: string): void {

@@ -8,7 +8,7 @@ import type { StreamChange } from '#store/store.ts';
 import type { RouteContext } from './api.ts';
 import { findStream, unknownStream } from './find-stream.ts';
 import { isUuid } from './id-forms.ts';
-import { receiptOf } from './receipt.ts';
+import { NO_CONTENT, receiptOf } from './receipt.ts';
 
 /** Fields that a running session was made with. */
 const FIXED_WHILE_ACTIVE = ['profiles', 'record'] as const;
@@ -31,7 +31,7 @@ export async function changeStream(
   }
   if (!isUuid(id)) throw await unknownStream({ store }, id, scope);
   const fixed = FIXED_WHILE_ACTIVE.filter((field) => change[field] !== undefined);
-  const receipt = receiptOf(request, { action: 'stream.updated', resourceId: id, fields });
+  const receipt = receiptOf(request, { action: 'stream.updated', resourceId: id, fields }, NO_CONTENT);
   const changed = await store.streams
     .change(id as StreamId, scope, change, receipt, fixed.length > 0 ? 'idle' : undefined)
     .catch((error: unknown) => {

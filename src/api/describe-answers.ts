@@ -1,5 +1,5 @@
 /**
- * What operations have in common, for the document: what their answers are, the headers of these, and that a POST may be repeated.
+ * What operations have in common, for the document: what their answers are, the headers of these, and that a request which changes something may be repeated.
  */
 import type { FastifySchema } from 'fastify';
 import { type ErrorStatus, failures } from './schemas/answers.ts';
@@ -43,20 +43,20 @@ export function describeAnswers(
   method: string,
 ): FastifySchema {
   const needsKey = schema.security !== undefined;
-  const isPost = needsKey && method === 'POST';
+  const isChange = needsKey && method !== 'GET' && method !== 'HEAD';
   const { properties: query = {} } = (schema.querystring ?? {}) as { readonly properties?: object };
   const answers: Answers = {
     ...(needsKey && failures(OF_KEYS)),
     ...(needsKey && method !== 'GET' && failures(OF_BODIES)),
-    ...(isPost && { ...failures([422]), 409: TWIN }),
+    ...(isChange && { ...failures([422, 504]), 409: TWIN }),
     ...(schema.response as Answers | undefined),
   };
   const described = Object.entries(answers).map(([status, answer]) => {
     const isSuccess = status.startsWith('2');
     const headers = {
       ...(needsKey && status !== '401' && RATE_LIMIT),
-      ...(/^(409|429|503)$/.test(status) && RETRY_AFTER),
-      ...(isSuccess && isPost && REPLAYED),
+      ...(/^(409|429|503|504)$/.test(status) && RETRY_AFTER),
+      ...(isSuccess && isChange && REPLAYED),
       ...(isSuccess && 'cursor' in query && LINK),
       ...(isSuccess && 'count' in query && TOTAL_COUNT),
     };

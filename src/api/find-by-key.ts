@@ -8,6 +8,7 @@ import type { RouteContext } from './api.ts';
 import type { Caller } from './authenticate.ts';
 import { isPlaybackId } from './id-forms.ts';
 import { isInScope } from './scope.ts';
+import { mayUseStreamKey } from './stream-key.ts';
 
 const STREAM_KEY = /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/;
 
@@ -15,8 +16,8 @@ const STREAM_KEY = /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/;
 export const isStreamKey = (text: string): boolean => STREAM_KEY.test(text);
 
 /**
- * The caller's stream with that key. A wrong key counts as a guess of its address, like one over RTMP, and so does somebody
- * else's: otherwise an API key would allow unlimited guessing.
+ * The caller's stream with that key. A wrong key counts as a guess of its address, like one over RTMP, and so does one that the
+ * caller may not use: otherwise an API key would allow unlimited guessing.
  * @throws {MillraceError} `too_many_attempts` once the address guessed too often, however right it is now
  */
 export async function streamByKey(
@@ -33,7 +34,7 @@ export async function streamByKey(
     );
   }
   const stream = isStreamKey(key) ? await store.streams.byStreamKey(new Secret(key)) : undefined;
-  if (stream && isInScope(caller.scope, stream.userId)) return stream;
+  if (stream && mayUseStreamKey(caller, stream)) return stream;
   throttle.failed(ip);
   return undefined;
 }

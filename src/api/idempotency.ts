@@ -1,5 +1,5 @@
 /**
- * Requests that their sender may repeat: `Idempotency-Key` on any POST.
+ * Requests that their sender may repeat: `Idempotency-Key` on any POST, PUT, PATCH and DELETE.
  *
  * The first request of a key claims it in the store, so that its twins wait, also those that another process received. Its answer becomes
  * durable together with what it changed, so that there is never one without the other.
@@ -7,11 +7,11 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
-import { MillraceError } from '#domain/errors.ts';
+import { ERRORS, MillraceError } from '#domain/errors.ts';
 import { unreachable } from '#lib/unreachable.ts';
 import type { IdempotencyClaim, Store } from '#store/store.ts';
 import type { ApiInstance } from './api.ts';
-import { presentedKey } from './authenticate.ts';
+import { presentedKey } from './presented-key.ts';
 import type { Answer } from './receipt.ts';
 import { openAnswer, type SealingKeys, type SentAnswer, sealAnswer } from './sealed-answer.ts';
 import { WaitingClaims } from './waiting-claims.ts';
@@ -19,6 +19,8 @@ import { WaitingClaims } from './waiting-claims.ts';
 /** A request with an `Idempotency-Key` that was the first of its kind. */
 export interface ClaimedRequest {
   readonly claim: IdempotencyClaim;
+  /** Whether an answer was sealed, to be kept together with the change. */
+  isSealed: boolean;
   /** The answer as only the same API key with the same `Idempotency-Key` can read it. */
   seal(answer: Answer): string;
 }
@@ -30,6 +32,8 @@ declare module 'fastify' {
   }
 }
 
+/** Methods of requests that change something. */
+const REPEATABLE = ['POST', 'PUT', 'PATCH', 'DELETE'];
 /** For a twin that waited in vain. */
 const RETRY_AFTER_S = 5;
 
@@ -44,12 +48,12 @@ const HEADERS = Type.Object({
   ),
 });
 
-/** Makes every POST added from now on repeatable. A request without the header costs a look at its headers. */
+/** Makes every request that changes something, of routes added from now on, repeatable. A request without the header costs a look at its headers. */
 export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pick<Store, 'idempotency'> }): void {
   const claim = claimHook(store);
   const release = releaseHook(store);
   api.addHook('onRoute', (route: RouteOptions) => {
-    if (route.method !== 'POST') return;
+    if (typeof route.method !== 'string' || !REPEATABLE.includes(route.method)) return;
     route.schema = { ...route.schema, headers: HEADERS };
     route.preHandler = [claim, ...[route.preHandler ?? []].flat()];
     route.onSend = [release, ...[route.onSend ?? []].flat()];
@@ -88,8 +92,15 @@ async function begin(
   const state = await claims.claim(claim);
   switch (state.state) {
     case 'claimed': {
-      const seal = ({ status, body }: Answer) => sealAnswer({ status, text: JSON.stringify(body) }, keys);
-      request.claimed = { claim, seal };
+      const claimed: ClaimedRequest = {
+        claim,
+        isSealed: false,
+        seal({ status, body }) {
+          claimed.isSealed = true;
+          return sealAnswer({ status, text: JSON.stringify(body) }, keys);
+        },
+      };
+      request.claimed = claimed;
       return true;
     }
     case 'answered':
@@ -111,10 +122,15 @@ async function begin(
   }
 }
 
-/** Lets a repeat of what was refused be judged anew, before its sender can know that it was. */
+/**
+ * Lets a repeat of what was refused, or of what changed nothing, be judged anew, before its sender can know of it. A request whose
+ * outcome is unknown keeps its claim: it may have been done, and then a repeat finds the answer. Otherwise the claim runs out.
+ */
 function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
   return (request, reply, _payload, done) => {
-    if (!request.claimed || reply.statusCode < 400) {
+    const { statusCode } = reply;
+    const isSettled = (statusCode < 400 && request.claimed?.isSealed) || statusCode === ERRORS.outcome_unknown.status;
+    if (!request.claimed || isSettled) {
       done();
       return;
     }
@@ -128,11 +144,11 @@ function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
  * Two requests are the same when path, query and body mean the same and the API key is the same. The body counts as it was parsed,
  * so blanks do not matter, but the order of keys does. The API key is part of it, since only it can open the answer.
  */
-function claimOf({ caller, routeOptions, params, query, body }: FastifyRequest, key: string): IdempotencyClaim {
+function claimOf({ caller, method, routeOptions, params, query, body }: FastifyRequest, key: string): IdempotencyClaim {
   const meaning = JSON.stringify([caller.keyId, params, query, body]);
   return {
     userId: caller.userId,
-    route: `POST ${routeOptions.url}`,
+    route: `${method} ${routeOptions.url}`,
     keyHash: sha256(key),
     bodyHash: sha256(meaning),
     at: caller.at,

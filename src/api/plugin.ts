@@ -49,10 +49,10 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
   });
   for (const schema of SCHEMAS) api.addSchema(schema);
   await addDocumentation(api, options.settings);
-  const { settings, store, clock } = options;
+  const { settings, store, clock, quotas } = options;
   const keyUse = new KeyUse(store, options.onKeyUse);
   api.addHook('onClose', () => keyUse[Symbol.asyncDispose]());
-  const rateLimit = createRateLimit({ perMinute: settings.rateLimit, clock });
+  const rateLimit = createRateLimit({ perMinute: settings.rateLimit, quotas, clock });
   const authenticate = createAuthenticate({ ...options, prefix: settings.prefix, rateLimit, keyUse });
   makeRepeatable(api, options);
   const context = { ...options, authenticate };

@@ -8,12 +8,22 @@ import type { LiveDirectory } from '#live/live.ts';
 import type { Caller } from './authenticate.ts';
 import { presentHealth } from './present-health.ts';
 import type { StreamSchema } from './schemas/stream.ts';
-import { streamKeyFor } from './stream-key.ts';
+import { newStreamKeyOf, type StreamKeyField, streamKeyFor } from './stream-key.ts';
 
 const NO_TARGETS = { targets: [] };
 
-/** What runs here is fresher than what is stored; what runs elsewhere is told by the store. */
+/** A stream, with its key where the caller may use that. */
 export function presentStream(stream: Stream, caller: Caller, live: LiveDirectory): Static<typeof StreamSchema> {
+  return present(stream, streamKeyFor(caller, stream), live);
+}
+
+/** A stream, with its key, for the caller that has just made the stream or this key. */
+export function presentWithNewKey(stream: Stream, live: LiveDirectory): Static<typeof StreamSchema> {
+  return present(stream, newStreamKeyOf(stream), live);
+}
+
+/** What runs here is fresher than what is stored; what runs elsewhere is told by the store. */
+function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Static<typeof StreamSchema> {
   const status = live.status(stream.id);
   const { creatorId, userTags, lastTerminatedAt } = stream;
   return {
@@ -22,7 +32,7 @@ export function presentStream(stream: Stream, caller: Caller, live: LiveDirector
     name: stream.name,
     userId: stream.userId,
     createdAt: stream.createdAt,
-    ...streamKeyFor(caller, stream),
+    ...key,
     playbackId: stream.playbackId,
     createdByTokenName: stream.createdByTokenName,
     ...(creatorId !== undefined && { creatorId: { type: 'unverified', value: creatorId } }),

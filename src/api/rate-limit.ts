@@ -1,40 +1,64 @@
 /**
- * How many requests an API key may make, and the headers that tell it so. Counted by this process alone.
+ * How many requests an API key, and a user with all its keys, may make, and the headers that tell it so. Counted by this process alone.
  */
 import type { FastifyReply } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import type { ApiKeyId } from '#domain/ids.ts';
+import { type Quotas, quotasOf } from '#domain/quotas.ts';
+import type { ApiKey, User } from '#domain/user.ts';
 import type { Clock } from '#lib/clock.ts';
 import { TokenBuckets } from '#lib/token-buckets.ts';
 
+/** Different quotas of users that are counted apart; when there are more, all users start afresh. */
+const MAX_QUOTAS = 100;
+
 /**
- * Counts a request and puts `RateLimit-Limit`, `-Remaining` and `-Reset` (draft-ietf-httpapi-ratelimit-headers-03: three plain
- * numbers, which clients know better than the lists of later drafts) into its answer.
+ * Counts a request and puts `RateLimit-Limit`, `-Remaining` and `-Reset` of the API key (draft-ietf-httpapi-ratelimit-headers-03: three
+ * plain numbers, which clients know better than the lists of later drafts) into its answer.
  * @throws {MillraceError} `too_many_requests`
  */
-export type RateLimit = (keyId: ApiKeyId, reply: FastifyReply) => void;
+export type RateLimit = (key: Pick<ApiKey, 'id'>, user: User, reply: FastifyReply) => void;
 
-/** @param perMinute requests of one key, which may also come at once; 0 = no limit, and no headers */
+/**
+ * @param perMinute requests of one key, which may also come at once; 0 = no limit, and no headers
+ * @param quotas of users whom no admin gave others
+ */
 export function createRateLimit({
   perMinute,
+  quotas,
   clock,
 }: {
   readonly perMinute: number;
+  readonly quotas: Quotas;
   readonly clock: Clock;
 }): RateLimit {
-  if (perMinute === 0) return () => {};
-  const buckets = new TokenBuckets({ perMinute, clock });
-  return (keyId, reply) => {
-    const { allowed, remaining, fullAfterS, retryAfterS } = buckets.take(keyId);
-    reply.header('ratelimit-limit', buckets.limit);
-    reply.header('ratelimit-remaining', remaining);
-    reply.header('ratelimit-reset', fullAfterS);
-    if (!allowed) {
-      throw new MillraceError(
-        'too_many_requests',
-        `This API key made more than ${perMinute} requests in a minute; wait as long as Retry-After says.`,
-        { retryAfterS },
-      );
+  const ofKeys = perMinute === 0 ? undefined : new TokenBuckets({ perMinute, clock });
+  const ofUsers = new Map<number, TokenBuckets>();
+  const bucketsFor = (quota: number): TokenBuckets => {
+    const known = ofUsers.get(quota);
+    if (known) return known;
+    if (ofUsers.size >= MAX_QUOTAS) ofUsers.clear();
+    const buckets = new TokenBuckets({ perMinute: quota, clock });
+    ofUsers.set(quota, buckets);
+    return buckets;
+  };
+  return (key, user, reply) => {
+    if (ofKeys !== undefined) {
+      const { allowed, remaining, fullAfterS, retryAfterS } = ofKeys.take(key.id);
+      reply.header('ratelimit-limit', ofKeys.limit);
+      reply.header('ratelimit-remaining', remaining);
+      reply.header('ratelimit-reset', fullAfterS);
+      if (!allowed) throw tooMany('This API key', perMinute, retryAfterS);
     }
+    const { requestsPerMinute } = quotasOf(user, quotas);
+    if (requestsPerMinute === 0) return;
+    const { allowed, retryAfterS } = bucketsFor(requestsPerMinute).take(user.id);
+    if (!allowed) throw tooMany('The user of this API key', requestsPerMinute, retryAfterS);
   };
 }
+
+const tooMany = (who: string, perMinute: number, retryAfterS: number) =>
+  new MillraceError(
+    'too_many_requests',
+    `${who} made more than ${perMinute} requests in a minute; wait as long as Retry-After says.`,
+    { retryAfterS },
+  );

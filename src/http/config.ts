@@ -26,10 +26,15 @@ export const httpSettings = {
     help: 'Reverse proxies whose X-Forwarded headers count, comma-separated: addresses, networks such as 10.0.0.0/8, or "loopback". Behind a proxy, set it: else all clients share one address and one throttle',
     parse: parseProxies,
   },
-  maxConnections: integer('MAX_HTTP_CONNECTIONS', '20000', 'HTTP connections open at the same time; more are closed', {
-    min: 1,
-    max: 1_000_000,
-  }),
+  maxConnections: integer(
+    'MAX_HTTP_CONNECTIONS',
+    '20000',
+    'HTTP connections open at the same time. When all are taken, the network with the most loses one to a network with fewer',
+    {
+      min: 1,
+      max: 1_000_000,
+    },
+  ),
   metricsHost: text('METRICS_HOST', '127.0.0.1', 'Address the Prometheus metrics listen on; they need no key'),
   metricsPort: port('METRICS_PORT', '9090', 'Port the Prometheus metrics listen on'),
 };

@@ -27,7 +27,7 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /** Statuses whose answer says when to try again; without a better number, after this many seconds. */
-const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 1, 503: 1 };
+const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 1, 503: 1, 504: 1 };
 
 /** Any error in the catalogue's words. One that is not of the catalogue tells nothing of itself. */
 export function toMillraceError(error: unknown): MillraceError {

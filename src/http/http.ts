@@ -5,18 +5,24 @@ import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { answerClientError } from './client-error.ts';
 import type { HttpSettings } from './config.ts';
+import { ConnectionSlots } from './connection-slots.ts';
 import { drainOnClose } from './drain.ts';
 import { BODY_LIMIT_BYTES, sendError, toMillraceError } from './error-reply.ts';
 import { FailureLog } from './failure-log.ts';
+import { hostProblem } from './host-header.ts';
 import { acceptOnlyJson } from './json-body.ts';
-import { CHECK_MS, HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from './limits.ts';
+import { plainServer } from './plain-server.ts';
 import { requestIds } from './request-id.ts';
-import { secureServerFactory } from './secure-server.ts';
-import { observeRequests, reportDroppedConnections } from './telemetry.ts';
+import { secureServer } from './secure-server.ts';
+import { serveRequests } from './serve-requests.ts';
+import { observeRequests } from './telemetry.ts';
+import { limitHandshakes } from './tls-handshakes.ts';
+import { trustedProxies } from './trusted-proxies.ts';
 
 /** What {@link createHttp} needs. */
 export interface HttpOptions {
@@ -25,16 +31,11 @@ export interface HttpOptions {
   readonly metrics: Metrics;
   /** With it the server speaks HTTPS only, as HTTP/2 and HTTP/1.1. */
   readonly certificate?: CertificateWatch | undefined;
+  readonly clock?: Clock;
 }
 
 /** Every id is at most 36 characters. */
 const MAX_PARAM_LENGTH = 100;
-/** Options of `http.createServer`; `secure-server.ts` has those of HTTPS. */
-const PLAIN_OPTIONS = {
-  maxHeaderSize: MAX_HEADER_BYTES,
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  connectionsCheckingInterval: CHECK_MS,
-};
 
 /**
  * A server that listens once `listen` is called and closes within about two seconds.
@@ -43,18 +44,31 @@ const PLAIN_OPTIONS = {
  * JSON overrides those it must. Every error has one shape (see `error-reply.ts`). `GET /healthz` says that the process
  * answers; it does not ask the store, since live viewers need none and a restart would only cut them off.
  */
-export function createHttp({ settings, logger, metrics, certificate }: HttpOptions): FastifyInstance {
+export function createHttp({
+  settings,
+  logger,
+  metrics,
+  certificate,
+  clock = systemClock,
+}: HttpOptions): FastifyInstance {
   const nextRequestId = requestIds();
+  const nextId = () => nextRequestId({ headers: {} });
+  const isTrustedProxy = trustedProxies(settings.trustedProxies);
+  const slots = new ConnectionSlots({ limit: settings.maxConnections, isTrustedProxy, logger });
   const http = fastify({
     logger: false,
     genReqId: nextRequestId,
     bodyLimit: BODY_LIMIT_BYTES,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
     return503OnClosing: false, // answered below, in our own shape
-    trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
+    trustProxy: settings.trustedProxies.length > 0 && isTrustedProxy,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
-    ...(certificate === undefined ? { http: PLAIN_OPTIONS } : { serverFactory: secureServerFactory(certificate) }),
+    serverFactory: (handler) => {
+      const server = certificate === undefined ? plainServer() : secureServer(certificate);
+      if (certificate !== undefined) limitHandshakes(server, { clock, isTrustedProxy });
+      slots.guard(server);
+      serveRequests(server, handler, nextId);
+      return server;
+    },
     // Answers are written as the handlers made them: a serializer compiled from the schema would put a profile's keys into
     // the schema's order, and they must come back in the order they were sent.
     schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
@@ -67,13 +81,12 @@ export function createHttp({ settings, logger, metrics, certificate }: HttpOptio
         allowUnionTypes: true,
       },
     },
-    clientErrorHandler: answerClientError(() => nextRequestId({ headers: {} })),
+    clientErrorHandler: answerClientError(nextId),
     frameworkErrors: (error, request, reply) => {
       reply.headers(headers).header('x-request-id', request.id);
       void sendError(reply, toMillraceError(error), request.id);
     },
   });
-  http.server.maxConnections = settings.maxConnections;
   const headers = secureHeaders(settings.publicUrl ?? (certificate && 'https:'));
   const isClosing = drainOnClose(http);
   const failures = new FailureLog(logger);
@@ -86,6 +99,12 @@ export function createHttp({ settings, logger, metrics, certificate }: HttpOptio
     if (isClosing()) {
       closeAfter(reply);
       done(new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 5 }));
+      return;
+    }
+    const problem = hostProblem(request.raw);
+    if (problem !== undefined) {
+      closeAfter(reply);
+      done(new MillraceError('invalid_request', problem));
     } else if (request.is404) {
       done(new MillraceError('not_found', 'There is nothing under this method and path; check both.'));
     } else {
@@ -93,7 +112,6 @@ export function createHttp({ settings, logger, metrics, certificate }: HttpOptio
     }
   });
   observeRequests(http, metrics);
-  reportDroppedConnections(http.server, logger);
 
   http.setErrorHandler((thrown, request, reply) => {
     const error = toMillraceError(thrown);

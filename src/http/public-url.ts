@@ -4,9 +4,7 @@
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { HttpSettings } from './config.ts';
-
-/** A host with an optional port: nothing that could end a URL or a header early. */
-const HOST = /^[A-Za-z0-9._-]+(:\d{1,5})?$|^\[[0-9A-Fa-f:.]+\](:\d{1,5})?$/;
+import { isHost } from './host-header.ts';
 
 /** Gives the origin (`https://live.example.com`, no slash at the end) that the sender of a request reaches us by. */
 export type PublicUrl = (request: FastifyRequest) => string;
@@ -20,7 +18,7 @@ export function publicUrlOf(settings: Pick<HttpSettings, 'publicUrl'>): PublicUr
   if (publicUrl !== undefined) return () => publicUrl;
   return (request) => {
     const host = request.host;
-    if (!HOST.test(host)) {
+    if (!isHost(host)) {
       throw new MillraceError('invalid_request', 'The Host header is not a host name; send the one you connected to.');
     }
     return `${request.protocol === 'https' ? 'https' : 'http'}://${host}`;

@@ -9,6 +9,8 @@ import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { CertificateWatch } from '#lib/certificate-watch.ts';
+import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { fingerprintAt, makeCertificate, writeCertificate } from '#test/support/certificate.ts';
@@ -16,7 +18,10 @@ import { waitFor } from '#test/support/wait-for.ts';
 import { createHttp, listenHttp } from './http.ts';
 
 /** A server with a certificate of its own; routes may be added until it listens. */
-async function serverOf(t: TestContext) {
+async function serverOf(
+  t: TestContext,
+  { maxConnections = 100, clock }: { maxConnections?: number; clock?: Clock } = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-tls-'));
   t.after(() => rm(folder, { recursive: true }));
   const files = await writeCertificate(folder, makeCertificate());
@@ -24,9 +29,9 @@ async function serverOf(t: TestContext) {
     certFile: files.MILLRACE_TLS_CERT,
     keyFile: files.MILLRACE_TLS_KEY,
   });
-  const settings = { maxConnections: 100, trustedProxies: [], publicUrl: undefined };
+  const settings = { maxConnections, trustedProxies: [], publicUrl: undefined };
   const metrics = createMetrics();
-  const http = createHttp({ settings, logger: silentLogger, metrics, certificate });
+  const http = createHttp({ settings, logger: silentLogger, metrics, certificate, ...(clock && { clock }) });
   const clients: { destroy(): void }[] = [];
   t.after(async () => {
     for (const client of clients) client.destroy();
@@ -296,3 +301,34 @@ test('a renewed certificate is shown to new connections, and those there are sta
 async function waitForReal(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
+
+test('a connection beyond the limit is closed before its TLS handshake, and harms no other', async (t) => {
+  const server = await serverOf(t, { maxConnections: 1 });
+  await server.listen();
+  const session = server.http2();
+  assert.equal((await ask(session, '/healthz')).status, 200);
+  for (let each = 0; each < 20; each += 1) {
+    const refused = server.http2();
+    await closeOf(refused);
+  }
+  assert.equal((await ask(session, '/healthz')).status, 200);
+});
+
+test('a host that opens connection after connection is closed before the handshake, until its allowance is back', async (t) => {
+  const clock = { now: () => ms(0), monotonic: () => ms(time) };
+  let time = 0;
+  const server = await serverOf(t, { clock });
+  await server.listen();
+  let admitted = 0;
+  // Before their handshake: the cost of 1,300 would be the test's.
+  server.http.server.on('connection', (socket) => {
+    if (!socket.destroyed) admitted += 1;
+    socket.destroy();
+  });
+  const knock = () => closeOf(server.tcp().resume());
+  for (let each = 0; each < 1300; each += 1) await knock();
+  assert.equal(admitted, 1200);
+  time += 1000;
+  for (let each = 0; each < 30; each += 1) await knock();
+  assert.equal(admitted, 1220);
+});

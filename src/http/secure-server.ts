@@ -1,23 +1,13 @@
 /**
  * HTTPS: HTTP/2 where the client can, HTTP/1.1 where it cannot, with the limits plain HTTP has, and those only HTTP/2 needs.
  */
-import type { Server, ServerOptions } from 'node:http';
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
-import type { FastifyServerFactory } from 'fastify';
+import { constants } from 'node:crypto';
+import type { Server } from 'node:http';
+import { createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Certificate } from '#lib/certificate.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
-import {
-  CHECK_MS,
-  HEADERS_TIMEOUT_MS,
-  KEEP_ALIVE_MS,
-  MAX_HEADER_BYTES,
-  MAX_STREAMS,
-  REQUEST_TIMEOUT_MS,
-} from './limits.ts';
+import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_HEADER_BYTES, MAX_STREAMS, REQUEST_TIMEOUT_MS } from './limits.ts';
+import { HTTP1_OPTIONS } from './plain-server.ts';
 
 /**
  * Megabytes one HTTP/2 connection may keep in this process, headers and answers not yet sent together; more streams are
@@ -33,44 +23,33 @@ const RESETS_PER_S = 50;
 /** RFC 9113 §7: the client does not want the answer any more; said to one who sends too slowly. */
 const CANCEL = 8;
 
-/** What plain HTTP is given too; its headers may have Node's default of 16 KiB, which is {@link MAX_HEADER_BYTES}. */
-const HTTP1_OPTIONS: Pick<
-  ServerOptions,
-  'headersTimeout' | 'requestTimeout' | 'connectionsCheckingInterval' | 'keepAliveTimeout'
-> = {
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  requestTimeout: REQUEST_TIMEOUT_MS,
-  connectionsCheckingInterval: CHECK_MS,
-  keepAliveTimeout: KEEP_ALIVE_MS,
-};
-
 /**
  * Makes the server that shows a certificate, and the renewed one from the moment it is renewed; connections there are stay.
  * Node gives requests of HTTP/2 and their answers the face of HTTP/1.1: routes need not know which they serve, but for what
  * `http.ts` and `origin/answer.ts` say.
  */
-export function secureServerFactory(certificate: CertificateWatch): FastifyServerFactory {
-  return (handler) => {
-    const server = createSecureServer({
-      ...certificate.current.options,
-      handshakeTimeout: HEADERS_TIMEOUT_MS,
-      allowHTTP1: true,
-      http1Options: HTTP1_OPTIONS,
-      settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES, enablePush: false },
-      maxSessionMemory: MAX_SESSION_MB,
-      streamResetBurst: RESET_BURST,
-      streamResetRate: RESETS_PER_S,
-    }) as unknown as Server;
-    server.on('request', handler);
-    server.on('session', closeWhenIdle);
-    server.on('stream', limitBody);
-    certificate.observe({
-      renewed: ({ options }) => (server as unknown as Http2SecureServer).setSecureContext(options),
-      refused: () => {},
-    });
-    return server;
-  };
+export function secureServer(certificate: CertificateWatch): Server {
+  const server = createSecureServer({
+    ...tlsOptions(certificate.current),
+    handshakeTimeout: HEADERS_TIMEOUT_MS,
+    allowHTTP1: true,
+    http1Options: HTTP1_OPTIONS,
+    settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES, enablePush: false },
+    maxSessionMemory: MAX_SESSION_MB,
+    streamResetBurst: RESET_BURST,
+    streamResetRate: RESETS_PER_S,
+  });
+  server.on('session', closeWhenIdle);
+  server.on('stream', limitBody);
+  certificate.observe({
+    renewed: (renewed) => server.setSecureContext(tlsOptions(renewed)),
+    refused: () => {},
+  });
+  return server as unknown as Server;
 }
+
+/** A client that negotiates the keys of a connection again and again would have this server work for nothing. */
+const tlsOptions = ({ options }: Certificate) => ({ ...options, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
 
 /** A request's body has as long as over HTTP/1.1. */
 function limitBody(stream: ServerHttp2Stream): void {

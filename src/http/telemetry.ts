@@ -1,9 +1,7 @@
 /**
  * What the HTTP server tells of itself.
  */
-import type { Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 
 declare module 'fastify' {
@@ -12,8 +10,6 @@ declare module 'fastify' {
     readonly held?: boolean;
   }
 }
-
-const DROP_REPORT_MS = 1000;
 
 /** Times every answer but those of `held` routes, by route pattern and status; never by path, which holds ids. */
 export function observeRequests(http: FastifyInstance, metrics: Metrics): void {
@@ -32,21 +28,5 @@ export function observeRequests(http: FastifyInstance, metrics: Metrics): void {
       observer.observe(reply.elapsedTime / 1000);
     }
     done();
-  });
-}
-
-/** Logs connections closed for being over the limit: once a second with their number, however many there are. */
-export function reportDroppedConnections(server: Server, logger: Logger): void {
-  let dropped = 0;
-  server.on('drop', () => {
-    dropped += 1;
-    if (dropped > 1) return;
-    setTimeout(() => {
-      logger.warn(
-        { dropped, limit: server.maxConnections },
-        'connections closed: MILLRACE_MAX_HTTP_CONNECTIONS reached',
-      );
-      dropped = 0;
-    }, DROP_REPORT_MS).unref();
   });
 }

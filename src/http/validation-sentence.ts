@@ -76,9 +76,9 @@ export function violationSentence(violation: Violation, context: string): string
 /** `/profiles/0/fps` as `profiles[0].fps`. Holds names of the schema only, as unknown keys are refused one level up. */
 function fieldPath(instancePath: string): string {
   return instancePath
-    .replace(/\/(\d+)(?=\/|$)/g, '[$1]')
-    .replaceAll('/', '.')
-    .replace(/^\./, '');
+    .split('/')
+    .slice(1)
+    .reduce((path, name) => (/^\d+$/.test(name) ? `${path}[${name}]` : join(path, name)), '');
 }
 
 const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);

@@ -198,3 +198,92 @@ test('while the store is away a repeat is refused with 503, and done once it is 
   assert.equal(done.statusCode, 201);
   assert.equal(done.headers['idempotency-replayed'], undefined);
 });
+
+test('PATCH and DELETE can be repeated: the same answer without a body, and nothing done twice', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('admin');
+  const made = [];
+  for (const name of ['a', 'b', 'c']) made.push((await api.call('POST', '/stream', { key, body: { name } })).json());
+  const token = (await api.call('POST', '/api-token', { key, body: {} })).json();
+  const user = (await api.call('POST', '/user', { key, body: { name: 'ann' } })).json();
+  for (const [method, path, body] of [
+    ['PATCH', `/stream/${made[0].id}`, { name: 'changed' }],
+    ['PATCH', `/stream/${made[0].id}/suspended`, { suspended: true }],
+    ['PATCH', `/stream/${made[0].id}/record`, { record: true }],
+    ['PATCH', `/user/${user.id}`, { quotas: { streams: 1 } }],
+    ['DELETE', `/stream/${made[0].id}/terminate`, undefined],
+    ['DELETE', `/stream/${made[0].id}`, undefined],
+    ['DELETE', '/stream', { ids: [made[1].id, made[2].id] }],
+    ['DELETE', `/api-token/${token.id}`, undefined],
+  ] as const) {
+    const send = () => api.call(method, path, { key, body, headers: { 'idempotency-key': `${method} ${path}` } });
+    const count = async () => (await api.call('GET', '/audit?limit=1000', { key })).json().length;
+    const first = await send();
+    assert.equal(first.statusCode, 204, `${path} ${first.body}`);
+    const before = await count();
+    const again = await send();
+    assert.deepEqual([again.statusCode, again.body, again.headers['idempotency-replayed']], [204, '', 'true'], path);
+    assert.equal(await count(), before, path);
+  }
+});
+
+test('a change of nothing can be repeated at once', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  for (let round = 0; round < 2; round += 1) {
+    const answer = await api.call('PATCH', `/stream/${id}`, { key, body: {}, headers: { 'idempotency-key': 'a' } });
+    assert.equal(answer.statusCode, 204);
+  }
+});
+
+test('a request whose outcome is unknown is not done again: a repeat finds what became of it', async (t) => {
+  const state = { isSlow: true };
+  const api = await startApi(t, {}, (store) => ({
+    ...store,
+    streams: {
+      ...store.streams,
+      create: async (...args: Parameters<Store['streams']['create']>) => {
+        await store.streams.create(...args);
+        if (state.isSlow) throw new MillraceError('outcome_unknown', 'It may have been done; repeat the request.');
+      },
+    },
+  }));
+  const key = await api.makeKey('ann');
+  const first = await post(api, key, 'a', { name: 'x' });
+  assert.equal(first.statusCode, 504);
+  assert.equal(first.json().code, 'outcome_unknown');
+  state.isSlow = false;
+  const again = await post(api, key, 'a', { name: 'x' });
+  assert.equal(again.statusCode, 201);
+  assert.equal(again.headers['idempotency-replayed'], 'true');
+  assert.equal(await countStreams(api, key), 1);
+});
+
+test('a request whose outcome is unknown and that was not done keeps its twins waiting until its claim has run out', async (t) => {
+  const state = { isSlow: true };
+  const released: unknown[] = [];
+  const api = await startApi(t, {}, (store) => ({
+    ...store,
+    idempotency: {
+      ...store.idempotency,
+      release: async (claim) => {
+        released.push(claim);
+        await store.idempotency.release(claim);
+      },
+    },
+    streams: {
+      ...store.streams,
+      create: (...args: Parameters<Store['streams']['create']>) =>
+        state.isSlow
+          ? Promise.reject(new MillraceError('outcome_unknown', 'It may have been done; repeat the request.'))
+          : store.streams.create(...args),
+    },
+  }));
+  const key = await api.makeKey('ann');
+  assert.equal((await post(api, key, 'a', { name: 'x' })).statusCode, 504);
+  assert.deepEqual(released, []);
+  state.isSlow = false;
+  api.time.now += 60_001;
+  assert.equal((await post(api, key, 'a', { name: 'x' })).statusCode, 201);
+});

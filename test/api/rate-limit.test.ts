@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startApi } from './server.ts';
+import { startApi, type TestKey } from './server.ts';
 
 const headersOf = (response: { headers: Record<string, unknown> }) =>
   ['limit', 'remaining', 'reset'].map((name) => response.headers[`ratelimit-${name}`]);
@@ -43,4 +43,23 @@ test('any web page may read the limit', async (t) => {
     headers: { origin: 'https://app.example.com', 'access-control-request-method': 'POST' },
   });
   assert.match(String(preflight.headers['access-control-allow-headers']), /idempotency-key/);
+});
+
+test('all keys of a user together have a quota of requests, which an admin may change', async (t) => {
+  const api = await startApi(t, { MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '3', MILLRACE_API_RATE_LIMIT: '0' });
+  const [admin, first, second, bob] = [
+    await api.makeKey('admin'),
+    await api.makeKey('ann', 'first'),
+    await api.makeKey('ann', 'second'),
+    await api.makeKey('bob'),
+  ];
+  const ask = async (key: TestKey) => (await api.call('GET', '/stream', { key })).statusCode;
+  assert.deepEqual([await ask(first), await ask(second), await ask(first)], [200, 200, 200]);
+  const refused = await api.call('GET', '/stream', { key: second });
+  assert.equal(refused.json().code, 'too_many_requests');
+  assert.equal(refused.headers['retry-after'], '20');
+  assert.equal(await ask(bob), 200, 'another user is not touched');
+  const quotas = { requestsPerMinute: 0 };
+  await api.call('PATCH', `/user/${first.userId}`, { key: admin, body: { quotas } });
+  assert.deepEqual([await ask(first), await ask(second)], [200, 200]);
 });

@@ -78,6 +78,7 @@ export async function startApi(
   const http = createHttp({ settings: config.http, logger, metrics });
   await http.register(apiPlugin, {
     settings: config.api,
+    quotas: config.quotas,
     store,
     live,
     throttle: new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock }),

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { AccessRule } from '#domain/user.ts';
 import { someSession } from '#test/support/sample-records.ts';
 import { startApi, type TestKey } from './server.ts';
 
@@ -45,6 +46,9 @@ function keyHolders(value: unknown): Record<string, unknown>[] {
 test('no operation shows a stream key but to the user of the stream and to an admin who asks for others, and none of a session', async (t) => {
   const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '10000' });
   const [ann, bob, admin] = [await api.makeKey('ann'), await api.makeKey('bob'), await api.makeKey('admin')];
+  const reader = await api.makeKey('ann', 'reader', undefined, [
+    { resources: ['*'], methods: ['get', 'patch', 'delete'] },
+  ]);
   const document = (await api.call('GET', '/openapi.json')).json<Document>();
   const shown = new Set<string>();
   /** Makes a stream with a session, asks one operation about each of its names, and collects what it answered. */
@@ -72,16 +76,64 @@ test('no operation shows a stream key but to the user of the stream and to an ad
           MAY_SHOW.has(operationId) && (key === ann || (key === admin && query === '?all=1')) && !isSession;
         const text = JSON.stringify(answer.headers) + answer.body;
         if (!mayShow) assert.ok(!text.includes(streamKey), `${method} ${url} ${answer.body}`);
-        for (const { secret } of [ann, bob, admin]) assert.ok(!text.includes(secret), url);
+        for (const { secret } of [ann, bob, admin, reader]) assert.ok(!text.includes(secret), url);
       }
     }
   }
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, { operationId }] of Object.entries(methods)) {
-      for (const key of [ann, bob, admin, undefined]) await ask(operationId, method, path, key);
+      for (const key of [ann, bob, admin, reader, undefined]) await ask(operationId, method, path, key);
     }
   }
   assert.deepEqual(shown, MAY_SHOW, 'all of them were really asked');
+});
+
+test('a key with rules sees and uses the stream keys that a rule with publish names, and those it makes', async (t) => {
+  const api = await startApi(t);
+  const owner = await api.makeKey('ann');
+  const [mine, other] = [
+    (await api.call('POST', '/stream', { key: owner, body: { name: 'x' } })).json(),
+    (await api.call('POST', '/stream', { key: owner, body: { name: 'y' } })).json(),
+  ];
+  const keyWith = (name: string, rules: readonly AccessRule[]) => api.makeKey('ann', name, undefined, rules);
+  const reader = await keyWith('reader', [{ resources: ['*'], methods: ['get'] }]);
+  const publisher = await keyWith('publisher', [
+    { resources: ['stream', 'stream/*'], methods: ['get'] },
+    { resources: [`stream/${mine.id}`], methods: ['publish'] },
+  ]);
+  const maker = await keyWith('maker', [{ resources: ['stream', 'stream/:id/rotate-key'], methods: ['post'] }]);
+
+  const seen = async (key: TestKey) =>
+    (await api.call('GET', '/stream?order=createdAt-false', { key })).json().map((each: object) => 'streamKey' in each);
+  assert.deepEqual(await seen(reader), [false, false]);
+  assert.deepEqual((await seen(publisher)).toSorted(), [false, true]);
+  assert.deepEqual(await seen(owner), [true, true]);
+  for (const [key, streamKey, status] of [
+    [reader, mine.streamKey, 404],
+    [publisher, mine.streamKey, 200],
+    [publisher, other.streamKey, 404],
+    [owner, other.streamKey, 200],
+  ] as const) {
+    for (const path of [`/stream/key/${streamKey}`, `/stream/${streamKey}/info`]) {
+      assert.equal((await api.call('GET', path, { key })).statusCode, status, path);
+    }
+  }
+  const made = await api.call('POST', '/stream', { key: maker, body: { name: 'z' } });
+  assert.match(made.json().streamKey, /^\w{4}(-\w{4}){3}$/);
+  const rotated = await api.call('POST', `/stream/${mine.id}/rotate-key`, { key: maker });
+  assert.match(rotated.json().streamKey, /^\w{4}(-\w{4}){3}$/);
+});
+
+test('a key that may not use stream keys makes none that may', async (t) => {
+  const api = await startApi(t);
+  const everyMethod = ['get', 'post', 'patch', 'put', 'delete'];
+  const key = await api.makeKey('ann', 'limited', undefined, [{ resources: ['*'], methods: everyMethod }]);
+  const make = (methods: readonly string[] | undefined) =>
+    api.call('POST', '/api-token', { key, body: { access: { rules: [{ resources: ['stream/*'], methods }] } } });
+  for (const methods of [undefined, ['*'], ['publish'], ['get', 'publish']]) {
+    assert.equal((await make(methods)).json().code, 'insufficient_scope', String(methods));
+  }
+  assert.equal((await make(['get'])).statusCode, 201);
 });
 
 test('one function of the API reveals stream keys', () => {

@@ -17,6 +17,7 @@ test('an admin creates, lists, gets, renames and suspends users', async (t) => {
     admin: false,
     suspended: false,
     createdAt: api.time.now,
+    quotas: { ...api.config.quotas },
   });
   assert.equal((await api.call('POST', '/user', { key, body: { name: 'ann' } })).statusCode, 409);
   const change = (body: object) => api.call('PATCH', `/user/${ann.id}`, { key, body });
@@ -26,13 +27,35 @@ test('an admin creates, lists, gets, renames and suspends users', async (t) => {
   assert.equal((await change({ name: 'admin' })).statusCode, 409);
   assert.equal((await change({})).statusCode, 204);
   assert.equal((await change({ admin: true, suspended: false })).statusCode, 204);
-  assert.deepEqual(await now(), { ...ann, name: 'anne', admin: true });
+  const { quotas } = await now();
+  assert.deepEqual(await now(), { ...ann, name: 'anne', admin: true, quotas });
+  assert.deepEqual(new Set(Object.values(quotas)), new Set([0]), 'admins have no limits');
   const list = await api.call('GET', '/user?limit=1', { key });
   assert.deepEqual(
     list.json().map(({ name }: { name: string }) => name),
     ['admin'],
   );
   assert.match(String(list.headers.link), /\/api\/user\?limit=1&cursor=[\w-]+>; rel="next"$/);
+});
+
+test('admins set quotas one by one, users see those that hold for them, and the audit log names which changed', async (t) => {
+  const api = await startApi(t, { MILLRACE_QUOTA_STREAMS: '7' });
+  const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
+  const change = (quotas: object) => api.call('PATCH', `/user/${ann.userId}`, { key: admin, body: { quotas } });
+  const mine = async () => (await api.call('GET', '/user/me', { key: ann })).json().quotas;
+  const defaults = { ...api.config.quotas };
+  assert.deepEqual(await mine(), { ...defaults, streams: 7 });
+  assert.equal((await change({ streams: 9, viewers: 0 })).statusCode, 204);
+  assert.deepEqual(await mine(), { ...defaults, streams: 9, viewers: 0 });
+  assert.equal((await change({ streams: null, apiKeys: 3 })).statusCode, 204);
+  assert.deepEqual(await mine(), { ...defaults, viewers: 0, apiKeys: 3 });
+  const entries = (await api.call('GET', '/audit', { key: admin })).json();
+  assert.deepEqual(entries[0].fields, ['quotas.streams', 'quotas.apiKeys']);
+  for (const quotas of [{ streams: -1 }, { streams: 1.5 }, { streams: '9' }, { colours: 1 }, 7]) {
+    assert.equal((await change(quotas as object)).json().code, 'invalid_body', JSON.stringify(quotas));
+  }
+  const made = await api.call('POST', '/user', { key: admin, body: { name: 'bob', quotas: { publishers: 2 } } });
+  assert.deepEqual(made.json().quotas, { ...defaults, publishers: 2 });
 });
 
 test('users that are not there are 404, bodies that do not fit 422', async (t) => {

@@ -2,7 +2,7 @@
  * `POST /stream`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { presentStream } from '#api/present-stream.ts';
+import { presentWithNewKey } from '#api/present-stream.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { NewStreamSchema } from '#api/schemas/new-stream.ts';
@@ -38,7 +38,7 @@ export const createStream: ApiRoute = (api, { authenticate, store, live, clock, 
       }),
       ...storedFields(body, settings.defaultProfiles),
     };
-    const answer = presentStream(stream, caller, live);
+    const answer = presentWithNewKey(stream, live);
     const change = { action: 'stream.created', resourceId: stream.id } as const;
     await store.streams.create(stream, receiptOf(request, change, { status: 201, body: answer }));
     reply.code(201);

@@ -4,6 +4,7 @@
 import type { ApiRoute } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
 import { presentUser } from '#api/present-user.ts';
+import { changedQuotas } from '#api/quota-change.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ref } from '#api/schemas/ref.ts';
@@ -22,11 +23,18 @@ const schema = {
 };
 
 /** Creates a user whose name is free. */
-export const createUser: ApiRoute = (api, { authenticate, store, clock }) => {
+export const createUser: ApiRoute = (api, { authenticate, store, clock, quotas: defaults }) => {
   api.post('/user', { schema, onRequest: [authenticate, adminOnly] }, async (request, reply) => {
-    const { name, admin = false } = request.body;
-    const user: User = { id: newUserId(), name, createdAt: clock.now(), isAdmin: admin, suspended: false, quotas: {} };
-    const body = presentUser(user);
+    const { name, admin = false, quotas = {} } = request.body;
+    const user: User = {
+      id: newUserId(),
+      name,
+      createdAt: clock.now(),
+      isAdmin: admin,
+      suspended: false,
+      quotas: changedQuotas({}, quotas),
+    };
+    const body = presentUser(user, defaults);
     const change = { action: 'user.created', resourceId: user.id } as const;
     await store.users.create(user, receiptOf(request, change, { status: 201, body }));
     reply.code(201);

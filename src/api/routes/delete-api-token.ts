@@ -4,7 +4,7 @@
 import type { ApiRoute } from '#api/api.ts';
 import { keyScopeOf } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
-import { receiptOf } from '#api/receipt.ts';
+import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
 import { apiTokenIdParams } from '#api/schemas/params.ts';
 import { MillraceError } from '#domain/errors.ts';
@@ -24,7 +24,7 @@ const schema = {
 export const deleteApiToken: ApiRoute = (api, { authenticate, store }) => {
   api.delete('/api-token/:id', { schema, onRequest: authenticate }, async (request, reply) => {
     const id = request.params.id as ApiKeyId;
-    const receipt = receiptOf(request, { action: 'api_key.deleted', resourceId: id });
+    const receipt = receiptOf(request, { action: 'api_key.deleted', resourceId: id }, NO_CONTENT);
     if (!isUuid(id) || !(await store.apiKeys.revoke(id, keyScopeOf(request.caller), receipt))) {
       throw new MillraceError('not_found', 'You have no API key of that id; list yours with GET /api-token.');
     }

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { unknownStream } from '#api/find-stream.ts';
 import { isUuid } from '#api/id-forms.ts';
-import { receiptOf } from '#api/receipt.ts';
+import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
@@ -65,6 +65,8 @@ async function deleteAll(
   ids: readonly string[],
 ): Promise<boolean> {
   if (!ids.every(isUuid)) return false;
-  const receipts = ids.map((resourceId) => receiptOf(request, { action: 'stream.deleted', resourceId }));
+  const receipts = ids.map((resourceId, index) =>
+    receiptOf(request, { action: 'stream.deleted', resourceId }, index === 0 ? NO_CONTENT : undefined),
+  );
   return await store.streams.delete(ids as readonly StreamId[], request.caller.scope, receipts);
 }

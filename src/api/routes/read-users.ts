@@ -2,7 +2,7 @@
  * `GET /user`, `GET /user/me` and `GET /user/<id>`.
  */
 import { Type } from 'typebox';
-import type { ApiRoute } from '#api/api.ts';
+import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { readPage } from '#api/list-options.ts';
@@ -16,7 +16,6 @@ import { ref } from '#api/schemas/ref.ts';
 import { UserSchema } from '#api/schemas/user.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
-import type { Store } from '#store/store.ts';
 
 const list = {
   operationId: 'listUsers',
@@ -34,21 +33,23 @@ export const listUsers: ApiRoute = (api, context) => {
   api.get('/user', { schema: list, onRequest, validatorCompiler: documentedOnly }, async (request, reply) => {
     const page = await context.store.users.list(readPage(request.query as Query, 'user'));
     linkNext(request, reply, context, { path: '/user', list: 'user', next: page.next });
-    return page.rows.map(presentUser);
+    return page.rows.map((user) => presentUser(user, context.quotas));
   });
 };
 
 const me = {
   operationId: 'getMe',
   summary: 'Get the user of the API key',
+  description: 'With the quotas that hold for it. How much of them is used is not told.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   response: answers(200, ref(UserSchema)),
 };
 
 /** Tells callers who they are. */
-export const getMe: ApiRoute = (api, { authenticate, store }) => {
-  api.get('/user/me', { schema: me, onRequest: authenticate }, (request) => findUser(store, request.caller.userId));
+export const getMe: ApiRoute = (api, context) => {
+  const options = { schema: me, onRequest: context.authenticate };
+  api.get('/user/me', options, (request) => findUser(context, request.caller.userId));
 };
 
 const get = {
@@ -62,14 +63,14 @@ const get = {
 };
 
 /** Gets any user. */
-export const getUser: ApiRoute = (api, { authenticate, store }) => {
-  api.get('/user/:id', { schema: get, onRequest: [authenticate, adminOnly] }, (request) =>
-    findUser(store, request.params.id),
+export const getUser: ApiRoute = (api, context) => {
+  api.get('/user/:id', { schema: get, onRequest: [context.authenticate, adminOnly] }, (request) =>
+    findUser(context, request.params.id),
   );
 };
 
-async function findUser(store: Pick<Store, 'users'>, id: string) {
+async function findUser({ store, quotas }: Pick<RouteContext, 'store' | 'quotas'>, id: string) {
   const user = isUuid(id) ? await store.users.get(id as UserId) : undefined;
   if (!user) throw new MillraceError('not_found', 'There is no user of that id; see GET /user.');
-  return presentUser(user);
+  return presentUser(user, quotas);
 }

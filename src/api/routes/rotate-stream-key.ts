@@ -3,7 +3,7 @@
  */
 import type { ApiRoute } from '#api/api.ts';
 import { findStream, unknownStream } from '#api/find-stream.ts';
-import { presentStream } from '#api/present-stream.ts';
+import { presentWithNewKey } from '#api/present-stream.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
@@ -31,7 +31,7 @@ export const rotateStreamKey: ApiRoute = (api, { authenticate, store, live }) =>
     const { id } = request.params;
     const stream = await findStream({ store }, id, caller.scope);
     const streamKey = newStreamKey();
-    const answer = presentStream({ ...stream, streamKey }, caller, live);
+    const answer = presentWithNewKey({ ...stream, streamKey }, live);
     const receipt = receiptOf(request, { action: 'stream.key_rotated', resourceId: id }, { status: 200, body: answer });
     if (await store.streams.change(stream.id, caller.scope, { streamKey }, receipt)) return answer;
     throw await unknownStream({ store }, id, caller.scope); // deleted in between

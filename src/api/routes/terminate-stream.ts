@@ -4,7 +4,7 @@
 import type { ApiRoute } from '#api/api.ts';
 import { unknownStream } from '#api/find-stream.ts';
 import { isUuid } from '#api/id-forms.ts';
-import { receiptOf } from '#api/receipt.ts';
+import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
@@ -32,7 +32,7 @@ export const terminateStream: ApiRoute = (api, { authenticate, store, clock }) =
     const { id } = request.params;
     const scope = request.caller.scope;
     if (!isUuid(id)) throw await unknownStream({ store }, id, scope);
-    const receipt = receiptOf(request, { action: 'stream.terminated', resourceId: id });
+    const receipt = receiptOf(request, { action: 'stream.terminated', resourceId: id }, NO_CONTENT);
     const when = { at: clock.now(), notWithinMs: NOT_WITHIN_MS };
     const outcome = await store.streams.terminate(id as StreamId, scope, when, receipt);
     if (outcome === 'done') return reply.code(204).send();

@@ -1,10 +1,12 @@
 /**
  * `PATCH /user/<id>`.
  */
+import type { Static } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
-import { receiptOf } from '#api/receipt.ts';
+import { changedQuotas } from '#api/quota-change.ts';
+import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
 import { userIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
@@ -14,9 +16,9 @@ import type { UserId } from '#domain/ids.ts';
 
 const schema = {
   operationId: 'updateUser',
-  summary: 'Rename, suspend, resume, promote or demote a user',
+  summary: 'Rename, suspend, resume, promote or demote a user, or change its quotas',
   description:
-    "Admins only. A suspended user's API keys are refused from the next request on, and publishers to its streams are cut. The last active admin can be neither suspended nor demoted.",
+    "Admins only. A suspended user's API keys are refused from the next request on, and publishers to its streams are cut. The last active admin can be neither suspended nor demoted. Of the quotas only those named change; null takes one back to the default.",
   tags: ['user'],
   security: [{ apiKey: [] }],
   params: userIdParams,
@@ -28,20 +30,27 @@ const schema = {
 export const updateUser: ApiRoute = (api, { authenticate, store }) => {
   api.patch('/user/:id', { schema, onRequest: [authenticate, adminOnly] }, async (request, reply) => {
     const id = request.params.id as UserId;
-    const { name, admin, suspended } = request.body;
+    const { name, admin, suspended, quotas } = request.body;
+    const user = isUuid(id) ? await store.users.get(id) : undefined;
+    if (!user) throw unknownUser();
     const change = {
       ...(name !== undefined && { name }),
       ...(admin !== undefined && { isAdmin: admin }),
       ...(suspended !== undefined && { suspended }),
+      ...(quotas !== undefined && { quotas: changedQuotas(user.quotas, quotas) }),
     };
-    const fields = Object.keys(request.body);
-    const apply = async () =>
-      fields.length > 0
-        ? store.users.change(id, change, receiptOf(request, { action: 'user.updated', resourceId: id, fields }))
-        : (await store.users.get(id)) !== undefined;
-    if (!isUuid(id) || !(await apply())) {
-      throw new MillraceError('not_found', 'There is no user of that id; see GET /user.');
+    const fields = changedFields(request.body);
+    if (fields.length > 0) {
+      const receipt = receiptOf(request, { action: 'user.updated', resourceId: id, fields }, NO_CONTENT);
+      if (!(await store.users.change(id, change, receipt))) throw unknownUser();
     }
     return reply.code(204).send();
   });
 };
+
+const unknownUser = () => new MillraceError('not_found', 'There is no user of that id; see GET /user.');
+
+/** The names of what a body changes, for the audit log. */
+function changedFields({ quotas = {}, ...rest }: Static<typeof UserChangeSchema>): readonly string[] {
+  return [...Object.keys(rest), ...Object.keys(quotas).map((name) => `quotas.${name}`)];
+}

@@ -16,7 +16,8 @@ const RuleSchema = Type.Object(
         Type.Unsafe<(typeof ACCESS_METHODS)[number]>({
           type: 'string',
           enum: [...ACCESS_METHODS],
-          description: 'a method in lower case, or *; HEAD goes with get.',
+          description:
+            'a method in lower case, publish for the stream keys of these streams, or *; HEAD goes with get.',
         }),
         { minItems: 1, maxItems: ACCESS_METHODS.length, description: 'a list of methods, or nothing for all.' },
       ),
@@ -37,7 +38,7 @@ export const AccessSchema = Type.Object(
     $id: 'Access',
     additionalProperties: false,
     description:
-      'What an API key may be used for. In a resource `:name` stands for any one segment and `*`, as the last, for any further ones. Absent: everything its user may do; no rules: nothing.',
+      'What an API key may be used for. In a resource `:name` stands for any one segment and `*`, as the last, for any further ones. The method `publish` on `stream/:id` shows stream keys; so does a rule without methods. Absent: everything its user may do; no rules: nothing.',
     examples: [{ rules: [{ resources: ['stream', 'stream/:id'], methods: ['get'] }] }],
   },
 );

@@ -71,7 +71,10 @@ export const StreamSchema = Type.Object(
     userId: Type.String({ format: 'uuid', description: 'Its owner.' }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
     streamKey: Type.Optional(
-      Type.String({ description: 'The secret to publish with, as rtmp://host/live/<streamKey>. Absent on a session.' }),
+      Type.String({
+        description:
+          'The secret to publish with, as rtmp://host/live/<streamKey>. Absent on a session, and for API keys whose rules do not allow `publish`.',
+      }),
     ),
     playbackId: Type.String({ description: 'What viewers use, as /hls/<playbackId>/index.m3u8. Not a secret.' }),
     createdByTokenName: Type.String({ description: 'Name of the API key that created it, as it was then.' }),

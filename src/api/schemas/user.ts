@@ -3,6 +3,7 @@
  */
 import { Type } from 'typebox';
 import { NameSchema } from './name.ts';
+import { QuotaChangeSchema, QuotasSchema } from './quotas.ts';
 import { USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
@@ -11,6 +12,7 @@ export const NewUserSchema = Type.Object(
   {
     name: NameSchema,
     admin: Type.Optional(Type.Boolean({ description: 'true for one who manages users, or false or nothing.' })),
+    quotas: Type.Optional(QuotaChangeSchema),
   },
   { $id: 'NewUser', additionalProperties: false, examples: [{ name: 'ann' }] },
 );
@@ -23,8 +25,13 @@ export const UserChangeSchema = Type.Object(
     suspended: Type.Optional(
       Type.Boolean({ description: 'true to refuse the keys and publishers of the user, false to let them in again.' }),
     ),
+    quotas: Type.Optional(QuotaChangeSchema),
   },
-  { $id: 'UserChange', additionalProperties: false, examples: [{ suspended: true }] },
+  {
+    $id: 'UserChange',
+    additionalProperties: false,
+    examples: [{ suspended: true }, { quotas: { streams: 500, viewers: null } }],
+  },
 );
 
 /** A user. */
@@ -36,6 +43,7 @@ export const UserSchema = Type.Object(
     admin: Type.Boolean({ description: 'Manages users, reads the audit log and does what any owner may.' }),
     suspended: Type.Boolean({ description: 'Its API keys are refused, and so are publishers to its streams.' }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    quotas: QuotasSchema,
   },
   {
     $id: 'User',
@@ -47,6 +55,16 @@ export const UserSchema = Type.Object(
         admin: false,
         suspended: false,
         createdAt: 1_795_175_107_399,
+        quotas: {
+          streams: 10_000,
+          apiKeys: 100,
+          publishers: 50,
+          transcodes: 16,
+          ingestBitrateKbps: 50_000,
+          mediaMemoryMib: 1024,
+          viewers: 10_000,
+          requestsPerMinute: 12_000,
+        },
       },
     ],
   },

@@ -2,7 +2,7 @@
  * The `authorization` header, as long as a request may be.
  */
 import type { FastifyRequest } from 'fastify';
-import { presentedKey } from '#api/authenticate.ts';
+import { presentedKey } from '#api/presented-key.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 

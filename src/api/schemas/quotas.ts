@@ -1,0 +1,43 @@
+/**
+ * The quotas of a user over HTTP.
+ */
+import { Type } from 'typebox';
+import { QUOTA_NAMES, type QuotaName, type Quotas } from '#domain/quotas.ts';
+
+/** The most that any quota can be; beyond any use. */
+const MAX_QUOTA = 1_000_000_000;
+
+const WHAT: Readonly<Record<QuotaName, string>> = {
+  streams: 'Streams',
+  apiKeys: 'API keys',
+  publishers: 'Publishers at the same time, on each server',
+  transcodes: 'Sessions transcoded at the same time, on each server',
+  ingestBitrateKbps: 'Bitrate of each publisher in kbit/s, averaged over some seconds',
+  mediaMemoryMib: 'Media memory of all sessions together in MiB, on each server',
+  viewers: 'Viewers at the same time, on each server',
+  requestsPerMinute: 'API requests in a minute with all keys together, on each server',
+};
+
+const properties = <Schema>(schemaOf: (name: QuotaName) => Schema) =>
+  Object.fromEntries(QUOTA_NAMES.map((name) => [name, schemaOf(name)]));
+
+/** The quotas that hold for a user. */
+export const QuotasSchema = Type.Unsafe<Quotas>({
+  type: 'object',
+  description: 'How much the user may take of each; 0 = no limit.',
+  properties: properties((name) => ({ type: 'integer', description: `${WHAT[name]}.` })),
+  required: [...QUOTA_NAMES],
+});
+
+/** What an admin changes of them. */
+export const QuotaChangeSchema = Type.Unsafe<{ readonly [Name in QuotaName]?: number | null }>({
+  type: 'object',
+  description: `an object of any of ${QUOTA_NAMES.join(', ')}.`,
+  properties: properties((name) => ({
+    type: ['integer', 'null'],
+    minimum: 0,
+    maximum: MAX_QUOTA,
+    description: `a whole number from 0, which is no limit, to ${MAX_QUOTA}, or null for the default. ${WHAT[name]}.`,
+  })),
+  additionalProperties: false,
+});

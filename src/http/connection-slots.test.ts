@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { createHttp, listenHttp } from './http.ts';
+
+/** A server for so many connections; `open` gives one that was answered, from an address of the loopback network. */
+async function serverOf(t: TestContext, maxConnections: number, trustedProxies: readonly string[] = []) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const lines: string[] = [];
+  const logger = createLogger('debug', { write: (line) => void lines.push(line) });
+  const settings = { maxConnections, trustedProxies, publicUrl: undefined };
+  const http = createHttp({ settings, logger, metrics: createMetrics() });
+  await listenHttp(http, { host: '0.0.0.0', port: 0 });
+  t.after(() => {
+    http.server.closeAllConnections();
+    return http.close();
+  });
+  const { port } = http.server.address() as AddressInfo;
+  /** Resolves when it was answered, and with undefined when it was closed instead. */
+  async function open(localAddress: string): Promise<Socket | undefined> {
+    const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
+    t.after(() => socket.destroy());
+    socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+    const outcome = await Promise.race([
+      once(socket, 'data').then(() => socket),
+      once(socket, 'close').then(() => undefined),
+    ]);
+    return outcome;
+  }
+  const openMany = async (count: number, address: string) => {
+    const sockets: (Socket | undefined)[] = [];
+    for (let each = 0; each < count; each += 1) sockets.push(await open(address));
+    return sockets.map((socket) => socket!);
+  };
+  return { open, openMany, lines };
+}
+
+test('when all connections are taken, a network with few gets in and the one with most loses its oldest', async (t) => {
+  const { open, openMany, lines } = await serverOf(t, 10);
+  const taken = await openMany(10, '127.0.1.1');
+  assert.equal(await open('127.0.1.1'), undefined, 'who took everything gets no more');
+  const evicted = [once(taken[0]!, 'close'), once(taken[1]!, 'close')];
+  const others = [await open('127.0.2.1'), await open('127.0.3.1')];
+  await Promise.all(evicted);
+  assert.ok(others.every((socket) => socket !== undefined && !socket.destroyed));
+  assert.ok(taken.slice(2).every((socket) => !socket.destroyed));
+  assert.deepEqual(lines, [], 'closed connections are told of together');
+  t.mock.timers.tick(1000);
+  const { closed, networks, limit } = JSON.parse(lines.join(''));
+  assert.deepEqual({ closed, networks, limit }, { closed: 3, networks: 1, limit: 10 });
+});
+
+test('a connection that ends gives its place back', async (t) => {
+  const { open, openMany } = await serverOf(t, 2);
+  const [first] = await openMany(2, '127.0.1.1');
+  first!.destroy();
+  while ((await open('127.0.1.1')) === undefined);
+});
+
+test('a trusted proxy may hold as many connections as there are, and loses none to others', async (t) => {
+  const { open, openMany } = await serverOf(t, 10, ['127.0.9.1']);
+  const strangers = await openMany(5, '127.0.1.1');
+  const proxied = await openMany(5, '127.0.9.1');
+  const evicted = strangers.slice(0, 2).map((socket) => once(socket, 'close'));
+  assert.ok(await open('127.0.9.1'), 'the proxy gets one more');
+  assert.ok(await open('127.0.2.1'), 'so does another network');
+  await Promise.all(evicted);
+  assert.ok(proxied.every((socket) => !socket.destroyed));
+});
