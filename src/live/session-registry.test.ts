@@ -401,9 +401,10 @@ test('what came in and the most viewers at one time are told, and written with t
   const world = setUp();
   const stream = newStream();
   const publication = goLive(world, stream);
-  for (const viewer of ['a', 'b', 'a']) world.registry.watched(stream.playbackId, viewer);
+  for (const viewer of ['a', 'b', 'a'])
+    world.registry.watched(stream.playbackId, { name: viewer, address: '10.0.0.1' });
   world.advance(10_000);
-  world.registry.watched(stream.playbackId, 'c');
+  world.registry.watched(stream.playbackId, { name: 'c', address: '10.0.0.1' });
   assert.equal(world.registry.viewers(stream.playbackId), 1);
   const { totals, viewers } = world.registry.status(stream.id)!;
   assert.deepEqual([totals.sourceBytes, totals.sourceSegments, totals.peakViewers, viewers], [100, 1, 2, 1]);
