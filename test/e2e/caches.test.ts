@@ -167,7 +167,10 @@ describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concu
       for (const other of others) {
         answers.push(await get(other), await get(other, { headers: { 'accept-encoding': 'gzip, b;q=0.1' } }));
       }
-      assert.ok(answers.every(({ status, body }) => status === 200 && body.equals(answers[0]!.body)), url);
+      assert.ok(
+        answers.every(({ status, body }) => status === 200 && body.equals(answers[0]!.body)),
+        url,
+      );
       for (const { headers } of answers.slice(1)) assert.equal(headers.get('x-cache'), 'HIT', url);
     }
   });
