@@ -7,6 +7,11 @@ import { FairSlots } from '#lib/fair-slots.ts';
 
 /** A viewer is forgotten this long after its last playlist request. */
 const IDLE_MS = 10_000;
+/**
+ * How often a viewer that goes on watching becomes the newest of its network again, so that the longest idle is the first to go. Doing
+ * it at every request would cost more than all else about counting viewers.
+ */
+const RENEWED_EVERY_MS = 2000;
 /** How often the node that has the stream is told of a viewer that goes on watching: often enough that it is never forgotten there. */
 const TOLD_EVERY_MS = 3000;
 /** Viewers at other nodes that are remembered; beyond it the one heard of longest ago is forgotten. */
@@ -33,6 +38,8 @@ interface Viewing {
   readonly ofUser: UserId;
   /** Monotonic time of the last playlist request. */
   seenAt: number;
+  /** Monotonic time at which it last took its places. */
+  placedAt: number;
   /** Monotonic time at which another node was last told of it. */
   toldAt: number;
 }
@@ -81,19 +88,23 @@ export class Viewers {
    * Notes a playlist request.
    * @returns false, and nothing noted, when the viewer is new and no place can be found for it
    */
-  note(playbackId: PlaybackId, { name, address }: Viewer, { ofUser, atMost }: ViewerQuota): boolean {
-    const key = `${playbackId} ${name}`;
-    if (!this.#here.has(key)) this.#forgetIdle();
-    const ofThisUser = this.#placesOf(ofUser, atMost);
-    if (!this.#enter(ofThisUser, key, address)) return false;
-    if (!this.#enter(this.#places, key, address)) {
-      ofThisUser.leave(key);
-      if (ofThisUser.size === 0) this.#users.delete(ofUser);
-      return false;
-    }
+  note(playbackId: PlaybackId, viewer: Viewer, quota: ViewerQuota): boolean {
+    const key = `${playbackId} ${viewer.name}`;
     const now = this.#clock.monotonic();
-    const viewing = this.#here.get(key) ?? { playbackId, name, ofUser, seenAt: now, toldAt: Number.NEGATIVE_INFINITY };
+    const known = this.#here.get(key);
+    if (known === undefined) this.#forgetIdle();
+    const isPlaced = known !== undefined && now - known.placedAt < RENEWED_EVERY_MS;
+    if (!isPlaced && !this.#takePlaces(key, viewer.address, quota)) return false;
+    const viewing = known ?? {
+      playbackId,
+      name: viewer.name,
+      ofUser: quota.ofUser,
+      seenAt: now,
+      placedAt: now,
+      toldAt: Number.NEGATIVE_INFINITY,
+    };
     viewing.seenAt = now;
+    if (!isPlaced) viewing.placedAt = now;
     if (!this.#here.delete(key) && !this.#elsewhere.has(key)) this.#change(playbackId, 1);
     this.#here.set(key, viewing); // behind all who have been idle for longer
     if (now - viewing.toldAt >= TOLD_EVERY_MS) this.#toTell(viewing);
@@ -132,6 +143,16 @@ export class Viewers {
     }
     if (untold.size === 0) this.#untold.delete(playbackId);
     return names;
+  }
+
+  /** Takes a place among all viewers and one among those of the user, or neither. */
+  #takePlaces(key: string, address: string, { ofUser, atMost }: ViewerQuota): boolean {
+    const ofThisUser = this.#placesOf(ofUser, atMost);
+    if (!this.#enter(ofThisUser, key, address)) return false;
+    if (this.#enter(this.#places, key, address)) return true;
+    ofThisUser.leave(key);
+    if (ofThisUser.size === 0) this.#users.delete(ofUser);
+    return false;
   }
 
   /** Takes a place, or keeps the one there is; whoever has to make room is forgotten. */

@@ -191,6 +191,21 @@ test('what its node refuses is refused in the same words, and asked for again by
   }
 });
 
+test('who asks too early has nobody else refused, not even those who ask while the refusal is on its way', async (t) => {
+  const { app, asked, isHolding } = await setUp(t);
+  const url = `${media}/source/9.m4s`;
+  const early = app.inject(url);
+  await waitFor(() => asked.length === 1, { what: 'the request of the one who is early' });
+  const others = [app.inject(url), app.inject(url)];
+  await waitFor(() => isHolding(3), { what: 'the others' });
+  asked[0]!.response.writeHead(404).end(JSON.stringify({ errors: ['No.'], code: 'not_found' }));
+  assert.equal((await early).statusCode, 404);
+  await waitFor(() => asked.length === 2, { what: 'one request for the others' });
+  asked[1]!.answer();
+  for (const { statusCode } of await Promise.all(others)) assert.equal(statusCode, 200);
+  assert.equal(asked.length, 2);
+});
+
 test('an answer that makes no sense is none', async (t) => {
   const { app } = await setUp(t, ({ url, response }) => {
     if (url.includes('msn=1')) response.writeHead(200, { 'content-encoding': 'gzip' }).end('not gzip');

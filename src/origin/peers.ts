@@ -24,7 +24,7 @@ const decompress = promisify(gunzip);
 /** A playlist of an hour, with every part named, is a tenth of it. */
 const MAX_PLAYLIST_BYTES = 16 * 1024 * 1024;
 /** Media, and playlists whose directives say what they must hold, are asked for by one viewer after another within seconds. */
-const FINAL_KEPT_MS = 10_000;
+const FINAL_KEPT_MS = 5000;
 /** Playlists of the moment: so many viewers make no more than four requests a second, and what they get is hardly older. */
 const CURRENT_KEPT_MS = 250;
 const MAX_KEPT_BYTES = 128 * 1024 * 1024;
@@ -74,9 +74,14 @@ export class Peers implements AsyncDisposable {
     return this.#client[Symbol.asyncDispose]();
   }
 
-  #get({ origin }: Owner, { url, keptForMs, playbackId, mediaPath, isPlaylist, waiting }: Request): Promise<Received> {
+  async #get(
+    { origin }: Owner,
+    { url, keptForMs, playbackId, mediaPath, isPlaylist, waiting }: Request,
+  ): Promise<Received> {
     const { owners, viewers, audience } = this.#options;
+    let isOwn = false;
     const ask = async (signal: AbortSignal): Promise<Received> => {
+      isOwn = true;
       const names = isPlaylist ? audience.takeUntold(playbackId, MAX_TOLD) : [];
       const headers = { 'accept-encoding': 'gzip', ...viewers.header(playbackId, names) };
       try {
@@ -88,7 +93,11 @@ export class Peers implements AsyncDisposable {
         throw error;
       }
     };
-    return this.#answers.get(`${origin}${url}`, ask, waiting);
+    const name = `${origin}${url}`;
+    const received = await this.#answers.get(name, ask, waiting);
+    // The node may have refused before this viewer asked: what was not there for the one who asked too early may be there by now.
+    const isStale = !isOwn && (received.status === 400 || received.status === 404);
+    return isStale ? await this.#answers.get(name, ask, waiting) : received;
   }
 }
 
