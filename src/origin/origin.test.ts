@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -336,6 +337,55 @@ test('no more requests are held than may be, and what exists is served all the s
   assert.match(await metrics.registry.metrics(), /^millrace_held_requests_count 1$/m);
   await app.close();
   assert.equal((await first).statusCode, 503);
+});
+
+/** Asks from an address of this machine that is not the usual one. */
+function getFrom(localAddress: string, url: string, headers: Record<string, string> = {}) {
+  const status = Promise.withResolvers<number>();
+  const asked = request(url, { localAddress, agent: false, headers }, (response) => {
+    response.resume();
+    status.resolve(response.statusCode ?? 0);
+  });
+  asked.on('error', () => status.resolve(0)).end();
+  return { status: status.promise, leave: () => asked.destroy() };
+}
+
+test('one address that takes all places to wait keeps nobody else from waiting, nor from what exists', async (t) => {
+  const part = Promise.withResolvers<MediaAnswer>();
+  const { app, metrics } = await originOf(
+    t,
+    ({ what, waiting }) => {
+      if (what === 'source/8.m4s') return segment('here');
+      return what === 'source/9.0.m4s'
+        ? Promise.race([part.promise, pending<MediaAnswer>(waiting.signal)])
+        : pending(waiting.signal);
+    },
+    { maxHeldRequests: 20 },
+  );
+  const isHolding = async (count: number) =>
+    (await metrics.registry.metrics()).includes(`\nmillrace_held_requests_count ${count}\n`);
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  const attack = Array.from({ length: 40 }, (_, n) => getFrom('127.0.9.1', `${address}${media}/source/99.${n}.m4s`));
+  while (!(await isHolding(20))) await turn();
+  const others = Array.from({ length: 10 }, (_, n) => getFrom(`127.1.${n}.1`, `${address}${media}/source/9.0.m4s`));
+  assert.equal(await getFrom('127.0.8.1', `${address}${media}/source/8.m4s`).status, 200);
+  const refused = () => Promise.all(attack.map(({ status }) => Promise.race([status, turn('waits')])));
+  while ((await refused()).filter((status) => status === 503).length < 30) await turn();
+  part.resolve(segment('there'));
+  assert.deepEqual(await Promise.all(others.map(({ status }) => status)), Array(10).fill(200));
+  for (const { leave } of attack) leave();
+});
+
+test('one address that invents viewers keeps no viewer from another address out', async (t) => {
+  const { app, viewers } = await originOf(t, () => playlist('#EXTM3U\n'), { maxViewers: 10 });
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  for (let invented = 0; invented < 30; invented += 1) {
+    await getFrom('127.0.9.1', `${address}${index}`, { 'user-agent': `invented ${invented}` }).status;
+  }
+  assert.equal(viewers.count, 10);
+  for (const host of ['127.0.1.1', '127.0.2.1', '127.0.3.1']) {
+    assert.equal(await getFrom(host, `${address}${index}`).status, 200, host);
+  }
 });
 
 test('closing the server lets held requests go with a 503', async (t) => {
