@@ -113,7 +113,7 @@ describe('a stream published to one node', () => {
     await get(one.playlistUrl(live.stream.playbackId));
     assert.equal(await viewersAt(one), 1);
     for (const name of ['a', 'b']) {
-      const forged = { 'user-agent': 'a third', 'x-millrace-viewer': `${name.repeat(22)}.${'a'.repeat(43)}` };
+      const forged = { 'user-agent': 'a third', 'x-millrace-viewers': `${name.repeat(12)}.${'a'.repeat(43)}` };
       await get(one.playlistUrl(live.stream.playbackId), { headers: forged });
     }
     assert.equal(await viewersAt(one), 2);
