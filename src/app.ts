@@ -181,7 +181,7 @@ async function mountFaces(
     cluster: store.isShared
       ? {
           secret: await store.nodes.clusterSecret(),
-          owners: { store, nodeId, clock, keptForMs: (windowS + 3 * targetDurationS) * 1000 },
+          owners: { store, nodeId, clock, keptForMs: (windowS + 3 * targetDurationS) * 1000, quotas: config.quotas },
         }
       : undefined,
   });

@@ -34,6 +34,23 @@ describe('a playlist request is answered', () => {
     });
   }
 
+  test('so that caches may keep it only where the directives name one of the newest positions', () => {
+    for (const [msn, part, validity] of [
+      [undefined, undefined, 'current'],
+      [8, 1, 'final'],
+      [8, 0, 'final'],
+      [7, undefined, 'final'],
+      [7, 5, 'final'],
+      [7, 6, 'final'],
+      [6, undefined, 'unshared'],
+      [6, 99_999, 'unshared'],
+      [0, 0, 'unshared'],
+    ] as const) {
+      const directives = { ...(msn === undefined ? {} : { msn }), ...(part === undefined ? {} : { part }) };
+      assert.deepEqual(readiness(directives, EDGE), { type: 'now', validity }, JSON.stringify(directives));
+    }
+  });
+
   test('when the next segment begins, for a part beyond the end of the last one', () => {
     assert.equal(readiness({ msn: 7, part: 6 }, { ...EDGE, growingParts: 0 }).type, 'wait');
   });

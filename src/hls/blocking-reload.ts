@@ -1,7 +1,7 @@
 /**
  * When a playlist request with directives may be answered (rfc8216bis §6.2.5.2), as a pure function.
  */
-import type { PlaylistDirectives } from './hls.ts';
+import type { PlaylistDirectives, Validity } from './hls.ts';
 
 /** How far a media playlist goes. */
 export interface PlaylistEdge {
@@ -15,7 +15,10 @@ export interface PlaylistEdge {
 }
 
 /** What to do with a request now. */
-export type Readiness = { readonly type: 'now' | 'wait' } | { readonly type: 'bad_request'; readonly reason: string };
+export type Readiness =
+  | { readonly type: 'now'; readonly validity: Validity }
+  | { readonly type: 'wait' }
+  | { readonly type: 'bad_request'; readonly reason: string };
 
 /** Segments a request may be ahead of the last one (§6.2.5.2). */
 const ADVANCE_SEGMENTS = 2;
@@ -25,22 +28,25 @@ const ADVANCE_S = 3;
 /** Decides on directives, asked again whenever the edge has moved. */
 export function readiness({ msn, part }: PlaylistDirectives, edge: PlaylistEdge): Readiness {
   if (msn === undefined) {
-    if (part === undefined) return { type: 'now' };
+    if (part === undefined) return { type: 'now', validity: 'current' };
     return { type: 'bad_request', reason: '_HLS_part needs _HLS_msn: add the media sequence number.' };
   }
   const growing = edge.lastMsn + 1;
   if (msn > edge.lastMsn + ADVANCE_SEGMENTS) {
     return { type: 'bad_request', reason: `_HLS_msn is more than ${ADVANCE_SEGMENTS} segments ahead of the last one.` };
   }
-  if (part === undefined) return { type: msn < growing ? 'now' : 'wait' };
+  // The newest positions are those of the last complete segment and of what follows it: a small number of URLs.
+  const now: Readiness = { type: 'now', validity: msn < edge.lastMsn ? 'unshared' : 'final' };
+  const wait: Readiness = { type: 'wait' };
+  if (part === undefined) return msn < growing ? now : wait;
   if (part > partsListed(msn, edge) - 1 + advanceParts(edge.partTargetS)) {
     return { type: 'bad_request', reason: '_HLS_part is too far ahead of the last part.' };
   }
-  if (msn > growing) return { type: 'wait' };
-  if (msn === growing) return { type: part < edge.growingParts ? 'now' : 'wait' };
+  if (msn > growing) return wait;
+  if (msn === growing) return part < edge.growingParts ? now : wait;
   // A part beyond the end of a finished segment means the first of the next one.
-  if (msn === edge.lastMsn && part >= edge.lastParts) return { type: edge.growingParts > 0 ? 'now' : 'wait' };
-  return { type: 'now' };
+  if (msn === edge.lastMsn && part >= edge.lastParts) return edge.growingParts > 0 ? now : wait;
+  return now;
 }
 
 function partsListed(msn: number, { lastMsn, lastParts, growingParts }: PlaylistEdge): number {

@@ -89,14 +89,30 @@ export interface RenderedPlaylist {
   readonly text: string;
   /** The same text gzipped, made at the first call and shared. */
   gzip(): Promise<Uint8Array>;
-  /** Directives were obeyed: this URL's answer is final and can be cached long. */
-  readonly blocking: boolean;
   readonly ended: boolean;
+}
+
+/**
+ * How long a playlist stays the right answer to the request it was given to.
+ * - `final`: the directives name one of the newest positions, and the playlist holds it. That remains true.
+ * - `current`: the state of this moment, for a request without directives.
+ * - `unshared`: right now, but the directives name a position that no player which keeps up asks for. There are as many of those as there
+ *   are numbers, so a cache that kept these answers would fill up with them.
+ */
+export type Validity = 'final' | 'current' | 'unshared';
+
+/** How a request may wait for its answer. */
+export interface Waiting {
+  /**
+   * Ends the wait when it aborts. It is read only when there is no answer yet, so that its owner can give out places to wait at that
+   * moment and refuse one by throwing.
+   */
+  readonly signal: AbortSignal;
 }
 
 /** The answer to a playlist request. */
 export type PlaylistAnswer =
-  | { readonly type: 'playlist'; readonly playlist: RenderedPlaylist }
+  | { readonly type: 'playlist'; readonly playlist: RenderedPlaylist; readonly validity: Validity }
   | { readonly type: 'bad_request'; readonly reason: string } // 400
   | { readonly type: 'timeout' } // 503: held for 3 target durations
   | { readonly type: 'not_found' };
@@ -142,18 +158,14 @@ export interface Presentation extends Disposable {
   end(): void;
 
   /** The multivariant playlist: waits for the first part, three target durations at most; rejects with the signal's reason. */
-  multivariant(options: { signal: AbortSignal }): Promise<PlaylistAnswer>;
+  multivariant(waiting: Waiting): Promise<PlaylistAnswer>;
   /** A media playlist, held until what the directives name is in it. */
-  playlist(
-    renditionId: string,
-    directives: PlaylistDirectives,
-    options: { signal: AbortSignal },
-  ): Promise<PlaylistAnswer>;
+  playlist(renditionId: string, directives: PlaylistDirectives, waiting: Waiting): Promise<PlaylistAnswer>;
   /**
    * An init segment, segment or part by the name a playlist gave it (`init-0.mp4`, `12.m4s`, `12.3.m4s`). A hinted part
    * is held until it is whole; anything never named is `not_found`.
    */
-  media(renditionId: string, name: string, options: { signal: AbortSignal }): Promise<MediaAnswer>;
+  media(renditionId: string, name: string, waiting: Waiting): Promise<MediaAnswer>;
   /** Measured rates and sizes, for metrics and health. */
   readonly stats: { readonly mediaBytes: number; readonly lastMediaSequence: number };
 }

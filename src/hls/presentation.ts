@@ -14,6 +14,7 @@ import type {
   PlaylistDirectives,
   Presentation,
   PresentationOptions,
+  Waiting,
 } from './hls.ts';
 import { renderMultivariantPlaylist } from './multivariant-playlist.ts';
 import type { Packager } from './packager.ts';
@@ -101,24 +102,20 @@ class LivePresentation implements Presentation, MemoryHolder {
     this.#waiting.wake();
   }
 
-  multivariant(options: { signal: AbortSignal }): Promise<PlaylistAnswer> {
-    return this.#waiting.wait<PlaylistAnswer>(() => this.#multivariantAnswer(), { type: 'timeout' }, options);
+  multivariant(waiting: Waiting): Promise<PlaylistAnswer> {
+    return this.#waiting.wait<PlaylistAnswer>(() => this.#multivariantAnswer(), { type: 'timeout' }, waiting);
   }
 
-  async playlist(
-    renditionId: string,
-    directives: PlaylistDirectives,
-    options: { signal: AbortSignal },
-  ): Promise<PlaylistAnswer> {
+  async playlist(renditionId: string, directives: PlaylistDirectives, waiting: Waiting): Promise<PlaylistAnswer> {
     if (!this.#renditions.has(renditionId) && this.#awaitsOldPublisher()) {
-      const answer = await this.multivariant(options);
+      const answer = await this.multivariant(waiting);
       if (answer.type !== 'playlist') return answer;
     }
-    return this.#renditions.get(renditionId)?.playlist(directives, options) ?? { type: 'not_found' };
+    return this.#renditions.get(renditionId)?.playlist(directives, waiting) ?? { type: 'not_found' };
   }
 
-  async media(renditionId: string, name: string, options: { signal: AbortSignal }): Promise<MediaAnswer> {
-    return this.#renditions.get(renditionId)?.media(name, options) ?? { type: 'not_found' };
+  async media(renditionId: string, name: string, waiting: Waiting): Promise<MediaAnswer> {
+    return this.#renditions.get(renditionId)?.media(name, waiting) ?? { type: 'not_found' };
   }
 
   [Symbol.dispose](): void {
@@ -220,7 +217,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     if (this.#multivariant?.text !== text || this.#multivariant.ended !== ended) {
       this.#multivariant = new PlaylistText(text, ended);
     }
-    return { type: 'playlist', playlist: this.#multivariant.answer(false) };
+    return { type: 'playlist', playlist: this.#multivariant, validity: 'current' };
   }
 
   /**

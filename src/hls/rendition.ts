@@ -5,7 +5,7 @@ import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { Track } from '#media/track.ts';
 import { BitrateMeter, type DeclaredBitrates } from './bitrate-meter.ts';
 import { type PlaylistEdge, readiness } from './blocking-reload.ts';
-import type { MediaAnswer, MediaResource, PlaylistAnswer, PlaylistDirectives } from './hls.ts';
+import type { MediaAnswer, MediaResource, PlaylistAnswer, PlaylistDirectives, Waiting } from './hls.ts';
 import { type RenditionReport, renderMediaPlaylist, skippableSegments } from './media-playlist.ts';
 import type { ListedRendition } from './multivariant-playlist.ts';
 import { Packager, type PackagerOptions, segmentName } from './packager.ts';
@@ -140,19 +140,19 @@ export class Rendition {
   }
 
   /** The playlist, held until what the directives name is in it. */
-  playlist(directives: PlaylistDirectives, options: { signal: AbortSignal }): Promise<PlaylistAnswer> {
-    return this.#waiting.wait<PlaylistAnswer>(() => this.#answer(directives), { type: 'timeout' }, options);
+  playlist(directives: PlaylistDirectives, waiting: Waiting): Promise<PlaylistAnswer> {
+    return this.#waiting.wait<PlaylistAnswer>(() => this.#answer(directives), { type: 'timeout' }, waiting);
   }
 
   /** A resource by its name; the one announced is waited for. */
-  media(name: string, options: { signal: AbortSignal }): Promise<MediaAnswer> {
+  media(name: string, waiting: Waiting): Promise<MediaAnswer> {
     const look = (): MediaAnswer | undefined => {
       const resource = this.#resources.get(name);
       if (resource !== undefined) return { type: 'media', resource };
       const announced = this.#phase === 'live' && this.hasParts && this.packager.announcePart() === name;
       return announced ? undefined : { type: 'not_found' };
     };
-    return this.#waiting.wait<MediaAnswer>(look, { type: 'timeout' }, options);
+    return this.#waiting.wait<MediaAnswer>(look, { type: 'timeout' }, waiting);
   }
 
   /** Where it stands, for the playlists of others; undefined before its first part. */
@@ -186,14 +186,16 @@ export class Rendition {
     const serverControl = this.#options.host.serverControl();
     if (serverControl === undefined || !this.hasParts)
       return this.#phase === 'live' ? undefined : { type: 'not_found' };
-    // After EXT-X-ENDLIST nothing is waited for and nothing skipped (§6.2.5).
-    if (this.#phase === 'ended') return { type: 'playlist', playlist: this.#render(serverControl).answer(false) };
-
     const ready = readiness(directives, this.#edge());
+    // After EXT-X-ENDLIST nothing is waited for and nothing skipped (§6.2.5). Those who were waiting for the next part share an answer.
+    if (this.#phase === 'ended') {
+      const isUsual = ready.type === 'wait' || (ready.type === 'now' && ready.validity !== 'unshared');
+      return { type: 'playlist', playlist: this.#render(serverControl), validity: isUsual ? 'current' : 'unshared' };
+    }
     if (ready.type === 'bad_request') return ready;
     if (ready.type === 'wait') return undefined;
-    const text = directives.skip ? this.#renderDelta(serverControl) : this.#render(serverControl);
-    return { type: 'playlist', playlist: text.answer(directives.msn !== undefined) };
+    const playlist = directives.skip ? this.#renderDelta(serverControl) : this.#render(serverControl);
+    return { type: 'playlist', playlist, validity: ready.validity };
   }
 
   #edge(): PlaylistEdge {

@@ -61,8 +61,23 @@ describe('a waiting room', () => {
     await assert.rejects(wait, reason);
     assert.equal(room.size, 0);
     await assert.rejects(
-      room.wait(() => 'here', 'late', { signal: controller.signal }),
+      room.wait(() => undefined, 'late', { signal: controller.signal }),
       reason,
     );
+  });
+
+  test('does not read the signal of a request that it can answer at once', async () => {
+    const room = new WaitingRoom(12_000);
+    let read = 0;
+    const waiting = {
+      get signal() {
+        read += 1;
+        return never;
+      },
+    };
+    assert.equal(await room.wait(() => 'here', 'late', waiting), 'here');
+    assert.equal(read, 0);
+    void room.wait(() => undefined, 'late', waiting);
+    assert.equal(read, 1);
   });
 });

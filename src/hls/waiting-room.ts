@@ -1,6 +1,7 @@
 /**
  * Requests that wait for something to exist.
  */
+import type { Waiting } from './hls.ts';
 
 /** Ticks a wait is made of: one timer serves all who wait, and a wait ends at most one tick late. */
 const TICKS = 12;
@@ -34,16 +35,18 @@ export class WaitingRoom {
    * The answer, at once or when `look` has one.
    * @param look asked now and after every change; undefined as long as there is no answer
    * @param late the answer when it took too long
-   * @throws the signal's reason, when it aborts before
+   * @param waiting its signal is not read when there is an answer at once
+   * @throws the signal's reason, when it aborts before, and what reading the signal throws
    */
-  wait<Answer>(look: () => Answer | undefined, late: Answer, { signal }: { signal: AbortSignal }): Promise<Answer> {
+  wait<Answer>(look: () => Answer | undefined, late: Answer, waiting: Waiting): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      signal.throwIfAborted();
       const now = look();
       if (now !== undefined) {
         resolve(now);
         return;
       }
+      const { signal } = waiting;
+      signal.throwIfAborted();
       const leave = (): void => {
         this.#waiters.delete(waiter);
         signal.removeEventListener('abort', abort);

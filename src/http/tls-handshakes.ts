@@ -28,7 +28,7 @@ export function limitHandshakes(server: Server, { clock, isTrustedProxy }: Hands
     const { remoteAddress } = socket;
     if (remoteAddress === undefined || isTrustedProxy(remoteAddress)) return;
     const admission = opened.take(networkOf(remoteAddress)).allowed && underWay.enter(socket, remoteAddress);
-    if (!admission || !admission.admitted) {
+    if (admission === false || !admission.admitted) {
       socket.destroy();
       return;
     }

@@ -11,8 +11,24 @@ export interface Networks {
   readonly site: string;
 }
 
+/** Addresses whose networks are remembered: parsing one costs as much as the rest of counting it. */
+const MAX_REMEMBERED = 4096;
+const remembered = new Map<string, Networks>();
+
 /** The networks of an address, IPv4 also when mapped into IPv6. What is no address is its own network. */
 export function networksOf(address: string): Networks {
+  const known = remembered.get(address);
+  if (known !== undefined) return known;
+  const networks = parseNetworks(address);
+  for (const oldest of remembered.keys()) {
+    if (remembered.size < MAX_REMEMBERED) break;
+    remembered.delete(oldest);
+  }
+  remembered.set(address, networks);
+  return networks;
+}
+
+function parseNetworks(address: string): Networks {
   if (!ipaddr.isValid(address)) return { host: address, site: address };
   const parsed = ipaddr.process(address);
   const bytes = parsed.toByteArray();

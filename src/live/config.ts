@@ -13,10 +13,15 @@ export const liveSettings = {
     parse: parseOrigin,
   },
   maxPublishers: integer('MAX_PUBLISHERS', '200', 'Publishers accepted at the same time', { min: 1, max: 100_000 }),
-  maxViewers: integer('MAX_VIEWERS', '5000', 'Viewers served at the same time; more are refused with 503', {
-    min: 1,
-    max: 1_000_000,
-  }),
+  maxViewers: integer(
+    'MAX_VIEWERS',
+    '5000',
+    'Viewers served at the same time; beyond it the network with the most viewers makes room for others, or a new viewer gets 503',
+    {
+      min: 1,
+      max: 1_000_000,
+    },
+  ),
   reconnectWindowS: integer(
     'RECONNECT_WINDOW_S',
     '30',

@@ -7,6 +7,7 @@ import type { SessionPhase, SessionTotals } from '#domain/session.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { SessionHealth } from './health.ts';
+import type { Viewer, ViewerQuota } from './viewers.ts';
 
 /** How a session stands right now; fresher than the store, which may be slow. */
 export interface LiveStatus {
@@ -46,7 +47,7 @@ export interface LiveDirectory {
   watch(playbackId: PlaybackId): Watchable | undefined;
   /** The same by a session's own path, so that an older session's last segments stay fetchable beside a new one. */
   watchPath(playbackId: PlaybackId, path: MediaPath): Watchable | undefined;
-  /** How many watch it at this node now. */
+  /** How many watch it now, at this node and, where it runs here, through others. */
   viewers(playbackId: PlaybackId): number;
 }
 
@@ -54,8 +55,12 @@ export interface LiveDirectory {
 export interface Audience {
   /**
    * Notes a playlist request.
-   * @param viewer tells viewers apart; short, since it is kept
-   * @returns false when the viewer is new and there are as many as may be
+   * @param quota of the stream's user; left out where the stream runs here, since then it is known
+   * @returns false when the viewer is new and no place can be found for it
    */
-  watched(playbackId: PlaybackId, viewer: string): boolean;
+  watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean;
+  /** Notes that another node has served these viewers of a stream. */
+  watchedElsewhere(playbackId: PlaybackId, names: readonly string[]): void;
+  /** The names of viewers that the node which has the stream is to be told of, each once, at most so many. */
+  takeUntold(playbackId: PlaybackId, atMost: number): readonly string[];
 }

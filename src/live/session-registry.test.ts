@@ -421,9 +421,10 @@ test('what came in and the most viewers at one time are told, and written with t
   const world = setUp();
   const stream = newStream();
   const publication = goLive(world, stream);
-  for (const viewer of ['a', 'b', 'a']) world.registry.watched(stream.playbackId, viewer);
+  for (const viewer of ['a', 'b', 'a'])
+    world.registry.watched(stream.playbackId, { name: viewer, address: '10.0.0.1' });
   world.advance(10_000);
-  world.registry.watched(stream.playbackId, 'c');
+  world.registry.watched(stream.playbackId, { name: 'c', address: '10.0.0.1' });
   assert.equal(world.registry.viewers(stream.playbackId), 1);
   const { totals, viewers } = world.registry.status(stream.id)!;
   assert.deepEqual([totals.sourceBytes, totals.sourceSegments, totals.peakViewers, viewers], [100, 1, 2, 1]);
@@ -637,4 +638,18 @@ test('a session is stored with all that is known of it when its first part is th
     [...world.written.values()].map(({ phase, name, codecs }) => [phase, name, codecs]),
     [['live', 'renamed', 'avc1.64001f']],
   );
+});
+
+test('no more watch the streams of a user than its quota of viewers says, and those who watch go on', async () => {
+  const world = setUp({ quotas: { viewers: 2 } });
+  const stream = newStream();
+  goLive(world, stream);
+  const watched = (name: string, address: string) => world.registry.watched(stream.playbackId, { name, address });
+  const answers = [
+    watched('a', '10.0.0.1'),
+    watched('b', '10.0.1.1'),
+    watched('c', '10.0.2.1'),
+    watched('a', '10.0.0.1'),
+  ];
+  assert.deepEqual(answers, [true, true, false, true]);
 });

@@ -24,7 +24,7 @@ import { isMadeFor, newSession } from './new-session.ts';
 import { Publishers } from './publishers.ts';
 import type { SessionJournal } from './session-journal.ts';
 import { SessionNotes } from './session-notes.ts';
-import { Viewers } from './viewers.ts';
+import { type Viewer, type ViewerQuota, Viewers } from './viewers.ts';
 
 /** Media sequence numbers between two lives of a session: more segments than any of them can have. */
 const MEDIA_SEQUENCES_PER_RESTART = 1_000_000;
@@ -245,10 +245,21 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     return this.#viewers.countOf(playbackId);
   }
 
-  watched(playbackId: PlaybackId, viewer: string): boolean {
-    const noted = this.#viewers.note(playbackId, viewer);
-    if (noted) this.#newest.get(playbackId)?.watchedBy(this.#viewers.countOf(playbackId));
+  watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean {
+    const session = this.#newest.get(playbackId);
+    const counted = quota ?? this.#viewerQuotaOf(session);
+    const noted = counted === undefined || this.#viewers.note(playbackId, viewer, counted);
+    if (noted) session?.watchedBy(this.#viewers.countOf(playbackId));
     return noted;
+  }
+
+  watchedElsewhere(playbackId: PlaybackId, names: readonly string[]): void {
+    this.#viewers.noteElsewhere(playbackId, names);
+    this.#newest.get(playbackId)?.watchedBy(this.#viewers.countOf(playbackId));
+  }
+
+  takeUntold(playbackId: PlaybackId, atMost: number): readonly string[] {
+    return this.#viewers.takeUntold(playbackId, atMost);
   }
 
   /** Refuses new publishers and lets all media go. Publishers must have been disconnected. */
@@ -256,6 +267,11 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     this.#closing = true;
     for (const timer of this.#retirements.values()) clearTimeout(timer);
     await Promise.all(Array.from(this.#sessions.values(), (session) => this.#letGo(session)));
+  }
+
+  /** Undefined where nothing of the stream runs here: then nobody watches it here. */
+  #viewerQuotaOf(session: LiveSession | undefined): ViewerQuota | undefined {
+    return session && { ofUser: session.record.userId, atMost: this.quotasOfUser(session.record.userId).viewers };
   }
 
   #count(phase: SessionState['phase']): number {

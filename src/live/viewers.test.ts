@@ -1,23 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newPlaybackId } from '#domain/ids.ts';
+import { newPlaybackId, newUserId } from '#domain/ids.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { Viewers } from './viewers.ts';
 
 const [one, other] = [newPlaybackId(), newPlaybackId()];
+const user = newUserId();
 
 function viewersOf(limit: number) {
   let now = ms(0);
   const clock = { now: () => now, monotonic: () => now };
-  return { viewers: new Viewers(limit, clock), passMs: (span: number) => (now = (now + span) as Milliseconds) };
+  const viewers = new Viewers(limit, clock);
+  return {
+    viewers,
+    /** Each name comes from an address of its own, unless one is given. */
+    note: (playbackId: typeof one, name: string, address = `10.0.${name.charCodeAt(0)}.1`) =>
+      viewers.note(playbackId, { name, address }, { ofUser: user, atMost: 0 }),
+    passMs: (span: number) => (now = (now + span) as Milliseconds),
+  };
 }
 
 test('a viewer counts once for each stream it watches', () => {
-  const { viewers } = viewersOf(10);
-  viewers.note(one, 'a');
-  viewers.note(one, 'a');
-  viewers.note(one, 'b');
-  viewers.note(other, 'a');
+  const { viewers, note } = viewersOf(10);
+  note(one, 'a');
+  note(one, 'a');
+  note(one, 'b');
+  note(other, 'a');
   assert.equal(viewers.count, 3);
   assert.equal(viewers.countOf(one), 2);
   assert.equal(viewers.countOf(other), 1);
@@ -25,11 +33,11 @@ test('a viewer counts once for each stream it watches', () => {
 });
 
 test('a viewer counts until ten seconds after the last playlist request', () => {
-  const { viewers, passMs } = viewersOf(10);
-  viewers.note(one, 'a');
+  const { viewers, note, passMs } = viewersOf(10);
+  note(one, 'a');
   passMs(6000);
-  viewers.note(one, 'b');
-  viewers.note(one, 'a');
+  note(one, 'b');
+  note(one, 'a');
   passMs(9999);
   assert.equal(viewers.countOf(one), 2);
   passMs(1);
@@ -38,17 +46,83 @@ test('a viewer counts until ten seconds after the last playlist request', () => 
 });
 
 test('above the limit new viewers are refused, known ones are not, and room is made by those who left', () => {
-  const { viewers, passMs } = viewersOf(2);
-  assert.equal(viewers.note(one, 'a'), true);
+  const { viewers, note, passMs } = viewersOf(2);
+  assert.equal(note(one, 'a'), true);
   passMs(5000);
-  assert.equal(viewers.note(other, 'b'), true);
-  assert.equal(viewers.note(one, 'c'), false);
+  assert.equal(note(other, 'b'), true);
+  assert.equal(note(one, 'c'), false);
   assert.equal(viewers.countOf(one), 1, 'the one refused is not counted');
-  assert.equal(viewers.note(one, 'a'), true);
+  assert.equal(note(one, 'a'), true);
   passMs(5000);
-  assert.equal(viewers.note(other, 'b'), true, 'kept alive just in time');
-  assert.equal(viewers.note(one, 'c'), false);
+  assert.equal(note(other, 'b'), true, 'kept alive just in time');
+  assert.equal(note(one, 'c'), false);
   passMs(5000);
-  assert.equal(viewers.note(one, 'c'), true, 'the first one has left');
+  assert.equal(note(one, 'c'), true, 'the first one has left');
   assert.equal(viewers.count, 2);
+});
+
+test('an address that invents user agents only takes places from itself, and a viewer from elsewhere always gets in', () => {
+  const { viewers, note } = viewersOf(10);
+  note(one, 'a viewer');
+  for (let invented = 0; invented < 1000; invented += 1) note(one, `invented ${invented}`, '10.9.9.9');
+  assert.equal(viewers.count, 10);
+  for (const name of ['b', 'c', 'd']) assert.equal(note(one, name), true, name);
+  assert.equal(note(one, 'a viewer'), true);
+  assert.equal(viewers.count, 10);
+  assert.equal(note(one, 'invented again', '10.9.9.9'), false);
+  for (const name of ['a viewer', 'b', 'c', 'd']) assert.equal(note(one, name), true, name);
+  assert.equal(viewers.countOf(one), 10);
+});
+
+test('the streams of a user have as many viewers together as its quota allows, and those of others are not concerned', () => {
+  const { viewers } = viewersOf(100);
+  const neighbour = newUserId();
+  const note = (playbackId: typeof one, name: string, ofUser = user, address = `10.0.${name.charCodeAt(0)}.1`) =>
+    viewers.note(playbackId, { name, address }, { ofUser, atMost: 2 });
+  assert.deepEqual([note(one, 'a'), note(other, 'b'), note(one, 'c'), note(other, 'd')], [true, true, false, false]);
+  assert.deepEqual([note(one, 'a'), note(other, 'b')], [true, true], 'those who watch go on');
+  const third = newPlaybackId();
+  assert.equal(note(third, 'c', neighbour), true);
+  assert.deepEqual([viewers.countOf(one), viewers.countOf(other), viewers.countOf(third)], [1, 1, 1]);
+});
+
+test('one address cannot use up the quota of a user: a viewer from elsewhere takes the place of one of its own', () => {
+  const { viewers } = viewersOf(100);
+  const note = (name: string, address: string) => viewers.note(one, { name, address }, { ofUser: user, atMost: 5 });
+  for (let invented = 0; invented < 20; invented += 1) note(`invented ${invented}`, '10.9.9.9');
+  assert.equal(note('a viewer', '10.0.1.1'), true);
+  assert.equal(viewers.count, 5);
+});
+
+test('viewers at other nodes count once with those here, for ten seconds, and take no places', () => {
+  const { viewers, note, passMs } = viewersOf(2);
+  viewers.noteElsewhere(one, ['a', 'x', 'y']);
+  note(one, 'a');
+  note(one, 'b');
+  assert.equal(viewers.countOf(one), 4);
+  assert.equal(viewers.count, 2);
+  passMs(6000);
+  viewers.noteElsewhere(one, ['x']);
+  note(one, 'b');
+  passMs(4000);
+  assert.equal(viewers.countOf(one), 2, 'a and y have left');
+  passMs(6000);
+  assert.equal(viewers.countOf(one), 0);
+});
+
+test('the node that has a stream is told of each viewer when it comes, and again every three seconds while it watches', () => {
+  const { viewers, note, passMs } = viewersOf(10);
+  note(one, 'a');
+  note(one, 'b');
+  note(other, 'c');
+  assert.deepEqual(viewers.takeUntold(one, 1), ['a']);
+  assert.deepEqual(viewers.takeUntold(one, 9), ['b']);
+  note(one, 'a');
+  assert.deepEqual(viewers.takeUntold(one, 9), []);
+  passMs(3000);
+  note(one, 'a');
+  assert.deepEqual(viewers.takeUntold(one, 9), ['a']);
+  passMs(10_000);
+  assert.equal(viewers.count, 0);
+  assert.deepEqual(viewers.takeUntold(other, 9), [], 'who has left is not told of');
 });

@@ -1,38 +1,84 @@
 /**
  * Counts viewers: those who asked for a playlist in the last ten seconds, altogether and for each playback id.
  */
-import type { PlaybackId } from '#domain/ids.ts';
+import type { PlaybackId, UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
+import { FairSlots } from '#lib/fair-slots.ts';
 
 /** A viewer is forgotten this long after its last playlist request. */
 const IDLE_MS = 10_000;
+/**
+ * How often a viewer that goes on watching becomes the newest of its network again, so that the longest idle is the first to go. Doing
+ * it at every request would cost more than all else about counting viewers.
+ */
+const RENEWED_EVERY_MS = 2000;
+/** How often the node that has the stream is told of a viewer that goes on watching: often enough that it is never forgotten there. */
+const TOLD_EVERY_MS = 3000;
+/** Viewers at other nodes that are remembered; beyond it the one heard of longest ago is forgotten. */
+const MAX_ELSEWHERE = 1_000_000;
+
+/** Somebody who asks for a playlist. */
+export interface Viewer {
+  /** Tells viewers apart; short, since it is kept. */
+  readonly name: string;
+  /** Where the request comes from: viewers share the places by their networks. */
+  readonly address: string;
+}
+
+/** The user whose viewers' quota a viewer counts against. */
+export interface ViewerQuota {
+  readonly ofUser: UserId;
+  /** Viewers the user's streams may have together; 0 = any number. */
+  readonly atMost: number;
+}
 
 interface Viewing {
   readonly playbackId: PlaybackId;
+  readonly name: string;
+  readonly ofUser: UserId;
   /** Monotonic time of the last playlist request. */
-  readonly seenAt: number;
+  seenAt: number;
+  /** Monotonic time at which it last took its places. */
+  placedAt: number;
+  /** Monotonic time at which another node was last told of it. */
+  toldAt: number;
 }
 
-/** Who watches now, at most as many as may. One who watches two streams is two. */
+/** The places of one user's viewers. */
+interface UserPlaces {
+  readonly atMost: number;
+  readonly places: FairSlots<string>;
+}
+
+/**
+ * Who watches now, at most as many as may, in all and of each user. One who watches two streams is two. When no place is left, the
+ * network with the most viewers gives up the one that has been idle the longest; see {@link FairSlots}.
+ */
 export class Viewers {
-  /** The longest ago first. */
-  readonly #viewings = new Map<string, Viewing>();
+  /** Those served by this node; the longest idle first. */
+  readonly #here = new Map<string, Viewing>();
+  /** Those served by other nodes, with the monotonic time they were last heard of; the longest ago first. */
+  readonly #elsewhere = new Map<string, { readonly playbackId: PlaybackId; readonly seenAt: number }>();
+  /** Viewers of each playback id, here and elsewhere; one who is both counts once. */
   readonly #counts = new Map<PlaybackId, number>();
-  readonly #limit: number;
+  readonly #places: FairSlots<string>;
+  readonly #users = new Map<UserId, UserPlaces>();
+  /** Those of each playback id whom another node is to be told of. */
+  readonly #untold = new Map<PlaybackId, Set<Viewing>>();
   readonly #clock: Clock;
 
   constructor(limit: number, clock: Clock) {
-    this.#limit = limit;
+    this.#places = new FairSlots(limit);
     this.#clock = clock;
   }
 
-  /** How many there are. */
+  /** How many this node serves. */
   get count(): number {
     this.#forgetIdle();
-    return this.#viewings.size;
+    return this.#here.size;
   }
 
-  /** How many watch one stream. */
+  /** How many watch one stream, here and at other nodes. */
   countOf(playbackId: PlaybackId): number {
     this.#forgetIdle();
     return this.#counts.get(playbackId) ?? 0;
@@ -40,29 +86,134 @@ export class Viewers {
 
   /**
    * Notes a playlist request.
-   * @param viewer tells viewers apart; short, since it is kept
-   * @returns false, and nothing noted, when the viewer is new and there are as many as may be
+   * @returns false, and nothing noted, when the viewer is new and no place can be found for it
    */
-  note(playbackId: PlaybackId, viewer: string): boolean {
-    const key = `${playbackId} ${viewer}`;
-    const known = this.#viewings.delete(key);
-    if (!known) {
-      if (this.#viewings.size >= this.#limit) this.#forgetIdle();
-      if (this.#viewings.size >= this.#limit) return false;
-      this.#counts.set(playbackId, (this.#counts.get(playbackId) ?? 0) + 1);
-    }
-    this.#viewings.set(key, { playbackId, seenAt: this.#clock.monotonic() });
+  note(playbackId: PlaybackId, viewer: Viewer, quota: ViewerQuota): boolean {
+    const key = `${playbackId} ${viewer.name}`;
+    const now = this.#clock.monotonic();
+    const known = this.#here.get(key);
+    if (known === undefined) this.#forgetIdle();
+    const isPlaced = known !== undefined && now - known.placedAt < RENEWED_EVERY_MS;
+    if (!isPlaced && !this.#takePlaces(key, viewer.address, quota)) return false;
+    const viewing = known ?? {
+      playbackId,
+      name: viewer.name,
+      ofUser: quota.ofUser,
+      seenAt: now,
+      placedAt: now,
+      toldAt: Number.NEGATIVE_INFINITY,
+    };
+    viewing.seenAt = now;
+    if (!isPlaced) viewing.placedAt = now;
+    if (!this.#here.delete(key) && !this.#elsewhere.has(key)) this.#change(playbackId, 1);
+    this.#here.set(key, viewing); // behind all who have been idle for longer
+    if (now - viewing.toldAt >= TOLD_EVERY_MS) this.#toTell(viewing);
     return true;
+  }
+
+  /** Notes that another node has served these viewers of a stream, which count here but take no places. */
+  noteElsewhere(playbackId: PlaybackId, names: readonly string[]): void {
+    this.#forgetIdle();
+    const seenAt = this.#clock.monotonic();
+    for (const name of names) {
+      const key = `${playbackId} ${name}`;
+      if (!this.#elsewhere.delete(key) && !this.#here.has(key)) this.#change(playbackId, 1);
+      this.#elsewhere.set(key, { playbackId, seenAt });
+    }
+    for (const [oldest, viewing] of this.#elsewhere) {
+      if (this.#elsewhere.size <= MAX_ELSEWHERE) break;
+      this.#forgetElsewhere(oldest, viewing.playbackId);
+    }
+  }
+
+  /**
+   * The names of viewers here that the node which has the stream is to be told of: those who are new, and those it was told of some
+   * seconds ago who have asked again since. Each is given out once.
+   */
+  takeUntold(playbackId: PlaybackId, atMost: number): readonly string[] {
+    const untold = this.#untold.get(playbackId);
+    if (untold === undefined) return [];
+    const toldAt = this.#clock.monotonic();
+    const names: string[] = [];
+    for (const viewing of untold) {
+      if (names.length >= atMost) break;
+      untold.delete(viewing);
+      viewing.toldAt = toldAt;
+      names.push(viewing.name);
+    }
+    if (untold.size === 0) this.#untold.delete(playbackId);
+    return names;
+  }
+
+  /** Takes a place among all viewers and one among those of the user, or neither. */
+  #takePlaces(key: string, address: string, { ofUser, atMost }: ViewerQuota): boolean {
+    const ofThisUser = this.#placesOf(ofUser, atMost);
+    if (!this.#enter(ofThisUser, key, address)) return false;
+    if (this.#enter(this.#places, key, address)) return true;
+    ofThisUser.leave(key);
+    if (ofThisUser.size === 0) this.#users.delete(ofUser);
+    return false;
+  }
+
+  /** Takes a place, or keeps the one there is; whoever has to make room is forgotten. */
+  #enter(places: FairSlots<string>, key: string, address: string): boolean {
+    const admission = places.enter(key, address);
+    if (!admission.admitted) return false;
+    if (admission.evicted !== undefined) this.#forget(admission.evicted);
+    return true;
+  }
+
+  #placesOf(user: UserId, atMost: number): FairSlots<string> {
+    const known = this.#users.get(user);
+    if (known !== undefined && known.atMost === atMost) return known.places;
+    // With another quota those who watch stay as they are: they take their places anew when they ask again.
+    const places = new FairSlots<string>(atMost === 0 ? Number.POSITIVE_INFINITY : atMost);
+    this.#users.set(user, { atMost, places });
+    return places;
   }
 
   #forgetIdle(): void {
     const since = this.#clock.monotonic() - IDLE_MS;
-    for (const [key, { playbackId, seenAt }] of this.#viewings) {
-      if (seenAt > since) return;
-      this.#viewings.delete(key);
-      const left = (this.#counts.get(playbackId) ?? 0) - 1;
-      if (left > 0) this.#counts.set(playbackId, left);
-      else this.#counts.delete(playbackId);
+    for (const [key, { seenAt }] of this.#here) {
+      if (seenAt > since) break;
+      this.#forget(key);
     }
+    for (const [key, { playbackId, seenAt }] of this.#elsewhere) {
+      if (seenAt > since) break;
+      this.#forgetElsewhere(key, playbackId);
+    }
+  }
+
+  #forget(key: string): void {
+    const viewing = this.#here.get(key);
+    if (viewing === undefined) return;
+    const { playbackId, ofUser } = viewing;
+    this.#here.delete(key);
+    this.#places.leave(key);
+    const user = this.#users.get(ofUser);
+    user?.places.leave(key);
+    if (user?.places.size === 0) this.#users.delete(ofUser);
+    const untold = this.#untold.get(playbackId);
+    untold?.delete(viewing);
+    if (untold?.size === 0) this.#untold.delete(playbackId);
+    if (!this.#elsewhere.has(key)) this.#change(playbackId, -1);
+  }
+
+  #forgetElsewhere(key: string, playbackId: PlaybackId): void {
+    this.#elsewhere.delete(key);
+    if (!this.#here.has(key)) this.#change(playbackId, -1);
+  }
+
+  #toTell(viewing: Viewing): void {
+    const { playbackId } = viewing;
+    const untold = this.#untold.get(playbackId);
+    if (untold === undefined) this.#untold.set(playbackId, new Set([viewing]));
+    else untold.add(viewing);
+  }
+
+  #change(playbackId: PlaybackId, by: 1 | -1): void {
+    const count = (this.#counts.get(playbackId) ?? 0) + by;
+    if (count > 0) this.#counts.set(playbackId, count);
+    else this.#counts.delete(playbackId);
   }
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import type { Waiting } from '#hls/hls.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { HeldRequests } from './held-requests.ts';
 
@@ -12,7 +13,10 @@ test('one connection cannot take every place there is by sending requests withou
   const refused: unknown[] = [];
   const server = createServer((_request, response) => {
     held
-      .hold(response, () => answer.promise)
+      .hold(response, '127.0.0.1', async (waiting) => {
+        waiting.signal.throwIfAborted();
+        return await answer.promise;
+      })
       .then(
         (text) => response.end(text),
         (error) => response.writeHead(503).end(String(refused.push(error.message))),
@@ -42,4 +46,48 @@ test('one connection cannot take every place there is by sending requests withou
   assert.deepEqual(received[1]!(), ['200']);
   clients[0]!.write(request);
   await waitFor(() => received[0]!().at(-1) === '200', { what: 'an answer to one who waits for it' });
+});
+
+/** Requests that wait until their places are given away; each server-side response comes to `hold` as it arrives. */
+async function heldBy(t: TestContext, limit: number) {
+  const held = new HeldRequests(limit);
+  const responses: ServerResponse[] = [];
+  const server = createServer((_request, response) => responses.push(response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close().closeAllConnections());
+  const hold = async (from: string) => {
+    const count = responses.length;
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    t.after(() => client.destroy());
+    client.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    await waitFor(() => responses.length > count, { what: 'the request' });
+    const state = { code: '' };
+    const wait = ({ signal }: Waiting) =>
+      new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    held.hold(responses.at(-1)!, from, wait).catch(({ code }) => {
+      state.code = code;
+    });
+    return state;
+  };
+  return { held, hold, responses };
+}
+
+test('when all places are taken, the network that holds the most gives up its oldest for a request of another', async (t) => {
+  const { held, hold } = await heldBy(t, 4);
+  const attacker = [await hold('127.0.9.1'), await hold('127.0.9.1'), await hold('127.0.9.2'), await hold('127.0.9.1')];
+  const refused = await hold('127.0.9.1');
+  const victims = [await hold('127.0.1.1'), await hold('127.0.2.1')];
+  await waitFor(() => attacker[0]!.code !== '', { what: 'the oldest to be let go' });
+  assert.deepEqual(
+    [...attacker, refused, ...victims].map(({ code }) => code),
+    ['too_many_viewers', 'too_many_viewers', '', '', 'too_many_viewers', '', ''],
+  );
+  assert.equal(held.count, 4);
+});
+
+test('what can be answered at once takes no place, also when there is none', async (t) => {
+  const { held, hold, responses } = await heldBy(t, 1);
+  await hold('127.0.0.1');
+  assert.equal(await held.hold(responses[0]!, '127.0.0.1', async () => 'here'), 'here');
+  assert.equal(held.count, 1);
 });

@@ -1,76 +1,131 @@
 /**
- * Requests that wait for media yet to come: how many may, and that none goes on waiting for a viewer who left.
+ * Requests that wait for media yet to come: how many may, shared by address, and that none goes on waiting for a viewer who left.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { MillraceError } from '#domain/errors.ts';
+import type { Waiting } from '#hls/hls.ts';
+import { FairSlots } from '#lib/fair-slots.ts';
 import { hasLeft, pipelineOf } from './viewer-connection.ts';
 
-/** The reason a hold is aborted with when its connection has closed: made once, since making an error costs a stack trace. */
+// Errors that many requests end with are made once, since making one costs a stack trace.
+/** The reason a hold is aborted with when its connection has closed. */
 const VIEWER_LEFT = new Error('the viewer left');
+const TOO_MANY = new MillraceError(
+  'too_many_viewers',
+  'Too many requests wait for media at this server; try again soon.',
+  { retryAfterS: 1 },
+);
+const TOO_MANY_PIPELINED = new MillraceError(
+  'too_many_viewers',
+  'Too many requests wait on this connection; send them one by one.',
+  { retryAfterS: 1 },
+);
+const SHUTTING_DOWN = new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 1 });
 
 /** No player sends a request before it has the answer to the one before, but who does could take every place there is. */
 const MAX_PIPELINED = 8;
 
 /** Every request being held by this process. */
 export class HeldRequests {
-  readonly #waiting = new Set<AbortController>();
+  readonly #places: FairSlots<Hold>;
   /** How many of them came over each connection of HTTP/1.1. */
   readonly #pipelined = new WeakMap<Socket, number>();
-  readonly #limit: number;
 
+  /** @param limit how many there may be; when so many wait, the network with the most gives up its oldest for one of another network */
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#places = new FairSlots(limit);
   }
 
   /** How many there are. */
   get count(): number {
-    return this.#waiting.size;
+    return this.#places.size;
   }
 
   /**
-   * Waits for `ask`, no longer than the response's connection stays open.
+   * Answers with what `ask` gives. The request takes a place only when `ask` reads the signal, so that what can be answered at once is
+   * answered however many wait. It waits no longer than the response's connection stays open.
+   * @param from whom the place counts against: an address, or another name for who asks
    * @returns what `ask` gave; undefined when the viewer left: nobody is there to answer
-   * @throws {MillraceError} `too_many_viewers` when as many wait as may, at all or on one connection; `shutting_down` after
-   *   {@link release}
+   * @throws {MillraceError} `too_many_viewers` when no place can be had, at all or on the connection, or when it was given to another
+   *   network; `shutting_down` after {@link release}
    */
   async hold<Answer>(
     response: ServerResponse,
-    ask: (signal: AbortSignal) => Promise<Answer>,
+    from: string,
+    ask: (waiting: Waiting) => Promise<Answer>,
   ): Promise<Answer | undefined> {
     if (hasLeft(response)) return undefined;
-    if (this.#waiting.size >= this.#limit) {
-      throw new MillraceError('too_many_viewers', 'Too many requests wait for media at this server; try again soon.', {
-        retryAfterS: 1,
-      });
-    }
-    const pipeline = pipelineOf(response);
-    const ahead = pipeline === undefined ? 0 : (this.#pipelined.get(pipeline) ?? 0);
-    if (ahead >= MAX_PIPELINED) {
-      throw new MillraceError('too_many_viewers', 'Too many requests wait on this connection; send them one by one.', {
-        retryAfterS: 1,
-      });
-    }
-    if (pipeline !== undefined) this.#pipelined.set(pipeline, ahead + 1);
-    const controller = new AbortController();
-    const leave = () => controller.abort(VIEWER_LEFT);
-    response.once('close', leave);
-    this.#waiting.add(controller);
+    using hold = new Hold(
+      response,
+      () => this.#enter(hold, from),
+      () => this.#leave(hold),
+    );
     try {
-      return await ask(controller.signal);
+      return await ask(hold);
     } catch (error) {
       if (error === VIEWER_LEFT) return undefined;
       throw error;
-    } finally {
-      this.#waiting.delete(controller);
-      if (pipeline !== undefined) this.#pipelined.set(pipeline, (this.#pipelined.get(pipeline) ?? 1) - 1);
-      response.off('close', leave);
     }
   }
 
   /** Lets go of everyone waiting, with a 503: the server is about to close. */
   release(): void {
-    const reason = new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 1 });
-    for (const controller of this.#waiting) controller.abort(reason);
+    for (const hold of this.#places.holders()) hold.abort(SHUTTING_DOWN);
+  }
+
+  #enter(hold: Hold, from: string): void {
+    const { pipeline } = hold;
+    const ahead = pipeline === undefined ? 0 : (this.#pipelined.get(pipeline) ?? 0);
+    if (ahead >= MAX_PIPELINED) throw TOO_MANY_PIPELINED;
+    const admission = this.#places.enter(hold, from);
+    if (!admission.admitted) throw TOO_MANY;
+    if (pipeline !== undefined) this.#pipelined.set(pipeline, ahead + 1);
+    admission.evicted?.abort(TOO_MANY);
+  }
+
+  #leave(hold: Hold): void {
+    const { pipeline } = hold;
+    this.#places.leave(hold);
+    if (pipeline !== undefined) this.#pipelined.set(pipeline, (this.#pipelined.get(pipeline) ?? 1) - 1);
+  }
+}
+
+/** One request that may have to wait. It takes its place, and watches its connection, from the moment its signal is read. */
+class Hold implements Waiting, Disposable {
+  readonly #response: ServerResponse;
+  readonly #enter: () => void;
+  readonly #leave: () => void;
+  #controller: AbortController | undefined;
+  readonly #viewerLeft = () => this.abort(VIEWER_LEFT);
+
+  constructor(response: ServerResponse, enter: () => void, leave: () => void) {
+    this.#response = response;
+    this.#enter = enter;
+    this.#leave = leave;
+  }
+
+  get pipeline(): Socket | undefined {
+    return pipelineOf(this.#response);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#enter();
+      this.#controller = new AbortController();
+      if (hasLeft(this.#response)) this.#viewerLeft();
+      else this.#response.once('close', this.#viewerLeft);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#controller?.abort(reason);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#controller === undefined) return;
+    this.#leave();
+    this.#response.off('close', this.#viewerLeft);
   }
 }

@@ -9,6 +9,7 @@ import { parseRange, slicePieces } from './byte-range.ts';
 import { hasAlready } from './entity-tag.ts';
 import { HELD, type OriginContext } from './origin-context.ts';
 import { isMediaPath, isName, isPlaybackId } from './resource-name.ts';
+import { mediaUrl } from './resource-url.ts';
 
 interface MediaParams {
   readonly playbackId: string;
@@ -21,14 +22,10 @@ interface MediaParams {
 export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
   app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/:rendition/:name', HELD, async (request, reply) => {
     const { playbackId, mediaPath, rendition, name } = request.params;
-    const watchable =
-      isPlaybackId(playbackId) && isMediaPath(mediaPath) && isName(rendition) && isName(name)
-        ? context.live.watchPath(playbackId, mediaPath)
-        : undefined;
-    if (watchable === undefined) throw gone();
-    const answer = await context.held.hold(reply.raw, (signal) =>
-      watchable.presentation.media(rendition, name, { signal }),
-    );
+    if (!(isPlaybackId(playbackId) && isMediaPath(mediaPath) && isName(rendition) && isName(name))) throw gone();
+    const showing = await context.showings.find(request, playbackId, mediaPath);
+    if (showing === undefined) throw gone();
+    const answer = await context.hold(reply, playbackId, (waiting) => showing.media(rendition, name, waiting));
     if (answer === undefined) return reply.hijack();
     if (answer.type === 'not_found') throw gone();
     if (answer.type === 'timeout') {
@@ -36,7 +33,9 @@ export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
         retryAfterS: 1,
       });
     }
-    return sendMedia(reply, answer.resource, name, context.cacheControl('media'));
+    const { resource, cacheControl = context.cacheControl('media') } = answer;
+    const url = mediaUrl(playbackId, mediaPath, rendition, name);
+    return sendMedia(reply, resource, name, context.sharedAs(reply, url, cacheControl));
   });
 }
 

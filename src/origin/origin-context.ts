@@ -1,18 +1,58 @@
 /**
  * What the origin's routes share.
  */
-import type { Audience, LiveDirectory } from '#live/live.ts';
+import type { FastifyReply } from 'fastify';
+import type { PlaybackId } from '#domain/ids.ts';
+import type { Waiting } from '#hls/hls.ts';
+import type { Audience } from '#live/live.ts';
 import type { CacheControl } from './caching.ts';
 import type { HeldRequests } from './held-requests.ts';
+import type { Showings } from './showings.ts';
 import type { ViewerNames } from './viewer.ts';
 
-/** Made once by the plugin, handed to each route file. */
-export interface OriginContext {
-  readonly live: LiveDirectory;
+/** What a context is made with. */
+export interface OriginContextOptions {
   readonly audience: Audience;
   readonly viewers: ViewerNames;
+  readonly showings: Showings;
   readonly held: HeldRequests;
   readonly cacheControl: CacheControl;
+}
+
+/** Made once by the plugin, handed to each route file. */
+export class OriginContext {
+  readonly audience: Audience;
+  readonly viewers: ViewerNames;
+  readonly showings: Showings;
+  readonly cacheControl: CacheControl;
+  readonly #held: HeldRequests;
+
+  constructor({ audience, viewers, showings, held, cacheControl }: OriginContextOptions) {
+    this.audience = audience;
+    this.viewers = viewers;
+    this.showings = showings;
+    this.cacheControl = cacheControl;
+    this.#held = held;
+  }
+
+  /**
+   * Waits for the answer to a request, which takes a place only if it must wait; see {@link HeldRequests.hold}. Another node asks for all
+   * its viewers: what it asks for one stream shares places as one address of its own would.
+   */
+  hold<Answer>(
+    reply: FastifyReply,
+    playbackId: PlaybackId,
+    ask: (waiting: Waiting) => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const { request } = reply;
+    const isNode = this.viewers.told(request, playbackId) !== undefined;
+    return this.#held.hold(reply.raw, isNode ? `another node for ${playbackId}` : request.ip, ask);
+  }
+
+  /** The `Cache-Control` of an answer: caches keep it only under the one URL its resource has; see `resource-url.ts`. */
+  sharedAs({ request }: FastifyReply, url: string, cacheControl: string): string {
+    return request.raw.url === url ? cacheControl : this.cacheControl('unshared');
+  }
 }
 
 /** For routes that answer only once media exists: how long they take says nothing of the server's speed. */

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { fastify } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import { type MediaPath, newMediaPath, newPlaybackId, type PlaybackId } from '#domain/ids.ts';
-import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation } from '#hls/hls.ts';
+import { type MediaPath, newMediaPath, newPlaybackId, newUserId, type PlaybackId } from '#domain/ids.ts';
+import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation, Validity, Waiting } from '#hls/hls.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Audience, LiveDirectory } from '#live/live.ts';
 import { Viewers } from '#live/viewers.ts';
@@ -14,9 +15,10 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import { originPlugin } from './origin.ts';
 
 /** What a scripted presentation is asked; a test answers it. */
-type Asked = { readonly what: string; readonly directives?: PlaylistDirectives; readonly signal: AbortSignal };
+type Asked = { readonly what: string; readonly directives?: PlaylistDirectives; readonly waiting: Waiting };
 
 const playbackId = newPlaybackId();
+const ofUser = newUserId();
 const mediaPath = newMediaPath();
 const index = `/hls/${playbackId}/index.m3u8`;
 const media = `/hls/${playbackId}/${mediaPath}`;
@@ -34,11 +36,9 @@ async function originOf(
     return await answer(question);
   };
   const presentation = {
-    multivariant: ({ signal }: { signal: AbortSignal }) => ask({ what: 'index', signal }),
-    playlist: (what: string, directives: PlaylistDirectives, { signal }: { signal: AbortSignal }) =>
-      ask({ what, directives, signal }),
-    media: (rendition: string, name: string, { signal }: { signal: AbortSignal }) =>
-      ask({ what: `${rendition}/${name}`, signal }),
+    multivariant: (waiting: Waiting) => ask({ what: 'index', waiting }),
+    playlist: (what: string, directives: PlaylistDirectives, waiting: Waiting) => ask({ what, directives, waiting }),
+    media: (rendition: string, name: string, waiting: Waiting) => ask({ what: `${rendition}/${name}`, waiting }),
   } as unknown as Presentation;
   const watchable = () => ({ mediaPath, phase: 'live', presentation, thumbnail: thumbnail() }) as const;
   const viewers = new Viewers(maxViewers, systemClock);
@@ -48,9 +48,11 @@ async function originOf(
     watch: (id: PlaybackId) => (id === playbackId ? watchable() : undefined),
     watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable() : undefined),
     viewers: (id) => viewers.countOf(id),
-    watched: (id, viewer) => viewers.note(id, viewer),
+    watched: (id, viewer) => viewers.note(id, viewer, { ofUser, atMost: 0 }),
+    watchedElsewhere: (id, names) => viewers.noteElsewhere(id, names),
+    takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),
   };
-  const app = fastify();
+  const app = fastify({ routerOptions: { ignoreTrailingSlash: true } }); // as in `http`
   // Stands for the server's own handler, which belongs to another folder.
   app.setErrorHandler((error, _request, reply) => {
     assert.ok(error instanceof MillraceError, String(error));
@@ -68,9 +70,10 @@ async function originOf(
   return { app, asked, metrics, viewers };
 }
 
-const playlist = (text: string, blocking = false): PlaylistAnswer => ({
+const playlist = (text: string, validity: Validity = 'current'): PlaylistAnswer => ({
   type: 'playlist',
-  playlist: { text, blocking, ended: false, gzip: async () => gzipSync(text) },
+  playlist: { text, ended: false, gzip: async () => gzipSync(text) },
+  validity,
 });
 
 const segment = (...texts: string[]): MediaAnswer => {
@@ -87,20 +90,20 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await turn();
 }
 
-test('a stream that nobody publishes to is offline, for one second to caches, and so is an id of another shape', async (t) => {
+test('a stream that nobody publishes to is offline, which no cache keeps, and so is an id of another shape', async (t) => {
   const { app } = await originOf(t, () => playlist(''));
   for (const id of [newPlaybackId(), 'x', '..%2f..%2fetc', playbackId.toUpperCase(), `${playbackId}0`]) {
     const response = await app.inject(`/hls/${id}/index.m3u8`);
     assert.equal(response.statusCode, 404, id);
     assert.equal(response.json().code, 'stream_offline');
-    assert.equal(response.headers['cache-control'], 'max-age=1');
+    assert.equal(response.headers['cache-control'], 'no-store');
     assert.equal(response.headers['access-control-allow-origin'], '*');
   }
 });
 
 test('the multivariant playlist has the type, the caching and the openness players need', async (t) => {
   const { app } = await originOf(t, () => playlist('#EXTM3U\n'));
-  const response = await app.inject({ url: `${index}?token=1`, headers: { 'accept-encoding': 'identity' } });
+  const response = await app.inject({ url: index, headers: { 'accept-encoding': 'identity' } });
   assert.equal(response.statusCode, 200);
   assert.equal(response.body, '#EXTM3U\n');
   const { date: _date, connection: _connection, ...headers } = response.headers;
@@ -130,8 +133,10 @@ test('a playlist is sent gzipped to who takes it, and HEAD tells the same withou
 });
 
 test('directives reach the presentation, and an answer that obeyed them may be kept for six target durations', async (t) => {
-  const { app, asked } = await originOf(t, ({ directives }) => playlist('', directives?.msn !== undefined));
-  const blocking = await app.inject(`${media}/audio.m3u8?_HLS_msn=12&_HLS_part=3&_HLS_skip=YES&x=1`);
+  const { app, asked } = await originOf(t, ({ directives }) =>
+    playlist('', directives?.msn === undefined ? 'current' : 'final'),
+  );
+  const blocking = await app.inject(`${media}/audio.m3u8?_HLS_msn=12&_HLS_part=3&_HLS_skip=YES`);
   const plain = await app.inject(`${media}/audio.m3u8`);
   assert.equal(blocking.headers['cache-control'], 'max-age=24');
   assert.equal(plain.headers['cache-control'], 'max-age=2');
@@ -144,32 +149,83 @@ test('directives reach the presentation, and an answer that obeyed them may be k
   );
 });
 
-test('errors of playlists are answered with their own status and caching', async (t) => {
+test('errors are answered with their own status, and kept by no cache', async (t) => {
   const { app } = await originOf(t, ({ what }) => {
     if (what === 'far') return { type: 'bad_request', reason: 'too far ahead' };
     return what === 'late' ? { type: 'timeout' } : { type: 'not_found' };
   });
-  const table: [string, number, string, string][] = [
-    [`${media}/far.m3u8?_HLS_msn=99`, 400, 'invalid_request', 'max-age=16'],
-    [`${media}/none.m3u8?_HLS_msn=1`, 404, 'not_found', 'max-age=16'],
-    [`${media}/none.m3u8`, 404, 'not_found', 'max-age=4'],
-    [`${media}/late.m3u8?_HLS_msn=1`, 503, 'playlist_timeout', 'no-store'],
-    [`${media}/a.m3u8?_HLS_part=1`, 400, 'invalid_request', 'max-age=4'],
-    [`${media}/a.m3u8?_HLS_msn=-1`, 400, 'invalid_request', 'max-age=16'],
-    [`/hls/${playbackId}/${newMediaPath()}/a.m3u8`, 404, 'not_found', 'max-age=4'],
-    [`${media}/a.txt`, 404, 'not_found', 'max-age=4'],
-    [`${media}/..%2f..%2fa.m3u8`, 404, 'not_found', 'max-age=4'],
-    [`${media}/source/none.m4s`, 404, 'not_found', 'max-age=4'],
-    [`${media}/source/..%2fa`, 404, 'not_found', 'max-age=4'],
-    [`${media}/source/%00`, 404, 'not_found', 'max-age=4'],
+  const table: [string, number, string][] = [
+    [`${media}/far.m3u8?_HLS_msn=99`, 400, 'invalid_request'],
+    [`${media}/none.m3u8?_HLS_msn=1`, 404, 'not_found'],
+    [`${media}/none.m3u8`, 404, 'not_found'],
+    [`${media}/late.m3u8?_HLS_msn=1`, 503, 'playlist_timeout'],
+    [`${media}/a.m3u8?_HLS_part=1`, 400, 'invalid_request'],
+    [`${media}/a.m3u8?_HLS_msn=-1`, 400, 'invalid_request'],
+    [`/hls/${playbackId}/${newMediaPath()}/a.m3u8`, 404, 'not_found'],
+    [`${media}/a.txt`, 404, 'not_found'],
+    [`${media}/..%2f..%2fa.m3u8`, 404, 'not_found'],
+    [`${media}/source/none.m4s`, 404, 'not_found'],
+    [`${media}/source/..%2fa`, 404, 'not_found'],
+    [`${media}/source/%00`, 404, 'not_found'],
+    [`/hls/${playbackId}/thumbnail.jpg`, 404, 'not_found'],
   ];
-  for (const [url, status, code, cacheControl] of table) {
+  for (const [url, status, code] of table) {
     const response = await app.inject(url);
     assert.equal(response.statusCode, status, url);
     assert.equal(response.json().code, code, url);
-    assert.equal(response.headers['cache-control'], cacheControl, url);
+    assert.equal(response.headers['cache-control'], 'no-store', url);
     assert.equal(response.headers['access-control-allow-origin'], '*', url);
   }
+});
+
+test('caches keep what they get under the one URL of a resource, and nothing under any other spelling of it', async (t) => {
+  const { app } = await originOf(
+    t,
+    ({ what, directives }) =>
+      what.includes('/') ? segment('0') : playlist('', directives?.msn === undefined ? 'current' : 'final'),
+    {},
+    () => Buffer.from('picture'),
+  );
+  const list = `${media}/source.m3u8`;
+  const thumbnail = `/hls/${playbackId}/thumbnail.jpg`;
+  const kept = [
+    index,
+    thumbnail,
+    list,
+    `${list}?_HLS_skip=YES`,
+    `${list}?_HLS_msn=0`,
+    `${list}?_HLS_msn=12&_HLS_part=3`,
+    `${list}?_HLS_msn=12&_HLS_part=3&_HLS_skip=YES`,
+    `${media}/source/12.3.m4s`,
+  ];
+  const notKept = [
+    `${index}?a=1`,
+    `${index}/`,
+    `${thumbnail}?a=1`,
+    `${list}?_HLS_part=3&_HLS_msn=12`,
+    `${list}?_HLS_msn=012`,
+    `${list}?_HLS_msn=%312`,
+    `${list}?_HLS_msn=12&a=1`,
+    `${list}?_HLS_msn=12&`,
+    `${list}?_HLS_msn=12&_HLS_report=x`,
+    `${list}?_HLS_skip=NO`,
+    `${list}?_HLS_skip=v2`,
+    `${list.replace('source', '%73ource')}`,
+    `${media}/source/12.3.m4s?a=1`,
+    `${media}/source/%312.3.m4s`,
+    `${media}/source/12.3.m4s/`,
+  ];
+  for (const url of [...kept, ...notKept]) {
+    const { statusCode, headers } = await app.inject({ url, headers: { 'accept-encoding': 'identity' } });
+    assert.equal(statusCode, 200, url);
+    assert.equal(headers['cache-control'] !== 'no-store', kept.includes(url), url);
+  }
+});
+
+test('caches do not keep a playlist that was asked for by a position long past', async (t) => {
+  const { app } = await originOf(t, () => playlist('', 'unshared'));
+  const { statusCode, headers } = await app.inject(`${media}/source.m3u8?_HLS_msn=1`);
+  assert.deepEqual([statusCode, headers['cache-control']], [200, 'no-store']);
 });
 
 test('media is sent whole, in ranges, or not at all when the viewer has it', async (t) => {
@@ -249,35 +305,91 @@ test('not one byte of a part is sent before all of it is there', async (t) => {
 });
 
 test('a viewer who leaves ends its held request at once, and the gauges tell', async (t) => {
-  const { app, asked, metrics, viewers } = await originOf(t, ({ signal }) => pending(signal));
+  const { app, asked, metrics, viewers } = await originOf(t, ({ waiting }) => pending(waiting.signal));
   const gauge = async (name: string) =>
     Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await metrics.registry.metrics())?.[1]);
   await app.listen({ port: 0, host: '127.0.0.1' });
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
   socket.write(`GET ${media}/source.m3u8?_HLS_msn=5 HTTP/1.1\r\nHost: a\r\n\r\n`);
   await until(() => asked.length === 1);
-  assert.equal(asked[0]?.signal.aborted, false);
+  assert.equal(asked[0]?.waiting.signal.aborted, false);
   assert.equal(await gauge('millrace_held_requests_count'), 1);
   assert.equal(viewers.countOf(playbackId), 1);
   socket.destroy();
-  await until(() => asked[0]?.signal.aborted === true);
+  await until(() => asked[0]?.waiting.signal.aborted === true);
   assert.equal(await gauge('millrace_held_requests_count'), 0);
 });
 
-test('no more requests are held than may be', async (t) => {
-  const { app, asked } = await originOf(t, ({ signal }) => pending(signal), { maxHeldRequests: 1 });
-  const first = app.inject(`${media}/source.m3u8?_HLS_msn=5`);
+test('no more requests are held than may be, and what exists is served all the same', async (t) => {
+  const { app, asked, metrics } = await originOf(
+    t,
+    ({ what, waiting }) => (what.includes('9') || what === 'late' ? pending(waiting.signal) : segment('here')),
+    { maxHeldRequests: 1 },
+  );
+  const first = app.inject(`${media}/late.m3u8?_HLS_msn=5`);
   await until(() => asked.length === 1);
   const second = await app.inject(`${media}/source/9.1.m4s`);
   assert.equal(second.statusCode, 503);
   assert.equal(second.json().code, 'too_many_viewers');
   assert.equal(second.headers['cache-control'], 'no-store');
+  const existing = await app.inject(`${media}/source/8.m4s`);
+  assert.deepEqual([existing.statusCode, existing.body], [200, 'here']);
+  assert.match(await metrics.registry.metrics(), /^millrace_held_requests_count 1$/m);
   await app.close();
   assert.equal((await first).statusCode, 503);
 });
 
+/** Asks from an address of this machine that is not the usual one. */
+function getFrom(localAddress: string, url: string, headers: Record<string, string> = {}) {
+  const status = Promise.withResolvers<number>();
+  const asked = request(url, { localAddress, agent: false, headers }, (response) => {
+    response.resume();
+    status.resolve(response.statusCode ?? 0);
+  });
+  asked.on('error', () => status.resolve(0)).end();
+  return { status: status.promise, leave: () => asked.destroy() };
+}
+
+test('one address that takes all places to wait keeps nobody else from waiting, nor from what exists', async (t) => {
+  const part = Promise.withResolvers<MediaAnswer>();
+  const { app, metrics } = await originOf(
+    t,
+    ({ what, waiting }) => {
+      if (what === 'source/8.m4s') return segment('here');
+      return what === 'source/9.0.m4s'
+        ? Promise.race([part.promise, pending<MediaAnswer>(waiting.signal)])
+        : pending(waiting.signal);
+    },
+    { maxHeldRequests: 20 },
+  );
+  const isHolding = async (count: number) =>
+    (await metrics.registry.metrics()).includes(`\nmillrace_held_requests_count ${count}\n`);
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  const attack = Array.from({ length: 40 }, (_, n) => getFrom('127.0.9.1', `${address}${media}/source/99.${n}.m4s`));
+  while (!(await isHolding(20))) await turn();
+  const others = Array.from({ length: 10 }, (_, n) => getFrom(`127.1.${n}.1`, `${address}${media}/source/9.0.m4s`));
+  assert.equal(await getFrom('127.0.8.1', `${address}${media}/source/8.m4s`).status, 200);
+  const refused = () => Promise.all(attack.map(({ status }) => Promise.race([status, turn('waits')])));
+  while ((await refused()).filter((status) => status === 503).length < 30) await turn();
+  part.resolve(segment('there'));
+  assert.deepEqual(await Promise.all(others.map(({ status }) => status)), Array(10).fill(200));
+  for (const { leave } of attack) leave();
+});
+
+test('one address that invents viewers keeps no viewer from another address out', async (t) => {
+  const { app, viewers } = await originOf(t, () => playlist('#EXTM3U\n'), { maxViewers: 10 });
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  for (let invented = 0; invented < 30; invented += 1) {
+    await getFrom('127.0.9.1', `${address}${index}`, { 'user-agent': `invented ${invented}` }).status;
+  }
+  assert.equal(viewers.count, 10);
+  for (const host of ['127.0.1.1', '127.0.2.1', '127.0.3.1']) {
+    assert.equal(await getFrom(host, `${address}${index}`).status, 200, host);
+  }
+});
+
 test('closing the server lets held requests go with a 503', async (t) => {
-  const { app, asked } = await originOf(t, ({ signal }) => pending(signal));
+  const { app, asked } = await originOf(t, ({ waiting }) => pending(waiting.signal));
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   const answer = fetch(`${address}${media}/source/9.1.m4s`, { headers: { connection: 'close' } });
   await until(() => asked.length === 1);
@@ -370,6 +482,6 @@ test('without a picture, and while the stream is offline, the thumbnail is not f
   for (const id of [newPlaybackId(), 'x']) {
     const offline = await app.inject(`/hls/${id}/thumbnail.jpg`);
     assert.deepEqual([offline.statusCode, offline.json().code], [404, 'stream_offline']);
-    assert.equal(offline.headers['cache-control'], 'max-age=1');
+    assert.equal(offline.headers['cache-control'], 'no-store');
   }
 });

@@ -1,20 +1,21 @@
 /**
  * The playback face: answers players over HTTP with what the live sessions hold in memory, and serves the player page.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { MillraceError } from '#domain/errors.ts';
+import type { FastifyInstance } from 'fastify';
 import type { Secret } from '#domain/secret.ts';
 import type { Audience, LiveDirectory } from '#live/live.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { OPEN_HEADERS, sendPreflight } from './answer.ts';
-import { type AnswerKind, cacheControlFor } from './caching.ts';
+import { cacheControlFor } from './caching.ts';
 import type { OriginSettings } from './config.ts';
 import { HeldRequests } from './held-requests.ts';
 import { mediaRoute } from './media-route.ts';
-import type { OriginContext } from './origin-context.ts';
+import { OriginContext } from './origin-context.ts';
 import { Owners, type OwnersOptions } from './owners.ts';
+import type { Peers } from './peers.ts';
 import { playerPageRoutes } from './player-page.ts';
 import { mediaPlaylistRoute, multivariantRoute } from './playlist-routes.ts';
+import { Showings } from './showings.ts';
 import { thumbnailRoute } from './thumbnail-route.ts';
 import { ViewerNames } from './viewer.ts';
 
@@ -38,26 +39,27 @@ export interface OriginOptions {
  * handler, which writes their body; the headers that let caches and other sites' players have them are set here.
  */
 export async function originPlugin(app: FastifyInstance, options: OriginOptions): Promise<void> {
+  const { live, audience, cluster, targetDurationS } = options;
   const held = new HeldRequests(options.settings.maxHeldRequests);
-  const viewers = new ViewerNames(options.cluster?.secret);
-  const cacheControl = cacheControlFor(options.targetDurationS);
-  const context: OriginContext = {
-    live: options.live,
-    audience: options.audience,
+  const viewers = new ViewerNames(cluster?.secret);
+  const peers = cluster && (await openPeers(cluster.owners, viewers, options));
+  const context = new OriginContext({
+    audience,
     viewers,
+    showings: new Showings({ live, viewers, peers }),
     held,
-    cacheControl,
-  };
+    cacheControl: cacheControlFor(targetDurationS),
+  });
 
   options.metrics.heldRequests.observe({}, () => held.count);
   app.addHook('preClose', async () => held.release());
+  app.addHook('onClose', async () => await peers?.[Symbol.asyncDispose]());
 
   await app.register(async (hls) => {
-    hls.setErrorHandler((error, request, reply) => {
-      void reply.headers({ ...OPEN_HEADERS, 'cache-control': cacheControl(kindOfError(error, request)) });
+    hls.setErrorHandler((error, _request, reply) => {
+      void reply.headers({ ...OPEN_HEADERS, 'cache-control': context.cacheControl('unshared') });
       throw error;
     });
-    if (options.cluster !== undefined) await addPeerProxy(hls, context, options.cluster.owners, options);
     hls.options('/hls/*', async (_request, reply) => sendPreflight(reply));
     multivariantRoute(hls, context);
     mediaPlaylistRoute(hls, context);
@@ -67,32 +69,19 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
   await app.register(playerPageRoutes);
 }
 
-async function addPeerProxy(
-  hls: FastifyInstance,
-  { live, viewers, held }: OriginContext,
+async function openPeers(
   owners: OwnersOptions,
-  { settings, targetDurationS }: OriginOptions,
-): Promise<void> {
+  viewers: ViewerNames,
+  { audience, settings, targetDurationS }: OriginOptions,
+): Promise<Peers> {
   // Loaded only where there are other nodes: its HTTP client takes 8 MB.
-  const { PeerProxy } = await import('./peer-proxy.ts');
-  const proxy = new PeerProxy({
-    live,
+  const { Peers } = await import('./peers.ts');
+  return new Peers({
     owners: new Owners(owners),
     viewers,
-    held,
+    audience,
+    clock: owners.clock,
     maxConnections: settings.maxHeldRequests,
     longestHoldMs: LONGEST_HOLD_TARGET_DURATIONS * targetDurationS * 1000,
   });
-  hls.addHook('preHandler', (request, reply) => proxy.answer(request, reply));
-  hls.addHook('onClose', () => proxy[Symbol.asyncDispose]());
-}
-
-/** Which rule of caching an error falls under. */
-function kindOfError(error: unknown, request: FastifyRequest): AnswerKind {
-  if (!(error instanceof MillraceError) || error.status >= 500) return 'moment';
-  if (error.code === 'stream_offline') return 'offline';
-  // Of one viewer's range; a cache that kept it would answer the next one, who wants all, with it.
-  if (error.code === 'range_not_satisfiable') return 'moment';
-  if ('name' in (request.params as object)) return 'media_error';
-  return '_HLS_msn' in (request.query as object) ? 'blocking_playlist_error' : 'playlist_error';
 }

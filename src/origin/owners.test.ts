@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
 import { newMediaPath, newNodeId, newPlaybackId, newUserId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
+import { QUOTA_NAMES, type Quotas } from '#domain/quotas.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
@@ -14,16 +15,24 @@ const THERE = { id: newNodeId(), url: 'http://there:8080' };
 const NOW = 1_700_000_100_000;
 const KEPT_FOR_MS = 48_000;
 
-/** Owners by a store that holds one session of another node. */
+const ADDRESS = '10.0.0.1';
+const QUOTAS = { ...(Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas), viewers: 7 };
+
+/** Owners by a store that holds one session of another node, under any name or, where `isKnown` is false, under none. */
 function setUp(change: Partial<Session> = {}) {
-  const world = { isAway: false, asked: 0, node: THERE as ServiceNode | undefined, passedMs: 0 };
+  const world = { isAway: false, isKnown: true, asked: 0, node: THERE as ServiceNode | undefined, passedMs: 0 };
   const found = async () => {
     world.asked += 1;
     if (world.isAway) throw new MillraceError('store_unavailable', 'The store is away.');
+    if (!world.isKnown) return undefined;
     return { session: someSession(someStream(newUserId()), change), node: world.node };
   };
   const owners = new Owners({
-    store: { sessions: { newest: found, byMediaPath: found } } as unknown as Store,
+    store: {
+      sessions: { newest: found, byMediaPath: found },
+      users: { get: async () => ({ isAdmin: false, quotas: {} }) },
+    } as unknown as Store,
+    quotas: QUOTAS,
     nodeId: HERE,
     keptForMs: KEPT_FOR_MS,
     clock: { now: () => ms(NOW), monotonic: () => ms(world.passedMs) },
@@ -47,14 +56,14 @@ test('the owner is the node that has the session, unless it is this one or gone'
   ] as const) {
     const { owners, world } = setUp(change);
     world.node = node;
-    assert.equal(await owners.find(id, undefined), origin, what);
-    assert.equal(await owners.find(id, path), origin, what);
+    assert.equal((await owners.find(id, undefined, ADDRESS))?.origin, origin, what);
+    assert.equal((await owners.find(id, path, ADDRESS))?.origin, origin, what);
   }
 });
 
 test('answers are remembered for a moment, by path for longer, until the owner does not answer', async () => {
   const { owners, world } = setUp();
-  const find = async () => [await owners.find(id, undefined), await owners.find(id, path)];
+  const find = async () => [await owners.find(id, undefined, ADDRESS), await owners.find(id, path, ADDRESS)];
   await find();
   await find();
   assert.equal(world.asked, 2);
@@ -69,26 +78,62 @@ test('answers are remembered for a moment, by path for longer, until the owner d
 test('what was nowhere may be somewhere a moment later, by either name', async () => {
   const { owners, world } = setUp();
   world.node = undefined;
-  const find = async () => [await owners.find(id, undefined), await owners.find(id, path)];
+  const find = async () => [await owners.find(id, undefined, ADDRESS), await owners.find(id, path, ADDRESS)];
   assert.deepEqual(await find(), [undefined, undefined]);
   world.node = THERE;
   world.passedMs = 1000;
-  assert.deepEqual(await find(), [THERE.url, THERE.url]);
+  assert.deepEqual(
+    (await find()).map((owner) => owner?.origin),
+    [THERE.url, THERE.url],
+  );
 });
 
 test('those who ask at the same time share one look', async () => {
   const { owners, world } = setUp();
-  await Promise.all([owners.find(id, undefined), owners.find(id, undefined)]);
+  await Promise.all([owners.find(id, undefined, ADDRESS), owners.find(id, undefined, ADDRESS)]);
   assert.equal(world.asked, 1);
 });
 
 test('while the store is away, what was found last still holds, and what was never asked is unknown', async () => {
   const { owners, world } = setUp();
-  await owners.find(id, path);
+  await owners.find(id, path, ADDRESS);
   world.isAway = true;
   for (const passedMs of [20_000, 40_000]) {
     world.passedMs = passedMs;
-    assert.equal(await owners.find(id, path), THERE.url);
+    assert.equal((await owners.find(id, path, ADDRESS))?.origin, THERE.url);
   }
-  await assert.rejects(owners.find(newPlaybackId(), undefined), { code: 'store_unavailable' });
+  await assert.rejects(owners.find(newPlaybackId(), undefined, ADDRESS), { code: 'store_unavailable' });
+});
+
+test('with the owner comes the viewers quota of the user whose stream it is', async () => {
+  const { owners } = setUp();
+  assert.equal((await owners.find(id, undefined, ADDRESS))?.quota.atMost, 7);
+});
+
+test('names that nobody knows displace none that are known, however many are asked for', async () => {
+  const { owners, world } = setUp();
+  await owners.find(id, path, ADDRESS);
+  world.isKnown = false;
+  for (let invented = 0; invented < 11_000; invented += 1) {
+    await owners.find(newPlaybackId(), newMediaPath(), `10.${invented % 200}.${invented % 50}.1`);
+  }
+  const { asked } = world;
+  assert.equal((await owners.find(id, path, ADDRESS))?.origin, THERE.url);
+  assert.equal(world.asked, asked, 'it was remembered');
+});
+
+test('an address that asks for names that nobody knows is soon refused, and nobody else is', async () => {
+  const { owners, world } = setUp();
+  world.isKnown = false;
+  let refused = 0;
+  for (let invented = 0; invented < 2000; invented += 1) {
+    await owners.find(newPlaybackId(), undefined, '10.9.9.9').catch(({ code }) => {
+      assert.equal(code, 'too_many_viewers');
+      refused += 1;
+    });
+  }
+  assert.deepEqual([world.asked, refused], [600, 1400]);
+  world.isKnown = true;
+  assert.equal((await owners.find(id, undefined, ADDRESS))?.origin, THERE.url);
+  assert.equal((await owners.find(id, undefined, '10.9.9.9'))?.origin, THERE.url, 'what is known is told to everybody');
 });

@@ -1,20 +1,33 @@
 /**
  * Which other node has what a viewer asks for.
  */
-import type { MediaPath, NodeId, PlaybackId } from '#domain/ids.ts';
+import type { MediaPath, NodeId, PlaybackId, UserId } from '#domain/ids.ts';
+import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import { originOf } from '#live/node-url.ts';
+import type { ViewerQuota } from '#live/viewers.ts';
 import type { Store } from '#store/store.ts';
 import { Remembered } from './remembered.ts';
+import { UnknownNames } from './unknown-names.ts';
 
 /** What a playback id shows may have moved to another node after so long; and what was nowhere may be somewhere. */
 const MOVES_AFTER_MS = 1000;
 /** A media path stays where it is; only its node's address may change, with a restart. */
 const STAYS_FOR_MS = 10_000;
+/** An admin's change to a user's quota counts after so long. */
+const QUOTA_KEPT_MS = 10_000;
 /** What clocks of two machines may differ by. */
 const CLOCKS_DIFFER_MS = 10_000;
 
-type Found = Awaited<ReturnType<Store['sessions']['newest']>>;
+type Found = NonNullable<Awaited<ReturnType<Store['sessions']['newest']>>>;
+
+/** A node that has a session. */
+export interface Owner {
+  /** Of its HTTP interface. */
+  readonly origin: string;
+  /** Of the user whose stream it is. */
+  readonly quota: ViewerQuota;
+}
 
 /** What looking owners up takes. */
 export interface OwnersOptions {
@@ -23,14 +36,21 @@ export interface OwnersOptions {
   readonly nodeId: NodeId;
   /** How long a session can be watched after its end. */
   readonly keptForMs: number;
+  /** Quotas of users that have none of their own. */
+  readonly quotas: Quotas;
   readonly clock: Clock;
 }
 
-/** Looks owners up in the store, and remembers them. While the store is away, what was found last is taken as still true. */
+/**
+ * Looks owners up in the store, and remembers them. While the store is away, what was found last is taken as still true. Names that the
+ * store does not know are remembered apart, and looked up only so often; see {@link UnknownNames}.
+ */
 export class Owners {
   readonly #options: OwnersOptions;
-  readonly #playbackIds: Remembered<PlaybackId, string | undefined>;
-  readonly #mediaPaths: Remembered<MediaPath, string | undefined>;
+  readonly #playbackIds: Remembered<PlaybackId, Owner | undefined>;
+  readonly #mediaPaths: Remembered<MediaPath, Owner | undefined>;
+  readonly #viewersAtMost: Remembered<UserId, number>;
+  readonly #unknown: UnknownNames<Owner | undefined>;
 
   constructor(options: OwnersOptions) {
     const { store, clock } = options;
@@ -43,17 +63,27 @@ export class Owners {
     this.#mediaPaths = new Remembered({
       ask: async (path) => this.#ownerOf(await store.sessions.byMediaPath(path)),
       // Nowhere it may be only because its node was taken for dead.
-      keptForMs: (origin) => (origin === undefined ? MOVES_AFTER_MS : STAYS_FOR_MS),
+      keptForMs: (owner) => (owner === undefined ? MOVES_AFTER_MS : STAYS_FOR_MS),
       clock,
     });
+    this.#viewersAtMost = new Remembered({
+      ask: (id) => this.#findViewersAtMost(id),
+      keptForMs: () => QUOTA_KEPT_MS,
+      clock,
+    });
+    this.#unknown = new UnknownNames({ keptForMs: MOVES_AFTER_MS, clock });
   }
 
   /**
-   * The origin of the node that has what the playback id shows, or the session of that path. Undefined when this one has, or none.
-   * @throws {MillraceError} `store_unavailable`
+   * The node that has what the playback id shows, or the session of that path. Undefined when this one has, or none.
+   * @param address of who asks
+   * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many names that nobody knows are asked for
    */
-  find(playbackId: PlaybackId, mediaPath: MediaPath | undefined): Promise<string | undefined> {
-    return mediaPath === undefined ? this.#playbackIds.get(playbackId) : this.#mediaPaths.get(mediaPath);
+  find(playbackId: PlaybackId, mediaPath: MediaPath | undefined, address: string): Promise<Owner | undefined> {
+    const { sessions } = this.#options.store;
+    return mediaPath === undefined
+      ? this.#find(this.#playbackIds, playbackId, () => sessions.newest(playbackId), { kind: 'id', address })
+      : this.#find(this.#mediaPaths, mediaPath, () => sessions.byMediaPath(mediaPath), { kind: 'path', address });
   }
 
   /** That node did not answer: look where it is the next time. */
@@ -62,12 +92,38 @@ export class Owners {
     if (mediaPath !== undefined) this.#mediaPaths.expire(mediaPath);
   }
 
-  #ownerOf(found: Found): string | undefined {
+  /** What was found once is looked up again from memory; all else is unknown until the store has it. */
+  async #find<Name extends string>(
+    remembered: Remembered<Name, Owner | undefined>,
+    name: Name,
+    look: () => Promise<Found | undefined>,
+    { kind, address }: { readonly kind: 'id' | 'path'; readonly address: string },
+  ): Promise<Owner | undefined> {
+    if (remembered.has(name)) return await remembered.get(name);
+    return await this.#unknown.look(`${kind} ${name}`, address, async () => {
+      const found = await look();
+      if (found === undefined) return undefined;
+      const answer = await this.#ownerOf(found);
+      remembered.set(name, answer);
+      return { answer };
+    });
+  }
+
+  async #ownerOf(found: Found | undefined): Promise<Owner | undefined> {
     const { nodeId, clock, keptForMs } = this.#options;
     if (found?.node === undefined || found.node.id === nodeId) return undefined;
-    const { endedAt, endReason } = found.session;
+    const { userId, endedAt, endReason } = found.session;
     const isGone = endReason === 'node_lost' || endReason === 'suspended' || endReason === 'deleted';
     if (isGone || clock.now() - (endedAt ?? Number.POSITIVE_INFINITY) > keptForMs + CLOCKS_DIFFER_MS) return undefined;
-    return originOf(found.node.url);
+    const origin = originOf(found.node.url);
+    return origin === undefined
+      ? undefined
+      : { origin, quota: { ofUser: userId, atMost: await this.#viewersAtMost.get(userId) } };
+  }
+
+  async #findViewersAtMost(userId: UserId): Promise<number> {
+    const { store, quotas } = this.#options;
+    const user = await store.users.get(userId);
+    return user === undefined ? quotas.viewers : quotasOf(user, quotas).viewers;
   }
 }

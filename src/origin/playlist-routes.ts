@@ -1,33 +1,42 @@
 /**
  * The playlists of a stream: the multivariant one at its stable address, each rendition's below its session's path.
  */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import type { PlaylistAnswer } from '#hls/hls.ts';
+import type { PlaybackId } from '#domain/ids.ts';
+import type { PlaylistAnswer, Validity } from '#hls/hls.ts';
 import { unreachable } from '#lib/unreachable.ts';
 import { sendAnswer } from './answer.ts';
+import type { AnswerKind } from './caching.ts';
 import { acceptsGzip } from './content-coding.ts';
 import { parseDirectives } from './directives.ts';
 import { HELD, type OriginContext } from './origin-context.ts';
 import { isMediaPath, isPlaybackId, playlistRendition } from './resource-name.ts';
+import { multivariantUrl, playlistUrl } from './resource-url.ts';
+import type { Showing, Shown } from './showing.ts';
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
+
+const KINDS: Readonly<Record<Validity, AnswerKind>> = {
+  final: 'blocking_playlist',
+  current: 'playlist',
+  unshared: 'unshared',
+};
 
 /** Answers `index.m3u8`: what a stream shows now. */
 export function multivariantRoute(app: FastifyInstance, context: OriginContext): void {
   app.get<{ Params: { playbackId: string } }>('/hls/:playbackId/index.m3u8', HELD, async (request, reply) => {
     const { playbackId } = request.params;
-    if (!isPlaybackId(playbackId)) throw offline();
-    const watchable = context.live.watch(playbackId);
-    if (watchable === undefined) throw offline();
-    if (!context.audience.watched(playbackId, context.viewers.of(request))) {
-      throw new MillraceError('too_many_viewers', 'This server has all the viewers it may have; try again soon.', {
+    const showing = isPlaybackId(playbackId) ? await context.showings.find(request, playbackId) : undefined;
+    if (!isPlaybackId(playbackId) || showing === undefined) throw offline();
+    if (!noteViewer(request, context, playbackId, showing)) {
+      throw new MillraceError('too_many_viewers', 'This stream has all the viewers it may have; try again soon.', {
         retryAfterS: 5,
       });
     }
-    const answer = await context.held.hold(reply.raw, (signal) => watchable.presentation.multivariant({ signal }));
+    const answer = await context.hold(reply, playbackId, (waiting) => showing.multivariant(waiting));
     if (answer?.type === 'not_found') throw offline();
-    return await sendPlaylist(reply, context, answer);
+    return await sendPlaylist(reply, context, answer, multivariantUrl(playbackId));
   });
 }
 
@@ -40,33 +49,48 @@ export function mediaPlaylistRoute(app: FastifyInstance, context: OriginContext)
       const { playbackId, mediaPath, file } = request.params;
       const rendition = playlistRendition(file);
       if (!isPlaybackId(playbackId) || !isMediaPath(mediaPath) || rendition === undefined) throw gone();
-      const watchable = context.live.watchPath(playbackId, mediaPath);
-      if (watchable === undefined) throw gone();
+      const showing = await context.showings.find(request, playbackId, mediaPath);
+      if (showing === undefined) throw gone();
       const directives = parseDirectives(request.query);
-      context.audience.watched(playbackId, context.viewers.of(request));
-      const answer = await context.held.hold(reply.raw, (signal) =>
-        watchable.presentation.playlist(rendition, directives, { signal }),
+      noteViewer(request, context, playbackId, showing);
+      const answer = await context.hold(reply, playbackId, (waiting) =>
+        showing.playlist(rendition, directives, waiting),
       );
-      return await sendPlaylist(reply, context, answer);
+      return await sendPlaylist(reply, context, answer, playlistUrl(playbackId, mediaPath, rendition, directives));
     },
   );
 }
 
+/** Notes who asks for a playlist; false when it is a new viewer for whom there is no place. */
+function noteViewer(
+  request: FastifyRequest,
+  { audience, viewers }: OriginContext,
+  playbackId: PlaybackId,
+  { quota }: Showing,
+): boolean {
+  const told = viewers.told(request, playbackId);
+  if (told === undefined) return audience.watched(playbackId, viewers.of(request), quota);
+  audience.watchedElsewhere(playbackId, told);
+  return true;
+}
+
+/** @param url the one under which caches may keep the answer */
 async function sendPlaylist(
   reply: FastifyReply,
   context: OriginContext,
-  answer: PlaylistAnswer | undefined,
+  answer: Shown<PlaylistAnswer> | undefined,
+  url: string,
 ): Promise<FastifyReply> {
   if (answer === undefined) return reply.hijack();
   switch (answer.type) {
     case 'playlist': {
-      const { playlist } = answer;
+      const { playlist, validity, cacheControl = context.cacheControl(KINDS[validity]) } = answer;
       const gzip = acceptsGzip(reply.request.headers['accept-encoding']);
       const body = gzip ? await playlist.gzip() : Buffer.from(playlist.text);
       const headers = {
         'content-type': PLAYLIST_TYPE,
         'content-length': body.length,
-        'cache-control': context.cacheControl(playlist.blocking ? 'blocking_playlist' : 'playlist'),
+        'cache-control': context.sharedAs(reply, url, cacheControl),
         vary: 'Accept-Encoding',
       };
       return sendAnswer(reply, 200, gzip ? { ...headers, 'content-encoding': 'gzip' } : headers, [body]);

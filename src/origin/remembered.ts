@@ -49,6 +49,17 @@ export class Remembered<Key, Answer> {
     return await Promise.race([answer, sleep(patienceMs, known.answer, { ref: false })]);
   }
 
+  /** Whether there is an answer, however old. */
+  has(key: Key): boolean {
+    return this.#entries.get(key)?.known !== undefined;
+  }
+
+  /** Takes an answer that was found in another way. */
+  set(key: Key, answer: Answer): void {
+    const entry = this.#entries.get(key) ?? this.#add(key);
+    entry.known = { answer, until: this.#options.clock.monotonic() + this.#options.keptForMs(answer) };
+  }
+
   /** The answer is to be found anew the next time. */
   expire(key: Key): void {
     const entry = this.#entries.get(key);

@@ -9,6 +9,7 @@ import { hasAlready } from './entity-tag.ts';
 import type { OriginContext } from './origin-context.ts';
 import { offline } from './playlist-routes.ts';
 import { isPlaybackId } from './resource-name.ts';
+import { thumbnailUrl } from './resource-url.ts';
 
 /** Answers `thumbnail.jpg`. Looking at it makes nobody a viewer: a page may show a hundred of them. */
 export function thumbnailRoute(app: FastifyInstance, context: OriginContext): void {
@@ -21,19 +22,21 @@ export function thumbnailRoute(app: FastifyInstance, context: OriginContext): vo
 
   app.get<{ Params: { playbackId: string } }>('/hls/:playbackId/thumbnail.jpg', async (request, reply) => {
     const { playbackId } = request.params;
-    const watchable = isPlaybackId(playbackId) ? context.live.watch(playbackId) : undefined;
-    if (watchable === undefined) throw offline();
-    const { thumbnail } = watchable;
-    if (thumbnail === undefined) {
+    const showing = isPlaybackId(playbackId) ? await context.showings.find(request, playbackId) : undefined;
+    if (!isPlaybackId(playbackId) || showing === undefined) throw offline();
+    const answer = await context.hold(reply, playbackId, (waiting) => showing.thumbnail(waiting));
+    if (answer === undefined) return reply.hijack();
+    if (answer.type === 'not_found') {
       throw new MillraceError(
         'not_found',
         'There is no picture of this stream: it has only just begun, has no video, or is not transcoded.',
       );
     }
-    const etag = etagOf(thumbnail);
-    const validity = { 'cache-control': context.cacheControl('thumbnail'), etag };
+    const { bytes, cacheControl = context.cacheControl('thumbnail') } = answer;
+    const etag = etagOf(bytes);
+    const validity = { 'cache-control': context.sharedAs(reply, thumbnailUrl(playbackId), cacheControl), etag };
     if (hasAlready(request.headers['if-none-match'], etag)) return sendAnswer(reply, 304, validity, []);
-    const headers = { ...validity, 'content-type': 'image/jpeg', 'content-length': thumbnail.byteLength };
-    return sendAnswer(reply, 200, headers, [thumbnail]);
+    const headers = { ...validity, 'content-type': 'image/jpeg', 'content-length': bytes.byteLength };
+    return sendAnswer(reply, 200, headers, [bytes]);
   });
 }

@@ -1,54 +1,62 @@
 /**
- * What tells viewers apart: their address and user agent. A node that asks another on a viewer's behalf says for whom, in a header
- * that only nodes can write, so that each viewer counts once, wherever it asks.
+ * What tells viewers apart: their address and user agent. A node that asks another for its viewers tells of them in a header that only
+ * nodes can write, so that the node which has the stream counts each viewer once, wherever it asks.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Secret } from '#domain/secret.ts';
+import type { Viewer } from '#live/viewers.ts';
 
-/** Carries the viewer and the proof that a node wrote it. */
-export const VIEWER_HEADER = 'x-millrace-viewer';
+/** Carries names of viewers, separated by commas, and the proof that a node wrote it. */
+export const VIEWERS_HEADER = 'x-millrace-viewers';
 
 /** Longer user agents are cut: they are chosen by the caller. */
 const MAX_USER_AGENT_LENGTH = 200;
-/** 132 bits of a hash. */
-const NAME_LENGTH = 22;
+/** 72 bits of a hash: enough for a million viewers, and short enough to tell of hundreds in one header. */
+const NAME_LENGTH = 12;
 
 /** Names viewers, in a way that gives away neither address nor user agent. */
 export class ViewerNames {
   readonly #secret: Secret | undefined;
+  /** What was found in the headers of requests under way: several steps of an answer ask. */
+  readonly #told = new WeakMap<FastifyRequest, readonly string[] | undefined>();
 
   /** @param secret of all nodes; undefined where there is only one, which believes no header */
   constructor(secret: Secret | undefined) {
     this.#secret = secret;
   }
 
-  /** Whom a request is for. */
-  of(request: FastifyRequest): string {
-    return this.forwarded(request) ?? nameOf(request);
+  /** Who sent a request. */
+  of(request: FastifyRequest): Viewer {
+    const userAgent = request.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? '';
+    const address = request.ip;
+    return { name: hash('sha256', `${address} ${userAgent}`, 'base64url').slice(0, NAME_LENGTH), address };
   }
 
-  /** Whom another node asks for; undefined when a viewer asks itself. */
-  forwarded(request: FastifyRequest): string | undefined {
-    const header = request.headers[VIEWER_HEADER];
+  /** The viewers another node tells of when it asks for one stream; undefined when a viewer asks itself. */
+  told(request: FastifyRequest, playbackId: string): readonly string[] | undefined {
+    const header = request.headers[VIEWERS_HEADER];
     if (this.#secret === undefined || typeof header !== 'string') return undefined;
-    const name = header.slice(0, NAME_LENGTH);
-    const expected = Buffer.from(this.#sign(name, this.#secret));
+    if (!this.#told.has(request)) this.#told.set(request, this.#read(header, playbackId, this.#secret));
+    return this.#told.get(request);
+  }
+
+  #read(header: string, playbackId: string, secret: Secret): readonly string[] | undefined {
+    const [names = ''] = header.split('.', 1);
+    const expected = Buffer.from(this.#sign(playbackId, names, secret));
     const given = Buffer.from(header);
-    return given.length === expected.length && timingSafeEqual(given, expected) ? name : undefined;
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+    return names === '' ? [] : names.split(',');
   }
 
-  /** The header for asking another node on behalf of who sent this request. */
-  header(request: FastifyRequest): Readonly<Record<string, string>> {
-    return this.#secret === undefined ? {} : { [VIEWER_HEADER]: this.#sign(nameOf(request), this.#secret) };
+  /** The header for asking another node for one stream, which tells it of these viewers. */
+  header(playbackId: string, names: readonly string[]): Readonly<Record<string, string>> {
+    return this.#secret === undefined
+      ? {}
+      : { [VIEWERS_HEADER]: this.#sign(playbackId, names.join(','), this.#secret) };
   }
 
-  #sign(name: string, secret: Secret): string {
-    return `${name}.${createHmac('sha256', secret.reveal()).update(name).digest('base64url')}`;
+  #sign(playbackId: string, names: string, secret: Secret): string {
+    return `${names}.${createHmac('sha256', secret.reveal()).update(`${playbackId} ${names}`).digest('base64url')}`;
   }
-}
-
-function nameOf(request: FastifyRequest): string {
-  const userAgent = request.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? '';
-  return hash('sha256', `${request.ip} ${userAgent}`, 'base64url').slice(0, NAME_LENGTH);
 }

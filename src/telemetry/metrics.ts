@@ -32,7 +32,7 @@ export function createMetrics() {
     }),
     viewers: new ObservedGauge({
       name: 'millrace_viewers_count',
-      help: 'Viewers with a playlist request in the last 10 s',
+      help: 'Viewers served by this process with a playlist request in the last 10 s',
       registers,
     }),
     heldRequests: new ObservedGauge({

@@ -2,15 +2,22 @@
  * A stock cache in front: it may keep everything for as long as we say, and its viewers are as close to live.
  */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { ApiClient, type CreatedStream } from '../support/api-client.ts';
+import { makeCertificate, writeCertificate } from '../support/certificate.ts';
 import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
-import { type CachingProxy, NEEDS_NGINX, startNginx } from './nginx.ts';
+import { type CachingProxy, NEEDS_NGINX, startDeployedNginx, startNginx } from './nginx.ts';
 import { assertContinuous, firstFrameSince, framesFrom, readFrames } from './seen-frames.ts';
 import { everyRenditionHasSegment, get, mediaPlaylistUris, nextDirectives, watch } from './viewer.ts';
 
@@ -51,8 +58,8 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
     const playlistUrl = await videoPlaylist(indexUrl);
     const now = readMediaPlaylist((await get(playlistUrl.replace(proxy.url, server.url))).body.toString());
     const next = nextDirectives(now);
-    // An address that no other test here asks for.
-    const url = `${playlistUrl}?${next}&many=10`;
+    // An address that no other test here asks for: players name a part.
+    const url = `${playlistUrl}?${next.replace(/&.*/, '')}`;
     const answers = await Promise.all(Array.from({ length: 10 }, () => get(url)));
     const sources = answers.map(({ headers }) => headers.get('x-cache'));
     assert.equal(sources.filter((source) => source === 'MISS').length, 1, sources.join());
@@ -108,6 +115,129 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
     assert.deepEqual(watched.errors, []);
   });
 });
+
+describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concurrency: true }, () => {
+  const parts = new AsyncDisposableStack();
+  let proxy: CachingProxy;
+  let publisher: Publisher;
+  let indexUrl: string;
+
+  before(async () => {
+    const certificate = makeCertificate();
+    setDefaultCACertificates([...getCACertificates(), certificate.cert]); // for `fetch`, which takes no certificate of its own
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-caches-'));
+    parts.defer(() => rm(folder, { recursive: true }));
+    const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = await writeCertificate(folder, certificate);
+    const server = parts.use(await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback' } }));
+    proxy = parts.use(await startDeployedNginx(`127.0.0.1:${server.httpPort}`, { certFile, keyFile }));
+    const stream = await server.api.createStream();
+    const video = { width: 320, height: 180, bitrateBps: 400_000 };
+    publisher = parts.use(
+      await startPublisher({ url: server.rtmpUrl(stream.streamKey), durationS: PUBLISHED_S, video }),
+    );
+    indexUrl = `${proxy.url}/hls/${stream.playbackId}/index.m3u8`;
+    await waitFor(() => everyRenditionHasSegment(indexUrl), { what: 'a segment' });
+  });
+  after(() => parts.disposeAsync());
+
+  test('a player sees no answer but 200 while another asks for every name to come, and in every odd way', async () => {
+    const stop = new AbortController();
+    const attack = askForWhatIsToCome(indexUrl, stop.signal);
+    const watched = await watch(indexUrl, { signal: AbortSignal.timeout(30_000) });
+    assert.equal((await publisher.ended).reason, 'finished');
+    stop.abort();
+    assertLoaded(watched);
+    for (const viewing of watched.renditions.values()) assertMedia(viewing);
+    const { refusals, kept } = await attack;
+    assert.ok(refusals > 100, `${refusals} requests were for what was not there`);
+    assert.deepEqual(kept, [], 'refusals that came from the cache');
+  });
+
+  test('whatever a viewer adds to a URL, the cache keeps one answer for each resource', async () => {
+    const list = await videoPlaylist(indexUrl);
+    const playlist = readMediaPlaylist((await get(list)).body.toString());
+    const init = new URL(playlist.segments[0]!.map!, list).href;
+    const next = nextDirectives(playlist);
+    const [msn, part] = next.split('&');
+    for (const [url, ...others] of [
+      [init, `${init}?a=1`, `${init}?`, init.replace('init', '%69nit')],
+      [`${list}?${next}`, `${list}?${part}&${msn}`, `${list}?a=1&${next}&_HLS_msn=7`],
+    ] as const) {
+      const answers = [await get(url)];
+      for (const other of others) {
+        answers.push(await get(other), await get(other, { headers: { 'accept-encoding': 'gzip, b;q=0.1' } }));
+      }
+      assert.ok(
+        answers.every(({ status, body }) => status === 200 && body.equals(answers[0]!.body)),
+        url,
+      );
+      for (const { headers } of answers.slice(1)) assert.equal(headers.get('x-cache'), 'HIT', url);
+    }
+  });
+});
+
+/** An address of its own, as the proxy sees it. */
+const ATTACKER = '127.0.9.1';
+
+/**
+ * Asks a hundred times a second, until the signal aborts, for media and playlists that are yet to come, by all the names they can have, and
+ * for others that never will.
+ * @returns how many requests were refused, and the refusals that a cache answered with
+ */
+async function askForWhatIsToCome(indexUrl: string, signal: AbortSignal) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 200, localAddress: ATTACKER });
+  let refusals = 0;
+  const kept: string[] = [];
+  const send = (url: string) => {
+    const asked = request(url, { agent, signal }, (response) => {
+      response.resume();
+      if (response.statusCode === 200) return;
+      refusals += 1;
+      if (response.headers['x-cache'] === 'HIT') kept.push(`${response.statusCode} ${url}`);
+    });
+    asked.on('error', () => {});
+    asked.end();
+  };
+  const renditions = mediaPlaylistUris((await get(indexUrl)).body.toString()).map((uri) => new URL(uri, indexUrl).href);
+  while (!signal.aborted) {
+    for (const list of renditions) {
+      const { segments } = readMediaPlaylist((await get(list)).body.toString());
+      const { msn, parts } = segments.at(-1)!;
+      for (const url of namesToCome(list, msn, parts.length)) {
+        send(url);
+        await sleep(10, undefined, { signal }).catch(() => {});
+        if (signal.aborted) break;
+      }
+    }
+  }
+  agent.destroy();
+  return { refusals, kept };
+}
+
+/** What a player would ask for in the seconds to come, and what none would. @param parts of the segment that grows */
+function namesToCome(list: string, msn: number, parts: number): readonly string[] {
+  const folder = list.replace(/\.m3u8$/, '');
+  const index = new URL('../index.m3u8', list).href;
+  const near = [0, 1, 2, 3, 4].flatMap((ahead) => [
+    `${folder}/${msn}.${parts + ahead}.m4s`,
+    `${folder}/${msn + 1}.${ahead}.m4s`,
+    `${list}?_HLS_msn=${msn}&_HLS_part=${parts + 8 + ahead}`,
+    `${list}?_HLS_msn=${msn + 1 + ahead}&_HLS_part=${ahead}`,
+    `${list}?_HLS_msn=${msn + 1 + ahead}&_HLS_part=0&_HLS_skip=YES`,
+  ]);
+  const odd = [
+    `${folder}/init-${msn + 1}.mp4`,
+    `${list}?_HLS_part=0&_HLS_msn=${msn + 3}`,
+    `${list}?_HLS_msn=00${msn}`,
+    `${list}?_HLS_msn=-1`,
+    `${list}?_HLS_msn=${msn}&_HLS_msn=9`,
+    `${list}?_HLS_msn=${9e15}&_HLS_skip=v2`,
+    `${list.replace(/[^/]+$/, 'later.m3u8')}`,
+    new URL('thumbnail.jpg', index).href,
+    `${index}?_HLS_msn=1`,
+  ];
+  return [`${folder}/${msn}.m4s`, `${folder}/${msn + 1}.m4s`, ...near, `${folder}/${msn + 2}.m4s`, ...odd];
+}
 
 async function videoPlaylist(indexUrl: string): Promise<string> {
   const index = await get(indexUrl);

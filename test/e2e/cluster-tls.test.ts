@@ -67,9 +67,11 @@ describe('nodes in TLS', () => {
     const next = `${path}?${nextDirectives(read)}`;
     const left = session.request({ ':path': next });
     const waiting = Array.from({ length: 50 }, () => ask(session, next));
-    await heldAt(one, 51);
+    await heldAt(other, 51);
+    await heldAt(one, 1);
     left.close(8);
-    await heldAt(one, 50);
+    await heldAt(other, 50);
+    await heldAt(one, 1);
     live.client.tags(fixtureTags(), 2000);
     const answers = await Promise.all(waiting);
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));

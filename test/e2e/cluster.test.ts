@@ -79,6 +79,31 @@ describe('a stream published to one node', () => {
     assert.equal((await answered).status, 200);
   });
 
+  test('is asked for once by another node for all who wait there, and counts them all', async () => {
+    await using live = await broadcast(one, other);
+    const { stream, client } = live;
+    const playlist = readMediaPlaylist((await get(live.playlistUrl)).body.toString());
+    const next = `${live.playlistUrl}?${nextDirectives(playlist)}`;
+    const hint = new URL(playlist.hints.find((each) => each.get('TYPE') === 'PART')!.get('URI')!, next).href;
+    const ask = (url: string, viewer: number) => get(url, { headers: { 'user-agent': `viewer ${viewer}` } });
+    const waiting = Array.from({ length: 50 }, (_, viewer) => [ask(next, viewer), ask(hint, viewer)]).flat();
+    const holds = async (server: ServerProcess, count: number) =>
+      (await gauge(server, 'millrace_held_requests_count')) === count;
+    await waitFor(() => holds(other, 100), { what: 'the other node to hold all requests' });
+    await waitFor(() => holds(one, 2), { what: 'the owner to hold one for the playlist and one for the part' });
+    client.tags(fixtureTags(), 2000);
+    for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+    // All ask once more, so that the owner is told of those who came while the first request was under way; the broadcast's own is one more.
+    await waitFor(
+      async () => {
+        await ask(live.playlistUrl, 0);
+        const views = await one.api.request('GET', `/data/views/now?playbackId=${stream.playbackId}`);
+        return ((await views.json()) as { viewCount: number }[])[0]?.viewCount === 51;
+      },
+      { what: 'the owner to count them all' },
+    );
+  });
+
   test('counts a viewer once, whichever node is asked, and believes nobody who only says to be a node', async () => {
     await using live = await broadcast(one, other);
     const viewersAt = async (server: ServerProcess) => {
@@ -88,7 +113,7 @@ describe('a stream published to one node', () => {
     await get(one.playlistUrl(live.stream.playbackId));
     assert.equal(await viewersAt(one), 1);
     for (const name of ['a', 'b']) {
-      const forged = { 'user-agent': 'a third', 'x-millrace-viewer': `${name.repeat(22)}.${'a'.repeat(43)}` };
+      const forged = { 'user-agent': 'a third', 'x-millrace-viewers': `${name.repeat(12)}.${'a'.repeat(43)}` };
       await get(one.playlistUrl(live.stream.playbackId), { headers: forged });
     }
     assert.equal(await viewersAt(one), 2);

@@ -79,7 +79,7 @@ describe('a stream', { concurrency: true }, () => {
     assert.ok((Date.now() - stoppedAt) / 1000 >= fetchableForS, 'all of it was there for long enough');
     assert.equal(offline.status, 404);
     assert.match(offline.body.toString(), /stream is offline/);
-    assert.equal(offline.headers.get('cache-control'), 'max-age=1');
+    assert.equal(offline.headers.get('cache-control'), 'no-store');
     for (const url of media.playlists) assert.equal((await get(url)).status, 404);
     const end = await server.api.getStream(stream.id);
     assert.ok(end.lastSeen >= startedAt && end.lastSeen <= stoppedAt + 1000);

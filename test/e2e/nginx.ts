@@ -44,10 +44,7 @@ export async function startDeployedNginx(
       ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
       ['/etc/letsencrypt/live/live.example.com/fullchain.pem', certificate.certFile],
       ['/etc/letsencrypt/live/live.example.com/privkey.pem', certificate.keyFile],
-      [
-        'proxy_cache_key $request_uri;',
-        'proxy_cache_key $request_uri; add_header X-Cache $upstream_cache_status always;',
-      ],
+      ['proxy_ignore_headers Vary;', 'proxy_ignore_headers Vary; add_header X-Cache $upstream_cache_status always;'],
       ['proxy_set_header Host $host;', 'proxy_set_header Host $http_host;'], // ports are not 443 here
       ['X-Forwarded-Host $host;', 'X-Forwarded-Host $http_host;'],
     ];

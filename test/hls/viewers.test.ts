@@ -21,6 +21,11 @@ async function playlist(feed: Feed, rendition: string, directives = {}): Promise
   return answer.type === 'playlist' ? answer.playlist : assert.fail();
 }
 
+async function validityOf(feed: Feed, directives: object): Promise<string> {
+  const answer = await feed.presentation.playlist('source', directives, { signal });
+  return answer.type === 'playlist' ? answer.validity : answer.type;
+}
+
 const hintOf = ({ text }: RenderedPlaylist): string =>
   readMediaPlaylist(text)
     .hints.find((hint) => hint.get('TYPE') === 'PART')
@@ -104,9 +109,12 @@ describe('a playlist', () => {
     assert.equal(await feed.text('source', { msn: 1, part: 3 }), undefined);
     feed.play(0.4);
     const answer = await held;
-    assert.ok(answer.type === 'playlist' && answer.playlist.blocking);
+    assert.ok(answer.type === 'playlist' && answer.validity === 'final');
     assert.match(answer.playlist.text, /1\.3\.m4s"\n#EXT-X-PRELOAD/);
-    assert.equal((await playlist(feed, 'source')).blocking, false);
+    assert.equal(await validityOf(feed, {}), 'current');
+    assert.equal(await validityOf(feed, { msn: 0 }), 'final');
+    feed.play(8);
+    assert.equal(await validityOf(feed, { msn: 1, part: 3 }), 'unshared', 'nobody who keeps up asks for it any more');
   });
 
   test('is one object for all viewers of a version, compressed once', async () => {
@@ -116,7 +124,6 @@ describe('a playlist', () => {
     assert.equal(one, other);
     assert.equal(one.gzip(), other.gzip());
     assert.equal(gunzipSync(await one.gzip()).toString(), one.text);
-    assert.notEqual(await playlist(feed, 'source', { msn: 1 }), one);
     feed.play(0.5);
     assert.notEqual((await playlist(feed, 'source')).text, one.text);
   });
@@ -126,11 +133,12 @@ describe('a playlist', () => {
     feed.play(50);
     const held = feed.presentation.playlist('source', { msn: 25 }, { signal });
     feed.presentation.end();
-    for (const answer of [
-      await held,
-      await feed.presentation.playlist('source', { msn: 999, skip: true }, { signal }),
-    ]) {
-      assert.ok(answer.type === 'playlist' && answer.playlist.ended && !answer.playlist.blocking);
+    for (const [answer, validity] of [
+      [await held, 'current'],
+      [await feed.presentation.playlist('source', { msn: 999, skip: true }, { signal }), 'unshared'],
+    ] as const) {
+      assert.ok(answer.type === 'playlist' && answer.playlist.ended);
+      assert.equal(answer.validity, validity);
       assert.doesNotMatch(answer.playlist.text, /EXT-X-SKIP/);
     }
   });

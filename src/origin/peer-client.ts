@@ -1,0 +1,102 @@
+/**
+ * Asks another node over HTTP, within limits of time and memory.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { Agent } from 'undici';
+import { MillraceError } from '#domain/errors.ts';
+
+const CONNECT_TIMEOUT_MS = 2000;
+/** An answer stops coming for so long: the node is stuck, or cut off. */
+const BODY_TIMEOUT_MS = 10_000;
+/** Beyond what the other node holds a request for. */
+const ANSWER_MARGIN_MS = 5000;
+/** Shorter than nodes keep idle connections, so that none is used while it is being closed. */
+const KEEP_ALIVE_MS = 30_000;
+/** One answer: a segment of ten seconds at 50 Mbit/s. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** All answers that are arriving at one time. */
+const MAX_ARRIVING_BYTES = 512 * 1024 * 1024;
+
+/** What another node answered. */
+export interface PeerAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The body, in order. */
+  readonly pieces: readonly Uint8Array[];
+  readonly sizeBytes: number;
+}
+
+/** What a client is made with. */
+export interface PeerClientOptions {
+  /** How many connections to one node there may be: one for each request under way. */
+  readonly maxConnections: number;
+  /** How long the other node may hold a request. */
+  readonly longestHoldMs: number;
+}
+
+/** A client for every other node. It follows no redirect, and sends nothing that its caller does not name. */
+export class PeerClient implements AsyncDisposable {
+  readonly #agent: Agent;
+  #arrivingBytes = 0;
+
+  constructor({ maxConnections, longestHoldMs }: PeerClientOptions) {
+    this.#agent = new Agent({
+      connections: maxConnections,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+      headersTimeout: longestHoldMs + ANSWER_MARGIN_MS,
+      bodyTimeout: BODY_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxResponseSize: MAX_ANSWER_BYTES,
+    });
+  }
+
+  /**
+   * Gets a whole answer, whatever its status.
+   * @param origin of the node @param path as `resource-url.ts` makes it
+   * @throws {MillraceError} `node_unreachable` when there is no answer, or only part of one; `too_many_viewers` when too much is arriving
+   */
+  async get(
+    origin: string,
+    path: string,
+    { headers, signal }: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+  ): Promise<PeerAnswer> {
+    let sizeBytes = 0;
+    try {
+      const answer = await this.#agent.request({ origin, path, method: 'GET', headers: { ...headers }, signal });
+      const pieces: Uint8Array[] = [];
+      for await (const piece of answer.body as AsyncIterable<Uint8Array>) {
+        sizeBytes += piece.length;
+        this.#arrivingBytes += piece.length;
+        if (this.#arrivingBytes > MAX_ARRIVING_BYTES) throw tooMuch();
+        pieces.push(piece);
+      }
+      return { status: answer.statusCode, headers: answer.headers, pieces, sizeBytes };
+    } catch (error) {
+      if (error instanceof MillraceError) throw error;
+      throw unreachableNode(error);
+    } finally {
+      this.#arrivingBytes -= sizeBytes;
+    }
+  }
+
+  /** Ends every request. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#agent.destroy();
+  }
+}
+
+/** The node that has a stream gave no answer, or one that makes no sense. */
+export function unreachableNode(cause?: unknown): MillraceError {
+  return new MillraceError('node_unreachable', 'The server that has this stream does not answer; try again soon.', {
+    cause,
+    retryAfterS: 1,
+  });
+}
+
+function tooMuch(): MillraceError {
+  return new MillraceError(
+    'too_many_viewers',
+    'This server gets as much media from other servers as it can hold; try again soon.',
+    { retryAfterS: 1 },
+  );
+}

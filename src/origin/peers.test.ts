@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { fastify } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import { newMediaPath, newNodeId, newPlaybackId, newUserId } from '#domain/ids.ts';
+import { QUOTA_NAMES, type Quotas } from '#domain/quotas.ts';
+import { Secret } from '#domain/secret.ts';
+import { systemClock } from '#lib/clock.ts';
+import type { Audience, LiveDirectory } from '#live/live.ts';
+import { Viewers } from '#live/viewers.ts';
+import type { Store } from '#store/store.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { someSession, someStream } from '#test/support/sample-records.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { originPlugin } from './origin.ts';
+
+const playbackId = newPlaybackId();
+const media = `/hls/${playbackId}/${newMediaPath()}`;
+const PLAYLIST = '#EXTM3U\n'.repeat(20);
+const GZIPPED = gzipSync(PLAYLIST);
+
+/** A request that reached the owner. */
+interface Asked {
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly response: ServerResponse;
+  /** Answers with a playlist or with media, as the owner would. */
+  readonly answer: () => void;
+}
+
+/** A node that has nothing, in front of an owner whose answers the test gives, or `onAsked` at once. */
+async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {}) {
+  const asked: Asked[] = [];
+  const owner = createServer(({ url = '', headers }, response) => {
+    const answer = () => {
+      const isPlaylist = url.includes('.m3u8');
+      response.writeHead(200, {
+        'content-type': isPlaylist ? 'application/vnd.apple.mpegurl' : 'video/mp4',
+        'cache-control': isPlaylist && !url.includes('?') ? 'max-age=2' : 'max-age=24',
+        ...(isPlaylist ? { 'content-encoding': 'gzip' } : {}),
+      });
+      response.end(isPlaylist ? GZIPPED : '0123456789');
+    };
+    const request = { url, headers, response, answer };
+    asked.push(request);
+    onAsked(request);
+  }).listen(0, '127.0.0.1');
+  await once(owner, 'listening');
+  const { port } = owner.address() as AddressInfo;
+  t.after(() => owner.close().closeAllConnections());
+
+  const found = async () => ({
+    session: someSession(someStream(newUserId()), {}),
+    node: { id: newNodeId(), url: `http://127.0.0.1:${port}` },
+  });
+  const viewers = new Viewers(1000, systemClock);
+  const live: LiveDirectory & Audience = {
+    status: () => undefined,
+    sessionStatus: () => undefined,
+    watch: () => undefined,
+    watchPath: () => undefined,
+    viewers: (id) => viewers.countOf(id),
+    watched: (id, viewer, quota) => viewers.note(id, viewer, quota!),
+    watchedElsewhere: () => assert.fail('no node asks this one'),
+    takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),
+  };
+  const store = { sessions: { newest: found, byMediaPath: found }, users: { get: async () => undefined } };
+  const app = fastify();
+  // Stands for the server's own handler, which belongs to another folder.
+  app.setErrorHandler((error, _request, reply) => {
+    assert.ok(error instanceof MillraceError, String(error));
+    return reply.code(error.status).send({ code: error.code });
+  });
+  const metrics = createMetrics();
+  const quotas = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas;
+  await app.register(originPlugin, {
+    live,
+    audience: live,
+    settings: { maxHeldRequests: 1000 },
+    targetDurationS: 4,
+    metrics,
+    cluster: {
+      secret: new Secret('shared by all nodes'),
+      owners: { store: store as unknown as Store, nodeId: newNodeId(), keptForMs: 48_000, quotas, clock: systemClock },
+    },
+  });
+  t.after(() => app.close());
+  const isHolding = async (count: number) =>
+    (await metrics.registry.metrics()).includes(`\nmillrace_held_requests_count ${count}\n`);
+  return { app, asked, isHolding };
+}
+
+test('viewers who wait for the same playlist are one request to its node, in whatever way each of them asks', async (t) => {
+  const { app, asked } = await setUp(t);
+  const list = `${media}/source.m3u8`;
+  const spellings = ['?_HLS_msn=7&_HLS_part=2', '?_HLS_part=2&_HLS_msn=7', '?a=1&_HLS_msn=07&_HLS_part=2'];
+  const all = Array.from({ length: 300 }, (_, viewer) =>
+    app.inject({
+      url: list + spellings[viewer % 3]!,
+      headers: { 'user-agent': `viewer ${viewer}`, 'accept-encoding': viewer % 2 === 0 ? 'gzip' : 'identity' },
+    }),
+  );
+  await waitFor(() => asked.length > 0, { what: 'the request' });
+  asked[0]!.answer();
+  for (const [viewer, { statusCode, headers, rawPayload }] of (await Promise.all(all)).entries()) {
+    assert.equal(statusCode, 200);
+    assert.equal((viewer % 2 === 0 ? gunzipSync(rawPayload) : rawPayload).toString(), PLAYLIST);
+    assert.equal(headers['cache-control'], viewer % 3 === 0 ? 'max-age=24' : 'no-store');
+  }
+  await app.inject(list + spellings[0]!);
+  assert.deepEqual(
+    asked.map(({ url }) => url),
+    [list + spellings[0]!],
+  );
+});
+
+test('media comes from its node once and whole, and each viewer gets the part of it that it asked for', async (t) => {
+  const { app, asked } = await setUp(t, ({ answer }) => answer());
+  const url = `${media}/source/3.m4s`;
+  const answers = await Promise.all(
+    [
+      {},
+      { range: 'bytes=2-5', cookie: 'secret' },
+      { 'if-none-match': '"3.m4s"' },
+      { range: 'bytes=99-', authorization: 'Bearer secret' },
+    ].map((headers) => app.inject({ url, headers })),
+  );
+  answers.push(await app.inject({ url, method: 'HEAD' }), await app.inject(url));
+  assert.deepEqual(
+    answers.map(({ statusCode, body }) => (statusCode === 416 ? [statusCode] : [statusCode, body])),
+    [[200, '0123456789'], [206, '2345'], [304, ''], [416], [200, ''], [200, '0123456789']],
+  );
+  assert.equal(asked.length, 1);
+  const { host: _host, connection: _connection, 'x-millrace-viewers': told, ...sent } = asked[0]!.headers;
+  assert.deepEqual(sent, { 'accept-encoding': 'gzip' }, 'nothing that a viewer sent');
+  assert.match(String(told), /^\.[\w-]{43}$/);
+});
+
+test('a node is told once of each viewer, and believes nobody who has not the secret', async (t) => {
+  const { app, asked } = await setUp(t, ({ answer }) => answer());
+  const list = `${media}/source.m3u8`;
+  const tell = async (msn: number, userAgent: string) => {
+    await app.inject({ url: `${list}?_HLS_msn=${msn}`, headers: { 'user-agent': userAgent } });
+    return String(asked.at(-1)!.headers['x-millrace-viewers']).split('.')[0]!.split(',');
+  };
+  const [first] = await tell(1, 'a');
+  const [second] = await tell(2, 'b');
+  assert.equal(first!.length, 12);
+  assert.notEqual(first, second);
+  assert.deepEqual(await tell(3, 'a'), ['']);
+});
+
+test('when its node dies, all who wait are told to try again, and the next one asks anew', async (t) => {
+  const { app, asked } = await setUp(t);
+  const url = `${media}/source.m3u8?_HLS_msn=7`;
+  const all = Array.from({ length: 20 }, () => app.inject(url));
+  await waitFor(() => asked.length > 0, { what: 'the request' });
+  asked[0]!.response.destroy();
+  for (const answer of await Promise.all(all)) {
+    assert.deepEqual([answer.statusCode, answer.json().code], [503, 'node_unreachable']);
+    assert.equal(answer.headers['cache-control'], 'no-store');
+  }
+  const again = app.inject(url);
+  await waitFor(() => asked.length > 1, { what: 'another request' });
+  asked[1]!.answer();
+  assert.equal((await again).statusCode, 200);
+});
+
+test('what its node refuses is refused in the same words, and asked for again by the next one', async (t) => {
+  const { app, asked } = await setUp(t, ({ url, response }) => {
+    const [status, code] = url.includes('msn') ? [400, 'invalid_request'] : [404, 'not_found'];
+    response.writeHead(status, { 'cache-control': 'no-store' }).end(JSON.stringify({ errors: ['No.'], code }));
+  });
+  for (const [url, status, code] of [
+    [`${media}/source.m3u8?_HLS_msn=99`, 400, 'invalid_request'],
+    [`${media}/source/99.m4s`, 404, 'not_found'],
+    [`/hls/${playbackId}/index.m3u8`, 404, 'stream_offline'],
+    [`/hls/${playbackId}/thumbnail.jpg`, 404, 'not_found'],
+  ] as const) {
+    const before = asked.length;
+    for (const _ of [1, 2]) {
+      const answer = await app.inject(url);
+      assert.deepEqual([answer.statusCode, answer.json().code], [status, code], url);
+      assert.equal(answer.headers['cache-control'], 'no-store', url);
+    }
+    assert.equal(asked.length - before, 2, url);
+  }
+});
+
+test('who asks too early has nobody else refused, not even those who ask while the refusal is on its way', async (t) => {
+  const { app, asked, isHolding } = await setUp(t);
+  const url = `${media}/source/9.m4s`;
+  const early = app.inject(url);
+  await waitFor(() => asked.length === 1, { what: 'the request of the one who is early' });
+  const others = [app.inject(url), app.inject(url)];
+  await waitFor(() => isHolding(3), { what: 'the others' });
+  asked[0]!.response.writeHead(404).end(JSON.stringify({ errors: ['No.'], code: 'not_found' }));
+  assert.equal((await early).statusCode, 404);
+  await waitFor(() => asked.length === 2, { what: 'one request for the others' });
+  asked[1]!.answer();
+  for (const { statusCode } of await Promise.all(others)) assert.equal(statusCode, 200);
+  assert.equal(asked.length, 2);
+});
+
+test('an answer that makes no sense is none', async (t) => {
+  const { app } = await setUp(t, ({ url, response }) => {
+    if (url.includes('msn=1')) response.writeHead(200, { 'content-encoding': 'gzip' }).end('not gzip');
+    else if (url.includes('msn=2')) response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
+    else response.writeHead(503).end('{"code":"not_found","errors":["Of another status."]}');
+  });
+  for (const msn of [1, 2, 3]) {
+    const answer = await app.inject(`${media}/source.m3u8?_HLS_msn=${msn}`);
+    assert.deepEqual([answer.statusCode, answer.json().code], [503, 'node_unreachable'], String(msn));
+  }
+});
+
+test('the request ends when the last viewer who waits has left', async (t) => {
+  const { app, asked, isHolding } = await setUp(t);
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  const leaving = [new AbortController(), new AbortController()];
+  const url = `${address}${media}/source/7.1.m4s`;
+  const waits = leaving.map(({ signal }) => fetch(url, { signal }).catch(() => 'left'));
+  await waitFor(() => isHolding(2), { what: 'both viewers' });
+  await waitFor(() => asked.length > 0, { what: 'the request' });
+  const ended = once(asked[0]!.response, 'close');
+  leaving[0]!.abort();
+  await waits[0];
+  await waitFor(() => isHolding(1), { what: 'the first to leave' });
+  assert.equal(asked[0]!.response.destroyed, false);
+  leaving[1]!.abort();
+  await ended;
+  assert.equal(asked.length, 1);
+});
