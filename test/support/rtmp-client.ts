@@ -60,17 +60,26 @@ export class RtmpClient implements AsyncDisposable {
    * Opens the connection, and says nothing yet.
    * @param options.isDeaf keeps its side open, and goes on sending, when the server has closed its own
    * @param options.tls over TLS, whatever certificate the server shows
+   * @param options.localAddress the loopback address it comes from
    */
-  static async open(port: number, { isDeaf = false, tls = false } = {}): Promise<RtmpClient> {
-    const options = { port, host: '127.0.0.1', noDelay: true, allowHalfOpen: isDeaf };
+  static async open(
+    port: number,
+    { isDeaf = false, tls = false, localAddress = '127.0.0.1' } = {},
+  ): Promise<RtmpClient> {
+    const options = { port, host: '127.0.0.1', localAddress, noDelay: true, allowHalfOpen: isDeaf };
     const socket = tls ? connectTls({ ...options, rejectUnauthorized: false }) : connect(options);
     await once(socket, tls ? 'secureConnect' : 'connect');
     return new RtmpClient(socket);
   }
 
   /** Opens, and does all that an encoder does until its media may flow. @throws {RtmpRefusedError} when it may not */
-  static async publish(port: number, streamKey: string, app = 'live', { tls = false } = {}): Promise<RtmpClient> {
-    const client = await RtmpClient.open(port, { tls });
+  static async publish(
+    port: number,
+    streamKey: string,
+    app = 'live',
+    { tls = false, localAddress = '127.0.0.1' } = {},
+  ): Promise<RtmpClient> {
+    const client = await RtmpClient.open(port, { tls, localAddress });
     await client.handshake();
     await client.connect(app);
     await client.publish(streamKey);

@@ -1,0 +1,2 @@
+import type { Answer } from './support/question.ts';
+export const hostileAddress = async (): Promise<readonly Answer[]> => [];

@@ -1,0 +1,2 @@
+import type { Answer } from './support/question.ts';
+export const viewersAcrossNodes = async (): Promise<readonly Answer[]> => [];
