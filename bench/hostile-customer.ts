@@ -1,2 +1,124 @@
-import type { Answer } from './support/question.ts';
-export const hostileCustomer = async (): Promise<readonly Answer[]> => [];
+/**
+ * What can one customer do to another who publishes to the same server?
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiClient, type CreatedStream } from '../test/support/api-client.ts';
+import { childrenOf } from '../test/support/children.ts';
+import { RtmpClient } from '../test/support/rtmp-client.ts';
+import type { Target } from './attacks/attack.ts';
+import { CUSTOMER_ATTACKS } from './attacks/customer-attacks.ts';
+import { ONE_ADDRESS, VICTIM } from './support/addresses.ts';
+import { type Clip, encodeClip } from './support/clip.ts';
+import {
+  type Attacked,
+  answerOf,
+  attackInTurn,
+  type Intervals,
+  startVictims,
+  together,
+} from './support/hostile-intervals.ts';
+import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
+import type { Answer, BenchOptions } from './support/question.ts';
+import { replay } from './support/replay.ts';
+
+/** Small places for media and transcoders, so that an attack needs little of the machine to take them all. */
+const SETTINGS = {
+  MILLRACE_LOG_LEVEL: 'info',
+  MILLRACE_MEDIA_MEMORY_MIB: '256',
+  MILLRACE_TRANSCODE_MAX: '6',
+  MILLRACE_QUOTA_TRANSCODES: '3',
+};
+const KEYS = 8;
+const PROFILE = { name: 'small', bitrate: 100_000, fps: 0, width: 240, height: 136 };
+const SOURCE = { width: 320, height: 180, fps: 15, gopS: 1, bFrames: 0, bitrateBps: 200_000 };
+/** What the other customer sends. */
+const SHAPE = { fps: 30, gopS: 2, bitrateBps: 1_000_000 };
+const INTERVALS: { readonly asked: Intervals; readonly usual: Intervals } = {
+  asked: { quietMs: 15_000, hostileMs: 90_000 },
+  usual: { quietMs: 5000, hostileMs: 30_000 },
+};
+const TRANSCODED_WITHIN_MS = 10_000;
+
+/** Answers it for each attack, and whether the other customer still gets a transcoder. */
+export async function hostileCustomer({ long, only }: BenchOptions): Promise<readonly Answer[]> {
+  const names = Object.keys(CUSTOMER_ATTACKS).filter((name) => only === undefined || name.includes(only));
+  if (names.length === 0) return [];
+  const clip = await encodeClip(SOURCE);
+  await using server = await startObservedServer({ settings: SETTINGS });
+  const [attacker, victim] = [await newCustomer(server, 'attacker'), await newCustomer(server, 'victim')];
+  const streamKeys: string[] = [];
+  for (let count = 0; count < KEYS; count += 1)
+    streamKeys.push((await attacker.createStream({ profiles: [PROFILE] })).streamKey);
+  const { streamKey, playbackId } = await victim.createStream();
+  const streams = [{ streamKey, playlistUrl: server.playlistUrl(playbackId) }];
+  await using victims = await startVictims(server, { streams, shape: SHAPE });
+  const { rtmpPort } = server;
+  const target: Target = { httpPort: server.httpPort, rtmpPort, rtmpsPort: 0, playlistPath: '', streamKeys };
+
+  const done: (Attacked & { readonly transcoding: Transcoding })[] = [];
+  for (const attack of names) {
+    const transcoded = await victim.createStream({ profiles: [PROFILE] });
+    const jobs = [{ attack, target, addresses: ONE_ADDRESS }];
+    let transcoding: Transcoding | undefined;
+    const meanwhile = async () => {
+      transcoding = await transcode(server, victim, transcoded, clip);
+    };
+    for await (const each of attackInTurn(server, victims, jobs, long ? INTERVALS.asked : INTERVALS.usual, meanwhile)) {
+      done.push({ ...each, transcoding: transcoding! });
+    }
+  }
+  const quiet = together(done.map((each) => each.quiet));
+  return done.map((each) => withTranscoding(answerOf(`a customer with ${each.attack}`, each, quiet), each.transcoding));
+}
+
+async function newCustomer(server: ObservedServer, name: string): Promise<ApiClient> {
+  const post = async (path: string, body: object) => {
+    const answer = await server.api.request('POST', path, body);
+    if (!answer.ok) throw new Error(`${path} gave ${answer.status}: ${await answer.text()}`);
+    return (await answer.json()) as Record<string, string>;
+  };
+  const { id } = await post('/user', { name });
+  const { key } = await post('/api-token', { name, userId: id });
+  return new ApiClient(`${server.url}/api`, key!);
+}
+
+/** Whether a stream that was published during the attack was transcoded, and how many transcoders ran at most. */
+interface Transcoding {
+  readonly isRunning: boolean;
+  readonly mostWorkers: number;
+}
+
+async function transcode(
+  server: ObservedServer,
+  victim: ApiClient,
+  stream: CreatedStream,
+  clip: Clip,
+): Promise<Transcoding> {
+  // The attack comes first.
+  await sleep(3000);
+  const stop = new AbortController();
+  await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey, 'live', { localAddress: VICTIM });
+  const sending = replay(client, stream.streamKey, clip, { signal: stop.signal });
+  let mostWorkers = 0;
+  let isRunning = false;
+  const deadline = performance.now() + TRANSCODED_WITHIN_MS;
+  while (!isRunning && performance.now() < deadline) {
+    mostWorkers = Math.max(mostWorkers, childrenOf(server.pid).length);
+    const { health } = await victim.getStream(stream.id);
+    isRunning = health?.renditions.some(({ name, state }) => name === PROFILE.name && state === 'running') ?? false;
+    await sleep(100);
+  }
+  stop.abort();
+  await sending;
+  return { isRunning, mostWorkers };
+}
+
+function withTranscoding(answer: Answer, { isRunning, mostWorkers }: Transcoding): Answer {
+  const said = isRunning ? 'transcoded' : 'not transcoded';
+  return {
+    ...answer,
+    measured: `${answer.measured}; a stream begun meanwhile was ${said}, at most ${mostWorkers} of ${SETTINGS.MILLRACE_TRANSCODE_MAX} workers ran`,
+    mustReach: `${answer.mustReach}, transcoded`,
+    reached: answer.reached && isRunning,
+  };
+}

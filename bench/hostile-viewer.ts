@@ -66,7 +66,7 @@ export async function hostileViewer({ long, only }: BenchOptions): Promise<reado
     const [first] = hostile.failures;
     answers.push({
       question: question(attack),
-      measured: `${hostile.failures.length} besides ${goodAnswers(hostile)}${first === undefined ? '' : ` (${first})`}`,
+      measured: `${hostile.failures.length} besides ${goodAnswers(hostile)}${first === undefined ? '' : ` (${first.slice(0, 80)})`}`,
       against: `quiet: ${quiet.failures.length} besides ${goodAnswers(quiet)}; ${rateOf(report)}`,
       ratio: undefined,
       mustReach: MUST_REACH,

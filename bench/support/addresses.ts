@@ -19,3 +19,6 @@ export const MANY_NETWORKS: readonly string[] = Array.from(
 
 /** Those who come during an attack, each from a network of its own. */
 export const NEWCOMERS: readonly string[] = Array.from({ length: 10 }, (_, index) => `127.20.${index}.1`);
+
+/** An encoder that has published before the attack. */
+export const KNOWN_ENCODER = '127.21.0.1';

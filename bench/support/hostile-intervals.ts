@@ -68,19 +68,20 @@ export async function startVictims(
 
 /**
  * Each attack in turn, after an interval without one.
- * @param meanwhile is done during each hostile interval
+ * @param meanwhile is done during each hostile interval, which takes as long as it does if that is longer
  */
 export async function* attackInTurn(
   server: ObservedServer,
   victims: PeerProcess,
   jobs: readonly AttackJob[],
   { quietMs, hostileMs }: Intervals,
+  meanwhile: () => Promise<void> = async () => {},
 ): AsyncGenerator<Attacked> {
   for (const job of jobs) {
     const quiet = await observe(server, victims, () => sleep(quietMs));
     let sent: AttackReport | undefined;
     const hostile = await observe(server, victims, async () => {
-      ({ report: sent } = await whileAttacked(job, () => sleep(hostileMs)));
+      ({ report: sent } = await whileAttacked(job, () => Promise.all([sleep(hostileMs), meanwhile()])));
     });
     yield { attack: job.attack, quiet, hostile, sent: sent! };
   }
