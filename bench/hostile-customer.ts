@@ -2,13 +2,15 @@
  * What can one customer do to another who publishes to the same server?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiClient, type CreatedStream } from '../test/support/api-client.ts';
+import type { ApiClient, CreatedStream } from '../test/support/api-client.ts';
 import { childrenOf } from '../test/support/children.ts';
 import { RtmpClient } from '../test/support/rtmp-client.ts';
 import type { Target } from './attacks/attack.ts';
 import { CUSTOMER_ATTACKS } from './attacks/customer-attacks.ts';
+import type { VictimsJob } from './peers/victims.ts';
 import { ONE_ADDRESS, VICTIM } from './support/addresses.ts';
 import { type Clip, encodeClip } from './support/clip.ts';
+import { newCustomer } from './support/customer.ts';
 import {
   type Attacked,
   answerOf,
@@ -33,6 +35,8 @@ const PROFILE = { name: 'small', bitrate: 100_000, fps: 0, width: 240, height: 1
 const SOURCE = { width: 320, height: 180, fps: 15, gopS: 1, bFrames: 0, bitrateBps: 200_000 };
 /** What the other customer sends. */
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 1_000_000 };
+/** Its streams. */
+const VICTIMS = 3;
 const INTERVALS: { readonly asked: Intervals; readonly usual: Intervals } = {
   asked: { quietMs: 15_000, hostileMs: 90_000 },
   usual: { quietMs: 5000, hostileMs: 30_000 },
@@ -49,8 +53,11 @@ export async function hostileCustomer({ long, only }: BenchOptions): Promise<rea
   const streamKeys: string[] = [];
   for (let count = 0; count < KEYS; count += 1)
     streamKeys.push((await attacker.createStream({ profiles: [PROFILE] })).streamKey);
-  const { streamKey, playbackId } = await victim.createStream();
-  const streams = [{ streamKey, playlistUrl: server.playlistUrl(playbackId) }];
+  const streams: VictimsJob['streams'][number][] = [];
+  for (let count = 0; count < VICTIMS; count += 1) {
+    const { streamKey, playbackId } = await victim.createStream();
+    streams.push({ streamKey, playlistUrl: server.playlistUrl(playbackId) });
+  }
   await using victims = await startVictims(server, { streams, shape: SHAPE });
   const { rtmpPort } = server;
   const target: Target = { httpPort: server.httpPort, rtmpPort, rtmpsPort: 0, playlistPath: '', streamKeys };
@@ -69,17 +76,6 @@ export async function hostileCustomer({ long, only }: BenchOptions): Promise<rea
   }
   const quiet = together(done.map((each) => each.quiet));
   return done.map((each) => withTranscoding(answerOf(`a customer with ${each.attack}`, each, quiet), each.transcoding));
-}
-
-async function newCustomer(server: ObservedServer, name: string): Promise<ApiClient> {
-  const post = async (path: string, body: object) => {
-    const answer = await server.api.request('POST', path, body);
-    if (!answer.ok) throw new Error(`${path} gave ${answer.status}: ${await answer.text()}`);
-    return (await answer.json()) as Record<string, string>;
-  };
-  const { id } = await post('/user', { name });
-  const { key } = await post('/api-token', { name, userId: id });
-  return new ApiClient(`${server.url}/api`, key!);
 }
 
 /** Whether a stream that was published during the attack was transcoded, and how many transcoders ran at most. */

@@ -1,6 +1,6 @@
 /**
  * Load: many full low-latency viewers in one process, each reading the playlists and parts of picture and sound on two
- * connections. Answers with their number once all have read a part; tells what they saw when asked.
+ * connections. Answers with their number once all have read a part or failed; tells what they saw when asked.
  */
 import { readParts } from '../support/rendition-reader.ts';
 
@@ -38,8 +38,15 @@ function watch({ urls, viewers }: ViewersJob): void {
   };
   for (let viewer = 0; viewer < viewers; viewer += 1) {
     for (const url of urls) {
-      void read(new URL(url), ready).catch((error: unknown) => {
+      let isReady = false;
+      const readyOnce = () => {
+        if (!isReady) ready();
+        isReady = true;
+      };
+      void read(new URL(url), readyOnce).catch((error: unknown) => {
         if (!leaving.signal.aborted) errors.push(String(error));
+        // One that fails before its first part is not waited for: its error tells of it.
+        readyOnce();
       });
     }
   }
