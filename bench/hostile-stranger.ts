@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { makeCertificate, writeCertificate } from '../test/support/certificate.ts';
 import { HTTP_ATTACKS } from './attacks/http-attacks.ts';
+import { HTTP2_ATTACKS } from './attacks/http2-attacks.ts';
 import { RTMP_ATTACKS } from './attacks/rtmp-attacks.ts';
 import { TLS_ATTACKS } from './attacks/tls-attacks.ts';
 import type { AttackJob } from './peers/attackers.ts';
@@ -40,7 +41,10 @@ export async function hostileStranger(options: BenchOptions): Promise<readonly A
   await using parts = new AsyncDisposableStack();
   parts.defer(() => rm(folder, { recursive: true }));
   const settings = await writeCertificate(folder, certificate);
-  const secure = await attacked(TLS_ATTACKS, options, { settings, certificate: certificate.cert });
+  const secure = await attacked({ ...TLS_ATTACKS, ...HTTP2_ATTACKS }, options, {
+    settings,
+    certificate: certificate.cert,
+  });
   return [...plain, ...secure];
 }
 

@@ -24,12 +24,16 @@ const MANY = 2000;
 const PROCESSES = 2;
 const SECONDS = { asked: 60, usual: 15 };
 const LIMIT = { times: 1.2, laterMs: 30 } as const;
+/** Of all parts: a crowd that this machine could not keep up with tells nothing. */
+const MUST_HAVE_HAD = 0.95;
 
 /** What one crowd cost the owner, and what it saw. */
 interface Watched {
   readonly requestsPerS: number;
   /** Of a core. */
   readonly cpuPercent: number;
+  /** Of all parts that there were for each viewer, 0..1. */
+  readonly had: number;
   /** From the moment a viewer at the owner itself knew of a part until the crowd did. */
   readonly wakeUpMs: readonly number[];
   readonly errors: readonly string[];
@@ -59,14 +63,20 @@ export async function viewersAcrossNodes({ long }: BenchOptions): Promise<readon
   stop.abort();
   await sending;
 
-  const errors = [few, many, direct].flatMap((each) => each.errors);
+  const crowds = [few, many, direct];
+  const errors = crowds.flatMap((each) => each.errors);
+  const had = Math.min(...crowds.map((each) => each.had));
+  const isFair = errors.length === 0 && had >= MUST_HAVE_HAD;
+  const unfair = isFair
+    ? ''
+    : `; ${show(had * 100)} % of the parts were had, ${errors.length} errors${errors.length > 0 ? ` (${errors[0]})` : ''}`;
   const flat = (what: string, of: (watched: Watched) => number, unit: string): Answer => ({
     question: `${what} at the owner with ${MANY} viewers of one stream through another node`,
-    measured: `${show(of(many))} ${unit}${errors.length > 0 ? `, ${errors.length} errors (${errors[0]})` : ''}`,
+    measured: `${show(of(many))} ${unit}${unfair}`,
     against: `with ${FEW} viewers ${show(of(few))} ${unit}`,
     ratio: of(many) / of(few),
-    mustReach: `<= ${LIMIT.times}x, no error`,
-    reached: of(many) <= LIMIT.times * of(few) && errors.length === 0,
+    mustReach: `<= ${LIMIT.times}x, all parts had`,
+    reached: of(many) <= LIMIT.times * of(few) && isFair,
   });
   const p95 = ({ wakeUpMs }: Watched) =>
     wakeUpMs.length === 0 ? Number.POSITIVE_INFINITY : percentile(wakeUpMs, 0.95);
@@ -75,11 +85,11 @@ export async function viewersAcrossNodes({ long }: BenchOptions): Promise<readon
     flat('CPU', ({ cpuPercent }) => cpuPercent, '% of a core'),
     {
       question: `part exists -> ${MANY} viewers through another node know, p95`,
-      measured: `${show(p95(many))} ms`,
+      measured: `${show(p95(many))} ms${unfair}`,
       against: `${MANY} viewers at the owner ${show(p95(direct))} ms`,
       ratio: undefined,
       mustReach: `within ${LIMIT.laterMs} ms`,
-      reached: p95(many) <= p95(direct) + LIMIT.laterMs,
+      reached: p95(many) <= p95(direct) + LIMIT.laterMs && isFair,
     },
   ];
 }
@@ -90,9 +100,10 @@ async function watchWith(
   at: string,
   { owner, atOwner, seconds }: { readonly owner: ObservedServer; readonly atOwner: string; readonly seconds: number },
 ): Promise<Watched> {
-  const { video, audio } = await renditionUrls(at);
+  const { video } = await renditionUrls(at);
   await using crowd = new AsyncDisposableStack();
-  const job = { urls: [video.href, audio.href], viewers: viewers / PROCESSES };
+  // The video alone: on two cores, as many viewers of the audio as well would measure the machine.
+  const job = { urls: [video.href], viewers: viewers / PROCESSES };
   const processes = [];
   for (let index = 0; index < PROCESSES; index += 1) processes.push(crowd.use(await startPeer('viewers.ts', job)));
   const stop = new AbortController();
@@ -104,14 +115,15 @@ async function watchWith(
   const reports = await Promise.all(processes.map((each) => each.ask('report') as Promise<ViewersReport>));
   stop.abort();
 
-  const wakeUpMs = [...(await existing)].flatMap(([path, atMs]) =>
-    atMs < since
-      ? []
-      : reports.flatMap(({ listedAtMs }) => listedAtMs.get(path) ?? []).map((knownAtMs) => knownAtMs - atMs),
+  const untilMs = since + (seconds - 1) * 1000;
+  const parts = [...(await existing)].filter(([, atMs]) => atMs >= since && atMs < untilMs);
+  const wakeUpMs = parts.flatMap(([path, atMs]) =>
+    reports.flatMap(({ listedAtMs }) => listedAtMs.get(path) ?? []).map((knownAtMs) => knownAtMs - atMs),
   );
   return {
     requestsPerS: requests / seconds,
     cpuPercent: spentMs / seconds / 10,
+    had: wakeUpMs.length / (parts.length * viewers),
     wakeUpMs,
     errors: reports.flatMap((report) => report.errors),
   };

@@ -2,7 +2,7 @@
  * Two shapes that most attacks have: requests without end on some connections, and connections without end.
  */
 import { connect, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, TLSSocket } from 'node:tls';
 import { type AttackRun, everyTick, inTurn, Pace, STRANGER_RATE } from './attack.ts';
 
 /** Bytes that are sent at once, and how many requests they count as. */
@@ -15,10 +15,13 @@ export interface Burst {
 export interface Flood {
   readonly port: number;
   readonly tls?: boolean;
+  /** What TLS is asked for (ALPN). */
+  readonly protocol?: string;
   readonly connections: number;
   /** Makes a connection ready for requests. */
   readonly greet?: (socket: Socket) => Promise<void>;
-  readonly next: () => Burst;
+  /** What is sent next on that connection. */
+  readonly next: (socket: Socket) => Burst;
   readonly requestsPerS?: number;
 }
 
@@ -40,14 +43,14 @@ const MAX_OPEN = 500;
 
 /** Floods until the run's signal aborts. */
 export async function flood(
-  { port, tls = false, connections, greet, next, requestsPerS = STRANGER_RATE.requestsPerS }: Flood,
+  { port, tls = false, protocol, connections, greet, next, requestsPerS = STRANGER_RATE.requestsPerS }: Flood,
   { addresses, sent, signal }: AttackRun,
 ): Promise<void> {
   const address = inTurn(addresses);
   const ready = new Set<Socket>();
   const open = new Set<Socket>();
   const openOne = () => {
-    const socket = dial({ port, tls, localAddress: address() });
+    const socket = dial({ port, tls, protocol, localAddress: address() });
     sent.connections += 1;
     open.add(socket);
     socket.once('close', () => {
@@ -71,7 +74,7 @@ export async function flood(
       for (const socket of ready) {
         if (!requests.isOpen || !bytes.isOpen) break;
         if (!socket.writable || socket.writableLength > MAX_UNREAD_BYTES) continue;
-        const burst = next();
+        const burst = next(socket);
         socket.write(burst.bytes);
         requests.spend(burst.requests);
         bytes.spend(burst.bytes.length);
@@ -82,7 +85,7 @@ export async function flood(
     }
     for (const socket of ready) socket.uncork();
   });
-  for (const socket of open) socket.resetAndDestroy();
+  for (const socket of open) hangUp(socket);
 }
 
 /** Connects until the run's signal aborts. */
@@ -98,7 +101,7 @@ export async function connects(
       const socket = dial({ port, tls, localAddress: address() });
       open.add(socket);
       sent.connections += 1;
-      const timer = setTimeout(() => socket.resetAndDestroy(), lingerMs);
+      const timer = setTimeout(() => hangUp(socket), lingerMs);
       socket.once(tls ? 'secureConnect' : 'connect', () => {
         void use?.(socket).catch(() => socket.destroy());
         socket.resume();
@@ -110,13 +113,31 @@ export async function connects(
       });
     }
   });
-  for (const socket of open) socket.resetAndDestroy();
+  for (const socket of open) hangUp(socket);
 }
 
 /** Begins to connect. Whatever fails closes it. */
-export function dial({ port, tls, localAddress }: { port: number; tls: boolean; localAddress: string }): Socket {
+export function dial({ port, tls, protocol, localAddress }: Dialled): Socket {
   const options = { port, host: '127.0.0.1', localAddress, noDelay: true };
-  const socket = tls ? connectTls({ ...options, rejectUnauthorized: false }) : connect(options);
+  const secure = {
+    ...options,
+    rejectUnauthorized: false,
+    ...(protocol !== undefined && { ALPNProtocols: [protocol] }),
+  };
+  const socket = tls ? connectTls(secure) : connect(options);
   socket.on('error', () => {}); // `close` follows
   return socket;
+}
+
+/** Closes with a reset where that can be had: nothing waits for the server's last words, and the port is free at once. */
+function hangUp(socket: Socket): void {
+  if (socket instanceof TLSSocket) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+interface Dialled {
+  readonly port: number;
+  readonly tls: boolean;
+  readonly protocol?: string | undefined;
+  readonly localAddress: string;
 }

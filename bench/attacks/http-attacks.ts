@@ -1,7 +1,7 @@
 /**
  * What somebody without a key can do over plain HTTP.
  */
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attack, type AttackRun, inTurn } from './attack.ts';
 import { type Connects, connects, flood } from './flood.ts';
@@ -122,6 +122,10 @@ export const HTTP_ATTACKS: Readonly<Record<string, Attack>> = {
       ].flatMap((query) => [get(`${target.playlistPath}?${query}`), get(`/api/stream?${query}`)]),
     ),
   ),
+  'every route of the API': async (run) => {
+    const routes = await apiRoutes(run.target.httpPort);
+    await requests(() => inTurn(routes))(run);
+  },
   'unknown paths': requests(() => inTurn(several(() => get(`/${randomId()}/${randomId()}`)))),
   'unknown playback ids': requests(() => inTurn(several(() => get(`/hls/${randomId()}/index.m3u8`)))),
   'unknown media': requests(({ target }) => {
@@ -177,6 +181,18 @@ function requests(nextFor: (run: AttackRun) => () => Buffer): Attack {
     const { httpPort: port } = run.target;
     await flood({ port, connections: CONNECTIONS, next: () => ({ bytes: next(), requests: 1 }) }, run);
   };
+}
+
+/** A request to each operation that the server describes, with ids that name nothing. */
+async function apiRoutes(port: number): Promise<readonly Buffer[]> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/openapi.json`);
+  const { paths } = (await answer.json()) as { paths: Readonly<Record<string, object>> };
+  return Object.entries(paths).flatMap(([path, operations]) => {
+    const filled = `/api${path}`.replaceAll(/\{\w+\}/g, () => randomUUID());
+    return Object.keys(operations).map((method) =>
+      raw(`${method.toUpperCase()} ${filled} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 0\r\n\r\n`),
+    );
+  });
 }
 
 function connecting(how: Omit<Connects, 'port'>): Attack {
