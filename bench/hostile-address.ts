@@ -25,6 +25,9 @@ const SETTINGS = {
   MILLRACE_MAX_HELD_REQUESTS: '400',
   MILLRACE_MAX_VIEWERS: '400',
   MILLRACE_RTMP_MAX_UNAUTHENTICATED: '100',
+  // Attackers keep what they have: nobody gets in because a time limit frees all their places at once.
+  MILLRACE_RTMP_HANDSHAKE_TIMEOUT_S: '60',
+  MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '60',
 };
 const SPREADS = [
   { name: 'one address', addresses: ONE_ADDRESS },

@@ -27,8 +27,8 @@ import { replay } from './support/replay.ts';
 const SETTINGS = {
   MILLRACE_LOG_LEVEL: 'info',
   MILLRACE_MEDIA_MEMORY_MIB: '256',
-  MILLRACE_TRANSCODE_MAX: '4',
-  MILLRACE_QUOTA_TRANSCODES: '2',
+  MILLRACE_TRANSCODE_MAX: '3',
+  MILLRACE_QUOTA_TRANSCODES: '1',
 };
 const KEYS = 8;
 const PROFILE = { name: 'small', bitrate: 100_000, fps: 0, width: 240, height: 136 };

@@ -1,7 +1,7 @@
 /**
  * Load: many full low-latency viewers in one process, each reading the playlists and parts of picture and sound on two
- * connections. Answers with their number once all have read a part or
- * failed, after a minute at the latest; tells what they saw when asked.
+ * connections. Answers with their number once all have read a part or failed, after a minute at the latest; tells what they saw
+ * when asked.
  */
 import { readParts } from '../support/rendition-reader.ts';
 
