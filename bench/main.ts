@@ -2,7 +2,8 @@
  * Asks every question, or the groups and questions named on the command line, and prints the answers as Markdown tables.
  *
  * `npm run bench`, `npm run bench -- renditions`, `npm run bench -- get-stream-cpu-us first-part-ms`. With `--write`, the answers
- * go to `bench/README.md`; those of other benches stay there as they are. `--long` takes the time the questions ask for.
+ * go to `bench/README.md`; those of other benches stay there as they are. `--long` takes the time the questions ask for, `--cycles N` so
+ * many publish/stop cycles, and `--only TEXT` the attacks whose name holds the text.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,12 +17,17 @@ import { firstRenditionPartMs } from './first-rendition-part-ms.ts';
 import { frameToPartMs } from './frame-to-part-ms.ts';
 import { getStreamCpuUs } from './get-stream-cpu-us.ts';
 import { glassToGlassMs, renditionGlassToGlassMs } from './glass-to-glass-ms.ts';
+import { hostileAddress } from './hostile-address.ts';
+import { hostileCustomer } from './hostile-customer.ts';
+import { hostileStranger } from './hostile-stranger.ts';
+import { hostileViewer } from './hostile-viewer.ts';
 import { ladderCpuSPerMin } from './ladder-cpu-s-per-min.ts';
 import { listPageMs } from './list-page-ms.ts';
 import { liveLadders } from './live-ladders.ts';
 import { memoryMb } from './memory-mb.ts';
 import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
 import { postgresCpuUs } from './postgres-cpu-us.ts';
+import { publishStopCycles } from './publish-stop-cycles.ts';
 import { renditionDelayMs } from './rendition-delay-ms.ts';
 import { renditionPsnrDb } from './rendition-psnr-db.ts';
 import { segmentCpuSPerGb } from './segment-cpu-s-per-gb.ts';
@@ -31,9 +37,13 @@ import { reportPage, TABLE_HEAD, tableRow } from './support/report.ts';
 import { transcoderKills } from './transcoder-kills.ts';
 import { transcoderMemoryMb } from './transcoder-memory-mb.ts';
 import { variantSwitches } from './variant-switches.ts';
+import { viewersAcrossNodes } from './viewers-across-nodes.ts';
 import { viewersWakeUpMs } from './viewers-wake-up-ms.ts';
 
-/** Every question by the group it is asked in: what the service is without transcoding, its renditions, and managing it. */
+/**
+ * Every question by the group it is asked in: what the service is without transcoding, its renditions, managing it, and what somebody
+ * who wishes it ill can do to others.
+ */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   passthrough: {
     'get-stream-cpu-us': getStreamCpuUs,
@@ -64,15 +74,34 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
     'cursor-walk': cursorWalk,
     'cross-node-cut-ms': crossNodeCutMs,
     'postgres-cpu-us': postgresCpuUs,
+    'viewers-across-nodes': viewersAcrossNodes,
+  },
+  hostile: {
+    'hostile-stranger': hostileStranger,
+    'hostile-viewer': hostileViewer,
+    'hostile-customer': hostileCustomer,
+    'hostile-address': hostileAddress,
+    'publish-stop-cycles': publishStopCycles,
   },
 };
 const NAMES = Object.fromEntries(Object.entries(GROUPS).map(([group, benches]) => [group, Object.keys(benches)]));
 const PAGE = join(import.meta.dirname, 'README.md');
 
 const { values: options, positionals: asked } = parseArgs({
-  options: { write: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } },
+  options: {
+    write: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
+    cycles: { type: 'string' },
+    only: { type: 'string' },
+  },
   allowPositionals: true,
 });
+const { write, long, only } = options;
+const cycles = options.cycles === undefined ? undefined : Number(options.cycles);
+if (cycles !== undefined && !(Number.isSafeInteger(cycles) && cycles > 0)) {
+  console.error(`--cycles is ${options.cycles} but must be a whole number above 0.`);
+  process.exit(2);
+}
 const groups = Object.keys(GROUPS);
 const questions = Object.values(GROUPS).flatMap((group) => Object.keys(group));
 const unknown = asked.filter((name) => !groups.includes(name) && !questions.includes(name));
@@ -89,10 +118,10 @@ for (const [group, benches] of Object.entries(GROUPS)) {
   if (chosen.length === 0) continue;
   console.log(`\n${TABLE_HEAD}`);
   for (const [name, bench] of chosen) {
-    const run = { date: new Date(), long: options.long };
-    const rows = (await bench(options)).map((answer) => tableRow(name, answer, run));
+    const run = { date: new Date(), long };
+    const rows = (await bench({ long, cycles, only })).map((answer) => tableRow(name, answer, run));
     console.log(rows.join('\n'));
-    if (!options.write) continue;
+    if (!write) continue;
     const page = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
     writeFileSync(PAGE, reportPage(page, NAMES, new Map([[name, rows]])));
   }

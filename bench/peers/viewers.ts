@@ -1,6 +1,7 @@
 /**
  * Load: many full low-latency viewers in one process, each reading the playlists and parts of picture and sound on two
- * connections. Answers with their number once all have read a part; tells what they saw when asked.
+ * connections. Answers with their number once all have read a part or failed, after a minute at the latest; tells what they saw
+ * when asked.
  */
 import { readParts } from '../support/rendition-reader.ts';
 
@@ -17,6 +18,9 @@ export interface ViewersReport {
   readonly errors: readonly string[];
 }
 
+/** Then they count as errors, and the others are not kept waiting. */
+const READY_WITHIN_MS = 60_000;
+
 const leaving = new AbortController();
 const listedAtMs = new Map<string, number[]>();
 const errors: string[] = [];
@@ -32,14 +36,29 @@ process.once('disconnect', () => process.exit());
 
 function watch({ urls, viewers }: ViewersJob): void {
   let waiting = viewers * urls.length;
+  let isLate = false;
+  const late = setTimeout(() => {
+    isLate = true;
+    errors.push(`${waiting} readers had no part within ${READY_WITHIN_MS / 1000} s`);
+    process.send?.(viewers);
+  }, READY_WITHIN_MS);
   const ready = () => {
     waiting -= 1;
-    if (waiting === 0) process.send?.(viewers);
+    if (waiting > 0 || isLate) return;
+    clearTimeout(late);
+    process.send?.(viewers);
   };
   for (let viewer = 0; viewer < viewers; viewer += 1) {
     for (const url of urls) {
-      void read(new URL(url), ready).catch((error: unknown) => {
+      let isReady = false;
+      const readyOnce = () => {
+        if (!isReady) ready();
+        isReady = true;
+      };
+      void read(new URL(url), readyOnce).catch((error: unknown) => {
         if (!leaving.signal.aborted) errors.push(String(error));
+        // One that fails before its first part is not waited for: its error tells of it.
+        readyOnce();
       });
     }
   }

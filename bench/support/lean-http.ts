@@ -3,6 +3,7 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 /** An answer, whole. */
 export interface LeanResponse {
@@ -34,10 +35,15 @@ export class LeanConnection implements Disposable {
     socket.on('close', () => this.#fail(new Error('the server closed the connection')));
   }
 
-  /** Connects to that port of loopback. */
-  static async open(port: number): Promise<LeanConnection> {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    await once(socket, 'connect');
+  /**
+   * Connects to that port of loopback.
+   * @param options.localAddress the loopback address it comes from
+   * @param options.tls over TLS, whatever certificate the server shows
+   */
+  static async open(port: number, { localAddress = '127.0.0.1', tls = false } = {}): Promise<LeanConnection> {
+    const options = { port, host: '127.0.0.1', localAddress, noDelay: true };
+    const socket = tls ? connectTls({ ...options, rejectUnauthorized: false }) : connect(options);
+    await once(socket, tls ? 'secureConnect' : 'connect');
     return new LeanConnection(socket);
   }
 

@@ -20,6 +20,10 @@ export interface Answer {
 export interface BenchOptions {
   /** For as long as the question says, which may be half an hour; otherwise for a few minutes, and the answer says so. */
   readonly long: boolean;
+  /** How many publish/stop cycles, for questions that count in these; undefined leaves it to the question. */
+  readonly cycles?: number | undefined;
+  /** Only the attacks whose name holds this text, for questions that have several; all when undefined. */
+  readonly only?: string | undefined;
 }
 
 /** One bench. Starts what it measures, stops it again, and may take minutes. */

@@ -19,9 +19,13 @@ export interface ReceivedPart {
 /**
  * Every part from the newest listed one on.
  * @param url of the media playlist
+ * @param options.localAddress the loopback address the reader comes from
  */
-export async function* readParts(url: URL, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<ReceivedPart> {
-  using connection = await LeanConnection.open(Number(url.port));
+export async function* readParts(
+  url: URL,
+  { signal, localAddress = '127.0.0.1' }: { readonly signal: AbortSignal; readonly localAddress?: string },
+): AsyncGenerator<ReceivedPart> {
+  using connection = await LeanConnection.open(Number(url.port), { localAddress, tls: url.protocol === 'https:' });
   signal.addEventListener('abort', () => connection[Symbol.dispose](), { once: true });
   const get = async (path: string): Promise<LeanResponse> => {
     const response = await connection.get(path, { 'accept-encoding': 'gzip' });
@@ -74,12 +78,21 @@ function readTip({ segments, ended }: MediaPlaylist): Tip {
   return { parts, ended, nextMsn: isOpen ? last.msn : last.msn + 1, nextPart: isOpen ? last.parts.length : 0 };
 }
 
-/** The media playlists a multivariant one names: the first variant's picture and sound. */
+/** The media playlists a multivariant one names: the first variant's video and audio. */
 export async function renditionUrls(playlistUrl: string): Promise<{ readonly video: URL; readonly audio: URL }> {
   const response = await fetch(playlistUrl);
   const text = await response.text();
-  const video = /^[^#\n].*$/m.exec(text)?.[0];
-  const audio = /^#EXT-X-MEDIA:TYPE=AUDIO.*URI="([^"]+)"/m.exec(text)?.[1];
+  const { video, audio } = playlistNames(text);
   if (video === undefined || audio === undefined) throw new Error(`${playlistUrl} gave ${response.status}: ${text}`);
   return { video: new URL(video, playlistUrl), audio: new URL(audio, playlistUrl) };
+}
+
+/** The same as they stand in the text of the multivariant playlist; undefined where it names none. */
+export function playlistNames(multivariant: string): {
+  readonly video: string | undefined;
+  readonly audio: string | undefined;
+} {
+  const video = /^[^#\n].*$/m.exec(multivariant)?.[0];
+  const audio = /^#EXT-X-MEDIA:TYPE=AUDIO.*URI="([^"]+)"/m.exec(multivariant)?.[1];
+  return { video, audio };
 }

@@ -1,0 +1,207 @@
+/**
+ * Somebody takes every place that needs no key, from one address or from many: do others still get in?
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fixtureTags } from '../test/support/flv-file.ts';
+import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
+import { RtmpClient } from '../test/support/rtmp-client.ts';
+import { startServerProcess, type TestServer } from '../test/support/server.ts';
+import { waitFor } from '../test/support/wait-for.ts';
+import { ADDRESS_ATTACKS } from './attacks/address-attacks.ts';
+import type { Target } from './attacks/attack.ts';
+import { KNOWN_ENCODER, MANY_NETWORKS, NEWCOMERS, ONE_ADDRESS, ONE_NETWORK, VICTIM } from './support/addresses.ts';
+import { whileAttacked } from './support/attacking.ts';
+import { rateOf } from './support/hostile-intervals.ts';
+import { LeanConnection } from './support/lean-http.ts';
+import { type Answer, type BenchOptions, show } from './support/question.ts';
+import { renditionUrls } from './support/rendition-reader.ts';
+import { sendPaced } from './support/sender.ts';
+
+/** Few places, so that few connections take them all; more of each than there are networks that want one. */
+const SETTINGS = {
+  MILLRACE_LOG_LEVEL: 'info',
+  MILLRACE_MAX_HTTP_CONNECTIONS: '600',
+  MILLRACE_MAX_HELD_REQUESTS: '400',
+  MILLRACE_MAX_VIEWERS: '400',
+  MILLRACE_RTMP_MAX_UNAUTHENTICATED: '100',
+  // Attackers keep what they have: nobody gets in because a time limit frees all their places at once.
+  MILLRACE_RTMP_HANDSHAKE_TIMEOUT_S: '60',
+  MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '60',
+};
+const SPREADS = [
+  { name: 'one address', addresses: ONE_ADDRESS },
+  { name: 'one /24', addresses: ONE_NETWORK },
+  { name: '300 /24s', addresses: MANY_NETWORKS },
+];
+const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
+/** Until the attackers have what they can have. */
+const TAKEN_AFTER_MS = 4000;
+const SERVED_WITHIN_MS = 5000;
+const BACK_WITHIN_MS = 2000;
+/** An encoder gives up an attempt, or a player an answer, and tries again. */
+const RETRY_MS = 250;
+const ATTEMPT_MS = 1500;
+
+/** What is attacked. */
+interface Place {
+  readonly server: TestServer;
+  /** Of the media playlist that is watched. */
+  readonly playlist: URL;
+  readonly index: URL;
+  /** Of streams that nobody publishes to: one for each newcomer, and one for the encoder that comes back. */
+  readonly streamKeys: readonly string[];
+}
+
+/** Answers it for each kind of place and each spread of addresses. */
+export async function hostileAddress({ only }: BenchOptions): Promise<readonly Answer[]> {
+  const questions = Object.keys(ADDRESS_ATTACKS).flatMap((attack) =>
+    SPREADS.map((spread) => ({ attack, spread, name: `${spread.name} takes all ${attack}` })),
+  );
+  const answers: Answer[] = [];
+  for (const { attack, spread, name } of questions) {
+    if (only !== undefined && !name.includes(only)) continue;
+    answers.push(await attackPlace(attack, spread.addresses, name));
+  }
+  return answers;
+}
+
+/** A server of its own for each: what one attack leaves behind does not hide the next. */
+async function attackPlace(attack: string, addresses: readonly string[], name: string): Promise<Answer> {
+  await using parts = new AsyncDisposableStack();
+  const server = parts.use(await startServerProcess({ settings: SETTINGS }));
+  const { streamKey, playbackId } = await server.api.createStream();
+  const client = parts.use(await RtmpClient.publish(server.rtmpPort, streamKey, 'live', { from: VICTIM }));
+  const stop = new AbortController();
+  const sending = sendPaced(client, streamKey, SHAPE, stop);
+  const index = new URL(server.playlistUrl(playbackId));
+  await waitFor(async () => (await fetch(index)).ok, { what: 'the stream to go live' });
+  const { video: playlist } = await renditionUrls(index.href);
+  const hasSegment = async () => (await (await fetch(playlist)).text()).includes('#EXTINF');
+  await waitFor(hasSegment, { what: 'a whole segment' });
+  const streamKeys: string[] = [];
+  for (let count = 0; count <= NEWCOMERS.length; count += 1)
+    streamKeys.push((await server.api.createStream()).streamKey);
+
+  const place: Place = { server, playlist, index, streamKeys };
+  const target: Target = {
+    httpPort: server.httpPort,
+    rtmpPort: server.rtmpPort,
+    rtmpsPort: 0,
+    playlistPath: playlist.pathname,
+    streamKeys: [],
+  };
+  const newcomers = attack.includes('RTMP') ? publishersServed : viewersServed;
+  const quiet = await newcomers(place);
+  await cutEncoder(place);
+  const { result, report } = await whileAttacked({ attack, target, addresses }, async () => {
+    await sleep(TAKEN_AFTER_MS);
+    return { backAfterMs: await backAfterMs(place), served: await newcomers(place) };
+  });
+  stop.abort();
+  await sending.catch(() => {});
+  const { served, backAfterMs: backMs } = result;
+  const all = NEWCOMERS.length;
+  return {
+    question: name,
+    measured: `${served} of ${all} others served, an encoder that published before back ${backMs === undefined ? 'not at all' : `after ${show(backMs)} ms`}`,
+    against: `quiet: ${quiet} of ${all}; ${rateOf(report)}`,
+    ratio: undefined,
+    mustReach: `${all} of ${all}, <= ${show(BACK_WITHIN_MS)} ms`,
+    reached: served === all && backMs !== undefined && backMs <= BACK_WITHIN_MS,
+  };
+}
+
+/** How many newcomers can watch: each at the same time, from a network of its own. */
+async function viewersServed({ index, playlist }: Place): Promise<number> {
+  const served = await Promise.all(
+    NEWCOMERS.map((localAddress) => untilServed(() => watchOnce({ index, playlist, localAddress }))),
+  );
+  return served.filter((after) => after !== undefined).length;
+}
+
+/** Starts as a player does: both playlists, a segment that exists, and a part that is to come. @throws {Error} at whatever is refused */
+async function watchOnce({
+  index,
+  playlist,
+  localAddress,
+}: {
+  index: URL;
+  playlist: URL;
+  localAddress: string;
+}): Promise<void> {
+  using connection = await within(LeanConnection.open(Number(index.port), { localAddress }));
+  // A viewer that nobody has seen: one that watched a moment ago would be let in as the same.
+  const player = `player ${randomUUID()}`;
+  const get = async (path: string) => {
+    const answer = await connection.get(path, { 'user-agent': player });
+    if (answer.status !== 200) throw new Error(`${path} gave ${answer.status}`);
+    return answer.body.toString();
+  };
+  const load = async () => {
+    await get(index.pathname);
+    const { segments } = readMediaPlaylist(await get(playlist.pathname));
+    const whole = segments.findLast(({ uri }) => uri !== undefined)!;
+    await get(new URL(whole.uri!, playlist).pathname);
+    await get(`${playlist.pathname}?_HLS_msn=${segments.at(-1)!.msn + 1}&_HLS_part=0`);
+  };
+  await within(load(), SERVED_WITHIN_MS);
+}
+
+/** How many newcomers can publish. */
+async function publishersServed({ server, streamKeys }: Place): Promise<number> {
+  const served = await Promise.all(
+    NEWCOMERS.map((localAddress, index) => untilServed(() => publishOnce(server, streamKeys[index]!, localAddress))),
+  );
+  return served.filter((after) => after !== undefined).length;
+}
+
+async function publishOnce(server: TestServer, streamKey: string, localAddress: string): Promise<void> {
+  const connecting = RtmpClient.publish(server.rtmpPort, streamKey, 'live', { from: localAddress });
+  // One that is accepted too late is not left open.
+  connecting.then((client) => client.drop()).catch(() => {});
+  await within(connecting);
+}
+
+/** An encoder publishes to the last stream, and loses its connection. */
+async function cutEncoder({ server, streamKeys }: Place): Promise<void> {
+  const client = await RtmpClient.publish(server.rtmpPort, streamKeys.at(-1)!, 'live', { from: KNOWN_ENCODER });
+  client.tags(fixtureTags());
+  await waitFor(
+    async () => (await fetch(server.metricsUrl)).text().then((text) => /_count\{phase="live"\} 2/.test(text)),
+    {
+      what: 'its stream to go live',
+    },
+  );
+  client.drop();
+  await client.closed();
+}
+
+/** When it is accepted again; undefined when it is not in time. */
+function backAfterMs({ server, streamKeys }: Place): Promise<number | undefined> {
+  return untilServed(() => publishOnce(server, streamKeys.at(-1)!, KNOWN_ENCODER));
+}
+
+/** Tries until it succeeds. @returns after how many milliseconds it did; undefined when it did not in time */
+async function untilServed(attempt: () => Promise<void>): Promise<number | undefined> {
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < SERVED_WITHIN_MS) {
+    const succeeded = await attempt().then(
+      () => true,
+      () => false,
+    );
+    const afterMs = performance.now() - startedAt;
+    if (succeeded) return afterMs <= SERVED_WITHIN_MS ? afterMs : undefined;
+    await sleep(RETRY_MS);
+  }
+  return undefined;
+}
+
+async function within<Value>(promise: Promise<Value>, ms = ATTEMPT_MS): Promise<Value> {
+  const stop = new AbortController();
+  const late = sleep(ms, undefined, { signal: stop.signal }).then(() =>
+    Promise.reject(new Error(`not within ${ms} ms`)),
+  );
+  late.catch(() => {});
+  return await Promise.race([promise, late]).finally(() => stop.abort());
+}

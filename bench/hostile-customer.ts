@@ -1,0 +1,129 @@
+/**
+ * What can one customer do to another who publishes to the same server?
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../test/support/api-client.ts';
+import { childrenOf } from '../test/support/children.ts';
+import { RtmpClient } from '../test/support/rtmp-client.ts';
+import type { Target } from './attacks/attack.ts';
+import { CUSTOMER_ATTACKS } from './attacks/customer-attacks.ts';
+import type { VictimsJob } from './peers/victims.ts';
+import { ONE_ADDRESS, VICTIM } from './support/addresses.ts';
+import { type Clip, encodeClip } from './support/clip.ts';
+import { newCustomer } from './support/customer.ts';
+import {
+  type Attacked,
+  answerOf,
+  attackInTurn,
+  type Intervals,
+  startVictims,
+  together,
+} from './support/hostile-intervals.ts';
+import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
+import type { Answer, BenchOptions } from './support/question.ts';
+import { replay } from './support/replay.ts';
+
+/** Small places for media and transcoders, so that an attack needs little of the machine to take them all. */
+const SETTINGS = {
+  MILLRACE_LOG_LEVEL: 'info',
+  MILLRACE_MEDIA_MEMORY_MIB: '256',
+  MILLRACE_TRANSCODE_MAX: '3',
+  MILLRACE_QUOTA_TRANSCODES: '1',
+};
+const KEYS = 8;
+const PROFILE = { name: 'small', bitrate: 100_000, fps: 0, width: 240, height: 136 };
+const SOURCE = { width: 320, height: 180, fps: 15, gopS: 1, bFrames: 0, bitrateBps: 200_000 };
+/** What the other customer sends. */
+const SHAPE = { fps: 30, gopS: 2, bitrateBps: 1_000_000 };
+/** Its streams. */
+const VICTIMS = 3;
+const INTERVALS: { readonly asked: Intervals; readonly usual: Intervals } = {
+  asked: { quietMs: 15_000, hostileMs: 90_000 },
+  usual: { quietMs: 5000, hostileMs: 30_000 },
+};
+/** How often the other customer begins a stream that is to be transcoded, and how long each may take until it is. */
+const TRIES = 3;
+const TRANSCODED_WITHIN_MS = 8000;
+
+/** Answers it for each attack, and whether the other customer still gets a transcoder. */
+export async function hostileCustomer({ long, only }: BenchOptions): Promise<readonly Answer[]> {
+  const names = Object.keys(CUSTOMER_ATTACKS).filter((name) => only === undefined || name.includes(only));
+  if (names.length === 0) return [];
+  const clip = await encodeClip(SOURCE);
+  await using server = await startObservedServer({ settings: SETTINGS });
+  const [attacker, victim] = [await newCustomer(server, 'attacker'), await newCustomer(server, 'victim')];
+  const streamKeys: string[] = [];
+  for (let count = 0; count < KEYS; count += 1)
+    streamKeys.push((await attacker.createStream({ profiles: [PROFILE] })).streamKey);
+  const streams: VictimsJob['streams'][number][] = [];
+  for (let count = 0; count < VICTIMS; count += 1) {
+    const { streamKey, playbackId } = await victim.createStream();
+    streams.push({ streamKey, playlistUrl: server.playlistUrl(playbackId) });
+  }
+  await using victims = await startVictims(server, { streams, shape: SHAPE });
+  const { rtmpPort } = server;
+  const target: Target = { httpPort: server.httpPort, rtmpPort, rtmpsPort: 0, playlistPath: '', streamKeys };
+
+  const done: (Attacked & { readonly transcoding: Transcoding })[] = [];
+  for (const attack of names) {
+    const jobs = [{ attack, target, addresses: ONE_ADDRESS }];
+    let transcoding: Transcoding | undefined;
+    const meanwhile = async () => {
+      transcoding = await tryTranscoding(server, victim, clip);
+    };
+    for await (const each of attackInTurn(server, victims, jobs, long ? INTERVALS.asked : INTERVALS.usual, meanwhile)) {
+      done.push({ ...each, transcoding: transcoding! });
+    }
+  }
+  const quiet = together(done.map((each) => each.quiet));
+  return done.map((each) => withTranscoding(answerOf(`a customer with ${each.attack}`, each, quiet), each.transcoding));
+}
+
+/** How many of the streams that were begun during the attack were transcoded, and how many transcoders ran at most. */
+interface Transcoding {
+  readonly transcoded: number;
+  readonly mostWorkers: number;
+}
+
+async function tryTranscoding(server: ObservedServer, victim: ApiClient, clip: Clip): Promise<Transcoding> {
+  // The attack comes first.
+  await sleep(3000);
+  let transcoded = 0;
+  let mostWorkers = 0;
+  const countWorkers = () => {
+    mostWorkers = Math.max(mostWorkers, childrenOf(server.pid).length);
+  };
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    // One that is refused or cut is not transcoded either.
+    if (await isTranscoded(server, victim, clip, countWorkers).catch(() => false)) transcoded += 1;
+  }
+  return { transcoded, mostWorkers };
+}
+
+/** Publishes a new stream until its rendition is made, or for so long. @param look is called again and again meanwhile */
+async function isTranscoded(server: ObservedServer, victim: ApiClient, clip: Clip, look: () => void): Promise<boolean> {
+  const { id, streamKey } = await victim.createStream({ profiles: [PROFILE] });
+  const stop = new AbortController();
+  await using client = await RtmpClient.publish(server.rtmpPort, streamKey, 'live', { from: VICTIM });
+  const sending = replay(client, streamKey, clip, { signal: stop.signal });
+  sending.catch(() => {}); // awaited below
+  let isRunning = false;
+  for (const startedAt = performance.now(); !isRunning && performance.now() - startedAt < TRANSCODED_WITHIN_MS; ) {
+    look();
+    const { health } = await victim.getStream(id);
+    isRunning = health?.renditions.some(({ name, state }) => name === PROFILE.name && state === 'running') ?? false;
+    await sleep(100);
+  }
+  stop.abort();
+  await sending;
+  return isRunning;
+}
+
+function withTranscoding(answer: Answer, { transcoded, mostWorkers }: Transcoding): Answer {
+  return {
+    ...answer,
+    measured: `${answer.measured}; ${transcoded} of ${TRIES} streams of another customer transcoded, at most ${mostWorkers} of ${SETTINGS.MILLRACE_TRANSCODE_MAX} workers ran`,
+    mustReach: `${answer.mustReach}, ${TRIES} of ${TRIES} transcoded`,
+    reached: answer.reached && transcoded === TRIES,
+  };
+}

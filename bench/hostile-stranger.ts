@@ -1,0 +1,85 @@
+/**
+ * What does somebody who holds no key cost the customers of the service, attack by attack?
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { makeCertificate, writeCertificate } from '../test/support/certificate.ts';
+import { HTTP_ATTACKS } from './attacks/http-attacks.ts';
+import { HTTP2_ATTACKS } from './attacks/http2-attacks.ts';
+import { RTMP_ATTACKS } from './attacks/rtmp-attacks.ts';
+import { TLS_ATTACKS } from './attacks/tls-attacks.ts';
+import type { AttackJob } from './peers/attackers.ts';
+import {
+  type Attacked,
+  answerOf,
+  attackInTurn,
+  type Intervals,
+  startVictims,
+  together,
+} from './support/hostile-intervals.ts';
+import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
+import type { Answer, BenchOptions } from './support/question.ts';
+import { renditionUrls } from './support/rendition-reader.ts';
+
+/** Low, so that what is measured is the attack. */
+const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
+/** So that in a few seconds there are parts enough to tell one in a hundred. */
+const VICTIMS = 8;
+const INTERVALS: { readonly asked: Intervals; readonly usual: Intervals } = {
+  asked: { quietMs: 15_000, hostileMs: 30_000 },
+  usual: { quietMs: 4000, hostileMs: 8000 },
+};
+
+/** Answers it for a server without TLS, then for one with it. */
+export async function hostileStranger(options: BenchOptions): Promise<readonly Answer[]> {
+  const plain = await attacked({ ...HTTP_ATTACKS, ...RTMP_ATTACKS }, options);
+  const certificate = makeCertificate();
+  setDefaultCACertificates([...getCACertificates(), certificate.cert]);
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
+  await using parts = new AsyncDisposableStack();
+  parts.defer(() => rm(folder, { recursive: true }));
+  const settings = await writeCertificate(folder, certificate);
+  const secure = await attacked({ ...TLS_ATTACKS, ...HTTP2_ATTACKS }, options, {
+    settings,
+    certificate: certificate.cert,
+  });
+  return [...plain, ...secure];
+}
+
+async function attacked(
+  attacks: Readonly<Record<string, unknown>>,
+  { long, only }: BenchOptions,
+  {
+    settings = {},
+    certificate,
+  }: { readonly settings?: Readonly<Record<string, string>>; readonly certificate?: string } = {},
+): Promise<readonly Answer[]> {
+  const names = Object.keys(attacks).filter((name) => only === undefined || name.includes(only));
+  if (names.length === 0) return [];
+  await using server = await startObservedServer({ settings: { MILLRACE_LOG_LEVEL: 'info', ...settings } });
+  const streams = await Promise.all(Array.from({ length: VICTIMS }, () => victimOf(server)));
+  await using victims = await startVictims(server, { streams, shape: SHAPE, ...(certificate && { certificate }) });
+  const playlistPath = (await renditionUrls(streams[0]!.playlistUrl)).video.pathname;
+  const { httpPort, rtmpPort, rtmpsPort } = server;
+  const target = { httpPort, rtmpPort, rtmpsPort, playlistPath, streamKeys: [] };
+  // Each has addresses of its own, so that no throttle that one has set off hides the next.
+  const jobs = names.map(
+    (attack, index): AttackJob => ({
+      attack,
+      target,
+      addresses: Array.from({ length: 4 }, (_, last) => `127.0.${index + 2}.${last + 1}`),
+    }),
+  );
+  const done: Attacked[] = [];
+  for await (const each of attackInTurn(server, victims, jobs, long ? INTERVALS.asked : INTERVALS.usual))
+    done.push(each);
+  const quiet = together(done.map((each) => each.quiet));
+  return done.map((each) => answerOf(`without a key: ${each.attack}`, each, quiet));
+}
+
+async function victimOf(server: ObservedServer) {
+  const { streamKey, playbackId } = await server.api.createStream();
+  return { streamKey, playlistUrl: server.playlistUrl(playbackId) };
+}

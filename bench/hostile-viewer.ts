@@ -1,0 +1,86 @@
+/**
+ * Behind the nginx of `deploy/nginx.conf`, does a player get anything but what it asked for while another viewer asks for every
+ * name that is to come?
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { startDeployedNginx } from '../test/e2e/nginx.ts';
+import { everyRenditionHasSegment, type Watched, watch } from '../test/e2e/viewer.ts';
+import { makeCertificate, writeCertificate } from '../test/support/certificate.ts';
+import { RtmpClient } from '../test/support/rtmp-client.ts';
+import { startServerProcess } from '../test/support/server.ts';
+import { waitFor } from '../test/support/wait-for.ts';
+import { CACHE_ATTACKS } from './attacks/cache-attacks.ts';
+import { hasNginx } from './peers/nginx.ts';
+import { ONE_ADDRESS, VICTIM } from './support/addresses.ts';
+import { whileAttacked } from './support/attacking.ts';
+import { rateOf } from './support/hostile-intervals.ts';
+import { type Answer, type BenchOptions, notMeasured } from './support/question.ts';
+import { sendPaced } from './support/sender.ts';
+
+const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
+const MUST_REACH = '0';
+const QUIET_MS = 12_000;
+const HOSTILE_MS = { asked: 120_000, usual: 30_000 };
+
+/** Answers it for each attack. */
+export async function hostileViewer({ long, only }: BenchOptions): Promise<readonly Answer[]> {
+  const attacks = Object.keys(CACHE_ATTACKS).filter((name) => only === undefined || name.includes(only));
+  const question = (attack: string) =>
+    `answers of nginx to a player that are not 200, while another viewer asks for ${attack}`;
+  if (!hasNginx()) return attacks.map((attack) => notMeasured(question(attack), 'nginx is not installed', MUST_REACH));
+  await using parts = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
+  parts.defer(() => rm(folder, { recursive: true }));
+  const certificate = makeCertificate();
+  setDefaultCACertificates([...getCACertificates(), certificate.cert]);
+  const files = await writeCertificate(folder, certificate);
+
+  // Nginx stands on the address it asks from; it forwards those of its viewers.
+  const settings = { MILLRACE_LOG_LEVEL: 'info', MILLRACE_TRUSTED_PROXIES: '127.0.0.1' };
+  const server = parts.use(await startServerProcess({ settings }));
+  const nginx = parts.use(
+    await startDeployedNginx(new URL(server.url).host, {
+      certFile: files.MILLRACE_TLS_CERT,
+      keyFile: files.MILLRACE_TLS_KEY,
+    }),
+  );
+  const { streamKey, playbackId } = await server.api.createStream();
+  const client = parts.use(await RtmpClient.publish(server.rtmpPort, streamKey, 'live', { from: VICTIM }));
+  const stop = new AbortController();
+  const sending = sendPaced(client, streamKey, SHAPE, stop);
+  const playlistPath = `/hls/${playbackId}/index.m3u8`;
+  const index = nginx.url + playlistPath;
+  await waitFor(() => everyRenditionHasSegment(server.playlistUrl(playbackId)), { what: 'a segment' });
+
+  const target = { httpPort: Number(new URL(nginx.url).port), rtmpPort: 0, rtmpsPort: 0, playlistPath, streamKeys: [] };
+  const answers: Answer[] = [];
+  for (const attack of attacks) {
+    const quiet = await watch(index, { signal: AbortSignal.timeout(QUIET_MS) });
+    const hostileMs = long ? HOSTILE_MS.asked : HOSTILE_MS.usual;
+    const { result: hostile, report } = await whileAttacked({ attack, target, addresses: ONE_ADDRESS }, () =>
+      watch(index, { signal: AbortSignal.timeout(hostileMs) }),
+    );
+    const [first] = hostile.failures;
+    answers.push({
+      question: question(attack),
+      measured: `${hostile.failures.length} besides ${goodAnswers(hostile)}${first === undefined ? '' : ` (${first.slice(0, 80)})`}`,
+      against: `quiet: ${quiet.failures.length} besides ${goodAnswers(quiet)}; ${rateOf(report)}`,
+      ratio: undefined,
+      mustReach: MUST_REACH,
+      // A player that got nothing at all has no failures either.
+      reached: hostile.failures.length === 0 && goodAnswers(hostile) > 0,
+    });
+  }
+  stop.abort();
+  await sending;
+  return answers;
+}
+
+/** Playlists and media it had. */
+function goodAnswers({ multivariant, renditions }: Watched): number {
+  const ofRenditions = [...renditions.values()].map(({ reloads, media }) => reloads.length + media.size);
+  return ofRenditions.reduce((sum, count) => sum + count, multivariant.length);
+}

@@ -1,0 +1,84 @@
+/**
+ * Loaded into a server's process before its program (`node --import`): tells what cannot be seen from outside. It listens on the
+ * Unix socket that `BENCH_SOCKET` names, takes one question a connection and answers it with one line of JSON.
+ */
+import { subscribe } from 'node:diagnostics_channel';
+import { rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** What happened in the server since the last time it was asked this. */
+export interface LoopReport {
+  /** The most CPU the main thread used between two turns of its timers: a block that no busy machine explains. In milliseconds. */
+  readonly blockMs: number;
+  /** The longest time between two turns of its timers, moments in which the thread had no core included. In milliseconds. */
+  readonly pauseMs: number;
+  /** HTTP/1.1 requests that arrived. */
+  readonly requests: number;
+}
+
+/** What it holds when all garbage is gone. */
+export interface MemoryReport {
+  /** JavaScript's heap and what hangs on it. */
+  readonly heapBytes: number;
+}
+
+/** The questions it answers. */
+export type InsideQuestion = 'loop' | 'memory';
+
+const LOOK_EVERY_MS = 1;
+
+let requests = 0;
+subscribe('http.server.request.start', () => {
+  requests += 1;
+});
+
+let longest = { blockMs: 0, pauseMs: 0 };
+let lookedAtMs = performance.now();
+let usedMs = threadMs();
+setInterval(() => {
+  const nowMs = performance.now();
+  const nowUsedMs = threadMs();
+  longest = {
+    blockMs: Math.max(longest.blockMs, nowUsedMs - usedMs),
+    pauseMs: Math.max(longest.pauseMs, nowMs - lookedAtMs),
+  };
+  lookedAtMs = nowMs;
+  usedMs = nowUsedMs;
+}, LOOK_EVERY_MS).unref();
+
+/** CPU time of the thread that asks. */
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+function loopReport(): LoopReport {
+  const report = { ...longest, requests };
+  longest = { blockMs: 0, pauseMs: 0 };
+  requests = 0;
+  return report;
+}
+
+function memoryReport(): MemoryReport {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  // The second time takes what the first one's finalizers let go.
+  collect();
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return { heapBytes: heapUsed + external };
+}
+
+const path = process.env.BENCH_SOCKET;
+if (path !== undefined) {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.setEncoding('utf8').once('data', (question) => {
+      socket.end(JSON.stringify(String(question) === 'memory' ? memoryReport() : loopReport()));
+    });
+  });
+  server.listen(path).unref();
+  process.once('exit', () => rmSync(path, { force: true }));
+}

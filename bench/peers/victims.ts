@@ -1,0 +1,98 @@
+/**
+ * The customers who must not notice an attack on others: publishers, and a low-latency viewer of each. Answers with their number
+ * once each viewer has had a part; tells what they saw since the last time when asked.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { RtmpClient } from '../../test/support/rtmp-client.ts';
+import { readParts, renditionUrls } from '../support/rendition-reader.ts';
+import { sendPaced } from '../support/sender.ts';
+import { type MediaShape, readStamps } from '../support/stamped-media.ts';
+
+/** Who they are. */
+export interface VictimsJob {
+  readonly rtmpPort: number;
+  readonly streams: readonly { readonly streamKey: string; readonly playlistUrl: string }[];
+  readonly shape: MediaShape;
+  /** The loopback address they come from. */
+  readonly localAddress: string;
+  /** The server's own certificate, where it has one. */
+  readonly certificate: string | undefined;
+}
+
+/** A part that a viewer was waiting for. */
+export interface PartLatency {
+  /** Number of the viewer, from 1. */
+  readonly viewer: number;
+  /** When its last frame was sent, in wall-clock milliseconds. */
+  readonly sentAtMs: number;
+  /** From then until the viewer had the whole part. */
+  readonly latencyMs: number;
+}
+
+/** What happened to them. */
+export interface VictimsReport {
+  readonly parts: readonly PartLatency[];
+  /** Publishers that were cut and viewers that got something else than what they asked for, a sentence each. */
+  readonly faults: readonly string[];
+}
+
+/** Before it comes back, as an encoder or a player does. */
+const RETRY_MS = 500;
+
+let parts: PartLatency[] = [];
+let faults: string[] = [];
+const { signal } = new AbortController();
+
+process.on('message', (message: VictimsJob | 'report') => {
+  if (message !== 'report') return suffer(message);
+  process.send?.({ parts, faults } satisfies VictimsReport);
+  parts = [];
+  faults = [];
+});
+process.once('disconnect', () => process.exit());
+
+function suffer({ rtmpPort, streams, shape, localAddress, certificate }: VictimsJob): void {
+  if (certificate !== undefined) setDefaultCACertificates([...getCACertificates(), certificate]);
+  let waiting = streams.length;
+  const ready = () => {
+    waiting -= 1;
+    if (waiting === 0) process.send?.(streams.length);
+  };
+  for (const [index, { streamKey, playlistUrl }] of streams.entries()) {
+    const publish = async () => {
+      // Encoders do not all send their frames at the same moment.
+      await sleep((1000 / shape.fps / streams.length) * index);
+      const client = await RtmpClient.publish(rtmpPort, streamKey, 'live', { from: localAddress });
+      await sendPaced(client, streamKey, shape, { signal });
+    };
+    let isReady = false;
+    const watch = async () => {
+      const { video } = await renditionUrls(playlistUrl);
+      let isFirst = true;
+      for await (const { body, receivedAtMs } of readParts(video, { signal, localAddress })) {
+        const last = readStamps(body).at(-1);
+        // The first is old when it is first seen.
+        if (!isFirst && last !== undefined) {
+          parts.push({ viewer: index + 1, sentAtMs: last.sentAtMs, latencyMs: receivedAtMs - last.sentAtMs });
+        }
+        if (!isFirst && !isReady) ready();
+        isReady ||= !isFirst;
+        isFirst = false;
+      }
+      throw new Error('the playlist ended');
+    };
+    void again(`publisher ${index + 1}`, () => true, publish);
+    void again(`viewer ${index + 1}`, () => isReady, watch);
+  }
+}
+
+/** Does it for ever, and notes what ended it once it counts. */
+async function again(who: string, counts: () => boolean, once: () => Promise<void>): Promise<void> {
+  for (;;) {
+    await once().catch((error: unknown) => {
+      if (counts()) faults.push(`${who}: ${error instanceof Error ? error.message : String(error)}`);
+    });
+    await sleep(RETRY_MS);
+  }
+}

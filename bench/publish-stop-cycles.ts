@@ -1,0 +1,131 @@
+/**
+ * Publishers come and go tens of thousands of times: does anything grow?
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { waitFor } from '../test/support/wait-for.ts';
+import { newCustomer } from './support/customer.ts';
+import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
+import { type PeerProcess, startPeer } from './support/peer-process.ts';
+import { residentBytes } from './support/process-usage.ts';
+import { type Answer, type BenchOptions, show } from './support/question.ts';
+import { mean } from './support/statistics.ts';
+
+const MB = 1e6;
+const CYCLES = { asked: 40_000, usual: 2000 };
+/** Samples of a quarter; each waits until the media of ended sessions is gone. */
+const SAMPLES = { asked: 3, usual: 1 };
+const QUARTERS = 4;
+/** Of all cycles, gone through before the first sample: code is compiled, and caches fill. */
+const WARM_SHARE = 0.25;
+const USERS = 8;
+const STREAMS_OF_USER = 5;
+/** Short playlists, so that what a session leaves behind is gone soon. */
+const SETTINGS = {
+  MILLRACE_SEGMENT_TARGET_DURATION_S: '2',
+  MILLRACE_PLAYLIST_WINDOW_S: '12',
+  MILLRACE_LOG_LEVEL: 'info',
+};
+const MAX_GROWTH = 1.05;
+
+/** What a server holds at rest. */
+interface Sample {
+  readonly heapMb: number;
+  readonly residentMb: number;
+  readonly descriptors: number;
+  readonly rows: number;
+  readonly logBytes: number;
+}
+
+/** Answers it for all that may grow. */
+export async function publishStopCycles({ long, cycles: asked }: BenchOptions): Promise<readonly Answer[]> {
+  const cycles = asked ?? (long ? CYCLES.asked : CYCLES.usual);
+  const perQuarter = long ? SAMPLES.asked : SAMPLES.usual;
+  const perSample = Math.ceil(cycles / QUARTERS / perQuarter);
+  await using server = await startObservedServer({ settings: SETTINGS });
+  const streamKeys: string[] = [];
+  for (let user = 0; user < USERS; user += 1) {
+    const customer = await newCustomer(server, `customer-${user}`);
+    for (let stream = 0; stream < STREAMS_OF_USER; stream += 1)
+      streamKeys.push((await customer.createStream()).streamKey);
+  }
+  await using cyclers = await startPeer('cyclers.ts', { port: server.rtmpPort, streamKeys });
+
+  const faults = [...(await goThrough(cyclers, Math.ceil(cycles * WARM_SHARE)))];
+  const samples = [await sample(server)];
+  for (let count = 0; count < QUARTERS * perQuarter; count += 1) {
+    faults.push(...(await goThrough(cyclers, perSample)));
+    samples.push(await sample(server));
+  }
+  const first = samples.slice(0, perQuarter + 1);
+  const last = samples.slice(-perQuarter - 1);
+
+  const context = `${QUARTERS * perQuarter * perSample} publish/stop cycles of ${streamKeys.length} streams of ${USERS} users${long ? '' : ` (${CYCLES.asked} with --long)`}`;
+  const grows = (what: string, of: (samples: readonly Sample[]) => number, unit: string): Answer => ({
+    question: `${what} over ${context}`,
+    measured: `${show(of(last))} ${unit} in the last quarter${faults.length > 0 ? `, ${faults.length} cycles failed (${faults[0]})` : ''}`,
+    against: `${show(of(first))} ${unit} in the first`,
+    ratio: of(last) / of(first),
+    mustReach: `<= ${MAX_GROWTH}x, no cycle failed`,
+    reached: of(last) <= MAX_GROWTH * of(first) && faults.length === 0,
+  });
+  // The first of a quarter's samples is what the quarter began with.
+  const level = (of: (sample: Sample) => number) => (quarter: readonly Sample[]) => mean(quarter.slice(1).map(of));
+  const perCycle = (of: (sample: Sample) => number) => (quarter: readonly Sample[]) =>
+    (of(quarter.at(-1)!) - of(quarter[0]!)) / (perQuarter * perSample);
+  return [
+    grows(
+      'heap after GC',
+      level(({ heapMb }) => heapMb),
+      'MB',
+    ),
+    grows(
+      'resident memory after GC',
+      level(({ residentMb }) => residentMb),
+      'MB',
+    ),
+    grows(
+      'descriptors',
+      level(({ descriptors }) => descriptors),
+      'open',
+    ),
+    // Sessions are kept for a year, so that rows come to be with each; what they must not do is come faster and faster.
+    grows(
+      'database rows a cycle',
+      perCycle(({ rows }) => rows),
+      'rows',
+    ),
+    grows(
+      'log a cycle',
+      perCycle(({ logBytes }) => logBytes),
+      'bytes',
+    ),
+  ];
+}
+
+async function goThrough(cyclers: PeerProcess, cycles: number): Promise<readonly string[]> {
+  return (await cyclers.ask(cycles)) as readonly string[];
+}
+
+/** Once all sessions are given up. */
+async function sample(server: ObservedServer): Promise<Sample> {
+  const isAtRest = async () => /^millrace_media_memory_bytes 0$/m.test(await (await fetch(server.metricsUrl)).text());
+  await waitFor(isAtRest, { what: 'ended sessions to be given up', timeoutMs: 120_000 });
+  const { heapBytes } = await server.memory();
+  return {
+    heapMb: heapBytes / MB,
+    residentMb: residentBytes(server.pid) / MB,
+    descriptors: readdirSync(`/proc/${server.pid}/fd`).length,
+    rows: countRows(join(server.dataDir, 'millrace.db')),
+    logBytes: server.logBytes(),
+  };
+}
+
+/** Of all tables together. */
+function countRows(path: string): number {
+  using database = new DatabaseSync(path, { readOnly: true });
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const rows = tables.map(({ name }) => database.prepare(`SELECT count(*) AS rows FROM "${String(name)}"`).get()?.rows);
+  return rows.reduce<number>((sum, each) => sum + Number(each), 0);
+}

@@ -1,0 +1,188 @@
+/**
+ * Quiet and hostile intervals in turn against one server, and what its other customers and its event loop saw in each.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AttackJob } from '../peers/attackers.ts';
+import type { PartLatency, VictimsJob, VictimsReport } from '../peers/victims.ts';
+import { VICTIM } from './addresses.ts';
+import { type AttackReport, whileAttacked } from './attacking.ts';
+import type { ObservedServer } from './observed-server.ts';
+import { type PeerProcess, startPeer } from './peer-process.ts';
+import { type Answer, show } from './question.ts';
+import { type MediaShape, wallMs } from './stamped-media.ts';
+import { percentile } from './statistics.ts';
+
+/** How long each is. */
+export interface Intervals {
+  readonly quietMs: number;
+  readonly hostileMs: number;
+}
+
+/** What was seen in one interval, or several put together. */
+export interface Seen {
+  /** The most CPU the server's main thread used between two turns of its timers, in milliseconds. */
+  readonly blockMs: number;
+  /** The longest time between two turns of its timers, a machine that was busy elsewhere included. */
+  readonly pauseMs: number;
+  /** Of parts that the victims' viewers waited for. */
+  readonly latenciesMs: readonly number[];
+  /** What went wrong for the victims. */
+  readonly faults: readonly string[];
+  readonly logBytesPerMinute: number;
+}
+
+/** What an attack did. */
+export interface Attacked {
+  readonly attack: string;
+  /** The interval before it. */
+  readonly quiet: Seen;
+  readonly hostile: Seen;
+  readonly sent: AttackReport;
+}
+
+/** What an attack leaves behind counts as its doing. */
+const SETTLE_MS = 1500;
+/** After it, viewers that still have no part are given up. */
+const LATEST_PART_MS = 60_000;
+const ASK_EVERY_MS = 250;
+const MS_PER_MINUTE = 60_000;
+
+/** Customers whose streams go on meanwhile, each with a publisher and a viewer. */
+export async function startVictims(
+  server: ObservedServer,
+  {
+    streams,
+    shape,
+    certificate,
+  }: { readonly streams: VictimsJob['streams']; readonly shape: MediaShape; readonly certificate?: string },
+): Promise<PeerProcess> {
+  const { rtmpPort } = server;
+  return await startPeer('victims.ts', {
+    rtmpPort,
+    streams,
+    shape,
+    localAddress: VICTIM,
+    certificate,
+  } satisfies VictimsJob);
+}
+
+/**
+ * Each attack in turn, after an interval without one.
+ * @param meanwhile is done during each hostile interval, which takes as long as it does if that is longer
+ */
+export async function* attackInTurn(
+  server: ObservedServer,
+  victims: PeerProcess,
+  jobs: readonly AttackJob[],
+  { quietMs, hostileMs }: Intervals,
+  meanwhile: () => Promise<void> = async () => {},
+): AsyncGenerator<Attacked> {
+  for (const job of jobs) {
+    const quiet = await observe(server, victims, () => sleep(quietMs));
+    let sent: AttackReport | undefined;
+    const hostile = await observe(server, victims, async () => {
+      ({ report: sent } = await whileAttacked(job, () => Promise.all([sleep(hostileMs), meanwhile()])));
+    });
+    yield { attack: job.attack, quiet, hostile, sent: sent! };
+  }
+}
+
+/** What was seen while the work was done. Parts count by when their last frame was sent. */
+export async function observe(
+  server: ObservedServer,
+  victims: PeerProcess,
+  work: () => Promise<unknown>,
+): Promise<Seen> {
+  await server.loop();
+  await victims.ask('report');
+  const logBytesBefore = server.logBytes();
+  const fromMs = wallMs();
+  await work();
+  const untilMs = wallMs();
+  const { parts, faults } = await reportPast(victims, untilMs);
+  await sleep(SETTLE_MS);
+  const { blockMs, pauseMs } = await server.loop();
+  const isWithin = ({ sentAtMs }: PartLatency) => sentAtMs >= fromMs && sentAtMs < untilMs;
+  return {
+    blockMs,
+    pauseMs,
+    latenciesMs: parts.filter(isWithin).map(({ latencyMs }) => latencyMs),
+    faults,
+    logBytesPerMinute: ((server.logBytes() - logBytesBefore) * MS_PER_MINUTE) / (wallMs() - fromMs),
+  };
+}
+
+/** What the victims saw until each viewer has had a part that was sent after that moment: those that come late must not be missed. */
+async function reportPast(victims: PeerProcess, untilMs: number): Promise<VictimsReport> {
+  const deadline = performance.now() + LATEST_PART_MS;
+  const parts: PartLatency[] = [];
+  const faults: string[] = [];
+  const waiting = new Set(Array.from({ length: victims.answer }, (_, index) => index + 1));
+  while (waiting.size > 0) {
+    await sleep(ASK_EVERY_MS);
+    const report = (await victims.ask('report')) as VictimsReport;
+    parts.push(...report.parts);
+    faults.push(...report.faults);
+    for (const { viewer, sentAtMs } of report.parts) if (sentAtMs >= untilMs) waiting.delete(viewer);
+    if (performance.now() < deadline) continue;
+    faults.push(`${waiting.size} viewers had no part for ${LATEST_PART_MS / 1000} s`);
+    break;
+  }
+  return { parts, faults };
+}
+
+/** Several intervals as one: the worst of each, and the latencies of all. */
+export function together(intervals: readonly Seen[]): Seen {
+  const most = (of: (seen: Seen) => number) => Math.max(...intervals.map(of));
+  return {
+    blockMs: most(({ blockMs }) => blockMs),
+    pauseMs: most(({ pauseMs }) => pauseMs),
+    latenciesMs: intervals.flatMap(({ latenciesMs }) => latenciesMs),
+    faults: intervals.flatMap(({ faults }) => faults),
+    logBytesPerMinute: most(({ logBytesPerMinute }) => logBytesPerMinute),
+  };
+}
+
+/** 99 of 100 parts were there within; infinite when none came at all. In milliseconds. */
+export const p99Ms = ({ latenciesMs }: Seen): number =>
+  latenciesMs.length === 0 ? Number.POSITIVE_INFINITY : percentile(latenciesMs, 0.99);
+
+/** Limits on what strangers and neighbours may cost. */
+const LIMIT = { blockMs: 10, laterMs: 50, logMbPerMinute: 1 } as const;
+
+/** A machine on which parts of 333 ms came later than this while nobody attacked says nothing of an attack. */
+const QUIET_LATEST_MS = 400;
+
+/** One attack held against all quiet intervals of its run. @param question what it was */
+export function answerOf(question: string, { hostile, sent }: Attacked, quiet: Seen): Answer {
+  const isTold = p99Ms(quiet) <= QUIET_LATEST_MS;
+  const isReached =
+    isTold &&
+    hostile.blockMs <= LIMIT.blockMs &&
+    p99Ms(hostile) <= p99Ms(quiet) + LIMIT.laterMs &&
+    hostile.logBytesPerMinute <= LIMIT.logMbPerMinute * 1e6 &&
+    hostile.faults.length === 0;
+  return {
+    question,
+    measured: describe(hostile),
+    against: `quiet: ${describe(quiet)}${isTold ? '' : ', too busy a machine to tell'}; ${rateOf(sent)}`,
+    ratio: undefined,
+    mustReach: `block <= ${LIMIT.blockMs} ms, p99 within ${LIMIT.laterMs} ms, log <= ${LIMIT.logMbPerMinute} MB a minute, no fault`,
+    reached: isReached,
+  };
+}
+
+/** What was seen, in short. */
+export function describe(seen: Seen): string {
+  const { blockMs, pauseMs, latenciesMs, logBytesPerMinute, faults } = seen;
+  const latency = latenciesMs.length === 0 ? 'no part came' : `part latency p99 ${show(p99Ms(seen))} ms`;
+  const log = `log ${show(logBytesPerMinute / 1e6)} MB a minute`;
+  const faulty = faults.length === 0 ? '' : `, ${faults.length} faults (${faults[0]})`;
+  return `block ${show(blockMs)} ms (pause ${show(pauseMs)} ms), ${latency}, ${log}${faulty}`;
+}
+
+/** What the attackers sent a second. */
+export function rateOf({ requests, bytes, connections, seconds }: AttackReport): string {
+  const perS = (count: number) => show(count / seconds);
+  return `sent ${perS(requests)} requests, ${show((bytes * 8) / seconds / 1e6)} Mbit and ${perS(connections)} connections a second`;
+}

@@ -1,0 +1,70 @@
+/**
+ * The program itself in a process of its own, which also tells how long its event loop was blocked.
+ */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type ServerOptions, type ServerProcess, startServerProcess } from '../../test/support/server.ts';
+import type { InsideQuestion, LoopReport, MemoryReport } from '../peers/inside-server.ts';
+
+const INSIDE = pathToFileURL(join(import.meta.dirname, '../peers/inside-server.ts')).href;
+
+/** A server that can be asked about itself. */
+export interface ObservedServer extends ServerProcess {
+  /** What happened since the last call. */
+  loop(): Promise<LoopReport>;
+  /** What it holds once all garbage is gone. */
+  memory(): Promise<MemoryReport>;
+  /** Bytes it has logged so far. */
+  logBytes(): number;
+}
+
+/** Starts one as {@link startServerProcess} does. */
+export async function startObservedServer(options: ServerOptions = {}): Promise<ObservedServer> {
+  await using parts = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
+  parts.defer(() => rm(folder, { recursive: true, force: true }));
+  const socket = join(folder, 'inside');
+  // Children the server starts do not inherit its environment.
+  const settings = { ...options.settings, NODE_OPTIONS: `--import=${INSIDE}`, BENCH_SOCKET: socket };
+  const server = parts.use(await startServerProcess({ ...options, settings }));
+  const log = new LogMeter(server.logLines);
+  const running = parts.move();
+  return {
+    ...server,
+    loop: async () => (await ask(socket, 'loop')) as LoopReport,
+    memory: async () => (await ask(socket, 'memory')) as MemoryReport,
+    logBytes: () => log.bytes,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Counts what was logged; each line once, however often it is asked. */
+class LogMeter {
+  readonly #lines: readonly string[];
+  #counted = 0;
+  #bytes = 0;
+
+  constructor(lines: readonly string[]) {
+    this.#lines = lines;
+  }
+
+  get bytes(): number {
+    for (; this.#counted < this.#lines.length; this.#counted += 1) {
+      this.#bytes += Buffer.byteLength(this.#lines[this.#counted]!) + 1;
+    }
+    return this.#bytes;
+  }
+}
+
+async function ask(path: string, question: InsideQuestion): Promise<unknown> {
+  const socket = connect({ path });
+  await once(socket, 'connect');
+  socket.write(question);
+  let answer = '';
+  for await (const piece of socket.setEncoding('utf8')) answer += String(piece);
+  return JSON.parse(answer);
+}
