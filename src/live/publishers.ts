@@ -3,9 +3,11 @@
  */
 import type { StreamId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
+import type { Stream } from '#domain/stream.ts';
 import type { Refusal } from '#ingest/ingest.ts';
 import { CUTS, type CutReason } from './cuts.ts';
 import type { Intake } from './intake.ts';
+import { isMadeFor } from './new-session.ts';
 
 /** A publisher that sent nothing for this long may be replaced: its socket is probably half open. */
 export const TAKEOVER_SILENCE_MS = 3000;
@@ -21,6 +23,8 @@ export interface Publisher {
   readonly intake: Intake;
   /** What it came with. */
   readonly streamKey: Secret;
+  /** The stream as it was when the publisher was accepted. */
+  readonly stream: Stream;
   /** Tells it why, and closes its connection. */
   readonly cut: (refusal: Refusal) => void;
 }
@@ -59,6 +63,18 @@ export class Publishers {
   /** Whether somebody publishes it with another key than this. */
   hasOtherKey(streamId: StreamId, streamKey: Secret): boolean {
     return this.#publishers.get(streamId)?.streamKey.equals(streamKey) === false;
+  }
+
+  /** Whether somebody publishes it who was accepted before it was last terminated. */
+  isTerminated({ id, terminations }: Stream): boolean {
+    const publisher = this.#publishers.get(id);
+    return publisher !== undefined && publisher.stream.terminations < terminations;
+  }
+
+  /** Whether somebody publishes it who was accepted before what a session is made for changed. */
+  isOutdated(stream: Stream): boolean {
+    const publisher = this.#publishers.get(stream.id);
+    return publisher !== undefined && !isMadeFor(stream, publisher.stream);
   }
 
   /** Why one more of this stream would be refused now. */

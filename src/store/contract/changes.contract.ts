@@ -108,6 +108,27 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await change(), true);
   });
 
+  it('lets either a change of an idle stream or the claim of its publisher win, in whichever order they meet', async () => {
+    const { store, user } = fixture;
+    const node = someNode();
+    await store.nodes.renew(node, 60_000);
+    for (let round = 0; round < 40; round += 1) {
+      const stream = await create();
+      const change = () =>
+        store.streams.change(stream.id, user.id, { record: true }, someReceipt(), 'idle').catch(() => false);
+      // The gate reads a stream once it has taken it.
+      const claim = async () => {
+        await store.publishers.claim(stream.id, node.id);
+        return (await store.streams.get(stream.id, user.id))?.record;
+      };
+      const [isChanged, seen] =
+        round % 2 === 0
+          ? await Promise.all([change(), claim()])
+          : (await Promise.all([claim(), change()])).toReversed();
+      assert.equal(seen, isChanged, `round ${round}: published with what was changed afterwards`);
+    }
+  });
+
   it('terminates once in a while, and says when again', async () => {
     const { store, user } = fixture;
     const stream = await create();
@@ -116,7 +137,9 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await terminate(100_000), 'done');
     assert.deepEqual(await terminate(102_000), { retryAfterMs: 3000 });
     assert.equal((await store.streams.get(stream.id, user.id))?.lastTerminatedAt, 100_000);
+    assert.equal((await store.streams.get(stream.id, user.id))?.terminations, 1, 'one that was refused does not count');
     assert.equal(await terminate(105_000), 'done');
+    assert.equal((await store.streams.get(stream.id, user.id))?.terminations, 2);
     assert.equal((await store.streams.get(stream.id, user.id))?.lastTerminatedAt, 105_000);
     assert.equal(await terminate(50_000), 'done', 'a clock that was set back does not lock it');
     const both = await Promise.all([terminate(70_000), terminate(70_001)]);
@@ -192,7 +215,7 @@ function streamChanges(fixture: Fixture): void {
     while (!heard.some(({ type }) => type === 'stream_published')) await new Promise(setImmediate);
     assert.deepEqual(heard, [
       { type: 'stream_changed', streamId },
-      { type: 'stream_terminated', streamId },
+      { type: 'stream_changed', streamId },
       { type: 'stream_changed', streamId },
       last,
     ]);

@@ -214,7 +214,7 @@ it('undoes what a call changed before it failed, and runs the whole batch once m
     parameters: [name, user.id],
     ...change,
   });
-  const add = (id: string) => ({ sql: 'insert into users values (?, ?, 1, 0, 0)', parameters: [id, `name of ${id}`] });
+  const add = (id: string) => ({ sql: 'insert into users values (?, ?, 1, 0, 0, \'{}\')', parameters: [id, `name of ${id}`] });
   const outcomes = await settled([
     engine.write([add('a')]),
     engine.write([rename('x'), add('b'), add('b')]),
@@ -441,16 +441,27 @@ it('no query reads a whole table, nor sorts one', async () => {
         await store.streams.change(stream.id, user.id, { name: 'x' }, someReceipt(), 'idle');
       },
       terminate: () => store.streams.terminate(stream.id, user.id, { at: ms(1), notWithinMs: 1 }, someReceipt()),
-      setActivity: () => store.streams.setActivity(stream.id, { isActive: true, lastSeen: ms(1), health: undefined }),
+      setActivity: async () => {
+        const activity = { isActive: true, lastSeen: ms(1), health: undefined };
+        await store.streams.setActivity(stream.id, activity);
+        await store.streams.setActivity(stream.id, activity, node.id).catch(() => {});
+      },
       delete: () => store.streams.delete([someStream(user.id).id], user.id, [someReceipt()]),
     },
     sessions: {
-      create: () => store.sessions.create(session),
+      create: async () => {
+        await store.sessions.create(session);
+        await store.sessions.create(session, node.id).catch(() => {});
+      },
       get: async () => [
         await store.sessions.get(session.id, user.id),
         await store.sessions.get(session.id, 'everyone'),
       ],
-      change: () => store.sessions.change(session.id, { phase: 'live' }),
+      change: async () => {
+        await store.sessions.change(session.id, { phase: 'live' });
+        await store.sessions.change(session.id, { phase: 'live' }, node.id).catch(() => {});
+      },
+      resume: () => store.sessions.resume(session, { phase: 'live' }, node.id).catch(() => {}),
       list: () => everyList(store.sessions, user, stream),
       count: () => store.sessions.count(user.id, {}, 'createdAt'),
       ofNode: () => store.sessions.ofNode(node.id, ['live', 'starting']),
@@ -470,8 +481,9 @@ it('no query reads a whole table, nor sorts one', async () => {
       leave: () => store.nodes.leave(node.id),
     },
     publishers: {
-      claim: () => store.publishers.claim(stream.id, node.id),
+      claim: () => store.publishers.claim(stream.id, node.id).catch(() => {}),
       release: () => store.publishers.release(stream.id, node.id),
+      ownersOf: () => store.publishers.ownersOf([stream.id]),
     },
     idempotency: {
       claim: async () => {

@@ -17,11 +17,9 @@ import {
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
 import { countOf } from './count.ts';
+import { readMany } from './read-many.ts';
 
 const TAKEN = 'A stream with that id, key or playback id exists already.';
-
-/** Streams read by one query of `getMany`. */
-const MANY = 32;
 
 /** The store's streams. */
 export function streamRecords(runner: Runner, { compiler, now }: Engine): Store['streams'] {
@@ -35,10 +33,7 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine): Store[
 
     get: (id, scope) => runner.cachedOne(streams.get({ id, ...ofScope(scope) }), streamOfRow),
 
-    async getMany(ids) {
-      const found = await Promise.all(runsOf(ids).map((run) => runner.all(streams.getMany(run), streamOfRow)));
-      return found.flat();
-    },
+    getMany: (ids) => readMany(ids, (run) => runner.all(streams.getMany(run), streamOfRow)),
 
     async byStreamKey(key) {
       const query = streams.byStreamKeyHash(Object.fromEntries(onEveryShelf(key.hash()).entries()));
@@ -67,9 +62,12 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine): Store[
 
     async change(id, scope, change, receipt, when) {
       const row = { id, ...ofScope(scope), ...rowOfStreamChange(change, shelves) };
-      const query = when === 'idle' ? streams.changeIdle(row) : streams.change(row);
+      const queries =
+        when === 'idle'
+          ? [streams.hold({ id }), changingOne(streams.changeIdle(row))]
+          : [changingOne(streams.change(row))];
       const announce = [{ type: 'stream_changed', streamId: id }] as const;
-      if (await runner.change([changingOne(query)], [receipt], { announce, taken: TAKEN })) return true;
+      if (await runner.change(queries, [receipt], { announce, taken: TAKEN })) return true;
       if (when === 'idle' && (await records.get(id, scope)) !== undefined) {
         throw new MillraceError(
           'conflict',
@@ -81,7 +79,7 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine): Store[
 
     async terminate(id, scope, { at, notWithinMs }, receipt) {
       const query = streams.terminate({ id, ...ofScope(scope), at, since: at - notWithinMs, until: at + notWithinMs });
-      const announce = [{ type: 'stream_terminated', streamId: id }] as const;
+      const announce = [{ type: 'stream_changed', streamId: id }] as const;
       if (await runner.change([changingOne(query)], [receipt], { announce })) return 'done';
       const stream = await records.get(id, scope);
       if (stream === undefined) return 'not_found';
@@ -97,10 +95,14 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine): Store[
       });
     },
 
-    async setActivity(id, { isActive, lastSeen, health }) {
-      await runner.write([
-        streams.setActivity({ id, is_active: isActive ? 1 : 0, last_seen: lastSeen, health: health ?? null }),
-      ]);
+    async setActivity(id, { isActive, lastSeen, health }, writer) {
+      const row = { id, is_active: isActive ? 1 : 0, last_seen: lastSeen, health: health ?? null } as const;
+      if (writer === undefined) {
+        await runner.write([streams.setActivity(row)]);
+        return true;
+      }
+      const queries = [streams.hold({ id }), streams.setActivityBy({ ...row, ...runner.writer(writer) })];
+      return runner.writeAsOwner(queries, streams.ofWriter({ id, writer }));
     },
   };
   return records;
@@ -119,12 +121,4 @@ function listArgs(
     ...(creatorId !== undefined && { creator_id: creatorId }),
     ...rangeArgs({ from, to }, direction, after),
   };
-}
-
-/** Ids in runs of {@link MANY}, the last one filled up with its first, so that one query fits all. */
-function runsOf(ids: readonly StreamId[]): Record<string, StreamId>[] {
-  return Array.from({ length: Math.ceil(ids.length / MANY) }, (_, run) => {
-    const first = run * MANY;
-    return Object.fromEntries(Array.from({ length: MANY }, (__, index) => [index, ids[first + index] ?? ids[first]!]));
-  });
 }
