@@ -224,8 +224,15 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal((await store.streams.get(stream.id, user.id))?.isActive, false);
       assert.equal(await store.sessions.get(another.id, user.id), undefined);
       // Its own session it still ends.
-      assert.equal(await store.sessions.change(sessions[0]!.id, { phase: 'ended', endReason: 'replaced' }, before.id), true);
-      assert.equal(await store.sessions.change(sessions[0]!.id, { viewers: 9 }, after.id), false, 'and nobody else does');
+      assert.equal(
+        await store.sessions.change(sessions[0]!.id, { phase: 'ended', endReason: 'replaced' }, before.id),
+        true,
+      );
+      assert.equal(
+        await store.sessions.change(sessions[0]!.id, { viewers: 9 }, after.id),
+        false,
+        'and nobody else does',
+      );
     });
 
     it('lets a node go on with a session that was ended for it, but only in so many words and while the stream is its own', async () => {
@@ -246,7 +253,11 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal(await store.sessions.resume(lostSession, { phase: 'live' }, node.id), false);
       assert.equal((await store.sessions.get(lostSession.id, user.id))?.endReason, 'node_lost');
       assert.equal(await store.sessions.resume(keptSession, { phase: 'live', viewers: 3 }, node.id), true);
-      assert.deepEqual(await store.sessions.get(keptSession.id, user.id), { ...keptSession, phase: 'live', viewers: 3 });
+      assert.deepEqual(await store.sessions.get(keptSession.id, user.id), {
+        ...keptSession,
+        phase: 'live',
+        viewers: 3,
+      });
     });
 
     it('makes one secret for all of them', async () => {

@@ -214,7 +214,10 @@ it('undoes what a call changed before it failed, and runs the whole batch once m
     parameters: [name, user.id],
     ...change,
   });
-  const add = (id: string) => ({ sql: 'insert into users values (?, ?, 1, 0, 0, \'{}\')', parameters: [id, `name of ${id}`] });
+  const add = (id: string) => ({
+    sql: "insert into users values (?, ?, 1, 0, 0, '{}')",
+    parameters: [id, `name of ${id}`],
+  });
   const outcomes = await settled([
     engine.write([add('a')]),
     engine.write([rename('x'), add('b'), add('b')]),

@@ -22,10 +22,7 @@ export interface WriterArgs {
 }
 
 /** Whether the process that writes holds the lease of its node. */
-export const holdsLease = (
-  now: RawBuilder<Milliseconds>,
-  { writer, incarnation }: WriterArgs,
-): RawBuilder<SqlBool> =>
+export const holdsLease = (now: RawBuilder<Milliseconds>, { writer, incarnation }: WriterArgs): RawBuilder<SqlBool> =>
   sql`exists (select 1 from nodes where nodes.id = ${writer} and nodes.incarnation = ${incarnation} and nodes.lease_until > ${now})`;
 
 /** The queries, prepared for one dialect. @param now SQL for the database's clock */

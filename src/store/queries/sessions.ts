@@ -115,7 +115,12 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
 
     /** One that `changeBy` changes, whether or not its node holds the lease at the moment. */
     ofWriter: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
-      db.selectFrom('sessions').select('id').where('id', '=', args.id).where('node_id', '=', args.writer).where(isNotLost),
+      db
+        .selectFrom('sessions')
+        .select('id')
+        .where('id', '=', args.id)
+        .where('node_id', '=', args.writer)
+        .where(isNotLost),
     ),
 
     /** As `changeBy`, also of one that was ended for its node, as long as no other node has taken the stream. Hold the stream before. */
