@@ -25,7 +25,7 @@ export interface StoreOptions {
   readonly clock?: Clock;
   /** Milliseconds until a read rejects. */
   readonly readTimeoutMs?: number;
-  /** Milliseconds until a write rejects; it may still happen. */
+  /** Milliseconds until a write rejects. */
   readonly writeTimeoutMs?: number;
   /** Calls waiting or running, each for reads and writes, above which more are refused. */
   readonly maxPending?: number;

@@ -33,6 +33,7 @@ after(() => rmSync(root, { recursive: true, force: true }));
 const newFolder = () => mkdtempSync(join(root, 'data-'));
 const openIn = (dataDir: string) => openStore({ dataDir, exclusive: true, logger: silentLogger, ...PATIENT });
 const away = isMillraceError('store_unavailable');
+const unknown = isMillraceError('outcome_unknown');
 
 storeContract('SQLite', () => openIn(newFolder()));
 
@@ -153,7 +154,7 @@ describe('announcements', () => {
     const told: unknown[] = [];
     using _ = open.engine.listen((text) => told.push(text));
     setFault(open.faults, 'commitDelayMs', FOREVER_MS);
-    await assert.rejects(announcing(open, 'late'), away);
+    await assert.rejects(announcing(open, 'late'), unknown);
     assert.deepEqual(told, []);
     setFault(open.faults, 'commitDelayMs', 0);
     await until(() => told.length > 0);
@@ -165,7 +166,7 @@ describe('announcements', () => {
     const told: unknown[] = [];
     using _ = open.engine.listen((text) => told.push(text));
     setFault(open.faults, 'crashes', 1);
-    await assert.rejects(announcing(open, 'unknown'), away);
+    await assert.rejects(announcing(open, 'unknown'), unknown);
     assert.deepEqual(told, [undefined]);
   });
 
@@ -251,13 +252,13 @@ describe('a slow disk', () => {
     await create;
   });
 
-  it('makes writes reject at their time limit, and what waited behind never happens', async () => {
+  it('makes a write of unknown outcome at its time limit, and what waited behind one is refused and never happens', async () => {
     await using open = await spoilt({ writeTimeoutMs: 100 });
     const { store, user, faults } = open;
     setFault(faults, 'commitDelayMs', FOREVER_MS);
     const before = commits(faults);
     const [held, waiting] = [someStream(user.id), someStream(user.id)];
-    const heldWrite = assert.rejects(store.streams.create(held, someReceipt()), away);
+    const heldWrite = assert.rejects(store.streams.create(held, someReceipt()), unknown);
     await until(() => commits(faults) > before);
     await assert.rejects(store.streams.create(waiting, someReceipt()), away);
     await heldWrite;
@@ -281,8 +282,12 @@ describe('a slow disk', () => {
   it('does not keep the store from closing', async () => {
     const { store, user, faults } = await spoilt({ closeTimeoutMs: 50 });
     setFault(faults, 'commitDelayMs', FOREVER_MS);
-    const create = assert.rejects(store.streams.create(someStream(user.id), someReceipt()), away);
+    const before = commits(faults);
+    const create = assert.rejects(store.streams.create(someStream(user.id), someReceipt()), unknown);
+    await until(() => commits(faults) > before);
+    const waiting = assert.rejects(store.streams.create(someStream(user.id), someReceipt()), away);
     await store[Symbol.asyncDispose]();
+    await waiting;
     await create;
     setFault(faults, 'commitDelayMs', 0);
   });
@@ -318,17 +323,35 @@ describe('a fault while open', () => {
     );
   });
 
-  for (const role of ['read', 'write']) {
-    it(`a dying worker: its ${role}s are refused, the next ones are answered by another`, async () => {
+  for (const [role, refused] of [
+    ['read', away],
+    ['write', unknown],
+  ] as const) {
+    it(`a dying worker: its ${role}s reject, the next ones are answered by another`, async () => {
       await using open = await spoilt();
       const { store, user, faults } = open;
       const call = () =>
         role === 'read' ? store.users.byName('x') : store.streams.create(someStream(user.id), someReceipt());
       for (const deaths of [1, 2]) {
         setFault(faults, 'crashes', deaths);
-        for (let n = 0; n < deaths; n += 1) await assert.rejects(call(), away);
+        for (let n = 0; n < deaths; n += 1) await assert.rejects(call(), refused);
         await call();
       }
+    });
+  }
+
+  for (const [what, fault] of [
+    ['a worker that dies before it can say that it has committed', 'crashesAfterCommit'],
+    ['a disk that fails after a commit was written', 'failingCommits'],
+  ] as const) {
+    it(`${what}: the outcome is unknown, and what was written is there`, async () => {
+      await using open = await spoilt();
+      const { store, user, faults } = open;
+      const stream = someStream(user.id);
+      setFault(faults, fault, 1);
+      await assert.rejects(store.streams.create(stream, someReceipt()), unknown);
+      assert.ok(await store.streams.get(stream.id, user.id));
+      await assert.rejects(store.streams.create(stream, someReceipt()), isMillraceError('conflict'));
     });
   }
 
