@@ -165,6 +165,7 @@ async function mountFaces(
     live: registry,
     throttle,
     clock,
+    quotas: config.quotas,
     publicUrl: publicUrlOf(config.http),
     publishUrls: (hostname) => publishUrls(config.ingest, ingestAddresses, hostname),
   });

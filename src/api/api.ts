@@ -11,6 +11,7 @@ import type {
   onRequestAsyncHookHandler,
   RawServerDefault,
 } from 'fastify';
+import type { Quotas } from '#domain/quotas.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { LiveDirectory } from '#live/live.ts';
@@ -25,6 +26,8 @@ export interface ApiOptions {
   /** The same one that RTMP asks, so that guesses over both are counted together. */
   readonly throttle: AttemptThrottle;
   readonly clock: Clock;
+  /** What users may take of the service, unless an admin gave them other quotas. */
+  readonly quotas: Quotas;
   /** The origin (`https://live.example.com`) that the sender of a request reaches this server by. */
   readonly publicUrl: (request: FastifyRequest) => string;
   /**

@@ -4,6 +4,7 @@
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { ApiKeyId, UserId } from '#domain/ids.ts';
+import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import { Secret } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -27,6 +28,8 @@ export interface Caller {
   readonly scope: Scope;
   /** What the key may be used for; see {@link ApiKey.access}. */
   readonly access: ApiKey['access'];
+  /** What the user may take of the service. */
+  readonly quotas: Quotas;
   /** When it was let in. */
   readonly at: Milliseconds;
 }
@@ -47,7 +50,7 @@ const ASCII = /^[ -~]*$/;
 const MAX_KNOWN_GOOD = 10_000;
 
 /** What the hook judges by besides the store. */
-export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttle' | 'clock'> {
+export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttle' | 'clock' | 'quotas'> {
   readonly rateLimit: RateLimit;
   readonly keyUse: Pick<KeyUse, 'note'>;
   /** Paths of rules begin after it. */
@@ -63,7 +66,7 @@ export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttl
  * a guesser gains nothing by it.
  */
 export function createAuthenticate(options: AuthenticateOptions): onRequestAsyncHookHandler {
-  const { store, throttle, clock, rateLimit, keyUse, prefix } = options;
+  const { store, throttle, clock, quotas, rateLimit, keyUse, prefix } = options;
   const judge = new AccessJudge();
   const knownGood = new Set<string>();
   return async (request, reply) => {
@@ -100,7 +103,16 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
     if (key.access !== undefined) mustBeAllowed(judge, key, request, prefix);
     const { id: userId, isAdmin } = user;
     const scope = readScope(request.query as Query, { userId, isAdmin });
-    request.caller = { userId, keyId: key.id, keyName: key.name, isAdmin, scope, access: key.access, at };
+    request.caller = {
+      userId,
+      keyId: key.id,
+      keyName: key.name,
+      isAdmin,
+      scope,
+      access: key.access,
+      quotas: quotasOf(user, quotas),
+      at,
+    };
   };
 }
 

@@ -51,7 +51,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     maxPending,
     closeTimeoutMs,
   });
-  return storeOn(metrics === undefined ? engine : observed(engine, metrics, clock));
+  return storeOn(metrics === undefined ? engine : observed(engine, metrics, clock), clock);
 }
 
 /** The same engine with the time of every call measured, failed ones included. */

@@ -110,6 +110,12 @@ export interface Receipt {
 /** How long a request is remembered after it was answered, for those who repeat it; in milliseconds. */
 export const ANSWERS_KEPT_MS = 24 * 3600 * 1000;
 
+/** How many rows of a kind their user may have, when one more is created. */
+export interface RowLimit {
+  /** 0 = any number. How exactly it is kept: `row-quota.ts`. */
+  readonly atMost?: number;
+}
+
 /** Names one request that its sender may repeat. */
 export interface IdempotencyClaim {
   readonly userId: UserId;
@@ -162,8 +168,8 @@ export interface Store extends AsyncDisposable {
   };
 
   readonly apiKeys: {
-    /** @throws {MillraceError} `conflict` when the user has an unrevoked key of that name */
-    create(key: ApiKey, receipt: Receipt): Promise<void>;
+    /** @throws {MillraceError} `conflict` when the user has an unrevoked key of that name, `quota_exceeded` */
+    create(key: ApiKey, receipt: Receipt, limit?: RowLimit): Promise<void>;
     /** Makes the user, if there is none of that name, and its key when the store holds no key at all; says whether it did. Atomic. */
     createFirst(user: User, key: ApiKey, receipts: readonly Receipt[]): Promise<boolean>;
     /** The unrevoked key with that SHA-256 (lower-case hex) and its user. Sees at once what another process revoked. */
@@ -184,9 +190,9 @@ export interface Store extends AsyncDisposable {
   readonly streams: {
     /**
      * That no two streams have one key rests on the key's 80 random bits; nothing else is checked.
-     * @throws {MillraceError} `conflict` when its id or playback id is taken
+     * @throws {MillraceError} `conflict` when its id or playback id is taken, `quota_exceeded`
      */
-    create(stream: Stream, receipt: Receipt): Promise<void>;
+    create(stream: Stream, receipt: Receipt, limit?: RowLimit): Promise<void>;
     get(id: StreamId, scope: Scope): Promise<Stream | undefined>;
     /** Those of `ids` that are there, in any order. */
     getMany(ids: readonly StreamId[]): Promise<readonly Stream[]>;

@@ -82,6 +82,7 @@ export async function startApi(
     live,
     throttle: new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock }),
     clock,
+    quotas: config.quotas,
     publicUrl: publicUrlOf(config.http),
     publishUrls: (hostname) => [`rtmp://${hostname}/live`],
   });

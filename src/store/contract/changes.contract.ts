@@ -175,6 +175,37 @@ function streamChanges(fixture: Fixture): void {
     }
   });
 
+  it('creates no more streams than a user may have, however many are created at once, and some again once others are deleted', async () => {
+    const { store, user } = fixture;
+    const [atMost, asked] = [40, 60];
+    const another = () => store.streams.create(someStream(user.id), someReceipt(), { atMost });
+    const outcomes = await Promise.allSettled(Array.from({ length: asked }, another));
+    const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+    assert.equal(refused.length, asked - atMost);
+    for (const error of refused) {
+      assert.ok(isMillraceError('quota_exceeded')(error));
+      assert.match((error as Error).message, /\b40 streams\b/);
+    }
+    assert.equal(await store.streams.count(user.id, {}, 'createdAt'), atMost);
+    const { rows } = await store.streams.list(user.id, {
+      limit: 3,
+      order: 'createdAt',
+      direction: 'asc',
+      filter: {},
+    });
+    const ids = rows.map(({ id }) => id);
+    await store.streams.delete(
+      ids,
+      user.id,
+      ids.map(() => someReceipt()),
+    );
+    for (const _ of ids) await another();
+    await assert.rejects(another(), isMillraceError('quota_exceeded'));
+    await store.streams.create(someStream(user.id), someReceipt(), { atMost: 0 });
+    const other = await store.users.ensure(someUser());
+    await store.streams.create(someStream(other.id), someReceipt(), { atMost: 1 });
+  });
+
   it('deletes all of several, or none when one is not there', async () => {
     const { store, user } = fixture;
     const streams = [await create(), await create()];
@@ -223,6 +254,21 @@ function streamChanges(fixture: Fixture): void {
 }
 
 function userChanges(fixture: Fixture): void {
+  it('creates no more API keys than a user may have; revoked ones do not count', async () => {
+    const { store, user } = fixture;
+    const create = async (name: string) => {
+      const key = someKey(user, { name });
+      await store.apiKeys.create(key, someReceipt(), { atMost: 2 });
+      return key;
+    };
+    const first = await create('one');
+    const outcomes = await Promise.allSettled(['two', 'three', 'four'].map(create));
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    await store.apiKeys.revoke(first.id, user.id, someReceipt());
+    await create('five');
+    await assert.rejects(create('six'), isMillraceError('quota_exceeded'));
+  });
+
   it('always leaves an active admin, also when two are demoted at once', async () => {
     const { store } = fixture;
     const admins = [someUser({ isAdmin: true }), someUser({ isAdmin: true })];

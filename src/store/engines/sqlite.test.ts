@@ -443,7 +443,7 @@ it('no query reads a whole table, nor sorts one', async () => {
     },
     apiKeys: {
       createFirst: () => store.apiKeys.createFirst(someUser(), key, [someReceipt()]),
-      create: () => store.apiKeys.create(someKey(user, { name: 'another' }), someReceipt()),
+      create: () => store.apiKeys.create(someKey(user, { name: 'another' }), someReceipt(), { atMost: 5 }),
       byHash: () => store.apiKeys.byHash(key.secretHash),
       get: async () => [await store.apiKeys.get(key.id, user.id), await store.apiKeys.get(key.id, 'everyone')],
       ofUser: async () => [
@@ -455,7 +455,7 @@ it('no query reads a whole table, nor sorts one', async () => {
       revoke: () => store.apiKeys.revoke(key.id, user.id, someReceipt()),
     },
     streams: {
-      create: () => store.streams.create(stream, someReceipt()),
+      create: () => store.streams.create(stream, someReceipt(), { atMost: 5 }),
       get: async () => [await store.streams.get(stream.id, user.id), await store.streams.get(stream.id, 'everyone')],
       getMany: () => store.streams.getMany([stream.id]),
       byStreamKey: () => store.streams.byStreamKey(stream.streamKey),

@@ -107,6 +107,21 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
       return listed(choice, args).reduce((query, condition) => query.where(condition), count);
     }),
 
+    /** How many a user has; counts no further than the limit. */
+    countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
+      db
+        .selectFrom((eb) =>
+          eb
+            .selectFrom('streams')
+            .select('id')
+            .where('user_id', '=', args.user_id)
+            .where('deleted_at', 'is', null)
+            .limit(args.limit)
+            .as('counted'),
+        )
+        .select((eb) => eb.fn.countAll<number>().as('count')),
+    ),
+
     change: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) => change({ id, user_id }, row)),
 
     /**

@@ -3,6 +3,7 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { StreamId } from '#domain/ids.ts';
+import type { Clock } from '#lib/clock.ts';
 import type { Engine } from '#store/engine.ts';
 import { KeyShelves, onEveryShelf } from '#store/key-shelf.ts';
 import { changingOne } from '#store/prepared-query.ts';
@@ -14,6 +15,7 @@ import {
   streamOfRow,
   streamQueries,
 } from '#store/queries/streams.ts';
+import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
 import { countOf } from './count.ts';
@@ -22,14 +24,21 @@ import { readMany } from './read-many.ts';
 const TAKEN = 'A stream with that id, key or playback id exists already.';
 
 /** The store's streams. */
-export function streamRecords(runner: Runner, { compiler, now }: Engine): Store['streams'] {
+export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: Clock): Store['streams'] {
   const streams = streamQueries(compiler, now);
   const shelves = new KeyShelves();
+  const quota = new RowQuota({
+    what: 'streams',
+    count: async (user, limit) =>
+      (await runner.one(streams.countUpTo({ user_id: user, limit }), ({ count }) => count)) ?? 0,
+    clock,
+  });
 
   const records: Store['streams'] = {
-    async create(stream, receipt) {
-      await runner.change([streams.create(rowOfStream(stream, shelves))], [receipt], { taken: TAKEN });
-    },
+    create: (stream, receipt, { atMost = 0 } = {}) =>
+      quota.create(stream.userId, atMost, async () => {
+        await runner.change([streams.create(rowOfStream(stream, shelves))], [receipt], { taken: TAKEN });
+      }),
 
     get: (id, scope) => runner.cachedOne(streams.get({ id, ...ofScope(scope) }), streamOfRow),
 
