@@ -7,12 +7,16 @@ import type { NodeId } from '#domain/ids.ts';
 import { type Announcement, textOfAnnouncement } from './announcement.ts';
 import { type Engine, type Query, Unchanged, UniqueViolation } from './engine.ts';
 import { storeUnavailable } from './engines/unavailable.ts';
+import { LookupBudget } from './lookup-budget.ts';
 import { changingOne } from './prepared-query.ts';
 import { auditQueries, rowOfAudit } from './queries/audit.ts';
 import { idempotencyQueries, keyOfClaim } from './queries/idempotency.ts';
 import type { WriterArgs } from './queries/nodes.ts';
 import { ReadCache } from './read-cache.ts';
 import type { IdempotencyClaim, Page, PageKey, Receipt, Scope } from './store.ts';
+
+/** How long a stranger's look-up may wait for its turn, in milliseconds. */
+const STRANGERS_WAIT_MS = 5000;
 
 /** What goes with a change. */
 export interface ChangeOptions {
@@ -28,12 +32,15 @@ export class Runner {
   readonly incarnation = randomUUID();
   readonly #engine: Engine;
   readonly #cache: ReadCache;
+  readonly #strangersCache: ReadCache;
+  readonly #strangers = new LookupBudget(STRANGERS_WAIT_MS);
   readonly #audit: ReturnType<typeof auditQueries>;
   readonly #idempotency: ReturnType<typeof idempotencyQueries>;
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#cache = new ReadCache(() => engine.version());
+    this.#strangersCache = new ReadCache(() => engine.version());
     this.#audit = auditQueries(engine.compiler);
     this.#idempotency = idempotencyQueries(engine.compiler);
   }
@@ -52,6 +59,19 @@ export class Runner {
   /** As `one`, for what is asked at every request: callers share the record. */
   cachedOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
     return this.#cache.get(query, () => this.one(query, itemOf));
+  }
+
+  /**
+   * As `cachedOne`, for what strangers ask: it may not exist. They have a budget and a memory of their own, so that a flood of them
+   * neither delays nor forgets what others ask.
+   */
+  strangersOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
+    return this.#strangersCache.get(query, () => this.#strangers.run(() => this.one(query, itemOf)));
+  }
+
+  /** As `all`, for what strangers ask. */
+  strangersAll<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item[]> {
+    return this.#strangers.run(() => this.all(query, itemOf));
   }
 
   /**

@@ -11,6 +11,8 @@ export interface TcpProxy {
   readonly isMuted: boolean;
   /** Calls it with what each client sends, as text, before it is passed on. */
   onRequest(listener: (bytes: string) => unknown): void;
+  /** Changes what clients send from now on, as text of the same length; what comes in one piece is changed in one piece. */
+  rewrite(change: (bytes: string) => string): void;
   /** Keeps back what the server answers from now on, on every connection. */
   muteAnswers(muted: boolean): void;
   /**
@@ -39,6 +41,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const connections = new Set<Connection>();
   const listeners: ((bytes: string) => unknown)[] = [];
   let isMuted = false;
+  let change = (bytes: string): string => bytes;
 
   const listening = createServer((client) => {
     const server = connect(target, '127.0.0.1');
@@ -48,7 +51,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       const text = bytes.toString('latin1');
       if (connection.sent.length < KEPT_BYTES) connection.sent += text;
       for (const listener of listeners) listener(text);
-      server.write(bytes);
+      server.write(Buffer.from(change(text), 'latin1'));
     });
     server.on('data', (bytes: Buffer) => {
       if (!isMuted) client.write(bytes);
@@ -78,6 +81,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       return isMuted;
     },
     onRequest: (listener) => void listeners.push(listener),
+    rewrite: (changing) => {
+      change = changing;
+    },
     muteAnswers: (muted) => {
       isMuted = muted;
     },

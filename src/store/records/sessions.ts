@@ -89,8 +89,8 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
     },
 
     openOf: (stream) => runner.all(sessions.openOfStream({ stream_id: stream }), sessionOfRow),
-    newest: (playbackId) => runner.cachedOne(sessions.newest({ playback_id: playbackId }), locatedSessionOfRow),
-    byMediaPath: (path) => runner.cachedOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow),
+    newest: (playbackId) => runner.strangersOne(sessions.newest({ playback_id: playbackId }), locatedSessionOfRow),
+    byMediaPath: (path) => runner.strangersOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow),
 
     async deleteEnded(before, limit) {
       const [deleted] = await runner.write([sessions.deleteEnded({ before, limit })]);

@@ -46,10 +46,10 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: 
 
     async byStreamKey(key) {
       const query = streams.byStreamKeyHash(Object.fromEntries(onEveryShelf(key.hash()).entries()));
-      return (await runner.all(query, streamOfRow)).find(({ streamKey }) => streamKey.equals(key));
+      return (await runner.strangersAll(query, streamOfRow)).find(({ streamKey }) => streamKey.equals(key));
     },
 
-    byPlaybackId: (id) => runner.cachedOne(streams.byPlaybackId({ playback_id: id }), streamOfRow),
+    byPlaybackId: (id) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow),
 
     list(scope, { limit, after, order, direction, filter }) {
       const choice = { order, direction, isActive: filter.isActive };
