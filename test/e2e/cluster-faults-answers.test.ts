@@ -16,7 +16,8 @@ import { broadcast, CUTS, endReason } from './cuts.ts';
 /** What is answered takes effect within ten seconds; this machine may be busy. */
 const WITHIN_TEN_SECONDS = { timeoutMs: 20_000 };
 /** Freezing for a minute shows nothing that ten seconds do not, but the issue asks for it. */
-const LONG = process.env.CLUSTER_FAULTS_LONG === undefined ? 'set CLUSTER_FAULTS_LONG=1: it takes more than a minute' : false;
+const LONG =
+  process.env.CLUSTER_FAULTS_LONG === undefined ? 'set CLUSTER_FAULTS_LONG=1: it takes more than a minute' : false;
 
 let postgres: PostgresServer;
 before(async () => {
@@ -40,8 +41,14 @@ async function askAll(lives: Awaited<ReturnType<typeof broadcasts>>, other: Serv
 /** Sees every publisher disconnected for the reason of its change. */
 async function assertAllCut(lives: Awaited<ReturnType<typeof broadcasts>>, owner: ServerProcess): Promise<void> {
   for (const { cut, live } of lives) {
-    await waitFor(() => live.client.isClosed, { what: `the publisher of one ${cut.what} to be cut`, ...WITHIN_TEN_SECONDS });
-    await waitFor(() => endReason(owner, live.stream) === cut.reason, { what: 'the end in the log', ...WITHIN_TEN_SECONDS });
+    await waitFor(() => live.client.isClosed, {
+      what: `the publisher of one ${cut.what} to be cut`,
+      ...WITHIN_TEN_SECONDS,
+    });
+    await waitFor(() => endReason(owner, live.stream) === cut.reason, {
+      what: 'the end in the log',
+      ...WITHIN_TEN_SECONDS,
+    });
   }
 }
 
@@ -68,7 +75,8 @@ describe('terminate, suspend, rotate and delete', () => {
     const { owner, other } = cluster;
     const lives = await broadcasts(parts, owner.server, other.server);
     // The connection lives, and answers when it is asked, but it does not listen.
-    const ended = "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' or query like 'select 1'";
+    const ended =
+      "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' or query like 'select 1'";
     owner.proxy.rewrite((bytes) => bytes.replace('listen millrace', 'listen millracf'));
     await postgres.query(ended);
     const isDeaf = async () =>
@@ -95,7 +103,9 @@ describe('terminate, suspend, rotate and delete', () => {
     [10, false],
     [60, LONG],
   ] as const) {
-    test(`take effect at a server that was frozen for ${seconds} s meanwhile, and it shows nothing stale`, { skip }, async () => {
+    test(`take effect at a server that was frozen for ${seconds} s meanwhile, and it shows nothing stale`, {
+      skip,
+    }, async () => {
       await using cluster = await startProxiedNodes(postgres);
       await using parts = new AsyncDisposableStack();
       const { owner, other } = cluster;
@@ -161,7 +171,9 @@ describe('a server frozen longer than its lease', () => {
       );
       if (moment !== 'claims a stream') {
         const client = await publishing;
-        await waitFor(async () => (await other.server.api.getStream(stream.id)).isActive, { what: 'the first session' });
+        await waitFor(async () => (await other.server.api.getStream(stream.id)).isActive, {
+          what: 'the first session',
+        });
         freezeAt(moment === 'ends a session' ? 'unpublished' : owner.server.url);
         if (moment === 'ends a session') client?.command('deleteStream', null, 1);
       }
@@ -178,9 +190,12 @@ describe('a server frozen longer than its lease', () => {
 
       process.kill(pid, 'SIGCONT');
       const first = await publishing;
-      if (first !== undefined) await waitFor(() => first.isClosed, { what: 'the first publisher to go', ...WITHIN_TEN_SECONDS });
+      if (first !== undefined)
+        await waitFor(() => first.isClosed, { what: 'the first publisher to go', ...WITHIN_TEN_SECONDS });
       // Whatever the frozen server had yet to write it has written by the time it answers for the stream.
-      await waitFor(async () => (await owner.server.api.getStream(stream.id)).isActive, { what: 'it to see the other session' });
+      await waitFor(async () => (await owner.server.api.getStream(stream.id)).isActive, {
+        what: 'it to see the other session',
+      });
       for (let look = 0; look < 10; look += 1) {
         assert.equal(await isActive(), true, 'never idle again');
         const sessions = await sessionsOf(other.server, stream.id);
