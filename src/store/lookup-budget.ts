@@ -2,7 +2,7 @@
  * How many look-ups for strangers may be under way: of stream keys and playback ids that may not exist. A flood of them waits here, and
  * not in the queue of the database, where everybody else's reads would wait behind it.
  */
-import { storeUnavailable } from './engines/unavailable.ts';
+import { storeUnavailable } from './unavailable.ts';
 
 /** Look-ups at one time: half of the connections that read, so that the others are free. */
 const RUNNING = 4;

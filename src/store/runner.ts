@@ -6,7 +6,6 @@ import { MillraceError } from '#domain/errors.ts';
 import type { NodeId } from '#domain/ids.ts';
 import { type Announcement, textOfAnnouncement } from './announcement.ts';
 import { type Engine, type Query, Unchanged, UniqueViolation } from './engine.ts';
-import { storeUnavailable } from './engines/unavailable.ts';
 import { LookupBudget } from './lookup-budget.ts';
 import { changingOne } from './prepared-query.ts';
 import { auditQueries, rowOfAudit } from './queries/audit.ts';
@@ -14,6 +13,7 @@ import { idempotencyQueries, keyOfClaim } from './queries/idempotency.ts';
 import type { WriterArgs } from './queries/nodes.ts';
 import { ReadCache } from './read-cache.ts';
 import type { IdempotencyClaim, Page, PageKey, Receipt, Scope } from './store.ts';
+import { storeUnavailable } from './unavailable.ts';
 
 /** How long a stranger's look-up may wait for its turn, in milliseconds. */
 const STRANGERS_WAIT_MS = 5000;

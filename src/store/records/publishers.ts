@@ -3,13 +3,13 @@
  */
 import type { NodeId, StreamId } from '#domain/ids.ts';
 import { type Engine, Unchanged } from '#store/engine.ts';
-import { storeUnavailable } from '#store/engines/unavailable.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { nodeQueries } from '#store/queries/nodes.ts';
 import { publisherQueries } from '#store/queries/publishers.ts';
 import { streamQueries } from '#store/queries/streams.ts';
 import type { Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
+import { storeUnavailable } from '#store/unavailable.ts';
 import { readMany } from './read-many.ts';
 
 /** The store's publishers. */
