@@ -117,8 +117,11 @@ async function startSessions(
   { store, logger, clock, metrics }: AppOptions,
 ): Promise<Sessions> {
   const nodeId = nodeIdOf(config.store.dataDir);
-  const journal = parts.use(new SessionJournal(store, logger));
   const onLost = (streamId: StreamId): void => registry.cut(streamId, 'replaced');
+  let lease: NodeLease | undefined;
+  // Last of all: what the journal still has to write is refused without a lease.
+  parts.defer(() => lease?.[Symbol.asyncDispose]());
+  const journal = parts.use(new SessionJournal(store, logger, store.isShared ? { nodeId, onLost } : undefined));
   const claims = store.isShared ? parts.use(new PublisherClaims({ store, nodeId, logger, onLost })) : undefined;
   const transcoders = new TranscoderPool({ settings: config.transcode, clock });
   const registry = parts.use(
@@ -138,7 +141,7 @@ async function startSessions(
     }),
   );
   const node = { id: nodeId, url: nodeUrlOf(config, config.http.port) };
-  const lease = claims && parts.use(await joinCluster({ store, node, registry, claims, clock, logger }));
+  lease = claims && (await joinCluster({ store, node, registry, claims, clock, logger }));
   const { reconnectWindowS } = config.live;
   await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS });
   parts.use(new Housekeeping({ store, clock, logger, ...config.store }));

@@ -4,6 +4,7 @@
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { ApiKeyId, StreamId, UserId } from '#domain/ids.ts';
+import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Scope } from '#store/store.ts';
@@ -29,6 +30,8 @@ export interface Caller {
   readonly access: ApiKey['access'];
   /** Whether the key's rules allow to see and use the stream key of a stream. */
   readonly mayPublish: (streamId: StreamId) => boolean;
+  /** What the user may take of the service. */
+  readonly quotas: Quotas;
   /** When it was let in. */
   readonly at: Milliseconds;
 }
@@ -47,7 +50,7 @@ declare module 'fastify' {
 const MAX_KNOWN_GOOD = 10_000;
 
 /** What the hook judges by besides the store. */
-export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttle' | 'clock'> {
+export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttle' | 'clock' | 'quotas'> {
   readonly rateLimit: RateLimit;
   readonly keyUse: Pick<KeyUse, 'note'>;
   /** Paths of rules begin after it. */
@@ -63,7 +66,7 @@ export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttl
  * a guesser gains nothing by it.
  */
 export function createAuthenticate(options: AuthenticateOptions): onRequestAsyncHookHandler {
-  const { store, throttle, clock, rateLimit, keyUse, prefix } = options;
+  const { store, throttle, clock, quotas, rateLimit, keyUse, prefix } = options;
   const judge = new AccessJudge();
   const knownGood = new Set<string>();
   return async (request, reply) => {
@@ -100,8 +103,17 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
     if (key.access !== undefined) mustBeAllowed(judge, key, request, prefix);
     const { id: userId, isAdmin } = user;
     const scope = readScope(request.query as Query, { userId, isAdmin });
-    const mayPublish = (streamId: StreamId) => judge.allows(key, 'publish', ['stream', streamId]);
-    request.caller = { userId, keyId: key.id, keyName: key.name, isAdmin, scope, access: key.access, mayPublish, at };
+    request.caller = {
+      userId,
+      keyId: key.id,
+      keyName: key.name,
+      isAdmin,
+      scope,
+      access: key.access,
+      mayPublish: (streamId) => judge.allows(key, 'publish', ['stream', streamId]),
+      quotas: quotasOf(user, quotas),
+      at,
+    };
   };
 }
 

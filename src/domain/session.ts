@@ -113,6 +113,8 @@ export interface Session {
   /** The node it runs on, or ran on last. */
   readonly nodeId: NodeId;
   readonly record: boolean;
+  /** {@link Stream.terminations} when the session began: once the stream has more, the session is to end. */
+  readonly terminations: number;
   /** As far as they have been written; what runs knows better. */
   readonly totals: SessionTotals;
   /** Viewers when it was last written; 0 once it has ended. */

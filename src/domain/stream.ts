@@ -34,6 +34,8 @@ export interface Stream {
   readonly userTags: UserTags | undefined;
   /** When its publisher was last cut by the API. */
   readonly lastTerminatedAt: Milliseconds | undefined;
+  /** How often its broadcast was ended by the API. A publisher that was accepted at a lower count is to be disconnected. */
+  readonly terminations: number;
   /** As of its running session; see there. */
   readonly health: string | undefined;
 }
@@ -54,6 +56,7 @@ export function newStream(
     creatorId: undefined,
     userTags: undefined,
     lastTerminatedAt: undefined,
+    terminations: 0,
     health: undefined,
   };
 }

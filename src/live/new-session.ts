@@ -27,6 +27,7 @@ export function newSession(stream: Stream, nodeId: NodeId, at: Milliseconds): Se
     restarts: 0,
     nodeId,
     record: stream.record,
+    terminations: stream.terminations,
     totals: NO_TOTALS,
     viewers: 0,
     health: undefined,
@@ -34,7 +35,12 @@ export function newSession(stream: Stream, nodeId: NodeId, at: Milliseconds): Se
   };
 }
 
-/** Whether a session has all that it was given for good as the stream says now; while no media comes in, that may change. */
-export function isMadeFor(stream: Stream, session: Session): boolean {
+/** Whether a session, or one of a stream as it was, has all that it is given for good as the stream says now. */
+export function isMadeFor(stream: Stream, session: Pick<Session, 'record' | 'profiles'>): boolean {
   return session.record === stream.record && isDeepStrictEqual(session.profiles, stream.profiles);
+}
+
+/** Whether the stream was terminated since the session began: the session is to end, and no publisher goes on with it. */
+export function isTerminated(stream: Stream, session: Pick<Session, 'terminations'>): boolean {
+  return session.terminations < stream.terminations;
 }

@@ -13,14 +13,24 @@ const NOW = 1_700_000_100_000;
 
 /** Adopts what a store was left with; tells what became of it, in order. */
 async function adopt(...left: readonly Session[]) {
+  return adoptFrom({}, ...left);
+}
+
+/** The same from a store that other processes share, in which other nodes may have ended the sessions meanwhile. */
+async function adoptFrom({ isShared = false, isLost = false }, ...left: readonly Session[]) {
   const told: { readonly what: string; readonly session: string; readonly value: unknown }[] = [];
   const tell = (what: string, session: string, value: unknown) => void told.push({ what, session, value });
   await adoptOrphans({
     store: {
+      isShared,
       sessions: {
         ofNode: async (node: string, phases: readonly string[]) =>
           left.filter(({ nodeId, phase }) => nodeId === node && phases.includes(phase)),
-        change: async (id: string, change: SessionChange) => tell('stored', id, change),
+        change: async (id: string, change: SessionChange, writer?: string) => {
+          assert.equal(writer, isShared ? SOME_NODE : undefined);
+          tell('stored', id, change);
+          return !isLost;
+        },
       },
     } as unknown as Store,
     nodeId: SOME_NODE,
@@ -71,6 +81,14 @@ test('a session whose window closed meanwhile is ended, and not shown', async ()
   );
   const change = told[1]!.value as SessionChange;
   assert.equal(change.endReason, 'reconnect_window_elapsed');
+});
+
+test('a session that another node ended a moment before is not shown', async () => {
+  const told = await adoptFrom({ isShared: true, isLost: true }, someSession(stream, { phase: 'live' }));
+  assert.deepEqual(
+    told.map(({ what }) => what),
+    ['activity', 'stored'],
+  );
 });
 
 test('a session that ended is left alone', async () => {

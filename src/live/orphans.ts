@@ -55,11 +55,9 @@ export async function adoptOrphans({
       reconnectUntil: until,
       restarts: session.restarts + 1,
     };
-    await store.sessions.change(session.id, {
-      phase: adopted.phase,
-      reconnectUntil: until,
-      restarts: adopted.restarts,
-    });
-    registry.restore(adopted, { phase: 'reconnecting', until });
+    const change = { phase: adopted.phase, reconnectUntil: until, restarts: adopted.restarts };
+    // Another node may have ended it between the two calls.
+    const isOurs = await store.sessions.change(session.id, change, store.isShared ? nodeId : undefined);
+    if (isOurs) registry.restore(adopted, { phase: 'reconnecting', until });
   }
 }

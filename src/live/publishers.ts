@@ -3,9 +3,11 @@
  */
 import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
+import type { Stream } from '#domain/stream.ts';
 import type { Refusal } from '#ingest/ingest.ts';
 import { CUTS, type CutReason } from './cuts.ts';
 import type { Intake } from './intake.ts';
+import { isMadeFor } from './new-session.ts';
 
 /** A publisher that sent nothing for this long may be replaced: its socket is probably half open. */
 export const TAKEOVER_SILENCE_MS = 3000;
@@ -25,10 +27,10 @@ const KEPT_PART = 0.1;
 /** One who was accepted. */
 export interface Publisher {
   readonly intake: Intake;
-  /** The stream's. */
-  readonly userId: UserId;
   /** What it came with. */
   readonly streamKey: Secret;
+  /** The stream as it was when the publisher was accepted. */
+  readonly stream: Stream;
   /** Tells it why, and closes its connection. */
   readonly cut: (refusal: Refusal) => void;
 }
@@ -75,6 +77,18 @@ export class Publishers {
     return this.#publishers.get(streamId)?.intake === intake;
   }
 
+  /** Whether somebody publishes it who was accepted before it was last terminated. */
+  isTerminated({ id, terminations }: Stream): boolean {
+    const publisher = this.#publishers.get(id);
+    return publisher !== undefined && publisher.stream.terminations < terminations;
+  }
+
+  /** Whether somebody publishes it who was accepted before what a session is made for changed. */
+  isOutdated(stream: Stream): boolean {
+    const publisher = this.#publishers.get(stream.id);
+    return publisher !== undefined && !isMadeFor(stream, publisher.stream);
+  }
+
   /**
    * Why one more of this stream would be refused now.
    * @param atMost how many its user may have; 0 = any number
@@ -99,7 +113,7 @@ export class Publishers {
   add(streamId: StreamId, publisher: Publisher): void {
     const silent = this.#publishers.get(streamId);
     this.#publishers.set(streamId, publisher);
-    if (silent === undefined) this.#countOne(publisher.userId, 1);
+    if (silent === undefined) this.#countOne(publisher.stream.userId, 1);
     silent?.intake.end('connection_lost');
     silent?.cut(CUTS.replaced);
   }
@@ -109,7 +123,7 @@ export class Publishers {
     const publisher = this.#publishers.get(streamId);
     if (publisher?.intake !== intake) return false;
     this.#publishers.delete(streamId);
-    this.#countOne(publisher.userId, -1);
+    this.#countOne(publisher.stream.userId, -1);
     return true;
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
-import { newUserId } from '#domain/ids.ts';
+import { newNodeId, newUserId, type StreamId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
@@ -12,21 +12,28 @@ import { SessionJournal } from './session-journal.ts';
 const session = someSession(someStream(newUserId()));
 
 /** A journal over a store whose calls the test lets through one by one. */
-function setUp() {
-  const calls: { readonly call: string; readonly value: unknown; readonly settle: (error?: Error) => void }[] = [];
-  const called = (call: string, value: unknown) => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    calls.push({ call, value, settle: (error) => (error === undefined ? resolve() : reject(error)) });
+function setUp(owner?: ConstructorParameters<typeof SessionJournal>[2]) {
+  const calls: {
+    readonly call: string;
+    readonly value: unknown;
+    readonly writer: unknown;
+    readonly settle: (outcome?: Error | false) => void;
+  }[] = [];
+  const called = (call: string, value: unknown, writer: unknown) => {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const settle = (outcome: Error | boolean = true) => (outcome instanceof Error ? reject(outcome) : resolve(outcome));
+    calls.push({ call, value, writer, settle });
     return promise;
   };
   const store = {
-    streams: { setActivity: (_id: string, activity: object) => called('activity', activity) },
+    streams: { setActivity: (_id: string, activity: object, writer: unknown) => called('activity', activity, writer) },
     sessions: {
-      create: (created: Session) => called('create', created),
-      change: (_id: string, change: object) => called('change', change),
+      create: (created: Session, writer: unknown) => called('create', created, writer),
+      change: (_id: string, change: object, writer: unknown) => called('change', change, writer),
+      resume: (_session: object, change: object, writer: unknown) => called('resume', change, writer),
     },
   } as unknown as Store;
-  return { journal: new SessionJournal(store, silentLogger), calls };
+  return { journal: new SessionJournal(store, silentLogger, owner), calls };
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -64,17 +71,57 @@ test('only the latest activity is written', async () => {
   );
 });
 
-test('a store that is away is tried again', async (context) => {
-  context.mock.timers.enable({ apis: ['setTimeout'] });
-  const { journal, calls } = setUp();
+for (const code of ['store_unavailable', 'outcome_unknown'] as const) {
+  test(`a write that ended in ${code} is made again`, async (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] });
+    const { journal, calls } = setUp();
+    journal.created(session);
+    calls[0]!.settle(new MillraceError(code, 'The store is away.'));
+    await turn();
+    assert.equal(calls.length, 1);
+    context.mock.timers.tick(1000);
+    await turn();
+    assert.equal(calls.length, 2);
+    assert.equal(calls[1]!.call, 'create');
+  });
+}
+
+test('where processes share the store, every write says which node makes it', async () => {
+  const nodeId = newNodeId();
+  const { journal, calls } = setUp({ nodeId, onLost: () => assert.fail('nothing is lost') });
+  journal.activity(session.streamId, { isActive: true, lastSeen: ms(1), health: undefined });
   journal.created(session);
-  calls[0]!.settle(new MillraceError('store_unavailable', 'The store is away.'));
+  for (const index of [0, 1]) {
+    calls[index]!.settle();
+    await turn();
+  }
+  journal.changed(session, { viewers: 1 });
+  // Another node may say so at any time; what is no longer this node's is not written, and not written again.
+  calls[2]!.settle(false);
   await turn();
-  assert.equal(calls.length, 1);
-  context.mock.timers.tick(1000);
+  assert.deepEqual(
+    calls.map(({ call, writer }) => [call, writer === nodeId]),
+    [
+      ['activity', true],
+      ['create', true],
+      ['change', true],
+    ],
+  );
+});
+
+test('a session that another node has ended is taken up again, unless its stream was taken: then it is lost', async () => {
+  const lost: StreamId[] = [];
+  const { journal, calls } = setUp({ nodeId: newNodeId(), onLost: (streamId) => lost.push(streamId) });
+  journal.changed(session, { viewers: 1 });
+  journal.resumed(session, { phase: 'live' });
+  calls[0]!.settle(false);
   await turn();
+  assert.deepEqual([calls[1]?.call, calls[1]?.value], ['resume', { viewers: 1, phase: 'live' }]);
+  assert.deepEqual(lost, []);
+  calls[1]!.settle(false);
+  await turn();
+  assert.deepEqual(lost, [session.streamId]);
   assert.equal(calls.length, 2);
-  assert.equal(calls[1]!.call, 'create');
 });
 
 test('disposing writes what is left, and gives up on a store that does not take it', async () => {

@@ -2,11 +2,12 @@
  * Writes what happens to live sessions into the store, without live media ever waiting for it.
  *
  * For each stream only the latest wish is kept while a write is under way or the store is away, so the journal holds at
- * most one entry per stream and catches up by itself.
+ * most one entry per stream and catches up by itself. A write of which nobody can tell whether it happened is made again, which is
+ * harmless: each sets what is the case.
  */
 
 import { MillraceError } from '#domain/errors.ts';
-import type { StreamId } from '#domain/ids.ts';
+import type { NodeId, StreamId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import { pause } from '#lib/pause.ts';
 import type { SessionChange, Store } from '#store/store.ts';
@@ -18,9 +19,28 @@ const RETRY_MS = 1000;
 /** What live media says of a stream. */
 export type StreamActivity = Parameters<Store['streams']['setActivity']>[1];
 
+/** What is to be written of one session. */
+interface Wish {
+  /** The whole session, when it is yet to be created. */
+  readonly create: Session | undefined;
+  /** Whether another node may have ended it for this one. */
+  readonly resume: boolean;
+  readonly change: SessionChange;
+}
+
+const NO_WISH: Wish = { create: undefined, resume: false, change: {} };
+
+/** How a journal writes where several processes share the store. */
+export interface JournalOwner {
+  /** This process. What belongs to another node by now is not written. */
+  readonly nodeId: NodeId;
+  /** Called with the stream of a session that cannot begin or go on here, since another node has taken the stream. */
+  readonly onLost: (streamId: StreamId) => void;
+}
+
 interface Entry {
   /** Sessions to be created or changed, in order of their beginning. */
-  sessions: Map<Session['id'], { create: Session | undefined; change: SessionChange }>;
+  sessions: Map<Session['id'], Wish>;
   activity: StreamActivity | undefined;
   running: boolean;
 }
@@ -29,27 +49,34 @@ interface Entry {
 export class SessionJournal implements AsyncDisposable {
   readonly #store: Store;
   readonly #logger: Logger;
+  readonly #owner: JournalOwner | undefined;
   readonly #entries = new Map<StreamId, Entry>();
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
-  constructor(store: Store, logger: Logger) {
+  /** @param owner undefined where this is the only process */
+  constructor(store: Store, logger: Logger, owner?: JournalOwner) {
     this.#store = store;
     this.#logger = logger;
+    this.#owner = owner;
   }
 
   /** A session began. */
   created(session: Session): void {
-    this.#entry(session.streamId).sessions.set(session.id, { create: session, change: {} });
+    this.#entry(session.streamId).sessions.set(session.id, { ...NO_WISH, create: session });
     this.#wake(session.streamId);
   }
 
   /** Something of a session changed; merged with what is not written yet. */
   changed(session: Pick<Session, 'id' | 'streamId'>, change: SessionChange): void {
-    const { sessions } = this.#entry(session.streamId);
-    const wish = sessions.get(session.id) ?? { create: undefined, change: {} };
-    sessions.set(session.id, { ...wish, change: { ...wish.change, ...change } });
-    this.#wake(session.streamId);
+    this.#merge(session, { change });
+  }
+
+  /**
+   * A session goes on whose node was taken for dead: another one may have ended it. `change` is all of its state.
+   */
+  resumed(session: Pick<Session, 'id' | 'streamId'>, change: SessionChange): void {
+    this.#merge(session, { resume: true, change });
   }
 
   /** A stream's activity changed; only the latest counts. */
@@ -62,6 +89,13 @@ export class SessionJournal implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#running);
+  }
+
+  #merge({ id, streamId }: Pick<Session, 'id' | 'streamId'>, { change, ...rest }: Partial<Wish>): void {
+    const { sessions } = this.#entry(streamId);
+    const wish = sessions.get(id) ?? NO_WISH;
+    sessions.set(id, { ...wish, ...rest, change: { ...wish.change, ...change } });
+    this.#wake(streamId);
   }
 
   #entry(streamId: StreamId): Entry {
@@ -87,7 +121,8 @@ export class SessionJournal implements AsyncDisposable {
       try {
         await this.#writeNext(streamId, entry);
       } catch (error) {
-        const mayHeal = error instanceof MillraceError && error.code === 'store_unavailable';
+        const mayHeal =
+          error instanceof MillraceError && (error.code === 'store_unavailable' || error.code === 'outcome_unknown');
         // The store says itself that it is away; every stream saying so, every second, would drown it.
         this.#logger[mayHeal ? 'debug' : 'warn']({ streamId, err: error }, 'session not written to the store');
         if (!mayHeal || this.#closing.signal.aborted) break;
@@ -101,15 +136,24 @@ export class SessionJournal implements AsyncDisposable {
   async #writeNext(streamId: StreamId, entry: Entry): Promise<void> {
     const { activity } = entry;
     if (activity !== undefined) {
-      await this.#store.streams.setActivity(streamId, activity);
+      await this.#store.streams.setActivity(streamId, activity, this.#owner?.nodeId);
       if (entry.activity === activity) entry.activity = undefined;
     }
     for (const [id, wish] of entry.sessions) {
-      if (wish.create !== undefined) await this.#store.sessions.create({ ...wish.create, ...wish.change });
-      else await this.#store.sessions.change(id, wish.change);
+      const isOurs = await this.#write({ id, streamId }, wish);
+      if (!isOurs && (wish.create !== undefined || wish.resume)) this.#owner?.onLost(streamId);
       const latest = entry.sessions.get(id);
       if (latest === wish) entry.sessions.delete(id);
-      else if (latest !== undefined) entry.sessions.set(id, { create: undefined, change: latest.change });
+      else if (latest !== undefined) entry.sessions.set(id, { ...latest, create: undefined });
     }
+  }
+
+  /** Says whether the session is still this node's to write. */
+  #write(session: Pick<Session, 'id' | 'streamId'>, { create, resume, change }: Wish): Promise<boolean> {
+    const { sessions } = this.#store;
+    const nodeId = this.#owner?.nodeId;
+    if (create !== undefined) return sessions.create({ ...create, ...change }, nodeId);
+    if (resume && nodeId !== undefined) return sessions.resume(session, change, nodeId);
+    return sessions.change(session.id, change, nodeId);
   }
 }

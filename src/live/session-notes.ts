@@ -2,7 +2,6 @@
  * What is written of live sessions while they run: enough for what comes after them, and, where processes share the store, for those
  * they do not run in.
  */
-import type { NodeId } from '#domain/ids.ts';
 import type { SessionChange } from '#store/store.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionJournal } from './session-journal.ts';
@@ -13,8 +12,6 @@ const EVERY_MS = { alone: 10_000, shared: 5000 };
 /** What notes are made with. */
 export interface SessionNotesOptions {
   readonly journal: SessionJournal;
-  /** This process. */
-  readonly nodeId: NodeId;
   /** Whether there may be others. */
   readonly isShared: boolean;
 }
@@ -83,9 +80,7 @@ export class SessionNotes {
 
   /** All of it, as if nothing had been written: another process may have taken this one for dead, and ended it. */
   again(session: LiveSession, isActive: boolean): void {
-    const { nodeId } = this.#options;
-    const running = { nodeId, endedAt: undefined, endReason: undefined };
-    this.#changed(session, { ...running, ...this.#stateOf(session, isActive) });
+    if (this.#written.has(session)) this.#options.journal.resumed(session.record, this.#stateOf(session, isActive));
     this.activity(session, isActive);
   }
 

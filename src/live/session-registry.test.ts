@@ -34,10 +34,11 @@ function setUp({
   const presentations: RecordingPresentation[] = [];
   const written = new Map<string, Session>();
   const store = {
-    streams: { setActivity: async () => {} },
+    streams: { setActivity: async () => true },
     sessions: {
-      create: async (session: Session) => void written.set(session.id, session),
-      change: async (id: string, change: Partial<Session>) => void written.set(id, { ...written.get(id)!, ...change }),
+      create: async (session: Session) => Boolean(written.set(session.id, session)),
+      change: async (id: string, change: Partial<Session>) =>
+        Boolean(written.set(id, { ...written.get(id)!, ...change })),
     },
   } as unknown as Store;
   const journal = new SessionJournal(store, silentLogger);
@@ -653,3 +654,62 @@ test('no more watch the streams of a user than its quota of viewers says, and th
   ];
   assert.deepEqual(answers, [true, true, false, true]);
 });
+test('a publisher that was accepted before its stream was terminated is disconnected, one that came later is not', () => {
+  const setup = setUp();
+  const { registry, cuts, publish } = setup;
+  const stream = newStream();
+  goLive(setup, stream);
+  registry.follow(stream);
+  assert.deepEqual(cuts, []);
+  const terminated = { ...stream, terminations: 1 };
+  registry.follow(terminated);
+  assert.deepEqual(
+    cuts.map(({ code }) => code),
+    ['terminated'],
+  );
+  assert.ok(publish(terminated).accepted);
+  registry.follow(terminated);
+  assert.equal(cuts.length, 1);
+});
+
+test('a session that waits for its publisher ends when its stream was terminated, also one that was taken up after a restart', async () => {
+  for (const isRestored of [false, true]) {
+    const setup = setUp();
+    const { registry, written, publish } = setup;
+    const stream = someStream(newUserId(), { profiles: [], terminations: 3 });
+    if (isRestored) registry.restore(someSession(stream), { phase: 'reconnecting', until: ms(9e15) });
+    else goLive(setup, stream).end('connection_lost');
+    registry.follow(stream);
+    assert.equal(registry.status(stream.id)?.phase, 'reconnecting');
+    registry.follow({ ...stream, terminations: 4 });
+    assert.equal(registry.status(stream.id)?.phase, 'ended');
+    await turns();
+    assert.equal([...written.values()].at(-1)?.endReason, 'terminated');
+    assert.ok(publish({ ...stream, terminations: 4 }).accepted);
+  }
+});
+
+test('a publisher that comes back after its stream was terminated begins a new session', () => {
+  const setup = setUp();
+  const { registry } = setup;
+  const stream = newStream();
+  goLive(setup, stream).end('connection_lost');
+  const first = registry.status(stream.id)?.sessionId;
+  goLive(setup, { ...stream, terminations: 1 });
+  assert.notEqual(registry.status(stream.id)?.sessionId, first);
+});
+
+test('a publisher that was accepted before the profiles of its stream changed is disconnected, so that it comes back to them', () => {
+  const { registry, cuts, publish } = setUp();
+  const stream = newStream();
+  accepted(publish(stream));
+  registry.follow({ ...stream, name: 'another name' });
+  assert.deepEqual(cuts, []);
+  registry.follow({ ...stream, record: true });
+  assert.equal(cuts.length, 1);
+});
+
+/** Lets what was written reach the store. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}

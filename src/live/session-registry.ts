@@ -20,7 +20,7 @@ import { Intake } from './intake.ts';
 import type { LadderOwner, OpenTranscoder } from './ladder.ts';
 import type { Audience, LiveDirectory, LiveStatus, Watchable } from './live.ts';
 import { codecsOf, LEAD_IN_MS, LiveSession } from './live-session.ts';
-import { isMadeFor, newSession } from './new-session.ts';
+import { isMadeFor, isTerminated, newSession } from './new-session.ts';
 import { Publishers } from './publishers.ts';
 import type { SessionJournal } from './session-journal.ts';
 import { SessionNotes } from './session-notes.ts';
@@ -129,7 +129,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
       clock,
     );
     const { streamKey, cut } = request;
-    this.#publishers.add(stream.id, { intake, userId: stream.userId, streamKey, cut });
+    this.#publishers.add(stream.id, { intake, stream, streamKey, cut });
     return { accepted: true, publication: guarded(guard, 'ingest', intake) };
   }
 
@@ -187,9 +187,15 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     for (const session of this.#sessions.values()) if (session.record.streamId === streamId) this.#retire(session);
   }
 
-  /** Takes what changed on a stream: its key, its name. */
+  /**
+   * Takes what changed on a stream. A publisher with an earlier key, or one that was accepted before the stream was terminated or its
+   * profiles changed, is disconnected. A session that began before the termination ends, also one that waits for its publisher.
+   */
   follow(stream: Stream): void {
     if (this.#publishers.hasOtherKey(stream.id, stream.streamKey)) this.cut(stream.id, 'key_rotated');
+    if (this.#publishers.isTerminated(stream) || this.#publishers.isOutdated(stream)) this.cut(stream.id, 'terminated');
+    const waiting = this.#slots.get(stream.id)?.session;
+    if (waiting !== undefined && isTerminated(stream, waiting.record)) waiting.end('terminated');
     const session = this.#slots.get(stream.id)?.session;
     if (session === undefined || session.state.phase === 'ended' || !session.rename(stream.name)) return;
     this.#notes.name(session, stream.name);
@@ -373,6 +379,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     // Unknown codecs (a process that died before it wrote them) are taken to be the same.
     const hasOthers = session !== undefined && session.codecs !== '' && session.codecs !== codecsOf(tracks);
     const isOutdated = session !== undefined && !isMadeFor(stream, session.record);
+    if (session !== undefined && isTerminated(stream, session.record)) session.end('terminated');
     if (session?.state.phase === 'reconnecting' && (hasOthers || isOutdated)) session.end('replaced');
     if (session === undefined || session.state.phase === 'ended') session = this.#newSession(stream);
     slot.session = session;

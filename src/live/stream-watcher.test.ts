@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
-import { newNodeId, newStreamId, newUserId, type StreamId, type UserId } from '#domain/ids.ts';
+import { type NodeId, newNodeId, newStreamId, newUserId, type StreamId, type UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Announcement } from '#store/announcement.ts';
@@ -17,9 +17,10 @@ const stream = someStream(user.id);
 
 /** A watcher of one stream that runs here, over a store that holds what the test says. */
 async function setUp(t: TestContext) {
-  t.mock.timers.enable({ apis: ['setInterval'] });
+  t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] });
   const world = {
     stored: [stream] as readonly Stream[],
+    owner: SOME_NODE_ID as NodeId,
     isUserSuspended: false,
     quotas: {} as Partial<Quotas>,
     isAway: false,
@@ -40,6 +41,7 @@ async function setUp(t: TestContext) {
         return world.stored.filter(({ id }) => ids.includes(id));
       },
     },
+    publishers: { ownersOf: async (ids: readonly StreamId[]) => new Map(ids.map((id) => [id, world.owner])) },
     users: { get: async (id: UserId) => someUser({ id, suspended: world.isUserSuspended, quotas: world.quotas }) },
   } as unknown as Store;
   const registry = {
@@ -65,11 +67,11 @@ async function setUp(t: TestContext) {
     announce(announcement);
     await settled();
   };
-  const passFiveSeconds = async () => {
-    t.mock.timers.tick(5000);
+  const pass = async (milliseconds: number) => {
+    t.mock.timers.tick(milliseconds);
     await settled();
   };
-  return { watcher, world, told, reads, hear, passFiveSeconds };
+  return { watcher, world, told, reads, hear, pass, passFiveSeconds: () => pass(5000) };
 }
 
 const SOME_NODE_ID = newNodeId();
@@ -115,12 +117,34 @@ test('a stream that does not run here costs no read', async (t) => {
   watcher[Symbol.dispose]();
 });
 
-test('a stream is cut at once when it is terminated', async (t) => {
-  const { watcher, told, reads, hear } = await setUp(t);
-  await hear({ type: 'stream_terminated', streamId: stream.id });
-  assert.deepEqual(told, ['cut true terminated']);
-  assert.deepEqual(reads, []);
+test('a stream that another node has taken is found by the look every five seconds, when no word of it came', async (t) => {
+  const { watcher, world, told, passFiveSeconds } = await setUp(t);
+  world.owner = newNodeId();
+  await passFiveSeconds();
+  assert.deepEqual(told.splice(0), ['cut true replaced', 'follow a stream']);
+  world.hasPublisher = true;
+  await passFiveSeconds();
+  assert.deepEqual(told.splice(0), ['confirm', 'follow a stream']);
+  world.owner = SOME_NODE_ID;
+  await passFiveSeconds();
+  assert.deepEqual(told, ['follow a stream']);
   watcher[Symbol.dispose]();
+});
+
+test('a store that did not answer is asked again after a second, and not once the watcher is disposed', async (t) => {
+  const { watcher, world, told, hear, pass } = await setUp(t);
+  world.isAway = true;
+  await hear(changed);
+  world.isAway = false;
+  world.stored = [];
+  await pass(1000);
+  assert.deepEqual(told.splice(0), ['cut true deleted']);
+  world.isAway = true;
+  await hear(changed);
+  watcher[Symbol.dispose]();
+  world.isAway = false;
+  await pass(10_000);
+  assert.deepEqual(told, ['deaf']);
 });
 
 test('a publisher elsewhere ends a session that waits here, and questions one that is published here', async (t) => {
@@ -146,7 +170,7 @@ test('the streams of a suspended user are cut, those of one who is not are not',
 });
 
 test('all is looked at when announcements were missed, and every five seconds, also after the store was away', async (t) => {
-  const { watcher, world, told, hear, passFiveSeconds } = await setUp(t);
+  const { watcher, world, told, hear, pass, passFiveSeconds } = await setUp(t);
   await hear({ type: 'missed' });
   assert.deepEqual(told.splice(0), ['follow a stream']);
   world.isAway = true;
@@ -154,7 +178,7 @@ test('all is looked at when announcements were missed, and every five seconds, a
   assert.deepEqual(told, []);
   world.isAway = false;
   world.stored = [];
-  await passFiveSeconds();
+  await pass(1000);
   assert.deepEqual(told.splice(0), ['cut true deleted']);
   watcher[Symbol.dispose]();
   assert.deepEqual(told, ['deaf']);

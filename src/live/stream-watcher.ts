@@ -11,8 +11,10 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { PublisherClaims } from './publisher-claims.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
-/** Not everything is announced: the command line beside a server on SQLite changes what it changes in silence. */
+/** Announcements may get lost, and the command line beside a server on SQLite changes what it changes in silence. */
 const LOOK_EVERY_MS = 5000;
+/** Pause before a store that did not answer is asked again. */
+const RETRY_MS = 1000;
 /** Streams read in one query. */
 const BATCH = 500;
 
@@ -37,6 +39,8 @@ export class StreamWatcher implements Disposable {
   readonly #streams = new Set<StreamId>();
   readonly #users = new Set<UserId>();
   #looking = false;
+  #retry: NodeJS.Timeout | undefined;
+  #isDisposed = false;
 
   constructor(options: StreamWatcherOptions) {
     this.#options = options;
@@ -48,6 +52,8 @@ export class StreamWatcher implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
+    clearTimeout(this.#retry);
+    this.#isDisposed = true;
     this.#listening[Symbol.dispose]();
   }
 
@@ -68,9 +74,6 @@ export class StreamWatcher implements Disposable {
         if (!registry.streams.has(announcement.streamId)) return;
         this.#streams.add(announcement.streamId);
         break;
-      case 'stream_terminated':
-        registry.cut(announcement.streamId, 'terminated');
-        return;
       case 'stream_published':
         if (announcement.nodeId !== nodeId) this.#publishedElsewhere(announcement.streamId);
         return;
@@ -99,7 +102,7 @@ export class StreamWatcher implements Disposable {
     void this.#look();
   }
 
-  /** One look at a time; what is named meanwhile is looked at next. A store that is away is asked again at the next time. */
+  /** One look at a time; what is named meanwhile is looked at next. After a failure everything is looked at a moment later. */
   async #look(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;
@@ -111,6 +114,8 @@ export class StreamWatcher implements Disposable {
     } catch (error) {
       this.#streams.clear();
       this.#users.clear();
+      clearTimeout(this.#retry);
+      if (!this.#isDisposed) this.#retry = setTimeout(() => this.#lookAtAll(), RETRY_MS).unref();
       if (error instanceof MillraceError) this.#options.logger.debug({ err: error }, 'streams not looked at');
       else this.#options.logger.error({ err: error }, 'looking at streams failed');
     } finally {
@@ -120,9 +125,12 @@ export class StreamWatcher implements Disposable {
 
   async #lookAtStreams(ids: readonly StreamId[]): Promise<void> {
     if (ids.length === 0) return;
-    const { store, registry } = this.#options;
+    const { store, registry, nodeId, claims } = this.#options;
     const found = new Map((await store.streams.getMany(ids)).map((stream) => [stream.id, stream]));
+    const owners = claims && (await store.publishers.ownersOf(ids));
     for (const id of ids) {
+      const owner = owners?.get(id);
+      if (owner !== undefined && owner !== nodeId) this.#publishedElsewhere(id);
       const stream = found.get(id);
       if (stream === undefined) registry.cut(id, 'deleted');
       else if (stream.suspended) registry.cut(id, 'suspended');

@@ -6,7 +6,6 @@ import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
 /** Names what changed, never how: whoever it concerns reads the record. */
 export type Announcement =
   | { readonly type: 'stream_changed'; readonly streamId: StreamId }
-  | { readonly type: 'stream_terminated'; readonly streamId: StreamId }
   | { readonly type: 'stream_published'; readonly streamId: StreamId; readonly nodeId: NodeId }
   | { readonly type: 'user_changed'; readonly userId: UserId }
   /** Some may not have been told: look at everything. Never sent. */

@@ -68,6 +68,8 @@ export interface StreamsTable {
   /** JSON text. */
   user_tags: string | null;
   last_terminated_at: Milliseconds | null;
+  /** How often its broadcast was ended by the API. */
+  terminations: number;
   health: string | null;
   deleted_at: Milliseconds | null;
 }
@@ -104,6 +106,8 @@ export interface SessionsTable {
   transcoded_segments_duration: number;
   peak_viewers: number;
   viewers: number;
+  /** That of the stream when the session began: once the stream has more, the session is to end. */
+  terminations: number;
   health: string | null;
 }
 
@@ -113,12 +117,16 @@ export interface NodesTable {
   url: string;
   /** The node counts as gone from then on. */
   lease_until: Milliseconds;
+  /** Names the process that holds the lease, since one that was started again has the id of the one before. */
+  incarnation: string;
 }
 
-/** Which node a stream's publisher is connected to. */
+/** Which node was the last to take a stream for its publisher. Rows stay when the publisher has gone. */
 export interface PublishersTable {
   stream_id: StreamId;
   node_id: NodeId;
+  /** Whether the publisher is still connected to that node. */
+  connected: Flag;
 }
 
 /** What only those who share the database know, by name. */

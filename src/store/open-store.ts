@@ -25,7 +25,7 @@ export interface StoreOptions {
   readonly clock?: Clock;
   /** Milliseconds until a read rejects. */
   readonly readTimeoutMs?: number;
-  /** Milliseconds until a write rejects; it may still happen. */
+  /** Milliseconds until a write rejects. */
   readonly writeTimeoutMs?: number;
   /** Calls waiting or running, each for reads and writes, above which more are refused. */
   readonly maxPending?: number;
@@ -51,7 +51,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     maxPending,
     closeTimeoutMs,
   });
-  return storeOn(metrics === undefined ? engine : observed(engine, metrics, clock));
+  return storeOn(metrics === undefined ? engine : observed(engine, metrics, clock), clock);
 }
 
 /** The same engine with the time of every call measured, failed ones included. */

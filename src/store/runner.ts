@@ -1,14 +1,22 @@
 /**
  * Runs the queries of every kind of record on one engine: reads, pages, and changes with what is stored beside them.
  */
+import { randomUUID } from 'node:crypto';
 import { MillraceError } from '#domain/errors.ts';
+import type { NodeId } from '#domain/ids.ts';
 import { type Announcement, textOfAnnouncement } from './announcement.ts';
 import { type Engine, type Query, Unchanged, UniqueViolation } from './engine.ts';
+import { LookupBudget } from './lookup-budget.ts';
 import { changingOne } from './prepared-query.ts';
 import { auditQueries, rowOfAudit } from './queries/audit.ts';
 import { idempotencyQueries, keyOfClaim } from './queries/idempotency.ts';
+import type { WriterArgs } from './queries/nodes.ts';
 import { ReadCache } from './read-cache.ts';
 import type { IdempotencyClaim, Page, PageKey, Receipt, Scope } from './store.ts';
+import { storeUnavailable } from './unavailable.ts';
+
+/** How long a stranger's look-up may wait for its turn, in milliseconds. */
+const STRANGERS_WAIT_MS = 5000;
 
 /** What goes with a change. */
 export interface ChangeOptions {
@@ -20,14 +28,19 @@ export interface ChangeOptions {
 
 /** Runs queries. */
 export class Runner {
+  /** Names this opening of the store among all there ever were: a process that was started again is another one. */
+  readonly incarnation = randomUUID();
   readonly #engine: Engine;
   readonly #cache: ReadCache;
+  readonly #strangersCache: ReadCache;
+  readonly #strangers = new LookupBudget(STRANGERS_WAIT_MS);
   readonly #audit: ReturnType<typeof auditQueries>;
   readonly #idempotency: ReturnType<typeof idempotencyQueries>;
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#cache = new ReadCache(() => engine.version());
+    this.#strangersCache = new ReadCache(() => engine.version());
     this.#audit = auditQueries(engine.compiler);
     this.#idempotency = idempotencyQueries(engine.compiler);
   }
@@ -46,6 +59,19 @@ export class Runner {
   /** As `one`, for what is asked at every request: callers share the record. */
   cachedOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
     return this.#cache.get(query, () => this.one(query, itemOf));
+  }
+
+  /**
+   * As `cachedOne`, for what strangers ask: it may not exist. They have a budget and a memory of their own, so that a flood of them
+   * neither delays nor forgets what others ask.
+   */
+  strangersOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
+    return this.#strangersCache.get(query, () => this.#strangers.run(() => this.one(query, itemOf)));
+  }
+
+  /** As `all`, for what strangers ask. */
+  strangersAll<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item[]> {
+    return this.#strangers.run(() => this.all(query, itemOf));
   }
 
   /**
@@ -68,6 +94,31 @@ export class Runner {
   async write(queries: readonly Query[], announcements: readonly Announcement[] = []): Promise<number[]> {
     const results = await this.#engine.write(queries, announcements.map(textOfAnnouncement));
     return results.map(({ changes }) => changes);
+  }
+
+  /** Who writes, for a query that only the holder of a node's lease may make. */
+  writer(node: NodeId): WriterArgs {
+    return { writer: node, incarnation: this.incarnation };
+  }
+
+  /**
+   * Runs queries of which the last one changes something only for its owner, while that holds its lease. Says whether it did.
+   * @param isOwned gives a row when the writer is the owner, whether or not it holds its lease at the moment
+   * @throws {MillraceError} `store_unavailable` when it changed nothing for the lack of a lease alone: try again once it is renewed
+   */
+  async writeAsOwner(queries: readonly Query[], isOwned: Query): Promise<boolean> {
+    const changes = await this.write(queries);
+    if (changes.at(-1) !== 0) return true;
+    return this.mustHaveLapsed(isOwned);
+  }
+
+  /**
+   * Tells why the owner's write changed nothing: false when it is not the owner any more.
+   * @throws {MillraceError} `store_unavailable` when it is, so that only its lease can be out
+   */
+  async mustHaveLapsed(isOwned: Query): Promise<false> {
+    if ((await this.#engine.read(isOwned)).length === 0) return false;
+    throw storeUnavailable('this node does not hold its lease');
   }
 
   /**

@@ -2,20 +2,22 @@
  * The store on any engine: domain records in, queries out, rows back into domain records. Each kind of record is a file in `records/`,
  * its queries one in `queries/`.
  */
+import { type Clock, systemClock } from '#lib/clock.ts';
 import { announcementOfText, textOfAnnouncement } from './announcement.ts';
 import type { Engine } from './engine.ts';
 import { apiKeyRecords } from './records/api-keys.ts';
 import { auditRecords } from './records/audit.ts';
 import { idempotencyRecords } from './records/idempotency.ts';
-import { nodeRecords, publisherRecords } from './records/nodes.ts';
+import { nodeRecords } from './records/nodes.ts';
+import { publisherRecords } from './records/publishers.ts';
 import { sessionRecords } from './records/sessions.ts';
 import { streamRecords } from './records/streams.ts';
 import { userRecords } from './records/users.ts';
 import { Runner } from './runner.ts';
 import type { Store } from './store.ts';
 
-/** The store on `engine`, which it owns from now on. */
-export function storeOn(engine: Engine): Store {
+/** The store on `engine`, which it owns from now on. @param clock decides how long a count of rows is good for */
+export function storeOn(engine: Engine, clock: Clock = systemClock): Store {
   const runner = new Runner(engine);
   return {
     isShared: engine.isShared,
@@ -24,8 +26,8 @@ export function storeOn(engine: Engine): Store {
       await engine.write([], [textOfAnnouncement(announcement)]);
     },
     users: userRecords(runner, engine),
-    apiKeys: apiKeyRecords(runner, engine),
-    streams: streamRecords(runner, engine),
+    apiKeys: apiKeyRecords(runner, engine, clock),
+    streams: streamRecords(runner, engine, clock),
     sessions: sessionRecords(runner, engine),
     nodes: nodeRecords(runner, engine),
     publishers: publisherRecords(runner, engine),

@@ -2,9 +2,14 @@
  * The contract of the store, in the domain's words. Every engine passes the suite in `store.contract.ts`.
  *
  * Every write resolves only after it is durable; concurrent writes may share one commit. Every call rejects with
- * `MillraceError('store_unavailable')` when the store is away, its queue is full or its time limit has passed, and never
- * throws anything else for that. A write rejected so may still happen: repeat only what is harmless twice. The store heals
- * by itself. No call blocks the event loop.
+ * `MillraceError('store_unavailable')` when the store is away, its queue is full or its time limit has passed: nothing has happened
+ * then, and nothing will. A write of which nobody can tell whether it happened rejects with `outcome_unknown` instead: repeat only
+ * what is harmless twice. The store heals by itself. No call blocks the event loop.
+ *
+ * Where several processes share the database, some calls take the node that writes: what they say of live media counts only from the
+ * node that took the stream last, and only while the process holds the lease of that node (`docs/decisions/0014-who-may-write.md`).
+ * Such a call says false when the stream or session belongs to another node by now, and rejects with `store_unavailable` while the
+ * lease is out; both times nothing has changed.
  */
 import type { AuditEntry } from '#domain/audit.ts';
 import type { ApiKeyId, MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
@@ -105,6 +110,12 @@ export interface Receipt {
 /** How long a request is remembered after it was answered, for those who repeat it; in milliseconds. */
 export const ANSWERS_KEPT_MS = 24 * 3600 * 1000;
 
+/** How many rows of a kind their user may have, when one more is created. */
+export interface RowLimit {
+  /** 0 = any number. How exactly it is kept: `row-quota.ts`. */
+  readonly atMost?: number;
+}
+
 /** Names one request that its sender may repeat. */
 export interface IdempotencyClaim {
   readonly userId: UserId;
@@ -157,8 +168,8 @@ export interface Store extends AsyncDisposable {
   };
 
   readonly apiKeys: {
-    /** @throws {MillraceError} `conflict` when the user has an unrevoked key of that name */
-    create(key: ApiKey, receipt: Receipt): Promise<void>;
+    /** @throws {MillraceError} `conflict` when the user has an unrevoked key of that name, `quota_exceeded` */
+    create(key: ApiKey, receipt: Receipt, limit?: RowLimit): Promise<void>;
     /** Makes the user, if there is none of that name, and its key when the store holds no key at all; says whether it did. Atomic. */
     createFirst(user: User, key: ApiKey, receipts: readonly Receipt[]): Promise<boolean>;
     /** The unrevoked key with that SHA-256 (lower-case hex) and its user. Sees at once what another process revoked. */
@@ -179,9 +190,9 @@ export interface Store extends AsyncDisposable {
   readonly streams: {
     /**
      * That no two streams have one key rests on the key's 80 random bits; nothing else is checked.
-     * @throws {MillraceError} `conflict` when its id or playback id is taken
+     * @throws {MillraceError} `conflict` when its id or playback id is taken, `quota_exceeded`
      */
-    create(stream: Stream, receipt: Receipt): Promise<void>;
+    create(stream: Stream, receipt: Receipt, limit?: RowLimit): Promise<void>;
     get(id: StreamId, scope: Scope): Promise<Stream | undefined>;
     /** Those of `ids` that are there, in any order. */
     getMany(ids: readonly StreamId[]): Promise<readonly Stream[]>;
@@ -196,7 +207,7 @@ export interface Store extends AsyncDisposable {
      */
     change(id: StreamId, scope: Scope, change: StreamChange, receipt: Receipt, when?: 'idle'): Promise<boolean>;
     /**
-     * Notes that its publisher is to be cut and announces `stream_terminated`.
+     * Counts one more termination, which disconnects every publisher that was accepted before. Announces `stream_changed`.
      * @param notWithinMs refused when that was done less than so long ago
      */
     terminate(
@@ -210,16 +221,31 @@ export interface Store extends AsyncDisposable {
      * @param ids each once @param receipts one each, in order
      */
     delete(ids: readonly StreamId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
-    /** Sets what live media says of it. */
-    setActivity(id: StreamId, activity: Pick<Stream, 'isActive' | 'lastSeen' | 'health'>): Promise<void>;
+    /** Sets what live media says of it. @param writer the node that says so, where processes share the store */
+    setActivity(
+      id: StreamId,
+      activity: Pick<Stream, 'isActive' | 'lastSeen' | 'health'>,
+      writer?: NodeId,
+    ): Promise<boolean>;
   };
 
   readonly sessions: {
-    /** Harmless twice: a session that is there already gets what {@link SessionChange} names. */
-    create(session: Session): Promise<void>;
+    /**
+     * Harmless twice: a session that is there already gets what {@link SessionChange} names.
+     * @param writer the node it runs on, where processes share the store
+     */
+    create(session: Session, writer?: NodeId): Promise<boolean>;
     get(id: SessionId, scope: Scope): Promise<Session | undefined>;
-    /** Does nothing when there is no such session. */
-    change(id: SessionId, change: SessionChange): Promise<void>;
+    /**
+     * Says false when there is no such session.
+     * @param writer the node it runs on, where processes share the store: nothing changes once another node has ended it as `node_lost`
+     */
+    change(id: SessionId, change: SessionChange, writer?: NodeId): Promise<boolean>;
+    /**
+     * Goes on with a session that other nodes may have ended as `node_lost` while its own was taken for dead. Says false, and changes
+     * nothing, when another node has taken the stream meanwhile.
+     */
+    resume(session: Pick<Session, 'id' | 'streamId'>, change: SessionChange, writer: NodeId): Promise<boolean>;
     list(scope: Scope, options: ListOptions): Promise<Page<Session>>;
     count(scope: Scope, filter: ListFilter, order: ListOrder): Promise<number>;
     /**
@@ -248,7 +274,8 @@ export interface Store extends AsyncDisposable {
   readonly nodes: {
     /**
      * Holds the lease for so long from now; the node is there from its first call on. Says whether the lease that this process held had
-     * run out since. The first call of a process lets go of the publishers that were connected to an earlier one.
+     * run out since. The first call of a process takes the lease from an earlier one and lets go of the publishers that were connected
+     * to it.
      */
     renew(node: ServiceNode, leaseMs: number): Promise<{ readonly hadLapsed: boolean }>;
     /** Gives the lease back: the node stops, and no publisher is connected to it any more. */
@@ -266,10 +293,16 @@ export interface Store extends AsyncDisposable {
 
   /** Which node a stream's publisher is connected to: one at a time. */
   readonly publishers: {
-    /** Takes the stream for a node, if no other node that lives has a connected publisher of it. Announces `stream_published`. */
+    /**
+     * Takes the stream for a node, if no other node that lives has a connected publisher of it. A stream taken from another node is not
+     * active. Announces `stream_published`.
+     * @throws {MillraceError} `store_unavailable` also when this process does not hold the lease of the node
+     */
     claim(stream: StreamId, node: NodeId): Promise<boolean>;
-    /** The publisher of that node is gone; does nothing when another node has the stream. */
+    /** The publisher of that node is gone; does nothing when another node has taken the stream. */
     release(stream: StreamId, node: NodeId): Promise<void>;
+    /** The nodes that took the streams last, also when their publishers have gone. */
+    ownersOf(streams: readonly StreamId[]): Promise<ReadonlyMap<StreamId, NodeId>>;
   };
 
   /** Requests that their sender may repeat. */

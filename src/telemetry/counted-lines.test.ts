@@ -22,7 +22,7 @@ test('the first of a kind is told at once with its example, the rest as one coun
     ['publishers refused', 'a', 1, 1],
     ['publishers refused', 'b', 1, 1],
   ]);
-  assert.equal(lines[0]!['index'], 0);
+  assert.equal(lines[0]!.index, 0);
   t.mock.timers.tick(10_000);
   assert.deepEqual(lines.slice(2).map(told), [['publishers refused', 'a', 4, 4]]);
   t.mock.timers.tick(10_000);
@@ -64,5 +64,5 @@ test('networks are sites, and only so many are told apart', (t) => {
   const same = recorded();
   for (let host = 0; host < 100; host++) same.counted.note('warn', 'x', {}, { address: `192.0.2.${host}` });
   same.counted[Symbol.dispose]();
-  assert.equal(same.lines[1]!['networks'], 1);
+  assert.equal(same.lines[1]!.networks, 1);
 });

@@ -58,11 +58,11 @@ test('lines of one message beyond a hundred in an interval are dropped, and thei
   for (let index = 0; index < 5000; index++) child.warn({ index }, 'frequent');
   logger.info({}, 'rare');
   assert.equal(records().filter(({ msg }) => msg === 'frequent').length, 100);
-  assert.equal(records().at(-1)!['msg'], 'rare');
+  assert.equal(records().at(-1)!.msg, 'rare');
   endInterval();
-  assert.deepEqual(records().at(-1)!['dropped'], { frequent: 4900 });
+  assert.deepEqual(records().at(-1)!.dropped, { frequent: 4900 });
   child.warn({}, 'frequent');
-  assert.equal(records().at(-1)!['msg'], 'frequent', 'the next interval begins with a new allowance');
+  assert.equal(records().at(-1)!.msg, 'frequent', 'the next interval begins with a new allowance');
 });
 
 test('whatever is logged, a minute of log is less than 1 MB, and each error keeps its first stack', (t) => {

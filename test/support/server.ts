@@ -94,8 +94,13 @@ export async function startServer(options: ServerOptions & { readonly clock?: Cl
   };
 }
 
-/** Starts the program itself, as `npx millrace serve` does, and waits until it says it is ready. */
-export async function startServerProcess(options: ServerOptions = {}): Promise<ServerProcess> {
+/**
+ * Starts the program itself, as `npx millrace serve` does, and waits until it says it is ready.
+ * @param options.clockAheadMs by how much its wall clock is ahead of the machine's
+ */
+export async function startServerProcess(
+  options: ServerOptions & { readonly clockAheadMs?: number } = {},
+): Promise<ServerProcess> {
   await using parts = new AsyncDisposableStack();
   const dataDir = options.dataDir ?? (await temporaryFolder(parts));
   const apiKey = options.apiKey ?? randomKey();
@@ -104,6 +109,7 @@ export async function startServerProcess(options: ServerOptions = {}): Promise<S
       PATH: process.env.PATH,
       ...environment(dataDir, options),
       MILLRACE_BOOTSTRAP_API_KEY: apiKey,
+      ...(options.clockAheadMs !== undefined && { NODE_OPTIONS: `--import=${clockAhead(options.clockAheadMs)}` }),
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -160,6 +166,12 @@ function environment(dataDir: string, { settings }: ServerOptions): Record<strin
     MILLRACE_LOG_LEVEL: 'debug',
     ...settings,
   };
+}
+
+/** A module that moves the wall clock of the process that imports it. */
+function clockAhead(aheadMs: number): string {
+  const source = `const now = Date.now; Date.now = () => now() + ${aheadMs};`;
+  return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
 async function temporaryFolder(parts: AsyncDisposableStack): Promise<string> {

@@ -15,8 +15,9 @@ import { ref } from '#api/schemas/ref.ts';
 import { refuseOtherScope } from '#api/scope.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { newApiKeyId, randomText, type UserId } from '#domain/ids.ts';
+import { quotasOf } from '#domain/quotas.ts';
 import { newApiKeySecret } from '#domain/secret.ts';
-import type { ApiKey } from '#domain/user.ts';
+import type { ApiKey, User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 
@@ -32,17 +33,17 @@ const schema = {
 };
 
 /** Creates a key of the caller, or of somebody else for an admin. */
-export const createApiToken: ApiRoute = (api, { authenticate, store, clock }) => {
+export const createApiToken: ApiRoute = (api, { authenticate, store, clock, quotas }) => {
   const hooks = { onRequest: authenticate, preValidation: absentBodyIsEmpty };
   api.post('/api-token', { schema, ...hooks }, async (request, reply) => {
     refuseOtherScope(request.caller, 'name the user in the field userId of the body');
     const { name = `key-${randomText(8)}`, access } = request.body;
     mustNotExceed(access, request.caller);
-    const userId = await ownerOf(request.body, request.caller, store);
+    const owner = await ownerOf(request.body, request.caller, store);
     const secret = newApiKeySecret();
     const key: ApiKey = {
       id: newApiKeyId(),
-      userId,
+      userId: owner.id,
       name,
       secretHash: secret.hash(),
       createdAt: clock.now(),
@@ -52,7 +53,8 @@ export const createApiToken: ApiRoute = (api, { authenticate, store, clock }) =>
     };
     const body = { ...presentApiToken(key), key: secret.reveal() };
     const change = { action: 'api_key.created', resourceId: key.id } as const;
-    await store.apiKeys.create(key, receiptOf(request, change, { status: 201, body }));
+    const atMost = owner.user === undefined ? request.caller.quotas.apiKeys : quotasOf(owner.user, quotas).apiKeys;
+    await store.apiKeys.create(key, receiptOf(request, change, { status: 201, body }), { atMost });
     reply.code(201);
     return body;
   });
@@ -72,9 +74,16 @@ function mustNotExceed(access: NewApiToken['access'], caller: Caller): void {
   );
 }
 
-/** @throws {MillraceError} `admin_only` for another user's id, whether there is one or not */
-async function ownerOf({ userId }: NewApiToken, caller: Caller, store: Pick<Store, 'users'>): Promise<UserId> {
-  if (userId === undefined || userId === caller.userId) return caller.userId;
+/**
+ * Whose key it is to be; the user is undefined when it is the caller.
+ * @throws {MillraceError} `admin_only` for another user's id, whether there is one or not
+ */
+async function ownerOf(
+  { userId }: NewApiToken,
+  caller: Caller,
+  store: Pick<Store, 'users'>,
+): Promise<{ readonly id: UserId; readonly user: User | undefined }> {
+  if (userId === undefined || userId === caller.userId) return { id: caller.userId, user: undefined };
   if (!caller.isAdmin) {
     throw new MillraceError(
       'admin_only',
@@ -83,5 +92,5 @@ async function ownerOf({ userId }: NewApiToken, caller: Caller, store: Pick<Stor
   }
   const user = isUuid(userId) ? await store.users.get(userId as UserId) : undefined;
   if (!user) throw new MillraceError('invalid_body', 'The field userId names no user; see GET /user.');
-  return user.id;
+  return { id: user.id, user };
 }

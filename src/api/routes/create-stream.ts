@@ -40,7 +40,8 @@ export const createStream: ApiRoute = (api, { authenticate, store, live, clock, 
     };
     const answer = presentWithNewKey(stream, live);
     const change = { action: 'stream.created', resourceId: stream.id } as const;
-    await store.streams.create(stream, receiptOf(request, change, { status: 201, body: answer }));
+    const receipt = receiptOf(request, change, { status: 201, body: answer });
+    await store.streams.create(stream, receipt, { atMost: caller.quotas.streams });
     reply.code(201);
     return answer;
   });

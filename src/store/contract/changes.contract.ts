@@ -108,6 +108,27 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await change(), true);
   });
 
+  it('lets either a change of an idle stream or the claim of its publisher win, in whichever order they meet', async () => {
+    const { store, user } = fixture;
+    const node = someNode();
+    await store.nodes.renew(node, 60_000);
+    for (let round = 0; round < 40; round += 1) {
+      const stream = await create();
+      const change = () =>
+        store.streams.change(stream.id, user.id, { record: true }, someReceipt(), 'idle').catch(() => false);
+      // The gate reads a stream once it has taken it.
+      const claim = async () => {
+        await store.publishers.claim(stream.id, node.id);
+        return (await store.streams.get(stream.id, user.id))?.record;
+      };
+      const [isChanged, seen] =
+        round % 2 === 0
+          ? await Promise.all([change(), claim()])
+          : (await Promise.all([claim(), change()])).toReversed();
+      assert.equal(seen, isChanged, `round ${round}: published with what was changed afterwards`);
+    }
+  });
+
   it('terminates once in a while, and says when again', async () => {
     const { store, user } = fixture;
     const stream = await create();
@@ -116,7 +137,9 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await terminate(100_000), 'done');
     assert.deepEqual(await terminate(102_000), { retryAfterMs: 3000 });
     assert.equal((await store.streams.get(stream.id, user.id))?.lastTerminatedAt, 100_000);
+    assert.equal((await store.streams.get(stream.id, user.id))?.terminations, 1, 'one that was refused does not count');
     assert.equal(await terminate(105_000), 'done');
+    assert.equal((await store.streams.get(stream.id, user.id))?.terminations, 2);
     assert.equal((await store.streams.get(stream.id, user.id))?.lastTerminatedAt, 105_000);
     assert.equal(await terminate(50_000), 'done', 'a clock that was set back does not lock it');
     const both = await Promise.all([terminate(70_000), terminate(70_001)]);
@@ -150,6 +173,37 @@ function streamChanges(fixture: Fixture): void {
       const again = someStream(user.id, { [taken]: stream[taken] });
       await assert.rejects(store.streams.create(again, someReceipt()), isMillraceError('conflict'));
     }
+  });
+
+  it('creates no more streams than a user may have, however many are created at once, and some again once others are deleted', async () => {
+    const { store, user } = fixture;
+    const [atMost, asked] = [40, 60];
+    const another = () => store.streams.create(someStream(user.id), someReceipt(), { atMost });
+    const outcomes = await Promise.allSettled(Array.from({ length: asked }, another));
+    const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+    assert.equal(refused.length, asked - atMost);
+    for (const error of refused) {
+      assert.ok(isMillraceError('quota_exceeded')(error));
+      assert.match((error as Error).message, /\b40 streams\b/);
+    }
+    assert.equal(await store.streams.count(user.id, {}, 'createdAt'), atMost);
+    const { rows } = await store.streams.list(user.id, {
+      limit: 3,
+      order: 'createdAt',
+      direction: 'asc',
+      filter: {},
+    });
+    const ids = rows.map(({ id }) => id);
+    await store.streams.delete(
+      ids,
+      user.id,
+      ids.map(() => someReceipt()),
+    );
+    for (const _ of ids) await another();
+    await assert.rejects(another(), isMillraceError('quota_exceeded'));
+    await store.streams.create(someStream(user.id), someReceipt(), { atMost: 0 });
+    const other = await store.users.ensure(someUser());
+    await store.streams.create(someStream(other.id), someReceipt(), { atMost: 1 });
   });
 
   it('deletes all of several, or none when one is not there', async () => {
@@ -192,7 +246,7 @@ function streamChanges(fixture: Fixture): void {
     while (!heard.some(({ type }) => type === 'stream_published')) await new Promise(setImmediate);
     assert.deepEqual(heard, [
       { type: 'stream_changed', streamId },
-      { type: 'stream_terminated', streamId },
+      { type: 'stream_changed', streamId },
       { type: 'stream_changed', streamId },
       last,
     ]);
@@ -200,6 +254,21 @@ function streamChanges(fixture: Fixture): void {
 }
 
 function userChanges(fixture: Fixture): void {
+  it('creates no more API keys than a user may have; revoked ones do not count', async () => {
+    const { store, user } = fixture;
+    const create = async (name: string) => {
+      const key = someKey(user, { name });
+      await store.apiKeys.create(key, someReceipt(), { atMost: 2 });
+      return key;
+    };
+    const first = await create('one');
+    const outcomes = await Promise.allSettled(['two', 'three', 'four'].map(create));
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    await store.apiKeys.revoke(first.id, user.id, someReceipt());
+    await create('five');
+    await assert.rejects(create('six'), isMillraceError('quota_exceeded'));
+  });
+
   it('always leaves an active admin, also when two are demoted at once', async () => {
     const { store } = fixture;
     const admins = [someUser({ isAdmin: true }), someUser({ isAdmin: true })];

@@ -8,10 +8,13 @@ import type { ServiceNode } from '#domain/node.ts';
 import { ms } from '#lib/units.ts';
 import type { Announcement } from '#store/announcement.ts';
 import { someNode, someReceipt, someSession, someStream } from '#test/support/sample-records.ts';
-import { describeOn, type OpenStore } from './suite.contract.ts';
+import { describeOn, isMillraceError, type OpenStore } from './suite.contract.ts';
 
 /** Longer than any test takes; and one that is out at once. */
 const [LONG_MS, NONE_MS] = [60_000, 0];
+
+const ACTIVE = { isActive: true, lastSeen: ms(5), health: '{}' } as const;
+const IDLE = { isActive: false, lastSeen: ms(6), health: undefined } as const;
 
 /** Declares it. */
 export function nodesContract(name: string, open: OpenStore): void {
@@ -21,6 +24,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       await fixture.store.nodes.renew(node, leaseMs);
       return node;
     };
+    const lapse = (node: ServiceNode) => fixture.store.nodes.renew(node, NONE_MS);
     const streamOn = async (node: ServiceNode, phases: readonly ('live' | 'starting' | 'ended')[]) => {
       const { store, user } = fixture;
       const stream = someStream(user.id, { isActive: true, health: '{}' });
@@ -72,9 +76,10 @@ export function nodesContract(name: string, open: OpenStore): void {
 
     it('ends what a gone node owned, once, whoever notices', async () => {
       const { store, user } = fixture;
-      const node = await nodeFor(NONE_MS);
+      const node = await nodeFor(LONG_MS);
       const { stream, sessions } = await streamOn(node, ['live', 'ended', 'starting']);
       await store.publishers.claim(stream.id, node.id);
+      await lapse(node);
       const ended = (await Promise.all([1, 2, 3].map(() => store.nodes.endSessionsOf(node.id, ms(77))))).flat();
       const expected = [sessions[0]!, sessions[2]!].map((session) => ({
         ...session,
@@ -119,6 +124,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       const [dead, other] = [await nodeFor(NONE_MS), await nodeFor(LONG_MS)];
       const { stream } = await streamOn(dead, ['live']);
       assert.equal(await store.publishers.claim(stream.id, other.id), true);
+      await store.streams.setActivity(stream.id, ACTIVE, other.id);
       assert.equal((await store.nodes.endSessionsOf(dead.id, ms(77))).length, 1);
       assert.equal((await store.streams.get(stream.id, user.id))?.isActive, true);
       assert.equal(await store.publishers.claim(stream.id, (await nodeFor(LONG_MS)).id), false);
@@ -126,11 +132,12 @@ export function nodesContract(name: string, open: OpenStore): void {
 
     it('gives a stream to one node that lives at a time, and announces to which', async () => {
       const { publishers } = fixture.store;
-      const [one, other, dead] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS), await nodeFor(NONE_MS)];
+      const [one, other, dead] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const streamId = newStreamId();
       const heard: Announcement[] = [];
       using _ = fixture.store.listen((announcement) => heard.push(announcement));
       assert.equal(await publishers.claim(streamId, dead.id), true);
+      await lapse(dead);
       assert.equal(await publishers.claim(streamId, one.id), true, 'of one that is gone');
       assert.equal(await publishers.claim(streamId, one.id), true, 'again');
       assert.equal(await publishers.claim(streamId, other.id), false);
@@ -153,6 +160,104 @@ export function nodesContract(name: string, open: OpenStore): void {
       await publishers.claim(streamId, one.id);
       await nodes.leave(one.id);
       assert.equal(await publishers.claim(streamId, other.id), true);
+    });
+
+    it('names the node that took each stream last, also when its publisher has gone', async () => {
+      const { publishers } = fixture.store;
+      const [one, other] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
+      const [first, second, never] = [newStreamId(), newStreamId(), newStreamId()];
+      await publishers.claim(first, one.id);
+      await publishers.claim(second, one.id);
+      await publishers.release(second, one.id);
+      assert.deepEqual(
+        await publishers.ownersOf([first, second, never]),
+        new Map([
+          [first, one.id],
+          [second, one.id],
+        ]),
+      );
+      await publishers.claim(second, other.id);
+      assert.equal((await publishers.ownersOf([second])).get(second), other.id);
+      assert.deepEqual(await publishers.ownersOf([]), new Map());
+    });
+
+    it('takes nothing from a node whose lease is out, and says that it is', async () => {
+      const { store, user } = fixture;
+      const node = await nodeFor(LONG_MS);
+      const { stream, sessions } = await streamOn(node, ['live']);
+      await store.publishers.claim(stream.id, node.id);
+      await lapse(node);
+      const lapsed = isMillraceError('store_unavailable');
+      const another = someSession(stream, { nodeId: node.id });
+      await assert.rejects(store.streams.setActivity(stream.id, IDLE, node.id), lapsed);
+      await assert.rejects(store.sessions.change(sessions[0]!.id, { viewers: 9 }, node.id), lapsed);
+      await assert.rejects(store.sessions.create(another, node.id), lapsed);
+      await assert.rejects(store.sessions.resume(sessions[0]!, { viewers: 9 }, node.id), lapsed);
+      await assert.rejects(store.publishers.claim(stream.id, node.id), lapsed);
+      assert.equal((await store.streams.get(stream.id, user.id))?.isActive, true);
+      assert.deepEqual(await store.sessions.get(sessions[0]!.id, user.id), sessions[0]);
+      assert.equal(await store.sessions.get(another.id, user.id), undefined);
+
+      await store.nodes.renew(node, LONG_MS);
+      assert.equal(await store.streams.setActivity(stream.id, IDLE, node.id), true);
+      assert.equal(await store.sessions.change(sessions[0]!.id, { viewers: 9 }, node.id), true);
+      assert.equal(await store.sessions.create(another, node.id), true);
+      assert.equal(await store.publishers.claim(stream.id, node.id), true);
+      assert.equal((await store.sessions.get(sessions[0]!.id, user.id))?.viewers, 9);
+    });
+
+    it('takes nothing of a stream from the node that had it before another took it', async () => {
+      const { store, user } = fixture;
+      const [before, after] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
+      const { stream, sessions } = await streamOn(before, ['live']);
+      await store.publishers.claim(stream.id, before.id);
+      await store.publishers.release(stream.id, before.id);
+      assert.equal(await store.streams.setActivity(stream.id, ACTIVE, before.id), true, 'until another takes it');
+      await store.publishers.claim(stream.id, after.id);
+      const taken = await store.streams.get(stream.id, user.id);
+      assert.deepEqual([taken?.isActive, taken?.health], [false, undefined], 'what the one before said counts no more');
+
+      assert.equal(await store.streams.setActivity(stream.id, ACTIVE, before.id), false);
+      const another = someSession(stream, { nodeId: before.id });
+      assert.equal(await store.sessions.create(another, before.id), false);
+      assert.equal(await store.sessions.resume(sessions[0]!, { phase: 'live' }, before.id), false);
+      assert.equal((await store.streams.get(stream.id, user.id))?.isActive, false);
+      assert.equal(await store.sessions.get(another.id, user.id), undefined);
+      // Its own session it still ends.
+      assert.equal(
+        await store.sessions.change(sessions[0]!.id, { phase: 'ended', endReason: 'replaced' }, before.id),
+        true,
+      );
+      assert.equal(
+        await store.sessions.change(sessions[0]!.id, { viewers: 9 }, after.id),
+        false,
+        'and nobody else does',
+      );
+    });
+
+    it('lets a node go on with a session that was ended for it, but only in so many words and while the stream is its own', async () => {
+      const { store, user } = fixture;
+      const [node, other] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
+      const [kept, lost] = [await streamOn(node, ['live']), await streamOn(node, ['live'])];
+      for (const { stream } of [kept, lost]) await store.publishers.claim(stream.id, node.id);
+      await lapse(node);
+      await store.nodes.endSessionsOf(node.id, ms(77));
+      await store.publishers.claim(lost.stream.id, other.id);
+      await store.nodes.renew(node, LONG_MS);
+      const [keptSession, lostSession] = [kept.sessions[0]!, lost.sessions[0]!];
+      for (const session of [keptSession, lostSession]) {
+        assert.equal(await store.sessions.change(session.id, { phase: 'live', viewers: 9 }, node.id), false);
+        assert.equal(await store.sessions.create({ ...session, phase: 'live' }, node.id), false);
+        assert.equal((await store.sessions.get(session.id, user.id))?.phase, 'ended');
+      }
+      assert.equal(await store.sessions.resume(lostSession, { phase: 'live' }, node.id), false);
+      assert.equal((await store.sessions.get(lostSession.id, user.id))?.endReason, 'node_lost');
+      assert.equal(await store.sessions.resume(keptSession, { phase: 'live', viewers: 3 }, node.id), true);
+      assert.deepEqual(await store.sessions.get(keptSession.id, user.id), {
+        ...keptSession,
+        phase: 'live',
+        viewers: 3,
+      });
     });
 
     it('makes one secret for all of them', async () => {

@@ -17,12 +17,16 @@ import { openStore } from '#store/open-store.ts';
 import { storeContract } from '#store/store.contract.ts';
 import { createLogger, silentLogger } from '#telemetry/logger.ts';
 import { type PostgresServer, startPostgres } from '#test/support/postgres.ts';
+import { startTcpProxy } from '#test/support/tcp-proxy.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { openPostgres } from './postgres.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const root = mkdtempSync(join(tmpdir(), 'millrace-postgres-data-'));
 const away = isMillraceError('store_unavailable');
+const unknown = isMillraceError('outcome_unknown');
+/** Of a write whose connection broke it depends on the moment. */
+const awayOrUnknown = (error: unknown) => away(error) || unknown(error);
 let server: PostgresServer;
 before(async () => {
   server = await startPostgres();
@@ -64,6 +68,20 @@ const update = (id: string, n: number): Query => ({
 });
 const things = (engine: Engine) =>
   engine.read<{ id: string; n: number }>({ sql: 'select id, n from things order by id', parameters: [] });
+
+/** Locks every row of `things` until what it gives is called. */
+async function lockThings(url: string): Promise<() => Promise<void>> {
+  const blocker = assert.rejects(
+    server.query('begin; select from things for update; select pg_sleep(600)', url),
+    /cancel/,
+  );
+  const sleeping = "from pg_stat_activity where query like '%pg_sleep(600)' and wait_event = 'PgSleep'";
+  await waitFor(async () => (await server.query(`select 1 ${sleeping}`)).length > 0, { what: 'the lock to be held' });
+  return async () => {
+    await server.query(`select pg_cancel_backend(pid) ${sleeping}`);
+    await blocker;
+  };
+}
 
 storeContract('PostgreSQL', async () =>
   openStore({
@@ -137,6 +155,70 @@ describe('a write', () => {
     await using engine = await openPostgres(options);
     const setting: Query = { sql: "select current_setting('synchronous_commit') as it", parameters: [] };
     assert.deepEqual(await engine.read(setting), [{ it: 'on' }]);
+  });
+});
+
+describe('a write whose answer does not come', () => {
+  /** An engine whose connections go through a proxy. */
+  async function proxied(change: Partial<EngineOptions> = {}) {
+    const direct = await opened();
+    const proxy = await startTcpProxy(server.port);
+    const url = new URL(direct.url);
+    url.port = String(proxy.port);
+    const engine = await openPostgres(await optionsOf({ databaseUrl: new Secret(url.href), ...change }));
+    const close = async () => {
+      proxy.close();
+      await Promise.all([engine[Symbol.asyncDispose](), direct[Symbol.asyncDispose]()]);
+    };
+    return { engine, direct, proxy, [Symbol.asyncDispose]: close };
+  }
+  /** A write of one query, of several, and of one whose changes are counted before the commit. */
+  const shapes = {
+    'of one query': [insert('a')],
+    'of several queries': [insert('a'), insert('b')],
+    'that must change something': [insert('b'), { ...insert('a'), mustChange: 1 }],
+  };
+
+  for (const [shape, queries] of Object.entries(shapes)) {
+    it(`is of unknown outcome when its commit was sent, ${shape}`, async () => {
+      await using open = await proxied();
+      const { engine, direct, proxy } = open;
+      await engine.write([]).then(() => engine.write([update('nothing', 1)]));
+      // The server does it, and nobody hears that it has.
+      proxy.onRequest(
+        (bytes) => /commit|insert/.test(bytes) && proxy.muteAnswers(/commit/.test(bytes) || queries.length === 1),
+      );
+      const write = assert.rejects(engine.write(queries), unknown);
+      await waitFor(async () => (await things(direct)).length === queries.length, { what: 'the write to happen' });
+      proxy.breakAll();
+      await write;
+    });
+  }
+
+  it('has surely not happened when the connection broke before its commit was sent', async () => {
+    await using open = await proxied();
+    const { engine, direct, proxy } = open;
+    await engine.write([update('nothing', 1)]);
+    proxy.onRequest((bytes) => bytes.includes('begin') && proxy.muteAnswers(true));
+    const write = assert.rejects(engine.write([insert('a'), insert('b')]), away);
+    await waitFor(() => proxy.isMuted, { what: 'the transaction to begin' });
+    proxy.breakAll();
+    await write;
+    assert.deepEqual(await things(direct), []);
+  });
+
+  it('has surely not happened when the server gave it up for taking too long, or was never reached', async () => {
+    await using open = await proxied();
+    const { engine, direct, proxy } = open;
+    await direct.write([insert('a')]);
+    await server.query(`alter database ${new URL(direct.url).pathname.slice(1)} set lock_timeout = '50ms'`);
+    await using impatient = await openPostgres(await optionsOf({ databaseUrl: new Secret(direct.url) }));
+    const unlock = await lockThings(direct.url);
+    await assert.rejects(impatient.write([update('a', 9)]), away);
+    await unlock();
+    proxy.close();
+    await assert.rejects(engine.write([update('a', 9)]), away);
+    assert.deepEqual(await things(direct), [{ id: 'a', n: 0 }]);
   });
 });
 
@@ -234,7 +316,7 @@ describe('an outage', () => {
     await engine.write([insert('a')]);
     own.pause();
     const calls = Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? things(engine) : engine.write([insert(`${n}`)])));
-    await Promise.all(calls.map((call) => assert.rejects(call, away)));
+    await Promise.all(calls.map((call, n) => assert.rejects(call, n % 2 === 0 ? away : awayOrUnknown)));
     own.resume();
     await waitFor(() => engine.write([update('a', 1)]).then(Boolean, () => false), { what: 'writes' });
     await waitFor(() => things(engine).then(Boolean, () => false), { what: 'reads' });
@@ -266,19 +348,11 @@ describe('too much at once', () => {
   it('of slow writes keeps neither reads waiting nor later writes from being done', async () => {
     await using engine = await opened({ writeTimeoutMs: 300 });
     await engine.write([insert('a')]);
-    const blocker = assert.rejects(
-      server.query('begin; select from things for update; select pg_sleep(600)', engine.url),
-      /cancel/,
-    );
-    const sleeping = "from pg_stat_activity where query like '%pg_sleep(600)' and wait_event = 'PgSleep'";
-    await waitFor(async () => (await server.query(`select 1 ${sleeping}`)).length > 0, {
-      what: 'the lock to be held',
-    });
-    const stuck = Array.from({ length: 12 }, (_, n) => assert.rejects(engine.write([update('a', n)]), away));
+    const unlock = await lockThings(engine.url);
+    const stuck = Array.from({ length: 12 }, (_, n) => assert.rejects(engine.write([update('a', n)]), awayOrUnknown));
     assert.equal((await things(engine)).length, 1);
     await Promise.all(stuck);
-    await server.query(`select pg_cancel_backend(pid) ${sleeping}`);
-    await blocker;
+    await unlock();
     // One that was given up may still be done, a moment later.
     const isDone = async () => {
       const wrote = await engine.write([update('a', 99)]).then(Boolean, () => false);

@@ -69,7 +69,7 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
     async write(queries, announcements = []) {
       for (const { parameters } of queries) parameters.forEach(bindable);
       if (queries.length === 0 && announcements.length === 0) return [];
-      return writes.run((client) => transact(client, queries, announcements));
+      return writes.run((client, committing) => transact(client, queries, announcements, committing));
     },
 
     listen: (listen) => listener.listen(listen),

@@ -67,6 +67,21 @@ export function apiKeyQueries(db: Kysely<Database>) {
       return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
     }),
 
+    /** How many unrevoked ones a user has; counts no further than the limit. */
+    countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
+      db
+        .selectFrom((eb) =>
+          eb
+            .selectFrom('api_keys')
+            .select('id')
+            .where('user_id', '=', args.user_id)
+            .where('revoked_at', 'is', null)
+            .limit(args.limit)
+            .as('counted'),
+        )
+        .select((eb) => eb.fn.countAll<number>().as('count')),
+    ),
+
     pageOfUser: prepare(({ user_id, limit, ...range }: Columns<'user_id'> & RangeArgs & { limit: number }) => {
       const keys = unrevoked
         .where('user_id', '=', user_id)

@@ -1,10 +1,10 @@
 /**
- * Queries on nodes and on the publishers connected to them. Every time is the database's own.
+ * Queries on nodes and their leases. Every time is the database's own.
  */
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { NodeId } from '#domain/ids.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { Database, NodesTable, PublishersTable, SecretsTable } from '#store/database.ts';
+import type { Database, NodesTable, SecretsTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
 
 type Id = Pick<NodesTable, 'id'>;
@@ -13,9 +13,17 @@ type Id = Pick<NodesTable, 'id'>;
 export const lives = (now: RawBuilder<Milliseconds>, node: NodeId | RawBuilder<unknown>): RawBuilder<SqlBool> =>
   sql`exists (select 1 from nodes where nodes.id = ${node} and nodes.lease_until > ${now})`;
 
-/** The same of the node of a row of {@link PublishersTable}. */
-export const publisherLives = (now: RawBuilder<Milliseconds>): RawBuilder<SqlBool> =>
-  lives(now, sql.ref('publishers.node_id'));
+/** Who writes what only the owner of a stream or session may write. */
+export interface WriterArgs {
+  /** Id of the node. */
+  readonly writer: NodeId;
+  /** Which of its processes. */
+  readonly incarnation: string;
+}
+
+/** Whether the process that writes holds the lease of its node. */
+export const holdsLease = (now: RawBuilder<Milliseconds>, { writer, incarnation }: WriterArgs): RawBuilder<SqlBool> =>
+  sql`exists (select 1 from nodes where nodes.id = ${writer} and nodes.incarnation = ${incarnation} and nodes.lease_until > ${now})`;
 
 /** The queries, prepared for one dialect. @param now SQL for the database's clock */
 export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
@@ -24,24 +32,26 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
   const ownsSessions = sql<boolean>`exists (select 1 from sessions where sessions.node_id = nodes.id and phase <> 'ended')`;
 
   return {
-    /** Of one that holds it. */
+    /** Of a process that holds it. */
     renewHeld: prepare((args: NodesTable) =>
       db
         .updateTable('nodes')
         .set({ url: args.url, lease_until: until(args.lease_until) })
         .where('id', '=', args.id)
+        .where('incarnation', '=', args.incarnation)
         .where((eb) => eb.not(isOut)),
     ),
 
-    /** Of any, made when it is new. */
+    /** Of any process, which has it from now on. The node is made when it is new. */
     renew: prepare((args: NodesTable) =>
       db
         .insertInto('nodes')
-        .values({ id: args.id, url: args.url, lease_until: until(args.lease_until) })
+        .values({ id: args.id, url: args.url, lease_until: until(args.lease_until), incarnation: args.incarnation })
         .onConflict((conflict) =>
           conflict.column('id').doUpdateSet((eb) => ({
             url: eb.ref('excluded.url'),
             lease_until: eb.ref('excluded.lease_until'),
+            incarnation: eb.ref('excluded.incarnation'),
           })),
         ),
     ),
@@ -74,42 +84,11 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
         .onConflict((conflict) => conflict.column('name').doNothing()),
     ),
 
+    /** One whose lease this process holds. */
+    heldBy: prepare((args: WriterArgs) =>
+      db.selectFrom('nodes').select('id').where('id', '=', args.writer).where(holdsLease(now, args)),
+    ),
+
     lapsed: prepare(() => db.selectFrom('nodes').select('id').where(isOut)),
-  };
-}
-
-/** The queries on publishers. */
-export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
-  return {
-    claim: prepare((row: PublishersTable) =>
-      db
-        .insertInto('publishers')
-        .values(row)
-        .onConflict((conflict) =>
-          conflict
-            .column('stream_id')
-            .doUpdateSet((eb) => ({ node_id: eb.ref('excluded.node_id') }))
-            .where((eb) =>
-              eb.or([eb('publishers.node_id', '=', eb.ref('excluded.node_id')), eb.not(publisherLives(now))]),
-            ),
-        ),
-    ),
-
-    release: prepare((row: PublishersTable) =>
-      db.deleteFrom('publishers').where('stream_id', '=', row.stream_id).where('node_id', '=', row.node_id),
-    ),
-
-    /** Those of a node that starts, or is gone. */
-    releaseAll: prepare((args: Pick<PublishersTable, 'node_id'>) =>
-      db.deleteFrom('publishers').where('node_id', '=', args.node_id),
-    ),
-
-    /** Those of a node, if its lease is out. */
-    releaseLost: prepare((args: Pick<PublishersTable, 'node_id'>) =>
-      db
-        .deleteFrom('publishers')
-        .where('node_id', '=', args.node_id)
-        .where((eb) => eb.not(publisherLives(now))),
-    ),
   };
 }

@@ -19,7 +19,8 @@ import {
   type RangeArgs,
   within,
 } from './lists.ts';
-import { lives } from './nodes.ts';
+import { holdsLease, lives, type WriterArgs } from './nodes.ts';
+import { isNotTakenFrom } from './publishers.ts';
 
 /** The columns of the totals. */
 const TOTALS = {
@@ -69,9 +70,13 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
     .selectAll('sessions')
     .select('nodes.url as node_url');
   const open = sql<boolean>`phase <> 'ended'`;
+  const isOrWasLost = sql<boolean>`(phase <> 'ended' or end_reason = 'node_lost')`;
 
   return {
-    /** A repeat sets again what may change, so that a write whose outcome is unknown can be repeated. */
+    /**
+     * A repeat sets again what may change, so that a write whose outcome is unknown can be repeated. It does not bring back a session
+     * that was ended because its node was taken for dead.
+     */
     create: prepare((row: SessionsTable) =>
       db
         .insertInto('sessions')
@@ -81,7 +86,9 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
             .column('id')
             .doUpdateSet((eb) =>
               Object.fromEntries(CHANGING_COLUMNS.map((column) => [column, eb.ref(`excluded.${column}`)])),
-            ),
+            )
+            .where('sessions.node_id', '=', (eb) => eb.ref('excluded.node_id'))
+            .where(isNotLost),
         ),
     ),
 
@@ -93,6 +100,50 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
 
     change: prepare(({ id, ...change }: Columns<'id'> & SessionChangeRow) =>
       db.updateTable('sessions').set(change).where('id', '=', id),
+    ),
+
+    /** By the node it runs on, while that holds its lease and no other node has ended the session for it. */
+    changeBy: prepare(({ id, writer, incarnation, ...change }: Columns<'id'> & WriterArgs & SessionChangeRow) =>
+      db
+        .updateTable('sessions')
+        .set(change)
+        .where('id', '=', id)
+        .where('node_id', '=', writer)
+        .where(isNotLost)
+        .where(holdsLease(now, { writer, incarnation })),
+    ),
+
+    /** One that `changeBy` changes, whether or not its node holds the lease at the moment. */
+    ofWriter: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
+      db
+        .selectFrom('sessions')
+        .select('id')
+        .where('id', '=', args.id)
+        .where('node_id', '=', args.writer)
+        .where(isNotLost),
+    ),
+
+    /** As `changeBy`, also of one that was ended for its node, as long as no other node has taken the stream. Hold the stream before. */
+    resume: prepare(({ id, writer, incarnation, ...change }: Columns<'id'> & WriterArgs & SessionChangeRow) =>
+      db
+        .updateTable('sessions')
+        .set(change)
+        .where('id', '=', id)
+        .where('node_id', '=', writer)
+        .where(isOrWasLost)
+        .where(isNotTakenFrom(sql.ref('sessions.stream_id'), writer))
+        .where(holdsLease(now, { writer, incarnation })),
+    ),
+
+    /** One that `resume` changes, whether or not its node holds the lease at the moment. */
+    resumable: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
+      db
+        .selectFrom('sessions')
+        .select('id')
+        .where('id', '=', args.id)
+        .where('node_id', '=', args.writer)
+        .where(isOrWasLost)
+        .where(isNotTakenFrom(sql.ref('sessions.stream_id'), args.writer)),
     ),
 
     page: prepareEach((choice: SessionListChoice, { limit, ...args }: SessionListArgs & { limit: number }) => {
@@ -162,6 +213,9 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
   };
 }
 
+/** It was not ended by another node because its own was taken for dead. */
+const isNotLost = sql<boolean>`coalesce(sessions.end_reason, '') <> 'node_lost'`;
+
 /** A playback id belongs to one stream, deleted or not. */
 const ofPlaybackId = (id: StreamsTable['playback_id'] | undefined): Condition =>
   sql`${sql.ref('stream_id')} = (select id from streams where playback_id = ${id})`;
@@ -179,9 +233,11 @@ function listed({ order, direction, isActive }: SessionListChoice, args: Session
   return conditions;
 }
 
-/** The columns of a change. A key that is there with `undefined` empties its column; one that is not leaves it. */
+/** The columns of a change. A key that is there with `undefined` empties its column; one that is not, or cannot change, leaves it. */
 export function rowOfSessionChange({ totals, ...change }: SessionChange): SessionChangeRow {
-  const columns = Object.entries(change).map(([key, value]) => [CHANGING[key as keyof typeof CHANGING], value ?? null]);
+  const columns = Object.entries(change)
+    .filter(([key]) => key in CHANGING)
+    .map(([key, value]) => [CHANGING[key as keyof typeof CHANGING], value ?? null]);
   return { ...Object.fromEntries(columns), ...(totals && rowOfTotals(totals)) } as SessionChangeRow;
 }
 
@@ -218,6 +274,7 @@ export function rowOfSession(session: Session): SessionsTable {
     codecs: session.codecs,
     node_id: session.nodeId,
     record: session.record ? 1 : 0,
+    terminations: session.terminations,
     ...rowOfTotals(session.totals),
     viewers: session.viewers,
     health: session.health ?? null,
@@ -244,6 +301,7 @@ export function sessionOfRow(row: SessionsTable): Session {
     restarts: row.restarts,
     nodeId: row.node_id as Session['nodeId'],
     record: row.record === 1,
+    terminations: row.terminations,
     totals: {
       sourceBytes: row.source_bytes,
       sourceSegments: row.source_segments,

@@ -12,7 +12,8 @@ import type { KeyShelves } from '#store/key-shelf.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
 import type { StreamChange } from '#store/store.ts';
 import { alsoIs, type Condition, is, ORDER_COLUMNS, type OrderChoice, type RangeArgs, within } from './lists.ts';
-import { lives, publisherLives } from './nodes.ts';
+import { holdsLease, lives, type WriterArgs } from './nodes.ts';
+import { isNotTakenFrom, isPublished } from './publishers.ts';
 
 /** What a stream is read from: all but the hash of its key and when it was deleted. */
 const COLUMNS = [
@@ -31,6 +32,7 @@ const COLUMNS = [
   'creator_id',
   'user_tags',
   'last_terminated_at',
+  'terminations',
   'health',
 ] as const satisfies readonly (keyof StreamsTable)[];
 
@@ -44,7 +46,7 @@ export type StreamOfScope = Columns<'id'> & Partial<Columns<'user_id'>>;
 
 /** The columns a change sets. */
 export type StreamChangeRow = Partial<
-  Omit<StreamsTable, 'id' | 'user_id' | 'created_at' | 'playback_id' | 'deleted_at'>
+  Omit<StreamsTable, 'id' | 'user_id' | 'created_at' | 'playback_id' | 'deleted_at' | 'terminations'>
 >;
 
 /** Which streams are listed or counted; those that are there are used. */
@@ -60,7 +62,7 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
   /** Changes one that is there. */
   function change(
     { id, user_id }: Columns<'id'> & { user_id?: UserId | undefined },
-    row: StreamChangeRow & Partial<Columns<'deleted_at'>>,
+    row: StreamChangeRow & Partial<Columns<'deleted_at'>> & { terminations?: RawBuilder<number> },
   ) {
     // Nothing to set is a change all the same: it is answered, logged and announced.
     const query = db
@@ -105,19 +107,45 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
       return listed(choice, args).reduce((query, condition) => query.where(condition), count);
     }),
 
+    /** How many a user has; counts no further than the limit. */
+    countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
+      db
+        .selectFrom((eb) =>
+          eb
+            .selectFrom('streams')
+            .select('id')
+            .where('user_id', '=', args.user_id)
+            .where('deleted_at', 'is', null)
+            .limit(args.limit)
+            .as('counted'),
+        )
+        .select((eb) => eb.fn.countAll<number>().as('count')),
+    ),
+
     change: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) => change({ id, user_id }, row)),
 
-    /** Nothing while media comes in, or a node that lives has a publisher who may send some at any moment. */
+    /**
+     * Changes nothing, but until the end of the write nobody else can change the stream or take it for a node. PostgreSQL shows a query
+     * what was committed before it began, also when it has waited: what depends on the owner must come after this.
+     */
+    hold: prepare((args: Columns<'id'>) =>
+      db
+        .updateTable('streams')
+        .set((eb) => ({ is_active: eb.ref('is_active') }))
+        .where('id', '=', args.id),
+    ),
+
+    /** Nothing while media comes in, or a node that lives has a publisher who may send some at any moment. Hold it before. */
     changeIdle: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) =>
       change({ id, user_id }, row)
         .where('is_active', '=', sql.lit(0 as const))
-        .where((eb) => eb.not(eb.exists(publishersOf(eb).where(publisherLives(now))))),
+        .where((eb) => eb.not(eb.exists(publishersOf(eb).where(isPublished(now))))),
     ),
 
     /** Nothing when it was done after `since` and before `until`; a time yet to come is of a clock that was set back. */
     terminate: prepare(
       ({ at, since, until, ...stream }: StreamOfScope & { at: number; since: number; until: number }) =>
-        change(stream, { last_terminated_at: at as Milliseconds }).where((eb) =>
+        change(stream, { last_terminated_at: at as Milliseconds, terminations: sql`terminations + 1` }).where((eb) =>
           eb.or([
             eb('last_terminated_at', 'is', null),
             eb('last_terminated_at', '<=', since as Milliseconds),
@@ -142,6 +170,47 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
 
     setActivity: prepare(({ id, ...activity }: Columns<'id' | 'is_active' | 'last_seen' | 'health'>) =>
       db.updateTable('streams').set(activity).where('id', '=', id),
+    ),
+
+    /** By a node that holds its lease, unless another one has taken the stream since. Hold the stream before. */
+    setActivityBy: prepare(
+      ({ id, writer, incarnation, ...activity }: Columns<'id' | 'is_active' | 'last_seen' | 'health'> & WriterArgs) =>
+        db
+          .updateTable('streams')
+          .set(activity)
+          .where('id', '=', id)
+          .where(isNotTakenFrom(sql.ref('streams.id'), writer))
+          .where(holdsLease(now, { writer, incarnation })),
+    ),
+
+    /** One that no other node has taken since this one did. */
+    ofWriter: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
+      db
+        .selectFrom('streams')
+        .select('id')
+        .where('id', '=', args.id)
+        .where(isNotTakenFrom(sql.ref('streams.id'), args.writer)),
+    ),
+
+    /** The same as a change of nothing, by a process that holds the lease of its node. Hold the stream before. */
+    mustBeOf: prepare(({ id, writer, incarnation }: Columns<'id'> & WriterArgs) =>
+      db
+        .updateTable('streams')
+        .set((eb) => ({ is_active: eb.ref('is_active') }))
+        .where('id', '=', id)
+        .where(isNotTakenFrom(sql.ref('streams.id'), writer))
+        .where(holdsLease(now, { writer, incarnation })),
+    ),
+
+    /** Before a node takes a stream from another: what that said of it last counts no more. Holds the stream, too. */
+    passTo: prepare(({ id, writer }: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
+      db
+        .updateTable('streams')
+        .set({
+          is_active: sql`case when ${isNotTakenFrom(sql.ref('streams.id'), writer)} then is_active else 0 end`,
+          health: sql`case when ${isNotTakenFrom(sql.ref('streams.id'), writer)} then health end`,
+        })
+        .where('id', '=', id),
     ),
   };
 }
@@ -181,6 +250,7 @@ export function rowOfStream(stream: Stream, shelves: KeyShelves): StreamsTable {
     creator_id: stream.creatorId ?? null,
     user_tags: textOfTags(stream.userTags),
     last_terminated_at: stream.lastTerminatedAt ?? null,
+    terminations: stream.terminations,
     health: stream.health ?? null,
     deleted_at: null,
   };
@@ -224,6 +294,7 @@ export function streamOfRow(row: StreamRow): Stream {
     creatorId: row.creator_id ?? undefined,
     userTags: row.user_tags === null ? undefined : (JSON.parse(row.user_tags) as UserTags),
     lastTerminatedAt: row.last_terminated_at ?? undefined,
+    terminations: row.terminations,
     health: row.health ?? undefined,
   };
 }

@@ -2,24 +2,33 @@
  * API keys in the store.
  */
 
+import type { Clock } from '#lib/clock.ts';
 import type { Engine } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { apiKeyOfRow, apiKeyQueries, keyAndUserOfRow, rowOfApiKey } from '#store/queries/api-keys.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
 import { rowOfUser, userQueries } from '#store/queries/users.ts';
+import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
 
 const TAKEN = 'The user has a key of that name already; revoke it or take another name.';
 
 /** The store's API keys. */
-export function apiKeyRecords(runner: Runner, { compiler }: Engine): Store['apiKeys'] {
+export function apiKeyRecords(runner: Runner, { compiler }: Engine, clock: Clock): Store['apiKeys'] {
   const apiKeys = apiKeyQueries(compiler);
   const users = userQueries(compiler);
+  const quota = new RowQuota({
+    what: 'API keys',
+    count: async (user, limit) =>
+      (await runner.one(apiKeys.countUpTo({ user_id: user, limit }), ({ count }) => count)) ?? 0,
+    clock,
+  });
   return {
-    async create(key, receipt) {
-      await runner.change([apiKeys.create(rowOfApiKey(key))], [receipt], { taken: TAKEN });
-    },
+    create: (key, receipt, { atMost = 0 } = {}) =>
+      quota.create(key.userId, atMost, async () => {
+        await runner.change([apiKeys.create(rowOfApiKey(key))], [receipt], { taken: TAKEN });
+      }),
 
     createFirst(user, key, receipts) {
       const { user_id: _, revoked_at: __, ...row } = rowOfApiKey(key);

@@ -1,13 +1,13 @@
 /**
- * Nodes in the store, and the publishers connected to them.
+ * Nodes in the store.
  */
 import type { NodeId } from '#domain/ids.ts';
 import { newClusterSecret, Secret } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
-import { type Engine, type Query, Unchanged } from '#store/engine.ts';
-import { changingOne } from '#store/prepared-query.ts';
-import { nodeQueries, publisherQueries } from '#store/queries/nodes.ts';
+import type { Engine, Query } from '#store/engine.ts';
+import { nodeQueries } from '#store/queries/nodes.ts';
+import { publisherQueries } from '#store/queries/publishers.ts';
 import { rowOfSessionChange, sessionOfRow, sessionQueries } from '#store/queries/sessions.ts';
 import { streamQueries } from '#store/queries/streams.ts';
 import type { Runner } from '#store/runner.ts';
@@ -27,7 +27,7 @@ export function nodeRecords(runner: Runner, { compiler, now }: Engine): Store['n
 
   return {
     async renew(node, leaseMs) {
-      const row = { ...node, lease_until: ms(leaseMs) };
+      const row = { ...node, lease_until: ms(leaseMs), incarnation: runner.incarnation };
       const isKnown = known.has(node.id);
       const queries: Query[] = [nodes.renewHeld(row), nodes.renew(row)];
       // A process that starts has no publisher connected; one that was killed may have left some behind.
@@ -72,27 +72,6 @@ export function nodeRecords(runner: Runner, { compiler, now }: Engine): Store['n
       ]);
       const ended = open.map((session, index): Session => ({ ...session, ...ends[index]! }));
       return ended.filter((_, index) => changed[index] === 1);
-    },
-  };
-}
-
-/** The store's publishers. */
-export function publisherRecords(runner: Runner, { compiler, now }: Engine): Store['publishers'] {
-  const publishers = publisherQueries(compiler, now);
-  return {
-    async claim(stream, node) {
-      const query = changingOne(publishers.claim({ stream_id: stream, node_id: node }));
-      try {
-        await runner.write([query], [{ type: 'stream_published', streamId: stream, nodeId: node }]);
-        return true;
-      } catch (error) {
-        if (error instanceof Unchanged) return false;
-        throw error;
-      }
-    },
-
-    async release(stream, node) {
-      await runner.write([publishers.release({ stream_id: stream, node_id: node })]);
     },
   };
 }

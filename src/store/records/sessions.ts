@@ -1,8 +1,10 @@
 /**
  * Sessions in the store.
  */
-import type { SessionId } from '#domain/ids.ts';
-import type { Engine } from '#store/engine.ts';
+import type { NodeId, SessionId } from '#domain/ids.ts';
+import type { Session } from '#domain/session.ts';
+import { type Engine, Unchanged } from '#store/engine.ts';
+import { changingOne } from '#store/prepared-query.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
 import {
   locatedSessionOfRow,
@@ -12,6 +14,7 @@ import {
   sessionOfRow,
   sessionQueries,
 } from '#store/queries/sessions.ts';
+import { streamQueries } from '#store/queries/streams.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
 import { countOf } from './count.ts';
@@ -19,17 +22,46 @@ import { countOf } from './count.ts';
 /** The store's sessions. */
 export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engine): Store['sessions'] {
   const sessions = sessionQueries(compiler, now);
+  const streams = streamQueries(compiler, now);
 
-  return {
-    async create(session) {
-      await runner.write([sessions.create(rowOfSession(session))]);
+  /** One of a stream that no other node has taken; of a repeat, what the owner of the session may still write. */
+  async function createBy(session: Session, writer: NodeId): Promise<boolean> {
+    const id = session.streamId;
+    const mustOwn = changingOne(streams.mustBeOf({ id, ...runner.writer(writer) }));
+    try {
+      const changes = await runner.write([streams.hold({ id }), mustOwn, sessions.create(rowOfSession(session))]);
+      return changes.at(-1) !== 0;
+    } catch (error) {
+      if (!(error instanceof Unchanged)) throw error;
+      await runner.mustHaveLapsed(streams.ofWriter({ id, writer }));
+      return records.change(session.id, session, writer);
+    }
+  }
+
+  const records: Store['sessions'] = {
+    async create(session, writer) {
+      if (writer !== undefined) return createBy(session, writer);
+      const [created] = await runner.write([sessions.create(rowOfSession(session))]);
+      return created !== 0;
     },
 
     get: (id, scope) => runner.cachedOne(sessions.get({ id, ...ofScope(scope) }), sessionOfRow),
 
-    async change(id, change) {
+    async change(id, change, writer) {
       const row = rowOfSessionChange(change);
-      if (Object.keys(row).length > 0) await runner.write([sessions.change({ id, ...row })]);
+      if (Object.keys(row).length === 0) return true;
+      if (writer === undefined) {
+        const [changed] = await runner.write([sessions.change({ id, ...row })]);
+        return changed !== 0;
+      }
+      const query = sessions.changeBy({ id, ...row, ...runner.writer(writer) });
+      return runner.writeAsOwner([query], sessions.ofWriter({ id, writer }));
+    },
+
+    async resume({ id, streamId }, change, writer) {
+      const row = { ...rowOfSessionChange(change), ended_at: null, end_reason: null };
+      const queries = [streams.hold({ id: streamId }), sessions.resume({ id, ...row, ...runner.writer(writer) })];
+      return runner.writeAsOwner(queries, sessions.resumable({ id, writer }));
     },
 
     list(scope, { limit, after, order, direction, filter }) {
@@ -57,14 +89,15 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
     },
 
     openOf: (stream) => runner.all(sessions.openOfStream({ stream_id: stream }), sessionOfRow),
-    newest: (playbackId) => runner.cachedOne(sessions.newest({ playback_id: playbackId }), locatedSessionOfRow),
-    byMediaPath: (path) => runner.cachedOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow),
+    newest: (playbackId) => runner.strangersOne(sessions.newest({ playback_id: playbackId }), locatedSessionOfRow),
+    byMediaPath: (path) => runner.strangersOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow),
 
     async deleteEnded(before, limit) {
       const [deleted] = await runner.write([sessions.deleteEnded({ before, limit })]);
       return deleted ?? 0;
     },
   };
+  return records;
 }
 
 function listArgs(

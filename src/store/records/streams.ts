@@ -3,6 +3,7 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { StreamId } from '#domain/ids.ts';
+import type { Clock } from '#lib/clock.ts';
 import type { Engine } from '#store/engine.ts';
 import { KeyShelves, onEveryShelf } from '#store/key-shelf.ts';
 import { changingOne } from '#store/prepared-query.ts';
@@ -14,38 +15,41 @@ import {
   streamOfRow,
   streamQueries,
 } from '#store/queries/streams.ts';
+import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
 import { countOf } from './count.ts';
+import { readMany } from './read-many.ts';
 
 const TAKEN = 'A stream with that id, key or playback id exists already.';
 
-/** Streams read by one query of `getMany`. */
-const MANY = 32;
-
 /** The store's streams. */
-export function streamRecords(runner: Runner, { compiler, now }: Engine): Store['streams'] {
+export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: Clock): Store['streams'] {
   const streams = streamQueries(compiler, now);
   const shelves = new KeyShelves();
+  const quota = new RowQuota({
+    what: 'streams',
+    count: async (user, limit) =>
+      (await runner.one(streams.countUpTo({ user_id: user, limit }), ({ count }) => count)) ?? 0,
+    clock,
+  });
 
   const records: Store['streams'] = {
-    async create(stream, receipt) {
-      await runner.change([streams.create(rowOfStream(stream, shelves))], [receipt], { taken: TAKEN });
-    },
+    create: (stream, receipt, { atMost = 0 } = {}) =>
+      quota.create(stream.userId, atMost, async () => {
+        await runner.change([streams.create(rowOfStream(stream, shelves))], [receipt], { taken: TAKEN });
+      }),
 
     get: (id, scope) => runner.cachedOne(streams.get({ id, ...ofScope(scope) }), streamOfRow),
 
-    async getMany(ids) {
-      const found = await Promise.all(runsOf(ids).map((run) => runner.all(streams.getMany(run), streamOfRow)));
-      return found.flat();
-    },
+    getMany: (ids) => readMany(ids, (run) => runner.all(streams.getMany(run), streamOfRow)),
 
     async byStreamKey(key) {
       const query = streams.byStreamKeyHash(Object.fromEntries(onEveryShelf(key.hash()).entries()));
-      return (await runner.all(query, streamOfRow)).find(({ streamKey }) => streamKey.equals(key));
+      return (await runner.strangersAll(query, streamOfRow)).find(({ streamKey }) => streamKey.equals(key));
     },
 
-    byPlaybackId: (id) => runner.cachedOne(streams.byPlaybackId({ playback_id: id }), streamOfRow),
+    byPlaybackId: (id) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow),
 
     list(scope, { limit, after, order, direction, filter }) {
       const choice = { order, direction, isActive: filter.isActive };
@@ -67,9 +71,12 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine): Store[
 
     async change(id, scope, change, receipt, when) {
       const row = { id, ...ofScope(scope), ...rowOfStreamChange(change, shelves) };
-      const query = when === 'idle' ? streams.changeIdle(row) : streams.change(row);
+      const queries =
+        when === 'idle'
+          ? [streams.hold({ id }), changingOne(streams.changeIdle(row))]
+          : [changingOne(streams.change(row))];
       const announce = [{ type: 'stream_changed', streamId: id }] as const;
-      if (await runner.change([changingOne(query)], [receipt], { announce, taken: TAKEN })) return true;
+      if (await runner.change(queries, [receipt], { announce, taken: TAKEN })) return true;
       if (when === 'idle' && (await records.get(id, scope)) !== undefined) {
         throw new MillraceError(
           'conflict',
@@ -81,7 +88,7 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine): Store[
 
     async terminate(id, scope, { at, notWithinMs }, receipt) {
       const query = streams.terminate({ id, ...ofScope(scope), at, since: at - notWithinMs, until: at + notWithinMs });
-      const announce = [{ type: 'stream_terminated', streamId: id }] as const;
+      const announce = [{ type: 'stream_changed', streamId: id }] as const;
       if (await runner.change([changingOne(query)], [receipt], { announce })) return 'done';
       const stream = await records.get(id, scope);
       if (stream === undefined) return 'not_found';
@@ -97,10 +104,14 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine): Store[
       });
     },
 
-    async setActivity(id, { isActive, lastSeen, health }) {
-      await runner.write([
-        streams.setActivity({ id, is_active: isActive ? 1 : 0, last_seen: lastSeen, health: health ?? null }),
-      ]);
+    async setActivity(id, { isActive, lastSeen, health }, writer) {
+      const row = { id, is_active: isActive ? 1 : 0, last_seen: lastSeen, health: health ?? null } as const;
+      if (writer === undefined) {
+        await runner.write([streams.setActivity(row)]);
+        return true;
+      }
+      const queries = [streams.hold({ id }), streams.setActivityBy({ ...row, ...runner.writer(writer) })];
+      return runner.writeAsOwner(queries, streams.ofWriter({ id, writer }));
     },
   };
   return records;
@@ -119,12 +130,4 @@ function listArgs(
     ...(creatorId !== undefined && { creator_id: creatorId }),
     ...rangeArgs({ from, to }, direction, after),
   };
-}
-
-/** Ids in runs of {@link MANY}, the last one filled up with its first, so that one query fits all. */
-function runsOf(ids: readonly StreamId[]): Record<string, StreamId>[] {
-  return Array.from({ length: Math.ceil(ids.length / MANY) }, (_, run) => {
-    const first = run * MANY;
-    return Object.fromEntries(Array.from({ length: MANY }, (__, index) => [index, ids[first + index] ?? ids[first]!]));
-  });
 }

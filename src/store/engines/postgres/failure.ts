@@ -20,6 +20,7 @@ export interface Failure {
 export const CODE = {
   featureNotSupported: '0A000',
   readOnlyTransaction: '25006',
+  idleInTransaction: '25P03',
   unknownStatement: '26000',
   invalidDatabase: '3D000',
   serializationFailure: '40001',
@@ -43,15 +44,29 @@ const KINDS: Readonly<Record<string, Failure['kind']>> = {
   // The server has become a standby.
   [CODE.readOnlyTransaction]: 'away',
   [CODE.lockNotAvailable]: 'away',
+  // The server gave up a transaction that waited for us.
+  [CODE.idleInTransaction]: 'away',
   [CODE.invalidDatabase]: 'away',
 };
 
 /** Connection, authorization, resources, intervention of the operator, system. */
 const AWAY_CLASSES = ['08', '28', '53', '57', '58'];
 
+/** Connection, intervention of the operator: the answer that ends a connection may come in place of that to a commit. */
+const ENDS_CONNECTION = ['08', '57'];
+
 /** The database cannot be asked, says our side of it. */
 export class Away extends Error {
-  override readonly name = 'Away';
+  override readonly name: string = 'Away';
+}
+
+/**
+ * Whether the server has said that it did nothing of what it was asked. It says so of a query that failed, and of every query after it
+ * in the same transaction. A connection that ends, whoever ends it, says nothing of the commit that was under way.
+ */
+export function isRefusal(error: unknown): boolean {
+  if (!(error instanceof DatabaseError) || error.code === undefined) return false;
+  return error.code === CODE.queryCanceled || !ENDS_CONNECTION.includes(error.code.slice(0, 2));
 }
 
 /** Sorts an error of `pg`, or an {@link Away}. Errors without a code are of the connection. */

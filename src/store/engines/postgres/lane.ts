@@ -9,11 +9,11 @@ import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { Unchanged, UniqueViolation } from '#store/engine.ts';
-import { storeUnavailable } from '#store/engines/unavailable.ts';
 import { within } from '#store/engines/within.ts';
 import { OutageLog } from '#store/outage-log.ts';
+import { outcomeUnknown, storeUnavailable } from '#store/unavailable.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import { Away, failureOf, reasonOf } from './failure.ts';
+import { Away, failureOf, isRefusal, reasonOf } from './failure.ts';
 import { setUp } from './session.ts';
 import type { Target } from './target.ts';
 
@@ -41,8 +41,14 @@ export interface LaneOptions {
   readonly closeTimeoutMs: number;
 }
 
-/** What a call does with its connection. May be tried again after a rejection, so it must leave nothing behind then. */
-export type Work<Result> = (client: PoolClient) => Promise<Result>;
+/**
+ * What a call does with its connection. May be tried again when the server refused it, so it must leave nothing behind then.
+ * @param committing to be called before anything is sent that makes what it did last
+ */
+export type Work<Result> = (client: PoolClient, committing: () => void) => Promise<Result>;
+
+/** The connection broke, or the time was up, after a commit was sent and before it was answered. */
+class Unanswered extends Away {}
 
 /** Some connections, made when needed, and again after they broke. */
 export class Lane {
@@ -77,7 +83,7 @@ export class Lane {
 
   /**
    * Does one call.
-   * @throws {MillraceError} `store_unavailable`
+   * @throws {MillraceError} `store_unavailable`, `outcome_unknown`
    * @throws {UniqueViolation}
    * @throws {Unchanged} as thrown by the work
    */
@@ -126,8 +132,12 @@ export class Lane {
 
   async #onConnection<Result>(work: Work<Result>, cut: Promise<never>): Promise<Result> {
     const client = await this.#connected(cut);
+    let isCommitting = false;
     try {
-      const result = await Promise.race([work(client), cut]);
+      const committing = () => {
+        isCommitting = true;
+      };
+      const result = await Promise.race([work(client, committing), cut]);
       client.release();
       return result;
     } catch (error) {
@@ -135,7 +145,9 @@ export class Lane {
       client.release(!keep);
       // Saying goodbye would wait for an answer that may never come.
       if (!keep) client.connection.stream.destroy();
-      throw error;
+      throw isCommitting && !(error instanceof Unchanged) && !isRefusal(error)
+        ? new Unanswered(reasonOf(error))
+        : error;
     }
   }
 
@@ -175,6 +187,10 @@ export class Lane {
   #errorOf(error: unknown): Error {
     const { kind, reason } = failureOf(error);
     if (kind === 'unique') return new UniqueViolation(reason);
+    if (error instanceof Unanswered) {
+      this.#outages.failed(reason);
+      return outcomeUnknown(reason);
+    }
     // Not as its cause: it holds the row.
     return kind === 'defect' ? new Error(`store query: ${reason}`) : this.#unavailable(reason);
   }

@@ -13,18 +13,21 @@ const NOTIFY = 'select pg_notify($1, told) from json_array_elements_text($2::jso
 
 /**
  * Runs queries as one transaction on a connection that sends without waiting for answers.
+ * @param committing called before the commit is sent: from then on only an answer can tell whether it was done
  * @throws {Unchanged}
- * @throws an error of `pg`; nothing has happened then, unless it is one of the connection
+ * @throws an error of `pg`
  */
 export async function transact(
   client: ClientBase,
   queries: readonly Query[],
   announcements: readonly string[],
+  committing: () => void,
 ): Promise<readonly WriteResult[]> {
   const notify: Query = { sql: NOTIFY, parameters: [CHANNEL, JSON.stringify(announcements)] };
   const all = announcements.length === 0 ? queries : [...queries, notify];
   // One query alone is a transaction by itself.
   if (all.length === 1 && all[0]!.mustChange === undefined) {
+    committing();
     const results = [changesOf(await client.query(statementOf(all[0]!)))];
     return results.slice(0, queries.length);
   }
@@ -32,6 +35,7 @@ export async function transact(
   // Alone: were it refused, what follows in the same breath would be done one by one.
   await client.query('begin');
   const mayCommit = !queries.some(({ mustChange }) => mustChange !== undefined);
+  if (mayCommit) committing();
   const sent = all.map((query) => client.query(statementOf(query)));
   // After a query that failed PostgreSQL refuses the others and makes a rollback of this.
   if (mayCommit) sent.push(client.query('commit'));
@@ -45,6 +49,7 @@ export async function transact(
   const wrong = queries.find(
     ({ mustChange }, index) => mustChange !== undefined && mustChange !== changes[index]!.changes,
   );
+  if (wrong === undefined) committing();
   await client.query(wrong === undefined ? 'commit' : 'rollback');
   if (wrong !== undefined) throw new Unchanged('a query did not change as many rows as it must');
   return changes;

@@ -5,10 +5,10 @@
 /** A failed call, as it travels between threads. */
 export interface Failure {
   /**
-   * `unique`: the row is there already. `unchanged`: a query did not change what it must. `away`: the database cannot do it now.
-   * `defect`: the query is wrong.
+   * `unique`: the row is there already. `unchanged`: a query did not change what it must. `away`: the database cannot do it now, and
+   * has done nothing. `unknown`: it may have done it. `defect`: the query is wrong.
    */
-  readonly kind: 'unique' | 'unchanged' | 'away' | 'defect';
+  readonly kind: 'unique' | 'unchanged' | 'away' | 'unknown' | 'defect';
   /** SQLite's own words. They may name columns, never values. */
   readonly reason: string;
 }

@@ -16,7 +16,14 @@ export const FAULT = {
   crashes: 2,
   /** Not a fault: how many commits there were. */
   commits: 3,
+  /** A disk that fails: so many commits end in an error of input and output, after they were written. */
+  failingCommits: 4,
+  /** A worker that dies when it has committed, before it can say so: so many times. */
+  crashesAfterCommit: 5,
 } as const;
+
+/** SQLite's result code. */
+const IO_ERROR = 10;
 
 /** SQLite's own limit of pages. */
 const NO_LIMIT = 0xffff_fffe;
@@ -44,9 +51,25 @@ export function holdCommit(faults: Faults): void {
   if (delayMs > 0) Atomics.wait(faults, FAULT.commitDelayMs, delayMs, delayMs);
 }
 
+/** In place of a commit's own answer. @throws what SQLite throws when the disk fails */
+export function failCommit(faults: Faults): void {
+  if (!isDue(faults, 'failingCommits')) return;
+  throw Object.assign(new Error('disk I/O error'), { errcode: IO_ERROR });
+}
+
 /** At the beginning of any batch. */
 export function crash(faults: Faults): void {
-  if (Atomics.load(faults, FAULT.crashes) <= 0) return;
-  Atomics.sub(faults, FAULT.crashes, 1);
-  throw new Error('a test asked this worker to die');
+  if (isDue(faults, 'crashes')) throw new Error('a test asked this worker to die');
+}
+
+/** After a batch of writes, before it is answered. */
+export function crashAfterCommit(faults: Faults): void {
+  if (isDue(faults, 'crashesAfterCommit')) throw new Error('a test asked this worker to die');
+}
+
+/** Whether one more is asked for; it counts as done. */
+function isDue(faults: Faults, fault: keyof typeof FAULT): boolean {
+  if (Atomics.load(faults, FAULT[fault]) <= 0) return false;
+  Atomics.sub(faults, FAULT[fault], 1);
+  return true;
 }

@@ -10,9 +10,9 @@ import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { Unchanged, UniqueViolation } from '#store/engine.ts';
-import { storeUnavailable } from '#store/engines/unavailable.ts';
 import { within } from '#store/engines/within.ts';
 import { OutageLog } from '#store/outage-log.ts';
+import { outcomeUnknown, storeUnavailable } from '#store/unavailable.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Failure } from './failure.ts';
 import type { Answer, Call, Changes, Rows, ToWorker, WorkerJob } from './protocol.ts';
@@ -72,7 +72,7 @@ export class WorkerLane {
 
   /**
    * Runs one call.
-   * @throws {MillraceError} `store_unavailable`
+   * @throws {MillraceError} `store_unavailable`, or `outcome_unknown` for a write that the worker was given
    * @param announcements told before this resolves, and also when it is done too late
    * @throws {UniqueViolation}
    * @throws {Unchanged}
@@ -141,7 +141,8 @@ export class WorkerLane {
         for (const announcement of pending.announcements) this.#options.tell(announcement);
         pending.resolve(answer);
       } else pending.reject(this.#errorOf(answer));
-      if (answer.kind !== 'away' && !pending.expired) this.#outages.succeeded();
+      const isAway = answer.kind === 'away' || answer.kind === 'unknown';
+      if (!isAway && !pending.expired) this.#outages.succeeded();
     }
     this.#flushSoon();
     this.#idleMaybe();
@@ -152,7 +153,7 @@ export class WorkerLane {
     this.#worker = undefined;
     const calls = this.#running ?? [];
     this.#running = undefined;
-    for (const { reject } of calls) reject(this.#unavailable(reason));
+    for (const { reject } of calls) reject(this.#unanswered(reason));
     // It may have died after a commit.
     if (calls.some(({ announcements }) => announcements.length > 0)) this.#options.tell(undefined);
     if (this.#closed === undefined) {
@@ -173,7 +174,8 @@ export class WorkerLane {
     const overdue = [...(this.#running ?? []).filter((pending) => !pending.expired), ...this.#waiting].filter(due);
     for (const pending of overdue) {
       pending.expired = true;
-      pending.reject(this.#unavailable(`no answer within ${this.#options.timeoutMs} ms`));
+      const reason = `no answer within ${this.#options.timeoutMs} ms`;
+      pending.reject(this.#running?.includes(pending) ? this.#unanswered(reason) : this.#unavailable(reason));
     }
     this.#waiting = this.#waiting.filter((pending) => !pending.expired);
     const next = this.#running?.find((pending) => !pending.expired) ?? this.#waiting[0];
@@ -193,8 +195,8 @@ export class WorkerLane {
     const finished = await within(this.#options.closeTimeoutMs, this.#finish());
     clearTimeout(this.#expiry);
     if (finished) return;
-    for (const { reject } of [...(this.#running ?? []), ...this.#waiting])
-      reject(storeUnavailable('the store is closed'));
+    for (const { reject } of this.#running ?? []) reject(this.#unanswered('the store is closed'));
+    for (const { reject } of this.#waiting) reject(storeUnavailable('the store is closed'));
     this.#waiting = [];
     // A worker in the middle of a system call cannot be ended: it is told to, and the process does not wait for it.
     this.#worker?.postMessage('close' satisfies ToWorker);
@@ -212,9 +214,16 @@ export class WorkerLane {
 
   #errorOf(failure: Failure): Error {
     if (failure.kind === 'away') return this.#unavailable(failure.reason);
+    if (failure.kind === 'unknown') return this.#unanswered(failure.reason);
     if (failure.kind === 'unique') return new UniqueViolation(failure.reason);
     if (failure.kind === 'unchanged') return new Unchanged(failure.reason);
     return new Error(`store query: ${failure.reason}`);
+  }
+
+  /** The worker was given the call. A write may have been committed, or may yet be; a read is only without its answer. */
+  #unanswered(reason: string): MillraceError {
+    const error = this.#unavailable(reason);
+    return this.#options.job.role === 'write' ? outcomeUnknown(reason) : error;
   }
 
   #unavailable(reason: string): MillraceError {

@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#lib/clock.ts';
 import { Connection } from './connection.ts';
-import { crash } from './faults.ts';
+import { crash, crashAfterCommit } from './faults.ts';
 import type { ToWorker, WorkerJob } from './protocol.ts';
 import { runReads } from './reads.ts';
 import { runWrites } from './writes.ts';
@@ -20,5 +20,6 @@ parentPort?.on('message', (message: ToWorker) => {
   }
   if (faults !== undefined) crash(faults);
   const answers = role === 'write' ? runWrites(connection, message, faults) : runReads(connection, message);
+  if (faults !== undefined && role === 'write') crashAfterCommit(faults);
   parentPort?.postMessage(answers);
 });

@@ -5,27 +5,32 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Query } from '#store/engine.ts';
 import type { Connection } from './connection.ts';
 import { failureOf, NotChanged, RESULT, resultCode } from './failure.ts';
-import { type Faults, holdCommit, limitPages } from './faults.ts';
+import { type Faults, failCommit, holdCommit, limitPages } from './faults.ts';
 import type { Answer, Call } from './protocol.ts';
 
 /** Answers every call, in order, after the commit; never throws. What one call does wrong costs the others nothing. */
 export function runWrites(connection: Connection, calls: readonly Call[], faults: Faults | undefined): Answer[] {
   let db: DatabaseSync | undefined;
+  let isCommitting = false;
   try {
     db = connection.database();
     if (faults !== undefined) limitPages(db, faults);
     connection.prepare('BEGIN IMMEDIATE').statement.run();
     const answers = writeAll(connection, calls);
+    isCommitting = true;
     if (faults !== undefined) holdCommit(faults);
     connection.prepare('COMMIT').statement.run();
+    if (faults !== undefined) failCommit(faults);
     connection.succeeded();
     return answers;
   } catch (error) {
     // A full disk and another process's lock pass; after anything else the connection's own state is in doubt.
     const passes = [RESULT.full, RESULT.busy].some((code) => code === resultCode(error));
-    if (!(passes && rolledBack(db))) connection.close();
+    const isUndone = passes && rolledBack(db);
+    if (!isUndone) connection.close();
     const failure = failureOf(error);
-    return calls.map(() => failure);
+    // A commit whose bytes are written but not flushed counts for whoever opens the database next.
+    return calls.map(() => (isCommitting && !isUndone ? { ...failure, kind: 'unknown' } : failure));
   }
 }
 

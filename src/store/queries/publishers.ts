@@ -1,0 +1,87 @@
+/**
+ * Queries on which node has a stream's publisher.
+ *
+ * The node that took a stream last owns it, also after the publisher has gone: until another node takes the stream, only the owner
+ * says whether it is active. Who takes a stream holds its row before, so that nothing which depends on the owner changes meanwhile.
+ */
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { NodeId } from '#domain/ids.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Database, PublishersTable } from '#store/database.ts';
+import { prepare } from '#store/prepared-query.ts';
+import { holdsLease, lives, type WriterArgs } from './nodes.ts';
+
+type OfStream = Pick<PublishersTable, 'stream_id'>;
+
+/** Whether no other node has taken a stream since this one did. @param stream a reference to the column with its id */
+export const isNotTakenFrom = (stream: RawBuilder<unknown>, node: NodeId): RawBuilder<SqlBool> =>
+  sql`not exists (select 1 from publishers where publishers.stream_id = ${stream} and publishers.node_id <> ${node})`;
+
+/** Whether the publisher of a row of {@link PublishersTable} is connected to a node that lives. */
+export const isPublished = (now: RawBuilder<Milliseconds>): RawBuilder<SqlBool> =>
+  sql`(publishers.connected = 1 and ${lives(now, sql.ref('publishers.node_id'))})`;
+
+/** The queries, prepared for one dialect. @param now SQL for the database's clock */
+export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
+  return {
+    /** Nothing while a publisher is connected to another node that lives, or while the process does not hold the lease of its node. */
+    claim: prepare(({ stream_id, writer, incarnation }: OfStream & WriterArgs) =>
+      db
+        .insertInto('publishers')
+        .columns(['stream_id', 'node_id', 'connected'])
+        .expression(
+          db
+            .selectNoFrom((eb) => [
+              eb.val(stream_id).as('stream_id'),
+              eb.val(writer).as('node_id'),
+              sql.lit(1 as const).as('connected'),
+            ])
+            .where(holdsLease(now, { writer, incarnation })),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .column('stream_id')
+            .doUpdateSet((eb) => ({ node_id: eb.ref('excluded.node_id'), connected: eb.ref('excluded.connected') }))
+            .where((eb) =>
+              eb.or([eb('publishers.node_id', '=', eb.ref('excluded.node_id')), eb.not(isPublished(now))]),
+            ),
+        ),
+    ),
+
+    /** Giving up needs no lease, but it must be the same process: one that was started again may have taken the stream anew. */
+    release: prepare(({ stream_id, writer, incarnation }: OfStream & WriterArgs) =>
+      db
+        .updateTable('publishers')
+        .set({ connected: sql.lit(0 as const) })
+        .where('stream_id', '=', stream_id)
+        .where('node_id', '=', writer)
+        .where(
+          sql<boolean>`exists (select 1 from nodes where nodes.id = ${writer} and nodes.incarnation = ${incarnation})`,
+        ),
+    ),
+
+    /** Those of a node that starts, or leaves. */
+    releaseAll: prepare((args: Pick<PublishersTable, 'node_id'>) =>
+      db
+        .updateTable('publishers')
+        .set({ connected: sql.lit(0 as const) })
+        .where('node_id', '=', args.node_id)
+        .where('connected', '=', sql.lit(1 as const)),
+    ),
+
+    /** Those of a node, if its lease is out. */
+    releaseLost: prepare((args: Pick<PublishersTable, 'node_id'>) =>
+      db
+        .updateTable('publishers')
+        .set({ connected: sql.lit(0 as const) })
+        .where('node_id', '=', args.node_id)
+        .where('connected', '=', sql.lit(1 as const))
+        .where((eb) => eb.not(lives(now, sql.ref('publishers.node_id')))),
+    ),
+
+    /** @param ids under any keys; always as many, so that it is compiled once */
+    ownersOf: prepare((ids: Readonly<Record<string, PublishersTable['stream_id']>>) =>
+      db.selectFrom('publishers').select(['stream_id', 'node_id']).where('stream_id', 'in', Object.values(ids)),
+    ),
+  };
+}

@@ -1,0 +1,49 @@
+/**
+ * Which node has a stream's publisher, in the store.
+ */
+import type { NodeId, StreamId } from '#domain/ids.ts';
+import { type Engine, Unchanged } from '#store/engine.ts';
+import { changingOne } from '#store/prepared-query.ts';
+import { nodeQueries } from '#store/queries/nodes.ts';
+import { publisherQueries } from '#store/queries/publishers.ts';
+import { streamQueries } from '#store/queries/streams.ts';
+import type { Runner } from '#store/runner.ts';
+import type { Store } from '#store/store.ts';
+import { storeUnavailable } from '#store/unavailable.ts';
+import { readMany } from './read-many.ts';
+
+/** The store's publishers. */
+export function publisherRecords(runner: Runner, { compiler, now }: Engine): Store['publishers'] {
+  const nodes = nodeQueries(compiler, now);
+  const publishers = publisherQueries(compiler, now);
+  const streams = streamQueries(compiler, now);
+  return {
+    async claim(stream, node) {
+      const writer = runner.writer(node);
+      const queries = [
+        streams.passTo({ id: stream, writer: node }),
+        changingOne(publishers.claim({ stream_id: stream, ...writer })),
+      ];
+      try {
+        await runner.write(queries, [{ type: 'stream_published', streamId: stream, nodeId: node }]);
+        return true;
+      } catch (error) {
+        if (!(error instanceof Unchanged)) throw error;
+        const holder = await runner.one(nodes.heldBy(writer), ({ id }) => id);
+        if (holder === undefined) throw storeUnavailable('this node does not hold its lease');
+        return false;
+      }
+    },
+
+    async release(stream, node) {
+      await runner.write([publishers.release({ stream_id: stream, ...runner.writer(node) })]);
+    },
+
+    async ownersOf(ids) {
+      const rows = await readMany(ids, (run) =>
+        runner.all(publishers.ownersOf(run), (row): [StreamId, NodeId] => [row.stream_id, row.node_id]),
+      );
+      return new Map(rows);
+    },
+  };
+}
