@@ -8,6 +8,9 @@ import type { Packet } from '#media/packet.ts';
 import type { AudioCodec, VideoCodec } from '#media/track.ts';
 import type { RenditionPlan } from './rendition-plan.ts';
 
+/** Exit code of a worker that was refused memory. */
+export const EXIT_OUT_OF_MEMORY = 64;
+
 /** The first message: what stays the same as long as the worker lives. */
 export interface Job {
   readonly version: number;

@@ -4,19 +4,22 @@
  * Ends when the connection ends, whoever ended it, so a worker never outlives its server. A fault it cannot deal with is thrown:
  * the process dies of it with the reason on standard error, and the server starts another.
  */
+import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { FrameReader } from '#transcode/framing.ts';
-import type { FromWorker, Job, ToWorker } from '#transcode/worker-messages.ts';
+import { EXIT_OUT_OF_MEMORY, type FromWorker, type Job, type ToWorker } from '#transcode/worker-messages.ts';
 import { decodeToWorker, encodeFromWorker, PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
+import { isOutOfMemory } from './av.ts';
 import { Ladder } from './ladder.ts';
 import { Sound } from './sound.ts';
 
 /** The connection to the server: its end of a socket pair. */
 const CONNECTION_FD = 3;
+const STANDARD_ERROR_FD = 2;
 const HEALTH_EVERY_MS = 500;
 /** For the server, though a terminal sends them to all its processes: it ends its workers in order, by ending the connection. */
 const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -26,6 +29,11 @@ const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  */
 const COLLECT_EVERY_MS = 10_000;
 
+process.on('uncaughtException', (error) => {
+  // At once: what comes in while the process ends would only cover up the reason.
+  writeSync(STANDARD_ERROR_FD, `${error.stack}\n`);
+  process.exit(isOutOfMemory(error) ? EXIT_OUT_OF_MEMORY : 1);
+});
 for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
 // A stranger's bitstream can make FFmpeg complain without end.
 Log.setLevel(AV_LOG_QUIET);
