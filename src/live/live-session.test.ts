@@ -19,7 +19,7 @@ function setUp({
   state = { phase: 'starting' } as SessionState,
   codecs = '',
   createdAt = 1_000_000,
-  openTranscoder = (() => undefined) as OpenTranscoder,
+  openTranscoder = (() => 'limit') as OpenTranscoder,
   profiles = [] as readonly Profile[],
 } = {}) {
   let now = 1_000_000;

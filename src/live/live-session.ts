@@ -1,6 +1,7 @@
 /**
  * One running session: its state, its publisher that may come back, who watches, and what there is to tell of it.
  */
+import type { Quotas } from '#domain/quotas.ts';
 import {
   type EndReason,
   nextSessionState,
@@ -35,6 +36,8 @@ export interface LiveSessionOptions {
   /** Makes the presentation; called once. Its callbacks are the session's. */
   readonly createPresentation: (callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void }) => Presentation;
   readonly openTranscoder: OpenTranscoder;
+  /** What the user of the session may have. */
+  readonly quotas?: Pick<Quotas, 'transcodes'>;
   readonly targetDurationS: number;
   readonly reconnectWindowS: number;
   /** How often {@link onSeen} is called while live. */
@@ -97,6 +100,7 @@ export class LiveSession implements AsyncDisposable {
     });
     this.#warnings = new SessionWarnings(options);
     this.#media = new SessionMedia({
+      owner: { userId: record.userId, streamId: record.streamId, atMost: options.quotas?.transcodes },
       profiles: record.profiles,
       presentation: this.presentation,
       openTranscoder,

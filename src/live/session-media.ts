@@ -13,7 +13,7 @@ import { heldPicture, type Packet } from '#media/packet.ts';
 import { type AudioTrack, sameTrack, type Track, type TrackKind } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { LadderHealth, SourceHealth } from './health.ts';
-import { Ladder, type OpenTranscoder } from './ladder.ts';
+import { Ladder, type LadderOwner, type OpenTranscoder } from './ladder.ts';
 import { MediaTotals } from './media-totals.ts';
 import { PictureHold } from './picture-hold.ts';
 import { AUDIO_RENDITION } from './rendition-id.ts';
@@ -31,6 +31,7 @@ const RENDITION_OF: Record<TrackKind, string> = { video: SOURCE_RENDITION, audio
 
 /** What a session's media needs from its surroundings. */
 export interface SessionMediaOptions {
+  readonly owner: LadderOwner;
   readonly profiles: readonly Profile[];
   readonly presentation: Presentation;
   readonly openTranscoder: OpenTranscoder;
@@ -65,12 +66,13 @@ export class SessionMedia implements AsyncDisposable {
   #hasChanged = false;
 
   constructor(options: SessionMediaOptions) {
-    const { profiles, presentation, openTranscoder, warnings, clock, logger } = options;
+    const { owner, profiles, presentation, openTranscoder, warnings, clock, logger } = options;
     this.#options = options;
     this.#presentation = presentation;
     this.#logger = logger;
     this.#source = new SourceMeter(clock);
     this.#ladder = new Ladder({
+      owner,
       profiles,
       presentation,
       openTranscoder,

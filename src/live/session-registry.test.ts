@@ -24,7 +24,7 @@ function setUp({
   maxPublishers = 10,
   usedBytes = 0,
   isShared = false,
-  openTranscoder = (() => undefined) as OpenTranscoder,
+  openTranscoder = (() => 'limit') as OpenTranscoder,
 } = {}) {
   let now = 1_000_000;
   const presentations: RecordingPresentation[] = [];

@@ -34,6 +34,18 @@ const FROM_WORKER = {
   audio: 137,
 } as const;
 
+/** The most bytes of each message of a worker; media may take as many as a frame can hold. */
+const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
+  [FROM_WORKER.ready, 1024],
+  [FROM_WORKER.begun, 0],
+  [FROM_WORKER.done, 4],
+  [FROM_WORKER.health, 1024],
+  [FROM_WORKER.config, 16_384],
+  [FROM_WORKER.audioConfig, 1024],
+  [FROM_WORKER.audio, 65_536],
+  [FROM_WORKER.thumbnail, 1024 * 1024],
+]);
+
 const KEYFRAME = 1;
 const CUT = 2;
 const DISCONTINUITY = 4;
@@ -153,9 +165,13 @@ export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
 
 /**
  * Reads a message of a worker; every number in it is checked to be one.
- * @throws {FramingError} when it is unknown or malformed
+ * @throws {FramingError} when it is unknown, malformed, or longer than messages of its type can be
  */
 export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
+  const most = MOST_FROM_WORKER.get(type) ?? payload.length;
+  if (payload.length > most) {
+    throw new FramingError(`A message of type ${type} has ${payload.length} bytes; at most ${most} are taken.`);
+  }
   switch (type) {
     case FROM_WORKER.ready:
       return { type: 'ready', version: number(parseJson(payload), 'version') };
