@@ -30,9 +30,10 @@ const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const COLLECT_EVERY_MS = 10_000;
 
 process.on('uncaughtException', (error) => {
-  // At once: what comes in while the process ends would only cover up the reason.
   writeSync(STANDARD_ERROR_FD, `${error.stack}\n`);
-  process.exit(isOutOfMemory(error) ? EXIT_OUT_OF_MEMORY : 1);
+  process.exitCode = isOutOfMemory(error) ? EXIT_OUT_OF_MEMORY : 1;
+  // Nothing more is read: `close` follows, and the process ends.
+  connection.destroy();
 });
 for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
 // A stranger's bitstream can make FFmpeg complain without end.
