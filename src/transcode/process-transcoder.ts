@@ -43,7 +43,7 @@ export interface Patience {
   readonly hungAfterMs: number;
   /** The same for one that has not said `ready` yet: it loads a large library, perhaps from a cold disk. */
   readonly startWithinMs: number;
-  /** A worker that has just begun works off what waited for it; its lag means nothing before it had this long. */
+  /** A worker that has just begun works off what waited for it, a second of media at least; its lag means nothing before it had this long. */
   readonly graceMs: number;
   /** Pause before a worker is replaced, doubled at every failure in a row. */
   readonly firstPauseMs: number;
@@ -53,7 +53,7 @@ export interface Patience {
 const PATIENCE: Patience = {
   hungAfterMs: 5000,
   startWithinMs: 20_000,
-  graceMs: 3000,
+  graceMs: 5000,
   firstPauseMs: 100,
   maxPauseMs: 10_000,
 };
@@ -276,6 +276,9 @@ export class ProcessTranscoder implements Transcoder {
         break;
       case 'thumbnail':
         this.#options.callbacks.onThumbnail(message.jpeg);
+        break;
+      case 'out_of_memory':
+        this.#worker?.kill('too_much_memory');
         break;
       case 'health':
         this.#onHealth(message.health);

@@ -8,9 +8,6 @@ import type { Packet } from '#media/packet.ts';
 import type { AudioCodec, VideoCodec } from '#media/track.ts';
 import type { RenditionPlan } from './rendition-plan.ts';
 
-/** Exit code of a worker that was refused memory. */
-export const EXIT_OUT_OF_MEMORY = 64;
-
 /** The first message: what stays the same as long as the worker lives. */
 export interface Job {
   readonly version: number;
@@ -95,4 +92,6 @@ export type FromWorker =
   | { readonly type: 'thumbnail'; readonly jpeg: Uint8Array }
   /** Video packets and flushes dealt with since the last time; what came of them was sent before. */
   | { readonly type: 'done'; readonly count: number }
+  /** It was refused memory, and is of no more use. */
+  | { readonly type: 'out_of_memory' }
   | { readonly type: 'health'; readonly health: WorkerHealth };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { FrameReader } from './framing.ts';
 import type { RestartReason } from './transcoder.ts';
-import { EXIT_OUT_OF_MEMORY, type FromWorker, type Job, type ToWorker } from './worker-messages.ts';
+import type { FromWorker, Job, ToWorker } from './worker-messages.ts';
 import { decodeFromWorker, encodeToWorker } from './worker-protocol.ts';
 
 const WORKER_FILE = join(import.meta.dirname, 'worker', 'main.ts');
@@ -114,15 +114,10 @@ export class WorkerProcess {
   }
 
   #over(exit: number | string | undefined): void {
+    const reason = this.#killedFor ?? (this.#child.pid === undefined ? 'not_started' : 'exited');
     this.#ended.resolve();
-    this.#events.onEnd({ reason: this.#killedFor ?? reasonOf(this.#child.pid, exit), exit, words: this.#words });
+    this.#events.onEnd({ reason, exit, words: this.#words });
   }
-}
-
-/** Why a worker that nobody ended is gone. */
-function reasonOf(pid: number | undefined, exit: number | string | undefined): RestartReason {
-  if (pid === undefined) return 'not_started';
-  return exit === EXIT_OUT_OF_MEMORY ? 'too_much_memory' : 'exited';
 }
 
 function lowerPriority(pid: number): void {

@@ -4,14 +4,13 @@
  * Ends when the connection ends, whoever ended it, so a worker never outlives its server. A fault it cannot deal with is thrown:
  * the process dies of it with the reason on standard error, and the server starts another.
  */
-import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { FrameReader } from '#transcode/framing.ts';
-import { EXIT_OUT_OF_MEMORY, type FromWorker, type Job, type ToWorker } from '#transcode/worker-messages.ts';
+import type { FromWorker, Job, ToWorker } from '#transcode/worker-messages.ts';
 import { decodeToWorker, encodeFromWorker, PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
 import { isOutOfMemory } from './av.ts';
 import { Ladder } from './ladder.ts';
@@ -19,7 +18,6 @@ import { Sound } from './sound.ts';
 
 /** The connection to the server: its end of a socket pair. */
 const CONNECTION_FD = 3;
-const STANDARD_ERROR_FD = 2;
 const HEALTH_EVERY_MS = 500;
 /** For the server, though a terminal sends them to all its processes: it ends its workers in order, by ending the connection. */
 const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -29,12 +27,6 @@ const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  */
 const COLLECT_EVERY_MS = 10_000;
 
-process.on('uncaughtException', (error) => {
-  writeSync(STANDARD_ERROR_FD, `${error.stack}\n`);
-  process.exitCode = isOutOfMemory(error) ? EXIT_OUT_OF_MEMORY : 1;
-  // Nothing more is read: `close` follows, and the process ends.
-  connection.destroy();
-});
 for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
 // A stranger's bitstream can make FFmpeg complain without end.
 Log.setLevel(AV_LOG_QUIET);
@@ -50,7 +42,12 @@ const sound = new Sound({
 connection.on('data', (chunk: Buffer) => {
   // Everything that comes of a chunk goes out in one write.
   connection.cork();
-  for (const frame of reader.push(chunk)) handle(decodeToWorker(frame));
+  try {
+    for (const frame of reader.push(chunk)) handle(decodeToWorker(frame));
+  } catch (error) {
+    if (!isOutOfMemory(error)) throw error;
+    send({ type: 'out_of_memory' }); // the server ends this process for it
+  }
   connection.uncork();
 });
 connection.on('end', () => {
