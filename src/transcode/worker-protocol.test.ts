@@ -51,6 +51,7 @@ const toWorker: fc.Arbitrary<ToWorker> = fc.oneof(
 const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
   record({ type: fc.constant('ready' as const), version: fc.nat() }),
   fc.constant({ type: 'begun' as const }),
+  fc.constant({ type: 'out_of_memory' as const }),
   record({ type: fc.constant('config' as const), rendition: index, config: bytes }),
   record({
     type: fc.constant('packet' as const),
