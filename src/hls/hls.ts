@@ -146,6 +146,8 @@ export interface Presentation extends Disposable {
    * on the source for as long as they watch.
    */
   expect(renditionIds: readonly string[]): void;
+  /** Renditions that were on their way will not come: they are waited for no longer. */
+  unexpect(renditionIds: readonly string[]): void;
   /** A packet of a rendition, in session time; the first one of each segment is marked. */
   write(renditionId: string, packet: Packet): void;
   /**

@@ -75,6 +75,11 @@ class LivePresentation implements Presentation, MemoryHolder {
     for (const id of renditionIds) this.#expected.add(id);
   }
 
+  unexpect(renditionIds: readonly string[]): void {
+    for (const id of renditionIds) this.#expected.delete(id);
+    this.#announce();
+  }
+
   write(renditionId: string, packet: Packet): void {
     const rendition = this.#renditions.get(renditionId);
     if (rendition === undefined || this.#phase !== 'live' || this.#memory !== 'enough') return;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newStreamId, newUserId } from '#domain/ids.ts';
 import type { Profile } from '#domain/profile.ts';
 import { ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
@@ -8,6 +9,7 @@ import { recordingPresentation } from '#test/support/recording-presentation.ts';
 import { OPUS_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import type { TranscoderCallbacks, TranscoderStats } from '#transcode/transcoder.ts';
+import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
 import { Ladder } from './ladder.ts';
 import { SessionWarnings } from './session-warnings.ts';
 
@@ -15,21 +17,24 @@ const profile = (name: string, width: number, height: number): Profile => {
   return { name, width, height, fps: 0, bitrate: 500_000 };
 };
 
-/** A ladder over a transcoder whose words are the test's; undefined: the server has none left. */
+/** A ladder over a transcoder whose words are the test's. `answer`: why it gets none. */
 function setUp({
-  hasTranscoder = true,
+  answer = undefined as TranscodeRefusal | undefined,
   profiles = [profile('small', 160, 120), profile('smaller', 128, 96), profile('huge', 4096, 2304)],
 } = {}) {
   let now = 0;
   let callbacks: TranscoderCallbacks | undefined;
-  let hasRoom = hasTranscoder;
+  let request: TranscodeRequest | undefined;
+  let refusal = answer;
   /** What the transcoder was given. */
   const given: string[] = [];
   let stats = { shed: [], restarts: 0, lagMs: 12 } as unknown as TranscoderStats;
   const clock = { now: () => ms(now), monotonic: () => ms(now) };
   const warnings = new SessionWarnings({ clock, metrics: createMetrics() });
   const presentation = recordingPresentation();
+  const owner = { userId: newUserId(), streamId: newStreamId(), atMost: 3 };
   const ladder = new Ladder({
+    owner,
     profiles,
     presentation,
     warnings,
@@ -37,9 +42,10 @@ function setUp({
     logger: silentLogger,
     onAudioTrack: () => {},
     onAudioPacket: () => {},
-    openTranscoder: (request) => {
-      callbacks = request.callbacks;
-      if (!hasRoom) return undefined;
+    openTranscoder: (asked) => {
+      request = asked;
+      if (refusal !== undefined) return refusal;
+      callbacks = asked.callbacks;
       return {
         setTrack: (track) => {
           given.push('video track');
@@ -59,8 +65,17 @@ function setUp({
     ladder,
     presentation,
     given,
-    makeRoom: () => {
-      hasRoom = true;
+    owner,
+    asked: () => request!,
+    answer: (next: TranscodeRefusal | undefined) => {
+      refusal = next;
+    },
+    passes: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    refuseSource: () => {
+      stats = { ...stats, isSourceRefused: true };
+      callbacks!.onWarning({ code: 'transcode_source_refused' });
     },
     said: () => warnings.active.map(({ code, message }) => `${code}: ${message}`),
     tell: () => callbacks!,
@@ -161,7 +176,7 @@ test('faults of the transcoder are told; without one only the source plays, and 
     ['profile_larger_than_source', 'transcode_restarted', 'transcode_source_damaged'],
   );
 
-  const none = setUp({ hasTranscoder: false });
+  const none = setUp({ answer: 'limit' });
   none.ladder.setTrack(VIDEO_TRACK);
   none.ladder.setTrack({ ...VIDEO_TRACK, config: Buffer.from('other') });
   assert.deepEqual(none.ladder.health, { renditions: [], leftOut: [], transcoder: undefined });
@@ -170,12 +185,12 @@ test('faults of the transcoder are told; without one only the source plays, and 
 });
 
 test('beyond the limit of transcodes it begins at the first keyframe behind the end of another', () => {
-  const { ladder, presentation, given, said, makeRoom } = setUp({ hasTranscoder: false });
+  const { ladder, presentation, given, said, answer } = setUp({ answer: 'limit' });
   const video = (keyframe: boolean) => ladder.write(packetAt(VIDEO_TRACK, 0, { keyframe }));
   ladder.setTrack(VIDEO_TRACK);
   ladder.setAudioTrack(OPUS_TRACK);
   video(true);
-  makeRoom();
+  answer(undefined);
   video(false);
   ladder.write(packetAt(OPUS_TRACK, 0));
   assert.deepEqual([given, presentation.told], [[], []]);
@@ -188,16 +203,121 @@ test('beyond the limit of transcodes it begins at the first keyframe behind the 
 });
 
 test('sound alone begins behind the end of another, too; an ended ladder does not', async () => {
-  const sound = setUp({ hasTranscoder: false });
+  const sound = setUp({ answer: 'limit' });
   sound.ladder.setAudioTrack(OPUS_TRACK);
-  sound.makeRoom();
+  sound.answer(undefined);
   sound.ladder.write(packetAt(OPUS_TRACK, 0));
   assert.deepEqual([sound.given, sound.said()], [['audio track', 'audio keyframe'], []]);
 
-  const ended = setUp({ hasTranscoder: false });
+  const ended = setUp({ answer: 'limit' });
   ended.ladder.setTrack(VIDEO_TRACK);
   await ended.ladder[Symbol.asyncDispose]();
-  ended.makeRoom();
+  ended.answer(undefined);
   ended.ladder.write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
   assert.deepEqual(ended.given, []);
+});
+
+test('asks for a transcoder with every packet until media has lasted, and hands over all it kept from the first keyframe', () => {
+  const { ladder, presentation, given, said, asked, answer, passes, owner } = setUp({ answer: 'later' });
+  ladder.setTrack(VIDEO_TRACK);
+  ladder.setAudioTrack(OPUS_TRACK);
+  const expected = { type: 'expect', renditionIds: ['small', 'smaller'] };
+  assert.deepEqual(presentation.told, [expected], 'players wait for what will come');
+  assert.deepEqual(
+    ladder.health.renditions.map(({ state }) => state),
+    ['waiting', 'waiting'],
+  );
+  ladder.write(packetAt(VIDEO_TRACK, 0));
+  for (let at = 40; at <= 1000; at += 40) {
+    passes(20);
+    ladder.write(packetAt(VIDEO_TRACK, at, { keyframe: at === 40 }));
+    if (at % 200 === 0) ladder.write(packetAt(OPUS_TRACK, at));
+  }
+  const { userId, streamId, atMost, lastedMs } = asked();
+  assert.deepEqual({ userId, streamId, atMost }, owner);
+  assert.equal(lastedMs, 500, 'the shorter of media time and clock');
+  assert.deepEqual(given, []);
+  answer(undefined);
+  ladder.write(packetAt(VIDEO_TRACK, 1040));
+  assert.deepEqual(given.slice(0, 4), ['video track', 'audio track', 'video keyframe', 'video']);
+  assert.equal(given.filter((each) => each === 'video' || each === 'video keyframe').length, 26);
+  assert.equal(given.filter((each) => each === 'audio keyframe').length, 5);
+  assert.deepEqual(presentation.told, [expected]);
+  assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
+});
+
+test('media that is interrupted has lasted for no time, and what was kept of it is gone', () => {
+  const { ladder, given, asked, answer, passes } = setUp({ answer: 'later' });
+  ladder.setTrack(VIDEO_TRACK);
+  for (const at of [0, 900]) {
+    ladder.write(packetAt(VIDEO_TRACK, at, { keyframe: at === 0 }));
+    passes(900);
+  }
+  ladder.flush();
+  ladder.write(packetAt(VIDEO_TRACK, 5000, { keyframe: true }));
+  assert.equal(asked().lastedMs, 0);
+  answer(undefined);
+  ladder.write(packetAt(VIDEO_TRACK, 5040));
+  assert.deepEqual(given, ['video track', 'video keyframe', 'video']);
+});
+
+test('a user at its quota is told so, and players wait for no rendition', () => {
+  const { ladder, presentation, said, answer, given } = setUp({ answer: 'later' });
+  ladder.setTrack(VIDEO_TRACK);
+  answer('quota');
+  ladder.write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  assert.deepEqual(presentation.told.at(-1), { type: 'unexpect', renditionIds: ['small', 'smaller'] });
+  assert.deepEqual(said(), [
+    'transcode_quota_reached: only the source plays: this account transcodes as many streams as it may',
+  ]);
+  assert.deepEqual(ladder.health.renditions, []);
+  answer('limit');
+  ladder.write(packetAt(VIDEO_TRACK, 2000, { keyframe: true }));
+  assert.deepEqual(
+    said().map((each) => each.split(':')[0]),
+    ['transcode_limit_reached'],
+  );
+  answer(undefined);
+  ladder.write(packetAt(VIDEO_TRACK, 4000, { keyframe: true }));
+  assert.deepEqual(given, ['video track', 'video keyframe']);
+  assert.deepEqual(
+    said().map((each) => each.split(':')[0]),
+    ['profile_larger_than_source'],
+  );
+});
+
+test('a transcoder that another user needs more is heard no longer, and asked for again at the next keyframe', () => {
+  const { ladder, presentation, said, asked, answer, given } = setUp();
+  ladder.setTrack(VIDEO_TRACK);
+  ladder.write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  const { callbacks, onRevoked } = asked();
+  callbacks.onTrack('small', VIDEO_TRACK);
+  answer('limit');
+  onRevoked();
+  const told = presentation.told.length;
+  callbacks.onPacket('small', packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  callbacks.onWarning({ code: 'transcode_frames_dropped' });
+  assert.equal(presentation.told.length, told);
+  assert.deepEqual(said(), [
+    'transcode_limit_reached: only the source plays: this server transcodes as many streams as it may',
+  ]);
+  answer(undefined);
+  ladder.write(packetAt(VIDEO_TRACK, 40));
+  ladder.write(packetAt(VIDEO_TRACK, 2000, { keyframe: true }));
+  assert.deepEqual(given, ['video track', 'video keyframe', 'video track', 'video keyframe']);
+});
+
+test('a session whose video is refused has no renditions, and says so until another size is tried', () => {
+  const { ladder, presentation, said, refuseSource, tell } = setUp();
+  ladder.setTrack(VIDEO_TRACK);
+  refuseSource();
+  assert.deepEqual(ladder.health.renditions, []);
+  assert.deepEqual(presentation.told.at(-1), { type: 'unexpect', renditionIds: ['small', 'smaller'] });
+  assert.deepEqual(said(), [
+    'transcode_source_refused: only the source plays: decoding this video failed twice for lack of memory',
+  ]);
+  tell().onWarning({ code: 'transcode_frames_dropped' });
+  ladder.setTrack({ ...VIDEO_TRACK, config: Buffer.from('again') });
+  assert.deepEqual(ladder.health.renditions, []);
+  assert.ok(said().some((each) => each.startsWith('transcode_source_refused')));
 });

@@ -1,40 +1,32 @@
 /**
  * What is transcoded of one session: feeds the transcoder and hands the renditions it makes to the presentation, the sound back.
  */
-import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Profile } from '#domain/profile.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
 import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import type { LadderPlan } from '#transcode/rendition-plan.ts';
+import { type LadderPlan, planRenditions } from '#transcode/rendition-plan.ts';
 import type { Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
+import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
+import { HeadStart } from './head-start.ts';
 import { type LadderHealth, type RenditionHealth, videoHealth } from './health.ts';
 import { MediaTotals } from './media-totals.ts';
 import { RateMeter } from './rate-meter.ts';
 import { renditionIdOf } from './rendition-id.ts';
 import type { SessionWarnings } from './session-warnings.ts';
 
-/** Gives a session its transcoder; undefined when this process runs as many as it may. */
-export type OpenTranscoder = (request: {
-  readonly profiles: readonly Profile[];
-  readonly callbacks: TranscoderCallbacks;
-  readonly logger: Logger;
-}) => Transcoder | undefined;
+/** Gives a session its transcoder, or says why not. */
+export type OpenTranscoder = (request: TranscodeRequest) => Transcoder | TranscodeRefusal;
 
-/** Whose session is transcoded, and how many sessions of that user may be at the same time. */
-export interface LadderOwner {
-  readonly userId: UserId;
-  readonly streamId: StreamId;
-  /** 0 = any number. May change at any time. */
-  readonly transcodesAtMost: number;
-}
+/** Whose session is transcoded, and how many transcoders that user may have at this moment. */
+export type LadderOwner = Pick<TranscodeRequest, 'userId' | 'streamId' | 'atMost'>;
 
 /** What a ladder is made with. */
 export interface LadderOptions {
+  readonly owner: LadderOwner;
   readonly profiles: readonly Profile[];
-  readonly owner?: LadderOwner;
   readonly presentation: Presentation;
   readonly openTranscoder: OpenTranscoder;
   /** What sound given to {@link Ladder.setAudioTrack} became: as the transcoder's callbacks say. */
@@ -52,18 +44,33 @@ interface Output {
   track: VideoTrack;
 }
 
+/** What the session is told where there is no transcoder for longer. */
+const REFUSALS = {
+  limit: {
+    code: 'transcode_limit_reached',
+    text: 'source rendition only: this server transcodes as much as it may',
+  },
+  quota: {
+    code: 'transcode_quota_reached',
+    text: 'source rendition only: the user has as many transcoded sessions as its quota allows',
+  },
+} as const;
+
+const NO_PLAN: LadderPlan = { renditions: [], leftOut: [] };
+
 /**
- * A session's ladder; without profiles and with sound that needs nothing it makes nothing, and beyond the limit of transcodes nothing
- * until another's has ended.
+ * A session's ladder. Without profiles and with audio that needs nothing it makes nothing. It begins when media has lasted for a moment,
+ * with the packets kept until then; beyond the limit of transcodes or the quota of the user it begins when another one has ended.
  */
 export class Ladder implements AsyncDisposable {
   readonly #options: LadderOptions;
   #transcoder: Transcoder | undefined;
-  #refused = false;
+  #refusal: keyof typeof REFUSALS | undefined;
+  readonly #headStart = new HeadStart();
   /** What is to be transcoded. */
   #track: VideoTrack | undefined;
   #audioTrack: AudioTrack | undefined;
-  #plan: LadderPlan = { renditions: [], leftOut: [] };
+  #plan = NO_PLAN;
   readonly #outputs = new Map<string, Output>();
   #thumbnail: Uint8Array | undefined;
   #closed = false;
@@ -115,25 +122,27 @@ export class Ladder implements AsyncDisposable {
   setTrack(track: VideoTrack): void {
     if (this.#options.profiles.length === 0 || (this.#track !== undefined && sameTrack(this.#track, track))) return;
     this.#track = track;
-    if (!this.#refused) this.#transcoder ??= this.#open();
-    this.#sendTrack();
+    this.#headStart.clear();
+    if (this.#transcoder === undefined) this.#open();
+    else this.#sendTrack(this.#transcoder);
   }
 
   /** Sound that is not for viewers as it is, of which AAC is to be made: at its beginning, and when it changed. */
   setAudioTrack(track: AudioTrack): void {
     this.#audioTrack = track;
-    if (!this.#refused) this.#transcoder ??= this.#open();
-    this.#sendAudioTrack();
+    if (this.#transcoder === undefined) this.#open();
+    else this.#transcoder.setAudioTrack(track);
   }
 
   /** The next packet in session time: video, marked, or of sound that was given. */
   write(packet: Packet): void {
-    if (this.#refused) this.#tryAgain(packet);
-    this.#transcoder?.write(packet);
+    if (this.#transcoder === undefined) this.#wait(packet);
+    else this.#transcoder.write(packet);
   }
 
   /** No packet follows for now. */
   flush(): void {
+    this.#headStart.restart();
     this.#transcoder?.flush();
   }
 
@@ -143,57 +152,108 @@ export class Ladder implements AsyncDisposable {
     this.#closed = true;
   }
 
-  /** At each packet that all can begin with: another's transcoder may have ended. */
-  #tryAgain({ kind, keyframe }: Packet): void {
-    if (this.#closed || !keyframe || kind !== (this.#track === undefined ? 'audio' : 'video')) return;
-    this.#transcoder = this.#open();
-    this.#refused = this.#transcoder === undefined;
-    if (this.#refused) return;
-    this.#options.warnings.clear('transcode_limit_reached');
-    this.#options.logger.info({}, 'transcoding begins: this server has room again');
-    this.#sendTrack();
-    this.#sendAudioTrack();
+  /** Keeps a packet, and asks for a transcoder: where there was none, at each packet that all can begin with. */
+  #wait(packet: Packet): void {
+    const track = packet.kind === 'video' ? this.#track : this.#audioTrack;
+    if (this.#closed || track === undefined) return;
+    const leader = this.#track === undefined ? 'audio' : 'video';
+    if (this.#refusal !== undefined) {
+      if (!packet.keyframe || packet.kind !== leader) return;
+      this.#headStart.clear();
+    }
+    this.#headStart.add(packet, leader, track.timescale, this.#options.clock.monotonic());
+    this.#open();
   }
 
-  #sendTrack(): void {
-    if (this.#track === undefined || this.#transcoder === undefined) return;
+  #open(): void {
+    const { owner, profiles, openTranscoder, logger, clock } = this.#options;
+    if (this.#closed || (this.#track === undefined && this.#audioTrack === undefined)) return;
+    const lastedMs = this.#headStart.lastedMs(clock.monotonic());
+    let isRevoked = false;
+    const onRevoked = () => {
+      isRevoked = true;
+      this.#transcoder = undefined;
+      this.#refuse('limit');
+    };
+    const callbacks = this.#callbacks(() => isRevoked);
+    const answer = openTranscoder({ ...owner, profiles, logger, lastedMs, callbacks, onRevoked });
+    if (answer === 'later') this.#announce(this.#refusal === undefined ? this.#planned() : NO_PLAN);
+    else if (typeof answer === 'string') this.#refuse(answer);
+    else this.#begin(answer);
+  }
+
+  #begin(transcoder: Transcoder): void {
+    this.#transcoder = transcoder;
+    if (this.#refusal !== undefined) {
+      this.#options.warnings.clear(REFUSALS[this.#refusal].code);
+      this.#options.logger.info({}, 'transcoding begins: there is room again');
+      this.#refusal = undefined;
+    }
+    this.#sendTrack(transcoder);
+    if (this.#audioTrack !== undefined) transcoder.setAudioTrack(this.#audioTrack);
+    for (const packet of this.#headStart.take()) transcoder.write(packet);
+  }
+
+  /** There is nothing but the source until there is room. */
+  #refuse(why: keyof typeof REFUSALS): void {
+    const { warnings, logger } = this.#options;
+    this.#headStart.clear();
+    this.#announce(NO_PLAN);
+    if (this.#refusal === why) return;
+    if (this.#refusal !== undefined) warnings.clear(REFUSALS[this.#refusal].code);
+    this.#refusal = why;
+    const { code, text } = REFUSALS[why];
+    warnings.raise({ code });
+    logger.warn({ code }, text);
+  }
+
+  #planned(): LadderPlan {
+    return this.#track === undefined ? NO_PLAN : planRenditions(this.#options.profiles, this.#track);
+  }
+
+  /** Players are to wait for the first parts of these renditions, and no longer for those that were planned before. */
+  #announce(plan: LadderPlan): void {
     const { profiles, presentation } = this.#options;
-    this.#plan = this.#transcoder.setTrack(this.#track);
-    presentation.expect(this.#plan.renditions.map(({ id }) => renditionIdOf(id, profiles)));
-    const tooLarge = this.#plan.leftOut.map(({ id }) => id);
+    const idsOf = ({ renditions }: LadderPlan) => renditions.map(({ id }) => renditionIdOf(id, profiles));
+    const [before, ids] = [idsOf(this.#plan), idsOf(plan)];
+    this.#plan = plan;
+    const gone = before.filter((id) => !ids.includes(id));
+    const added = ids.filter((id) => !before.includes(id));
+    if (gone.length > 0) presentation.unexpect(gone);
+    if (added.length > 0) presentation.expect(added);
+    const tooLarge = plan.leftOut.map(({ id }) => id);
     this.#warnOf('profile_larger_than_source', tooLarge);
+  }
+
+  #sendTrack(transcoder: Transcoder): void {
+    if (this.#track === undefined) return;
+    const plan = transcoder.setTrack(this.#track);
+    const { isSourceRefused } = transcoder.stats;
+    this.#announce(isSourceRefused ? NO_PLAN : plan);
+    if (!isSourceRefused) this.#options.warnings.clear('transcode_source_refused');
     this.#warnOfShed();
   }
 
-  #sendAudioTrack(): void {
-    if (this.#audioTrack !== undefined) this.#transcoder?.setAudioTrack(this.#audioTrack);
-  }
-
-  #open(): Transcoder | undefined {
-    const { profiles, openTranscoder, warnings, logger, onAudioTrack, onAudioPacket } = this.#options;
-    const transcoder = openTranscoder({
-      profiles,
-      logger,
-      callbacks: {
-        onTrack: (id, track) => this.#onTrack(id, track),
-        onPacket: (id, packet) => this.#onPacket(id, packet),
-        onAudioTrack,
-        onAudioPacket,
-        onThumbnail: (jpeg) => {
-          this.#thumbnail = jpeg;
-        },
-        // The transcoder logs these itself.
-        onWarning: (warning) => this.#onWarning(warning),
-        onRestart: () => warnings.raise({ code: 'transcode_restarted' }),
-      },
-    });
-    if (transcoder === undefined && !this.#refused) {
-      this.#refused = true;
-      const code = 'transcode_limit_reached';
-      warnings.raise({ code });
-      logger.warn({ code }, 'source rendition only: this server transcodes as much as it may');
-    }
-    return transcoder;
+  /** Those of one transcoder, which are not heard any more once it was revoked. */
+  #callbacks(isRevoked: () => boolean): TranscoderCallbacks {
+    const { warnings, onAudioTrack, onAudioPacket } = this.#options;
+    const unlessRevoked =
+      <Args extends readonly unknown[]>(listen: (...args: Args) => void) =>
+      (...args: Args) => {
+        if (!isRevoked()) listen(...args);
+      };
+    return {
+      onTrack: unlessRevoked((id, track) => this.#onTrack(id, track)),
+      onPacket: unlessRevoked((id, packet) => this.#onPacket(id, packet)),
+      onAudioTrack: unlessRevoked(onAudioTrack),
+      onAudioPacket: unlessRevoked(onAudioPacket),
+      onThumbnail: unlessRevoked((jpeg) => {
+        this.#thumbnail = jpeg;
+      }),
+      // The transcoder logs these itself.
+      onWarning: unlessRevoked((warning) => this.#onWarning(warning)),
+      onRestart: unlessRevoked(() => void warnings.raise({ code: 'transcode_restarted' })),
+    };
   }
 
   #onTrack(id: string, track: VideoTrack): void {
@@ -224,6 +284,10 @@ export class Ladder implements AsyncDisposable {
       case 'transcode_rendition_restored':
         this.#warnOfShed();
         if (renditionId !== undefined) warnings.raise({ code, renditions: [renditionId] });
+        break;
+      case 'transcode_source_refused':
+        this.#announce(NO_PLAN);
+        warnings.raise({ code });
         break;
       default:
         warnings.raise({ code });

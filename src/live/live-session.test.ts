@@ -21,7 +21,7 @@ function setUp({
   state = { phase: 'starting' } as SessionState,
   codecs = '',
   createdAt = 1_000_000,
-  openTranscoder = (() => undefined) as OpenTranscoder,
+  openTranscoder = (() => 'limit') as OpenTranscoder,
   profiles = [] as readonly Profile[],
   onState = () => {},
 } = {}) {
@@ -56,7 +56,7 @@ function setUp({
       logger,
       metrics,
       errors: new InternalErrors({ logger, metrics }),
-      owner: { userId: record.userId, streamId: record.streamId, transcodesAtMost: 0 },
+      owner: { userId: record.userId, streamId: record.streamId, atMost: 0 },
       onState: (changed) => {
         phases.push(changed.state.phase);
         onState();

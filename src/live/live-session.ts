@@ -108,11 +108,15 @@ export class LiveSession implements AsyncDisposable {
     });
     this.#warnings = new SessionWarnings(options);
     this.#media = new SessionMedia({
+      owner,
       profiles: record.profiles,
       presentation: this.presentation,
       openTranscoder: (request) =>
-        openTranscoder({ ...request, callbacks: guarded(this.#guard, 'transcoder', request.callbacks) }),
-      owner,
+        openTranscoder({
+          ...request,
+          callbacks: guarded(this.#guard, 'transcoder', request.callbacks),
+          onRevoked: () => this.#guard('transcoder', () => request.onRevoked()),
+        }),
       targetDurationS,
       startedAt: clock.monotonic() - Math.max(0, clock.now() - record.createdAt) - LEAD_IN_MS,
       warnings: this.#warnings,

@@ -33,10 +33,10 @@ const RENDITION_OF: Record<TrackKind, string> = { video: SOURCE_RENDITION, audio
 
 /** What a session's media needs from its surroundings. */
 export interface SessionMediaOptions {
+  readonly owner: LadderOwner;
   readonly profiles: readonly Profile[];
   readonly presentation: Presentation;
   readonly openTranscoder: OpenTranscoder;
-  readonly owner: LadderOwner;
   readonly targetDurationS: number;
   /** Monotonic time at which session time was 0; may lie before this process. */
   readonly startedAt: number;
@@ -85,10 +85,10 @@ export class SessionMedia implements AsyncDisposable {
     this.#jumpLine = new RepeatedLine(clock, (fields) => logger.warn(fields, 'timestamps jumped'));
     this.#trackLine = new RepeatedLine(clock, (fields) => logger.info(fields, 'track changed'));
     this.#ladder = new Ladder({
+      owner,
       profiles,
       presentation,
       openTranscoder,
-      owner,
       onAudioTrack: (track) => this.#onEncodedTrack(track),
       onAudioPacket: (packet) => this.#onEncodedAudio(packet),
       warnings,

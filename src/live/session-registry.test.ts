@@ -28,7 +28,7 @@ function setUp({
   memoryBytes = 1000,
   quotas = {} as Partial<Quotas>,
   isShared = false,
-  openTranscoder = (() => undefined) as OpenTranscoder,
+  openTranscoder = (() => 'limit') as OpenTranscoder,
 } = {}) {
   let now = 1_000_000;
   const presentations: RecordingPresentation[] = [];

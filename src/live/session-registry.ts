@@ -331,7 +331,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     return {
       userId,
       streamId,
-      get transcodesAtMost() {
+      get atMost() {
         return quotas().transcodes;
       },
     };

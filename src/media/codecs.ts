@@ -2,9 +2,9 @@
  * The codecs Millrace knows: a list, one entry a codec.
  */
 import { aacSampleEntry, parseAudioSpecificConfig } from './codecs/aac.ts';
-import { av1SampleEntry, parseAv1Config, readTemporalUnit } from './codecs/av1.ts';
-import { avcSampleEntry, parseAvcConfig, readAvcUnit } from './codecs/h264.ts';
-import { hevcSampleEntry, parseHevcConfig, readHevcUnit } from './codecs/h265.ts';
+import { av1SampleEntry, parseAv1Config, temporalUnitReader } from './codecs/av1.ts';
+import { avcSampleEntry, avcUnitReader, parseAvcConfig } from './codecs/h264.ts';
+import { hevcSampleEntry, hevcUnitReader, parseHevcConfig } from './codecs/h265.ts';
 import { opusSampleEntry, opusSamples, parseOpusHead } from './codecs/opus.ts';
 import type { Piece } from './mp4/box.ts';
 import type { AudioTrack, Track, VideoTrack } from './track.ts';
@@ -16,14 +16,20 @@ export interface AccessUnit extends UnitContent {
   readonly data: Uint8Array;
 }
 
+/**
+ * Reads the access units of one track, in their order.
+ * @throws {MalformedAccessUnitError} when one is broken as far as can be told without decoding it, or changes the track to what is not
+ *   played: it must not reach a decoder
+ */
+export type AccessUnitReader = (data: Uint8Array) => AccessUnit;
+
 /** What the rest of Millrace asks of a codec. */
 export interface Codec<T extends Track = Track> {
   readonly name: T['codec'];
   readonly kind: T['kind'];
   /** @throws {InvalidCodecConfigError} when the configuration is broken or describes what is not played */
   parseConfig(config: Uint8Array): T;
-  /** @throws {MalformedAccessUnitError} when it is broken as far as can be told without decoding it */
-  readAccessUnit(data: Uint8Array, track: T): AccessUnit;
+  accessUnitReader(track: T): AccessUnitReader;
   /** The box that describes the track in an init segment's `stsd`. */
   sampleEntry(track: T): Piece;
 }
@@ -32,7 +38,10 @@ const h264: Codec<VideoTrack> = {
   name: 'h264',
   kind: 'video',
   parseConfig: parseAvcConfig,
-  readAccessUnit: (data, track) => ({ ...readAvcUnit(data, track), data }),
+  accessUnitReader(track) {
+    const read = avcUnitReader(track);
+    return (data) => ({ ...read(data), data });
+  },
   sampleEntry: avcSampleEntry,
 };
 
@@ -40,7 +49,10 @@ const h265: Codec<VideoTrack> = {
   name: 'h265',
   kind: 'video',
   parseConfig: parseHevcConfig,
-  readAccessUnit: (data, track) => ({ ...readHevcUnit(data, track), data }),
+  accessUnitReader(track) {
+    const read = hevcUnitReader(track);
+    return (data) => ({ ...read(data), data });
+  },
   sampleEntry: hevcSampleEntry,
 };
 
@@ -48,7 +60,7 @@ const av1: Codec<VideoTrack> = {
   name: 'av1',
   kind: 'video',
   parseConfig: parseAv1Config,
-  readAccessUnit: readTemporalUnit,
+  accessUnitReader: temporalUnitReader,
   sampleEntry: av1SampleEntry,
 };
 
@@ -56,7 +68,7 @@ const aac: Codec<AudioTrack> = {
   name: 'aac',
   kind: 'audio',
   parseConfig: parseAudioSpecificConfig,
-  readAccessUnit: (data) => ({ keyframe: true, empty: false, data }),
+  accessUnitReader: () => (data) => ({ keyframe: true, empty: false, data }),
   sampleEntry: aacSampleEntry,
 };
 
@@ -64,7 +76,7 @@ const opus: Codec<AudioTrack> = {
   name: 'opus',
   kind: 'audio',
   parseConfig: parseOpusHead,
-  readAccessUnit(data) {
+  accessUnitReader: () => (data) => {
     opusSamples(data);
     return { keyframe: true, empty: false, data };
   },

@@ -3,14 +3,20 @@
  */
 import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 
+/** NAL units of one access unit: a picture has 600 slices at most (ITU-T H.265 Table A.8), and those of H.264 encoders fewer. */
+const MAX_NAL_UNITS = 4096;
+
 /**
  * The NAL units of one access unit, in order, as views of its bytes. Empty ones are passed over.
  * @param lengthSize bytes of each length, as the track's configuration says: 1, 2 or 4
- * @throws {MalformedAccessUnitError} at the unit whose length runs past the end
+ * @throws {MalformedAccessUnitError} at the unit whose length runs past the end, or that is one of too many
  */
 export function* nalUnits(data: Uint8Array, lengthSize: number): Generator<Uint8Array, void, undefined> {
   let at = 0;
-  while (at < data.length) {
+  for (let count = 0; at < data.length; count++) {
+    if (count === MAX_NAL_UNITS) {
+      throw new MalformedAccessUnitError(`The access unit has more than ${MAX_NAL_UNITS} NAL units.`);
+    }
     const start = at + lengthSize;
     if (start > data.length) throw new MalformedAccessUnitError('The access unit ends within a NAL unit length.');
     let length = 0;

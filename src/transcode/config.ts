@@ -28,8 +28,8 @@ export const transcodeSettings = {
   ),
   memoryMib: integer(
     'TRANSCODE_MEMORY_MIB',
-    '768',
-    'Memory one transcoder process may take before it is replaced, in MiB',
+    '1280',
+    'Memory one transcoder process may take, in MiB; the kernel refuses it more (Linux with `prlimit`), and it is replaced. A source of 4096x2304 with renditions up to 2160p takes 900',
     { min: 256, max: 65_536 },
   ),
 } as const;

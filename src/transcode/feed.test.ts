@@ -39,20 +39,28 @@ it('gives a worker eight packets ahead, and more as it deals with them', () => {
   assert.equal(feed.done(9), false, 'more than it was given');
 });
 
-it('keeps only the newest segment while no worker is there', () => {
+it('keeps only the newest two segments while no worker is there', () => {
   const feed = new Feed();
   const begins = (second: number) => ({
     ...at(second, true),
     mark: { ordinal: second, independent: true, discontinuity: false },
   });
-  for (const packet of [begins(0), at(1), begins(2), at(3), at(4, true), at(5)]) feed.offer(packet, 0);
+  const first = [begins(0), at(1), begins(2)];
+  for (const packet of first) feed.offer(packet, 0);
+  assert.equal(feed.dropped, 0);
+  for (const packet of [at(3), at(4, true), at(5), begins(6), at(7)]) feed.offer(packet, 0);
   feed.open();
-  assert.deepEqual(all(feed), [
-    { second: 2, afterGap: true },
-    { second: 3, afterGap: false },
-    { second: 4, afterGap: false },
-    { second: 5, afterGap: false },
-  ]);
+  assert.deepEqual(
+    all(feed).map(({ second, afterGap }) => [second, afterGap]),
+    [
+      [2, true],
+      [3, false],
+      [4, false],
+      [5, false],
+      [6, false],
+      [7, false],
+    ],
+  );
 });
 
 it('starts the next worker at the newest keyframe that waits, without a gap', () => {

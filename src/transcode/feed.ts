@@ -24,6 +24,9 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
+/** Whether renditions can begin with it. */
+const beginsSegment = ({ keyframe, mark }: Packet): boolean => keyframe && mark !== undefined;
+
 /** The queue of one session. */
 export class Feed {
   #waiting: Waiting[] = [];
@@ -71,8 +74,11 @@ export class Feed {
       this.#dropped += 1;
       return;
     }
-    // Nobody is there to read: only the newest segment is worth keeping, with which renditions can begin.
-    if (!this.#open && packet.keyframe && packet.mark !== undefined) this.#dropUntil(-1);
+    // Nobody is there to read: only the newest segments are worth keeping, with which renditions can begin.
+    if (!this.#open && beginsSegment(packet)) {
+      const last = this.#waiting.findLastIndex((each) => beginsSegment(each.packet));
+      if (last > 0) this.#dropUntil(last);
+    }
     this.#needsKeyframe = false;
     this.#waiting.push({ packet, sinceMs: nowMs });
     this.#waitingBytes += packet.data.length;

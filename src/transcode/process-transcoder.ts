@@ -14,7 +14,9 @@ import { Feed } from './feed.ts';
 import { FramingError } from './framing.ts';
 import { OverloadPolicy } from './overload-policy.ts';
 import { type LadderPlan, planRenditions, type RenditionPlan } from './rendition-plan.ts';
+import { SourceTrust } from './source-trust.ts';
 import type { Transcoder, TranscoderCallbacks, TranscoderStats } from './transcoder.ts';
+import { limitMemory, memoryOf } from './worker-memory.ts';
 import type { FromWorker, SourceDescription, WorkerHealth } from './worker-messages.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
 import { PROTOCOL_VERSION } from './worker-protocol.ts';
@@ -22,6 +24,7 @@ import { WorkerResults } from './worker-results.ts';
 
 /** How often the worker is looked at. */
 const TICK_MS = 100;
+const MIB = 1024 * 1024;
 /** A worker that ran this long did not fail for what its predecessor failed for. */
 const STABLE_MS = 30_000;
 /** Time for the last packets at disposal. */
@@ -40,7 +43,7 @@ export interface Patience {
   readonly hungAfterMs: number;
   /** The same for one that has not said `ready` yet: it loads a large library, perhaps from a cold disk. */
   readonly startWithinMs: number;
-  /** A worker that has just begun works off what waited for it; its lag means nothing before it had this long. */
+  /** A worker that has just begun works off what waited for it, a second of media at least; its lag means nothing before it had this long. */
   readonly graceMs: number;
   /** Pause before a worker is replaced, doubled at every failure in a row. */
   readonly firstPauseMs: number;
@@ -50,7 +53,7 @@ export interface Patience {
 const PATIENCE: Patience = {
   hungAfterMs: 5000,
   startWithinMs: 20_000,
-  graceMs: 3000,
+  graceMs: 5000,
   firstPauseMs: 100,
   maxPauseMs: 10_000,
 };
@@ -76,12 +79,19 @@ export class ProcessTranscoder implements Transcoder {
   readonly #results: WorkerResults;
   #state: TranscoderStats['state'] = 'starting';
   #source: SourceDescription | undefined;
+  /** Of the video as it was told last. */
+  #size: { readonly width: number; readonly height: number } | undefined;
   #declaredFrameRate: number | undefined;
   #audioSource: AudioTrack | undefined;
   #worker: WorkerProcess | undefined;
   #ticker: NodeJS.Timeout | undefined;
   #pause: NodeJS.Timeout | undefined;
   #silentTicks = 0;
+  /** The worker has said `ready`. */
+  #hasAnswered = false;
+  /** The kernel bounds the worker's memory. */
+  #isBounded = false;
+  readonly #trust = new SourceTrust();
   #readyAt = 0;
   #restarts = 0;
   #health: WorkerHealth = { rssBytes: 0, cpuMs: 0, decodeErrors: 0 };
@@ -101,6 +111,7 @@ export class ProcessTranscoder implements Transcoder {
       state: this.#state,
       pid: this.#worker?.pid,
       restarts: this.#restarts,
+      isSourceRefused: this.#trust.isLost,
       lagMs: this.#feed.lagMs(this.#options.clock.monotonic()),
       shed: this.#policy.shed,
       droppedPackets: this.#feed.dropped,
@@ -118,16 +129,19 @@ export class ProcessTranscoder implements Transcoder {
     this.#declaredFrameRate = track.declaredFrameRate;
     const { codec, config, width, height } = track;
     const framesPerSecond = track.declaredFrameRate ?? USUAL_FRAME_RATE;
+    if (this.#size?.width !== width || this.#size.height !== height) this.#trust.resized();
+    this.#size = { width, height };
+    if (this.#trust.isLost) return plan;
     this.#source = { codec, config, width, height, framesPerSecond, renditions: plan.renditions };
     this.#policy.replaceOrder(largestFirst(plan.renditions));
-    if (this.#ticker === undefined) this.#start();
+    if (this.#isIdle) this.#start();
     else this.#sendSource();
     return plan;
   }
 
   setAudioTrack(track: AudioTrack): void {
     this.#audioSource = track;
-    if (this.#ticker === undefined) this.#start();
+    if (this.#isIdle) this.#start();
     else this.#sendAudioSource();
   }
 
@@ -170,9 +184,16 @@ export class ProcessTranscoder implements Transcoder {
     this.#options.logger.info({ restarts, droppedPackets, decodeErrors, cpuMs: Math.round(cpuMs) }, 'transcoder ended');
   }
 
+  /** There is no worker, and none on its way. */
+  get #isIdle(): boolean {
+    return this.#ticker === undefined || this.#state === 'refused';
+  }
+
   #start(): void {
     this.#state = 'starting';
     this.#silentTicks = 0;
+    this.#hasAnswered = false;
+    this.#isBounded = false;
     const { preset, threads } = this.#options.settings;
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
     const job = { version: PROTOCOL_VERSION, preset, threads, thumbnails: true };
@@ -256,6 +277,9 @@ export class ProcessTranscoder implements Transcoder {
       case 'thumbnail':
         this.#options.callbacks.onThumbnail(message.jpeg);
         break;
+      case 'out_of_memory':
+        this.#worker?.kill('too_much_memory');
+        break;
       case 'health':
         this.#onHealth(message.health);
         break;
@@ -264,18 +288,39 @@ export class ProcessTranscoder implements Transcoder {
 
   #onReady(version: number): void {
     if (version !== PROTOCOL_VERSION) throw new FramingError(`It speaks version ${version}, not ${PROTOCOL_VERSION}.`);
-    if (this.#state !== 'starting') return;
+    if (this.#hasAnswered) throw new FramingError('It said more than once that it is ready.');
+    this.#hasAnswered = true;
+    if (this.#worker !== undefined) void this.#bound(this.#worker);
+  }
+
+  /** Video is decoded only when the memory that it can take is bounded. */
+  async #bound(worker: WorkerProcess): Promise<void> {
+    const isBounded = worker.pid !== undefined && (await limitMemory(worker.pid, this.#memoryLimit));
+    if (this.#worker !== worker || this.#state !== 'starting') return;
+    this.#isBounded = isBounded;
     this.#state = 'running';
     this.#readyAt = this.#options.clock.monotonic();
     this.#feed.open();
     this.#pump();
   }
 
+  get #memoryLimit(): number {
+    return this.#options.settings.memoryMib * MIB;
+  }
+
   #onHealth(health: WorkerHealth): void {
     const damaged = health.decodeErrors > this.#health.decodeErrors;
     this.#health = health;
     if (damaged) this.#options.callbacks.onWarning({ code: 'transcode_source_damaged' });
-    if (health.rssBytes > this.#options.settings.memoryMib * 1024 * 1024) this.#worker?.kill('too_much_memory');
+    this.#measure();
+  }
+
+  /** Ends a worker that takes too much. What it says of itself counts only where the system does not tell. */
+  #measure(): void {
+    if (this.#worker?.pid === undefined) return;
+    const rssBytes = memoryOf(this.#worker.pid)?.residentBytes ?? this.#health.rssBytes;
+    this.#health = { ...this.#health, rssBytes };
+    if (rssBytes > this.#memoryLimit) this.#worker.kill('too_much_memory');
   }
 
   #tick(): void {
@@ -285,6 +330,7 @@ export class ProcessTranscoder implements Transcoder {
     const patienceMs = this.#state === 'running' ? hungAfterMs : startWithinMs;
     const isHung = this.#silentTicks * TICK_MS > patienceMs || (this.#worker?.queuedBytes ?? 0) > MAX_UNREAD_BYTES;
     if (isHung) this.#worker?.kill('hung');
+    if (!this.#isBounded) this.#measure();
     if (this.#state === 'running') this.#relieve();
   }
 
@@ -325,13 +371,26 @@ export class ProcessTranscoder implements Transcoder {
     };
     this.#health = { rssBytes: 0, cpuMs: 0, decodeErrors: 0 };
     if (this.#state === 'ended') return;
-    this.#state = 'pausing';
     this.#restarts += 1;
+    if (this.#source !== undefined) this.#trust.lost({ reason, exit, ranMs });
     if (ranMs > STABLE_MS) this.#pauses.succeeded();
     const pauseMs = this.#pauses.failed();
     this.#options.logger.warn({ reason, exit, pauseMs, words }, 'transcoder lost its worker');
-    this.#pause = setTimeout(() => this.#start(), pauseMs);
+    if (this.#trust.isLost && this.#source !== undefined) this.#refuseSource();
+    if (this.#source !== undefined || this.#audioSource !== undefined) {
+      this.#state = 'pausing';
+      this.#pause = setTimeout(() => this.#start(), pauseMs);
+    } else this.#state = 'refused';
     this.#options.callbacks.onRestart({ reason, exit, pauseMs });
+  }
+
+  /** The video is not decoded any more; audio is. */
+  #refuseSource(): void {
+    const code = 'transcode_source_refused';
+    this.#source = undefined;
+    this.#feed.reset();
+    this.#options.callbacks.onWarning({ code });
+    this.#options.logger.warn({ code }, 'the video is not transcoded any more: it has ended two workers');
   }
 }
 

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { systemClock } from '#lib/clock.ts';
+import { newStreamId, newUserId } from '#domain/ids.ts';
+import { ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
-import { TranscoderPool } from './transcoder-pool.ts';
+import type { Transcoder } from './transcoder.ts';
+import { type TranscodeRequest, TranscoderPool } from './transcoder-pool.ts';
 
-it('hands out as many transcoders as may be, and another when one is disposed', async () => {
-  const settings = { preset: 'veryfast', threads: 1, maxTranscodes: 2, memoryMib: 768 } as const;
-  const pool = new TranscoderPool({ settings, clock: systemClock });
+/** A pool, with a clock that the test moves. Its transcoders start no worker before they are told a track. */
+function setUp(maxTranscodes: number) {
+  let now = 1_000_000;
+  const settings = { preset: 'veryfast', threads: 1, maxTranscodes, memoryMib: 768 } as const;
+  const pool = new TranscoderPool({ settings, clock: { now: () => ms(now), monotonic: () => ms(now) } });
   const nothing = () => {};
   const callbacks = {
     onTrack: nothing,
@@ -17,14 +21,118 @@ it('hands out as many transcoders as may be, and another when one is disposed', 
     onWarning: nothing,
     onRestart: nothing,
   };
-  const open = () => pool.open({ profiles: [], callbacks, logger: silentLogger });
+  const open = (change: Partial<TranscodeRequest> = {}) =>
+    pool.open({
+      userId: newUserId(),
+      streamId: newStreamId(),
+      lastedMs: 1000,
+      profiles: [],
+      callbacks,
+      onRevoked: nothing,
+      logger: silentLogger,
+      ...change,
+    });
+  return {
+    pool,
+    open,
+    passes: (milliseconds: number) => {
+      now += milliseconds;
+    },
+  };
+}
+
+function assertOpened(answer: ReturnType<TranscoderPool['open']>): asserts answer is Transcoder {
+  if (typeof answer === 'string') assert.fail(answer);
+}
+
+it('hands out as many transcoders as may be, and another when one is disposed', async () => {
+  const { pool, open } = setUp(2);
   const first = open();
-  await using second = open();
-  assert.ok(first !== undefined && second !== undefined);
-  assert.equal(open(), undefined);
+  assertOpened(first);
+  assertOpened(open());
+  assert.equal(open(), 'limit');
   await Promise.all([first[Symbol.asyncDispose](), first[Symbol.asyncDispose]()]);
   assert.equal(pool.count, 1);
-  await using third = open();
-  assert.ok(third !== undefined);
-  assert.equal(open(), undefined);
+  assertOpened(open());
+  assert.equal(open(), 'limit');
+  assert.equal(setUp(0).open(), 'limit');
+});
+
+it('media that has not lasted a second gets none, takes no place and costs no start', () => {
+  const { pool, open } = setUp(2);
+  const owner = { userId: newUserId(), streamId: newStreamId() };
+  for (let count = 0; count < 100; count += 1) assert.equal(open({ ...owner, lastedMs: 999 }), 'later');
+  assert.equal(pool.count, 0);
+  assertOpened(open(owner));
+});
+
+it('a user has as many as its quota at the same time', async () => {
+  const { open } = setUp(32);
+  const userId = newUserId();
+  const first = open({ userId, atMost: 2 });
+  assertOpened(first);
+  assertOpened(open({ userId, atMost: 2 }));
+  assert.equal(open({ userId, atMost: 2 }), 'quota');
+  assertOpened(open({ atMost: 2 }));
+});
+
+it('a stream starts no oftener than every five seconds, and only its user waits for it', async () => {
+  const { open, passes } = setUp(32);
+  const owner = { userId: newUserId(), streamId: newStreamId() };
+  const first = open(owner);
+  assertOpened(first);
+  await first[Symbol.asyncDispose]();
+  passes(4999);
+  assert.equal(open(owner), 'later');
+  assertOpened(open());
+  passes(1);
+  assertOpened(open(owner));
+});
+
+it('a user that starts and stops gets as many at once as its quota, then one every two seconds', async () => {
+  const { open, passes } = setUp(32);
+  const userId = newUserId();
+  let started = 0;
+  for (let tick = 0; tick < 600; tick += 1) {
+    const answer = open({ userId, atMost: 4 });
+    if (answer !== 'later') {
+      assertOpened(answer);
+      started += 1;
+      await answer[Symbol.asyncDispose]();
+    }
+    passes(100);
+  }
+  assert.ok(started <= 4 + 60 / 2, `${started} in a minute`);
+  assert.ok(started >= 60 / 2, `${started} in a minute`);
+});
+
+it('eight keys of one user that hold every place give them up, the newest first, until the others have their share', () => {
+  const { pool, open } = setUp(32);
+  const userId = newUserId();
+  const revoked: number[] = [];
+  for (let place = 0; place < 32; place += 1) {
+    assertOpened(open({ userId, onRevoked: () => void revoked.push(place) }));
+  }
+  assert.equal(open({ userId }), 'limit', 'it competes with nobody but itself');
+  const other = newUserId();
+  for (let place = 0; place < 16; place += 1) assertOpened(open({ userId: other }));
+  assert.deepEqual(
+    revoked,
+    Array.from({ length: 16 }, (_, index) => 31 - index),
+  );
+  assert.equal(open({ userId: other }), 'limit');
+  assert.equal(open({ userId }), 'limit');
+  assertOpened(open());
+  assert.equal(pool.count, 32);
+});
+
+it('a place that was taken back is not given back a second time when its transcoder is disposed', async () => {
+  const { pool, open } = setUp(2);
+  const userId = newUserId();
+  assertOpened(open({ userId }));
+  const newest = open({ userId });
+  assertOpened(newest);
+  assertOpened(open());
+  await newest[Symbol.asyncDispose]();
+  assert.equal(pool.count, 2);
 });

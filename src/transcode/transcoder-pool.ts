@@ -1,46 +1,94 @@
 /**
- * The transcoders of this process, and how many there may be.
+ * The transcoders of this process, how many there may be, and who gets them.
  */
+import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Profile } from '#domain/profile.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
 import { ProcessTranscoder } from './process-transcoder.ts';
+import { StartIntervals } from './start-intervals.ts';
 import type { Transcoder, TranscoderCallbacks } from './transcoder.ts';
+
+/** Media that ends sooner is not worth a transcoder. */
+const WORTHWHILE_MS = 1000;
 
 /** What one session asks for. */
 export interface TranscodeRequest {
+  readonly userId: UserId;
+  readonly streamId: StreamId;
+  /** Transcoders the user may have at the same time; 0 or undefined = any number. */
+  readonly atMost?: number | undefined;
+  /** How long media has come in, by its own times and by the clock: the shorter of both, in ms. */
+  readonly lastedMs: number;
   readonly profiles: readonly Profile[];
   readonly callbacks: TranscoderCallbacks;
+  /** Called when another user needs the place more. The pool disposes the transcoder; what it still hands out is to be ignored. */
+  readonly onRevoked: () => void;
   /** With the session's ids. */
   readonly logger: Logger;
 }
 
-/** Hands out transcoders up to the operator's limit. */
+/**
+ * Why there is no transcoder: the server has no place for this user, the user has as many as it may, or it is too early and the
+ * caller should ask again with its next packet.
+ */
+export type TranscodeRefusal = 'limit' | 'quota' | 'later';
+
+/** A place that is taken. */
+interface Place {
+  readonly transcoder: ProcessTranscoder;
+  readonly onRevoked: () => void;
+}
+
+/**
+ * Hands out transcoders up to the operator's limit. When all places are taken, the user who holds the most gives up its newest one to a
+ * user who holds at least two less: nobody is without while another has more than its share.
+ */
 export class TranscoderPool {
   readonly #settings: TranscodeSettings;
   readonly #clock: Clock;
-  #count = 0;
+  readonly #starts = new StartIntervals();
+  /** The places of each user that holds any, the oldest first. */
+  readonly #places = new Map<UserId, Set<Place>>();
 
   constructor({ settings, clock }: { readonly settings: TranscodeSettings; readonly clock: Clock }) {
     this.#settings = settings;
     this.#clock = clock;
   }
 
-  /** Transcoders handed out and not disposed yet. */
+  /** Places taken: by transcoders that were neither disposed nor revoked. */
   get count(): number {
-    return this.#count;
+    let count = 0;
+    for (const places of this.#places.values()) count += places.size;
+    return count;
   }
 
-  /** A transcoder, the caller's to dispose; undefined when there are as many as may be. */
-  open(request: TranscodeRequest): Transcoder | undefined {
-    if (this.#count >= this.#settings.maxTranscodes) return undefined;
-    this.#count += 1;
+  /** A transcoder, the caller's to dispose, or why there is none. */
+  open(request: TranscodeRequest): Transcoder | TranscodeRefusal {
+    const { userId, streamId, atMost = 0, onRevoked } = request;
+    const { maxTranscodes } = this.#settings;
+    if (request.lastedMs < WORTHWHILE_MS) return 'later';
+    const held = this.#places.get(userId)?.size ?? 0;
+    if (atMost > 0 && held >= atMost) return 'quota';
+    const isFull = this.count >= maxTranscodes;
+    const victim = isFull ? this.#largestHolder(held + 1) : undefined;
+    if (isFull && victim === undefined) return 'limit';
+    const atOnce = atMost > 0 ? Math.min(atMost, maxTranscodes) : maxTranscodes;
+    if (!this.#starts.take({ streamId, userId, atOnce }, this.#clock.monotonic())) return 'later';
+    if (victim !== undefined) this.#revokeNewest(victim);
     const transcoder = new ProcessTranscoder({ ...request, settings: this.#settings, clock: this.#clock });
+    return this.#placed(userId, { transcoder, onRevoked });
+  }
+
+  #placed(userId: UserId, place: Place): Transcoder {
+    const places = this.#places.get(userId) ?? new Set();
+    this.#places.set(userId, places.add(place));
+    const { transcoder } = place;
     let disposal: Promise<void> | undefined;
     const dispose = async () => {
       await transcoder[Symbol.asyncDispose]();
-      this.#count -= 1;
+      this.#release(userId, place);
     };
     return {
       setTrack: (track) => transcoder.setTrack(track),
@@ -55,5 +103,25 @@ export class TranscoderPool {
         return disposal;
       },
     };
+  }
+
+  /** Who holds the most places, if that is more than so many. */
+  #largestHolder(moreThan: number): UserId | undefined {
+    let [largest, most]: [UserId | undefined, number] = [undefined, moreThan];
+    for (const [userId, { size }] of this.#places) if (size > most) [largest, most] = [userId, size];
+    return largest;
+  }
+
+  #revokeNewest(userId: UserId): void {
+    const place = [...this.#places.get(userId)!].at(-1)!;
+    this.#release(userId, place);
+    void place.transcoder[Symbol.asyncDispose]();
+    place.onRevoked();
+  }
+
+  #release(userId: UserId, place: Place): void {
+    const places = this.#places.get(userId);
+    places?.delete(place);
+    if (places?.size === 0) this.#places.delete(userId);
   }
 }

@@ -12,6 +12,7 @@ export const TRANSCODER_WARNINGS = [
   'transcode_rendition_restored', // it is made again, from the next segment on
   'transcode_frames_dropped', // too slow even so: skipped to a keyframe
   'transcode_source_damaged', // packets could not be decoded
+  'transcode_source_refused', // decoding the video has ended two workers: it is not tried again
 ] as const satisfies readonly WarningCode[];
 /** One of {@link TRANSCODER_WARNINGS}. */
 export type TranscoderWarningCode = (typeof TRANSCODER_WARNINGS)[number];
@@ -69,9 +70,11 @@ export interface TranscoderCallbacks {
 
 /** How a transcoder is now. */
 export interface TranscoderStats {
-  readonly state: 'starting' | 'running' | 'pausing' | 'ended';
+  readonly state: 'starting' | 'running' | 'pausing' | 'refused' | 'ended';
   readonly pid: number | undefined;
   readonly restarts: number;
+  /** Its video has ended two workers and is not given another. */
+  readonly isSourceRefused: boolean;
   /** Age of the oldest packet not dealt with yet, in ms. */
   readonly lagMs: number;
   /** Renditions not made for now, in the order they were given up. */
@@ -82,7 +85,7 @@ export interface TranscoderStats {
   readonly decodeErrors: number;
   /** Bytes queued towards the worker. */
   readonly queuedBytes: number;
-  /** Memory of the worker. */
+  /** Memory of the worker, as the server measures it where the system allows. */
   readonly rssBytes: number;
   /** CPU time of this session's workers so far, in ms. */
   readonly cpuMs: number;
@@ -90,6 +93,8 @@ export interface TranscoderStats {
 
 /**
  * A session's transcoder. Calls never wait and never throw for a worker's faults: what cannot be transcoded in time is dropped.
+ * Video that has ended two workers, by the memory it takes or by a crash soon after the start, is given no third: only audio is
+ * transcoded from then on. A track of another size may try again, once.
  *
  * Disposing it encodes what is left, hands it out, and ends the worker: within two seconds, by force if need be. The callbacks are
  * called until it settles and never after.

@@ -92,4 +92,6 @@ export type FromWorker =
   | { readonly type: 'thumbnail'; readonly jpeg: Uint8Array }
   /** Video packets and flushes dealt with since the last time; what came of them was sent before. */
   | { readonly type: 'done'; readonly count: number }
+  /** It was refused memory, and is of no more use. */
+  | { readonly type: 'out_of_memory' }
   | { readonly type: 'health'; readonly health: WorkerHealth };

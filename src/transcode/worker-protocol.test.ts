@@ -51,6 +51,7 @@ const toWorker: fc.Arbitrary<ToWorker> = fc.oneof(
 const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
   record({ type: fc.constant('ready' as const), version: fc.nat() }),
   fc.constant({ type: 'begun' as const }),
+  fc.constant({ type: 'out_of_memory' as const }),
   record({ type: fc.constant('config' as const), rendition: index, config: bytes }),
   record({
     type: fc.constant('packet' as const),
@@ -117,6 +118,9 @@ for (const [name, type, payload] of [
   ['health without its numbers', 134, '{"rssBytes":1,"cpuMs":"2","decodeErrors":3}'],
   ['a count that is cut short', 133, '\x00\x00'],
   ['a configuration of no rendition', 130, ''],
+  ['health longer than it can be', 134, `{"rssBytes":1,"cpuMs":2,"decodeErrors":3}${' '.repeat(1024)}`],
+  ['a thumbnail longer than it can be', 132, '\xff'.repeat(1024 * 1024 + 1)],
+  ['an audio packet longer than it can be', 137, '\x00'.repeat(65_537)],
 ] as const) {
   it(`refuses ${name} from a worker`, () => {
     assert.throws(() => decodeFromWorker({ type, payload: Buffer.from(payload, 'latin1') }), FramingError);

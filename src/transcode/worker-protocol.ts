@@ -19,7 +19,7 @@ import type {
 } from './worker-messages.ts';
 
 /** Raised by every change of messages or bytes that an older side would misread. */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7 } as const;
 const FROM_WORKER = {
@@ -32,7 +32,21 @@ const FROM_WORKER = {
   begun: 135,
   audioConfig: 136,
   audio: 137,
+  outOfMemory: 138,
 } as const;
+
+/** The most bytes of each message of a worker; media may take as many as a frame can hold. */
+const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
+  [FROM_WORKER.ready, 1024],
+  [FROM_WORKER.begun, 0],
+  [FROM_WORKER.outOfMemory, 0],
+  [FROM_WORKER.done, 4],
+  [FROM_WORKER.health, 1024],
+  [FROM_WORKER.config, 16_384],
+  [FROM_WORKER.audioConfig, 1024],
+  [FROM_WORKER.audio, 65_536],
+  [FROM_WORKER.thumbnail, 1024 * 1024],
+]);
 
 const KEYFRAME = 1;
 const CUT = 2;
@@ -105,6 +119,8 @@ export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
     }
     case 'health':
       return frame(FROM_WORKER.health, json(message.health));
+    case 'out_of_memory':
+      return frame(FROM_WORKER.outOfMemory);
   }
 }
 
@@ -153,9 +169,13 @@ export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
 
 /**
  * Reads a message of a worker; every number in it is checked to be one.
- * @throws {FramingError} when it is unknown or malformed
+ * @throws {FramingError} when it is unknown, malformed, or longer than messages of its type can be
  */
 export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
+  const most = MOST_FROM_WORKER.get(type) ?? payload.length;
+  if (payload.length > most) {
+    throw new FramingError(`A message of type ${type} has ${payload.length} bytes; at most ${most} are taken.`);
+  }
   switch (type) {
     case FROM_WORKER.ready:
       return { type: 'ready', version: number(parseJson(payload), 'version') };
@@ -179,6 +199,8 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
     case FROM_WORKER.done:
       need(payload, 4);
       return { type: 'done', count: payload.readUInt32BE(0) };
+    case FROM_WORKER.outOfMemory:
+      return { type: 'out_of_memory' };
     case FROM_WORKER.health: {
       const value = parseJson(payload);
       const [rssBytes, cpuMs] = [number(value, 'rssBytes'), number(value, 'cpuMs')];

@@ -86,6 +86,14 @@ describe('a playlist', () => {
     assert.doesNotMatch((await feed.multivariant()) ?? 'nothing', /small|nothing/);
   });
 
+  test('waits no longer for renditions that will not come after all', async () => {
+    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.expect(['small']) });
+    feed.play(3.5);
+    assert.equal(await feed.multivariant(), undefined);
+    feed.presentation.unexpect(['small']);
+    assert.match((await feed.multivariant()) ?? '', /source\.m3u8/);
+  });
+
   test('of a session taken up after a restart is held until the publisher is back, also by its old name', async () => {
     const held: Promise<PlaylistAnswer>[] = [];
     const feed = new Feed({

@@ -10,7 +10,7 @@ export type Told =
   | { readonly type: 'track'; readonly renditionId: string; readonly track: Track }
   | { readonly type: 'packet'; readonly renditionId: string; readonly packet: Packet }
   | { readonly type: 'gap'; readonly untilS: number }
-  | { readonly type: 'expect'; readonly renditionIds: readonly string[] }
+  | { readonly type: 'expect' | 'unexpect'; readonly renditionIds: readonly string[] }
   | { readonly type: 'end' }
   | { readonly type: 'disposed' };
 
@@ -33,6 +33,7 @@ export function recordingPresentation(options: Partial<PresentationOptions> = {}
     setTrack: (renditionId, track) => void told.push({ type: 'track', renditionId, track }),
     write: (renditionId, packet) => void told.push({ type: 'packet', renditionId, packet }),
     expect: (renditionIds) => void told.push({ type: 'expect', renditionIds }),
+    unexpect: (renditionIds) => void told.push({ type: 'unexpect', renditionIds }),
     fillGap: (untilS) => {
       told.push({ type: 'gap', untilS });
       return ORDINAL_AFTER_GAP;

@@ -157,7 +157,7 @@ describe('media', () => {
     const { video, audio, packets, tracks } = setUp();
     video(`90 61763031 ${AV1}`);
     audio(`90 4f707573 ${OPUS}`);
-    video(`91 61763031 12000a0100 320110`, 40);
+    video(`91 61763031 12000a0b0000000cc4ff6700be0010 320110`, 40);
     video(`a7 02 0aae60 01 61763031 320130`, 80); // 700,000 ns
     audio('91 4f707573 fc00', 20);
     assert.deepEqual(
@@ -172,7 +172,7 @@ describe('media', () => {
         ['audio', 960, 960, true],
       ],
     );
-    assert.deepEqual(packets[0]?.data, hex('0a0100 320110'), 'without its temporal delimiter');
+    assert.deepEqual(packets[0]?.data, hex('0a0b0000000cc4ff6700be0010 320110'), 'without its temporal delimiter');
   });
 
   it('changes its codec with a configuration; frames of another codec than configured are dropped', () => {
@@ -181,7 +181,7 @@ describe('media', () => {
     video('91 61763031 320110');
     assert.deepEqual(faults.take(), { video_without_config: 1 });
     video(`90 61763031 ${AV1}`);
-    video('91 61763031 0a0100 320110');
+    video('91 61763031 0a0b0000000cc4ff6700be0010 320110');
     video(`90 61766331 ${AVC}`);
     video(`93 61766331 ${IDR}`);
     assert.deepEqual(

@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Publication } from '#ingest/ingest.ts';
 import { ticks } from '#lib/units.ts';
-import { type AccessUnit, codecOf } from '#media/codecs.ts';
+import { type AccessUnit, type AccessUnitReader, codecOf } from '#media/codecs.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import type { Track, TrackKind } from '#media/track.ts';
@@ -47,7 +47,7 @@ export class MediaReader {
   readonly #faults: FaultCounter;
   readonly #newStarts: Allowance;
   readonly #clock = new TimestampUnwrapper();
-  readonly #tracks = new Map<TrackKind, Track>();
+  readonly #tracks = new Map<TrackKind, { readonly track: Track; readonly readUnit: AccessUnitReader }>();
   /**
    * How much too late the decoding times are. A frame cannot be shown before it is decoded, but some encoders say so (Ecamm Live of
    * still pictures): when it is shown must stay, or frames would change places, so all are decoded earlier from then on.
@@ -105,12 +105,12 @@ export class MediaReader {
   }
 
   #configure(kind: TrackKind, { codec, data }: Config): void {
-    const before = this.#tracks.get(kind);
+    const before = this.#tracks.get(kind)?.track;
     // Encoders repeat their configuration, some before each keyframe.
     if (before?.codec === codec && data.equals(before.config)) return;
     this.#newStarts.use();
     const track = this.#completed(parsed(kind, () => codecOf(codec).parseConfig(data)));
-    this.#tracks.set(kind, track);
+    this.#tracks.set(kind, { track, readUnit: codecOf(codec).accessUnitReader(track) });
     this.#publication.track(track);
   }
 
@@ -122,12 +122,12 @@ export class MediaReader {
 
   #write(kind: TrackKind, timestamp: number, { codec, offsetMs, compositionMs, data }: Frame): void {
     const timeMs = this.#clock.unwrap(timestamp) + offsetMs;
-    const track = this.#tracks.get(kind);
-    if (track?.codec !== codec) {
+    const { track, readUnit } = this.#tracks.get(kind) ?? {};
+    if (track?.codec !== codec || readUnit === undefined) {
       this.#faults.count(`${kind}_without_config`);
       return;
     }
-    const unit = readOrMalformed(data, track);
+    const unit = readOrMalformed(data, readUnit);
     if (unit === 'malformed') {
       this.#faults.count(`${kind}_malformed`);
       return;
@@ -180,9 +180,9 @@ function parsed<T>(kind: TrackKind, parse: () => T): T {
 }
 
 /** The bitstream is asked for keyframes, not the tag: some encoders mark frames a decoder cannot start at. */
-function readOrMalformed(data: Buffer, track: Track): AccessUnit | 'malformed' {
+function readOrMalformed(data: Buffer, readUnit: AccessUnitReader): AccessUnit | 'malformed' {
   try {
-    return codecOf(track.codec).readAccessUnit(data, track);
+    return readUnit(data);
   } catch (error) {
     if (error instanceof MalformedAccessUnitError) return 'malformed';
     throw error;

@@ -4,26 +4,40 @@
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 
 /** Types of OBU that matter here (§6.2.2). */
-export const OBU = { sequenceHeader: 1, temporalDelimiter: 2, frameHeader: 3, frame: 6 } as const;
+export const OBU = {
+  sequenceHeader: 1,
+  temporalDelimiter: 2,
+  frameHeader: 3,
+  frame: 6,
+  redundantFrameHeader: 7,
+} as const;
 
 /** One unit, as views of the bytes it was read from. */
 export interface Obu {
   readonly type: number;
+  /** The layers it belongs to; 0 where it does not say (§5.3.3). */
+  readonly temporalId: number;
+  readonly spatialId: number;
   /** What follows header and size. */
   readonly payload: Uint8Array;
   /** All of it. */
   readonly whole: Uint8Array;
 }
 
+/** In one temporal unit. A frame has 4096 tiles at most, and those are rarely apart. */
+const MAX_OBUS = 4096;
 /** §4.10.5 */
 const MAX_LEB128_BYTES = 8;
 
 /**
  * The OBUs of a sample or configuration record, in order. The last may leave its size out, and then takes what is left.
- * @throws {MalformedAccessUnitError} at the one that runs past the end, or is none
+ * @throws {MalformedAccessUnitError} at the one that runs past the end, is none, or is one of too many
  */
 export function* obus(data: Uint8Array): Generator<Obu, void, undefined> {
+  let count = 0;
   for (let start = 0; start < data.length; ) {
+    count += 1;
+    if (count > MAX_OBUS) throw new MalformedAccessUnitError(`The access unit has more than ${MAX_OBUS} OBUs.`);
     const header = data[start]!;
     if ((header & 0x80) !== 0) throw new MalformedAccessUnitError('An OBU begins with the forbidden bit.');
     const hasExtension = (header & 0x04) !== 0;
@@ -37,7 +51,14 @@ export function* obus(data: Uint8Array): Generator<Obu, void, undefined> {
         `An OBU states ${value} bytes where ${data.length - payloadAt} bytes are left in the access unit.`,
       );
     }
-    yield { type: (header >> 3) & 0x0f, payload: data.subarray(payloadAt, end), whole: data.subarray(start, end) };
+    const extension = hasExtension ? data[start + 1]! : 0;
+    yield {
+      type: (header >> 3) & 0x0f,
+      temporalId: extension >> 5,
+      spatialId: (extension >> 3) & 3,
+      payload: data.subarray(payloadAt, end),
+      whole: data.subarray(start, end),
+    };
     start = end;
   }
 }

@@ -4,6 +4,7 @@
 import { BitReader } from '#media/bit-reader.ts';
 import { believableRate } from '#media/frame-rate.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import { assertPictureSize } from '#media/picture-size.ts';
 import type { Colour } from './video-usability.ts';
 
 /** What Millrace needs of a sequence header. */
@@ -24,6 +25,30 @@ export interface SequenceHeader {
   readonly height: number;
   /** Frames per second; undefined where the bitstream does not say, or says nonsense. */
   readonly frameRate: number | undefined;
+  /** How its frame headers are to be read. */
+  readonly frameHeaders: FrameHeaderLayout;
+}
+
+/** What decides which fields a frame header has, and how many bits each takes (§5.9.2). */
+export interface FrameHeaderLayout {
+  /** Bits of the width and height that a frame may state in place of the sequence's. */
+  readonly widthBits: number;
+  readonly heightBits: number;
+  /** Bits of frame numbers, and of the differences between two; 0 where there are none. */
+  readonly frameIdBits: number;
+  readonly frameIdDifferenceBits: number;
+  /** Bits of a frame's place in display order; 0 where frames have none. */
+  readonly orderHintBits: number;
+  /** Whether every frame may use screen content tools; undefined where each says so itself. */
+  readonly screenContent: boolean | undefined;
+  /** Whether motion vectors of such frames are integers is said by each frame. */
+  readonly choosesIntegerMotion: boolean;
+  /** Bits of the time at which a shown frame is presented; 0 where frames do not say. */
+  readonly presentationTimeBits: number;
+  /** Bits of a removal time; undefined where no decoder model is described. */
+  readonly removalTimeBits: number | undefined;
+  /** The operating points that have a decoder model: the layers each is made of, as a mask. */
+  readonly modelledPoints: readonly number[];
 }
 
 /** Code points for colours nobody has named (ITU-T H.273). */
@@ -34,7 +59,7 @@ const SRGB = { primaries: 1, transfer: 13, matrix: 0 } as const;
 /**
  * Reads a sequence header, as far as the colours.
  * @param payload of the OBU
- * @throws {InvalidCodecConfigError} when it ends early or is that of a still picture
+ * @throws {InvalidCodecConfigError} when it ends early, is that of a still picture, or states too large a picture
  */
 export function parseSequenceHeader(payload: Uint8Array): SequenceHeader {
   const reader = new BitReader(payload, 'sequence header');
@@ -42,61 +67,93 @@ export function parseSequenceHeader(payload: Uint8Array): SequenceHeader {
   if (profile > 2) throw new InvalidCodecConfigError(`The sequence header states profile ${profile}; they end at 2.`);
   reader.skip(1); // still_picture
   if (reader.flag()) throw new InvalidCodecConfigError('The sequence header is that of a still picture.');
-  const timing = reader.flag() ? readTiming(reader) : { frameRate: undefined, delayBits: 0 };
-  const { levelIndex, highTier } = readOperatingPoints(reader, timing.delayBits);
+  const timing = reader.flag() ? readTiming(reader) : NO_TIMING;
+  const { levelIndex, highTier, modelledPoints } = readOperatingPoints(reader, timing.model);
   const widthBits = reader.bits(4) + 1;
   const heightBits = reader.bits(4) + 1;
   const width = reader.bits(widthBits) + 1;
   const height = reader.bits(heightBits) + 1;
-  if (width > 0xffff || height > 0xffff) {
-    throw new InvalidCodecConfigError(
-      `The sequence header states ${width}x${height} pixels; a track has 16 bits for each.`,
-    );
-  }
-  skipTools(reader);
+  assertPictureSize('The sequence header', width, height);
+  const tools = readTools(reader);
   const colours = readColours(reader, profile);
-  return { profile, levelIndex, highTier, ...colours, width, height, frameRate: timing.frameRate };
+  const { frameRate, presentationTimeBits, model } = timing;
+  const times = { presentationTimeBits, removalTimeBits: model?.removalTimeBits, modelledPoints };
+  const frameHeaders = { widthBits, heightBits, ...tools, ...times };
+  return { profile, levelIndex, highTier, ...colours, width, height, frameRate, frameHeaders };
 }
 
-/** §5.5.3 and §5.5.4. `delayBits`: length of the delays that operating points state; 0 where they state none. */
-function readTiming(reader: BitReader): { frameRate: number | undefined; delayBits: number } {
+/** Lengths of fields that a decoder model brings along. */
+interface DecoderModel {
+  readonly delayBits: number;
+  readonly removalTimeBits: number;
+}
+
+interface Timing {
+  readonly frameRate: number | undefined;
+  readonly presentationTimeBits: number;
+  readonly model: DecoderModel | undefined;
+}
+
+const NO_TIMING: Timing = { frameRate: undefined, presentationTimeBits: 0, model: undefined };
+
+/** §5.5.3 and §5.5.4 */
+function readTiming(reader: BitReader): Timing {
   const unitsInTick = reader.bits(32);
   const timeScale = reader.bits(32);
   const ticksPerPicture = reader.flag() ? reader.ue() + 1 : undefined; // uvlc() is Exp-Golomb
   const frameRate = ticksPerPicture && believableRate(timeScale / unitsInTick / ticksPerPicture);
-  if (!reader.flag()) return { frameRate, delayBits: 0 };
+  if (!reader.flag()) return { ...NO_TIMING, frameRate };
   const delayBits = reader.bits(5) + 1;
-  reader.skip(32 + 5 + 5); // decoding tick, lengths of fields of frame headers
-  return { frameRate, delayBits };
+  reader.skip(32); // decoding tick
+  const removalTimeBits = reader.bits(5) + 1;
+  const timeBits = reader.bits(5) + 1;
+  // Pictures at equal distances need not say when they are presented.
+  const presentationTimeBits = ticksPerPicture === undefined ? timeBits : 0;
+  return { frameRate, presentationTimeBits, model: { delayBits, removalTimeBits } };
 }
 
-function readOperatingPoints(reader: BitReader, delayBits: number): Pick<SequenceHeader, 'levelIndex' | 'highTier'> {
+type OperatingPoints = Pick<SequenceHeader, 'levelIndex' | 'highTier'> & Pick<FrameHeaderLayout, 'modelledPoints'>;
+
+function readOperatingPoints(reader: BitReader, model: DecoderModel | undefined): OperatingPoints {
   const hasInitialDelay = reader.flag();
   const points = reader.bits(5) + 1;
+  const modelledPoints: number[] = [];
   let first: Pick<SequenceHeader, 'levelIndex' | 'highTier'> | undefined;
   for (let point = 0; point < points; point++) {
-    reader.skip(12); // operating_point_idc
+    const layers = reader.bits(12); // operating_point_idc
     const levelIndex = reader.bits(5);
     const highTier = levelIndex > 7 && reader.flag();
-    if (delayBits > 0 && reader.flag()) reader.skip(2 * delayBits + 1); // operating_parameters_info
+    if (model !== undefined && reader.flag()) {
+      modelledPoints.push(layers);
+      reader.skip(2 * model.delayBits + 1); // operating_parameters_info
+    }
     if (hasInitialDelay && reader.flag()) reader.skip(4);
     first ??= { levelIndex, highTier };
   }
-  return first!;
+  return { ...first!, modelledPoints };
 }
 
+type Tools = Pick<
+  FrameHeaderLayout,
+  'frameIdBits' | 'frameIdDifferenceBits' | 'orderHintBits' | 'screenContent' | 'choosesIntegerMotion'
+>;
+
 /** Everything between the size and the colours. */
-function skipTools(reader: BitReader): void {
-  if (reader.flag()) reader.skip(4 + 3); // frame id lengths
+function readTools(reader: BitReader): Tools {
+  const hasFrameIds = reader.flag();
+  const frameIdDifferenceBits = hasFrameIds ? reader.bits(4) + 2 : 0;
+  const frameIdBits = hasFrameIds ? frameIdDifferenceBits + reader.bits(3) + 1 : 0;
   reader.skip(3); // superblock size, filter intra, intra edge filter
   reader.skip(4); // compounds, warped motion, dual filter
   const hasOrderHint = reader.flag();
   if (hasOrderHint) reader.skip(2); // jnt_comp, ref_frame_mvs
   const chosenPerFrame = reader.flag(); // seq_choose_screen_content_tools
-  const mayHaveScreenContent = chosenPerFrame || reader.flag();
-  if (mayHaveScreenContent && !reader.flag()) reader.skip(1); // seq_force_integer_mv
-  if (hasOrderHint) reader.skip(3); // order_hint_bits_minus_1
+  const screenContent = chosenPerFrame ? undefined : reader.flag();
+  const choosesIntegerMotion = screenContent !== false && reader.flag();
+  if (screenContent !== false && !choosesIntegerMotion) reader.skip(1); // seq_force_integer_mv
+  const orderHintBits = hasOrderHint ? reader.bits(3) + 1 : 0;
   reader.skip(3); // superres, cdef, restoration
+  return { frameIdBits, frameIdDifferenceBits, orderHintBits, screenContent, choosesIntegerMotion };
 }
 
 /** §5.5.2 */

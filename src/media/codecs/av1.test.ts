@@ -5,7 +5,8 @@ import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import { serialize } from '#media/mp4/box.ts';
 import type { VideoRange } from '#media/track.ts';
-import { av1SampleEntry, parseAv1Config, readTemporalUnit } from './av1.ts';
+import { obuOf, resizedSequence } from '#test/support/parameter-sets.ts';
+import { av1SampleEntry, parseAv1Config, temporalUnitReader } from './av1.ts';
 import { obus } from './av1-obu.ts';
 
 const invalid = { code: 'invalid_codec_config' };
@@ -177,19 +178,20 @@ describe('the av01 sample entry', () => {
 
 describe('a temporal unit', () => {
   const obu = (type: number, payload: string) => `${byte((type << 3) | 2)}${byte(payload.length / 2)}${payload}`;
-  const [DELIMITER, SEQUENCE] = [obu(2, ''), obu(1, '0000')];
-  const read = (...units: string[]) => readTemporalUnit(bytes(units.join('')));
+  const [DELIMITER, SEQUENCE] = [obu(2, ''), obu(1, recorded(0).slice(12))];
+  const track = parseAv1Config(bytes(recorded(0)));
+  const read = (...units: string[]) => temporalUnitReader(track)(bytes(units.join('')));
 
   it('starts where a shown key frame and its sequence header are', () => {
     const cases: readonly [units: string[], keyframe: boolean][] = [
-      [[SEQUENCE, obu(6, '10')], true],
-      [[SEQUENCE, obu(3, '1f'), obu(4, '00')], true],
+      [[SEQUENCE, obu(6, '1000')], true],
+      [[SEQUENCE, obu(3, '1e00'), obu(4, '00')], true],
       [[obu(5, 'ff'), SEQUENCE, obu(6, '1000')], true],
-      [[obu(6, '10')], false], // without what it is decoded by
-      [[SEQUENCE, obu(6, '00')], false], // a key frame not shown yet
-      [[SEQUENCE, obu(6, '30')], false], // an inter frame
+      [[obu(6, '1000')], false], // without what it is decoded by
+      [[SEQUENCE, obu(6, '0000')], false], // a key frame not shown yet
+      [[SEQUENCE, obu(6, '3000')], false], // an inter frame
       [[SEQUENCE, obu(3, '90')], false], // a frame shown again
-      [[SEQUENCE, obu(6, '30'), obu(6, '10')], false],
+      [[SEQUENCE, obu(6, '3000'), obu(6, '1000')], false],
       [[SEQUENCE], false],
       [[], false],
     ];
@@ -202,9 +204,9 @@ describe('a temporal unit', () => {
   });
 
   it('keeps everything but temporal delimiters', () => {
-    const frame = obu(6, '1012');
+    const frame = obu(6, '1002');
     const whole = bytes(SEQUENCE + frame);
-    assert.equal(readTemporalUnit(whole).data, whole, 'the same bytes');
+    assert.equal(temporalUnitReader(track)(whole).data, whole, 'the same bytes');
     for (const units of [
       [DELIMITER, SEQUENCE, frame],
       [SEQUENCE, DELIMITER, frame],
@@ -215,8 +217,9 @@ describe('a temporal unit', () => {
   });
 
   it('may leave out the size of its last OBU, and give any an extension', () => {
-    assert.equal(read(SEQUENCE, '30 10 ff'.replaceAll(' ', '')).keyframe, true);
-    assert.equal(read('0e 08 01 00'.replaceAll(' ', ''), '36 08 01 10'.replaceAll(' ', '')).keyframe, true);
+    assert.equal(read(SEQUENCE, '30 10 fe'.replaceAll(' ', '')).keyframe, true);
+    const extended = `0e08${SEQUENCE.slice(2)}`;
+    assert.equal(read(extended, '36 08 02 10 00'.replaceAll(' ', '')).keyframe, true);
   });
 
   it('whose sizes do not add up is refused: red5#471', () => {
@@ -246,5 +249,198 @@ describe('a temporal unit', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+});
+
+/** A sequence header as this test draws it. */
+interface DrawnSequence {
+  readonly widthBits: number;
+  readonly heightBits: number;
+  readonly frameIds: { readonly difference: number; readonly more: number } | undefined;
+  readonly orderHintBits: number;
+  readonly screenContent: boolean | undefined;
+  readonly integerMotion: boolean | undefined;
+  readonly model: { readonly removalBits: number; readonly timeBits: number; readonly equal: boolean } | undefined;
+  readonly points: readonly { readonly layers: number; readonly modelled: boolean }[];
+}
+
+/** A frame header as this test draws it. */
+interface DrawnFrame {
+  readonly type: 0 | 1 | 2 | 3;
+  readonly shown: boolean;
+  readonly resilient: boolean;
+  readonly flags: boolean;
+  readonly override: boolean;
+  readonly refreshed: number;
+  readonly short: boolean;
+  readonly found: number | undefined;
+  readonly temporalId: number;
+  readonly spatialId: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** §5.5, of 320x180. */
+function sequenceBits(drawn: DrawnSequence): string {
+  const { model, points, frameIds, orderHintBits, screenContent, integerMotion } = drawn;
+  const flag = (value: boolean) => (value ? '1' : '0');
+  const timing =
+    model === undefined
+      ? '0'
+      : `1${bits(1, 32)}${bits(30, 32)}${model.equal ? '11' : '0'}1${bits(9, 5)}${bits(1, 32)}${bits(model.removalBits - 1, 5)}${bits(model.timeBits - 1, 5)}`;
+  const point = ({ layers, modelled }: { layers: number; modelled: boolean }) =>
+    `${bits(layers, 12)}${bits(5, 5)}${model === undefined ? '' : modelled ? `1${bits(7, 10)}${bits(7, 10)}0` : '0'}`;
+  const ids = frameIds === undefined ? '0' : `1${bits(frameIds.difference - 2, 4)}${bits(frameIds.more - 1, 3)}`;
+  const motion = screenContent === false ? '' : integerMotion === undefined ? '1' : `0${flag(integerMotion)}`;
+  return [
+    `00000${timing}0${bits(points.length - 1, 5)}${points.map(point).join('')}`,
+    bits(drawn.widthBits - 1, 4) +
+      bits(drawn.heightBits - 1, 4) +
+      bits(319, drawn.widthBits) +
+      bits(179, drawn.heightBits),
+    `${ids}1111111`,
+    orderHintBits > 0 ? '111' : '0',
+    screenContent === undefined ? '1' : `0${flag(screenContent)}`,
+    motion,
+    orderHintBits > 0 ? bits(orderHintBits - 1, 3) : '',
+    '111000000',
+  ].join('');
+}
+
+/** §5.9.2 as far as the size; says also whether the size is stated. */
+function frameBits(frame: DrawnFrame, { frameIds, orderHintBits, model, points, ...drawn }: DrawnSequence) {
+  const flag = (value: boolean) => (value ? '1' : '0');
+  const { type, shown, resilient, override } = frame;
+  const isIntra = type === 0 || type === 2;
+  const isSwitch = type === 3;
+  const isShownKey = type === 0 && shown;
+  const isResilient = isSwitch || isShownKey || resilient;
+  const hasSize = isSwitch || override;
+  const out = ['0', bits(type, 2), flag(shown)];
+  out.push(shown ? (model !== undefined && !model.equal ? bits(0, model.timeBits) : '') : flag(frame.flags));
+  if (!isSwitch && !isShownKey) out.push(flag(resilient));
+  out.push(flag(frame.flags));
+  if (drawn.screenContent === undefined) out.push(flag(frame.flags));
+  if ((drawn.screenContent ?? frame.flags) && drawn.integerMotion === undefined) out.push(flag(frame.flags));
+  if (frameIds !== undefined) out.push(bits(1, frameIds.difference + frameIds.more));
+  if (!isSwitch) out.push(flag(override));
+  out.push(bits(0, orderHintBits).slice(0, orderHintBits));
+  if (!isIntra && !isResilient) out.push(bits(5, 3));
+  if (model !== undefined) {
+    out.push(flag(frame.flags));
+    for (const { layers, modelled } of frame.flags ? points : []) {
+      const has = (bit: number) => ((layers >> bit) & 1) === 1;
+      const isPart = layers === 0 || (has(frame.temporalId) && has(8 + frame.spatialId));
+      if (modelled && isPart) out.push(bits(1, model.removalBits));
+    }
+  }
+  if (!isSwitch && !isShownKey) out.push(bits(frame.refreshed, 8));
+  const refreshed = isSwitch || isShownKey ? 255 : frame.refreshed;
+  if ((!isIntra || refreshed !== 255) && isResilient) out.push('0'.repeat(8 * orderHintBits));
+  let states = hasSize;
+  if (!isIntra) {
+    if (orderHintBits > 0) out.push(frame.short ? `1${bits(5, 6)}` : '0');
+    const short = orderHintBits > 0 && frame.short;
+    for (let at = 0; at < 7; at++) out.push(short ? '' : bits(3, 3), frameIds ? bits(1, frameIds.difference) : '');
+    if (hasSize && !isResilient) {
+      out.push(frame.found === undefined ? '0000000' : `${'0'.repeat(frame.found)}1`);
+      states = frame.found === undefined;
+    }
+  }
+  if (states) out.push(bits(frame.width - 1, drawn.widthBits), bits(frame.height - 1, drawn.heightBits));
+  return { text: out.join(''), states };
+}
+
+describe('a frame of AV1 with a size of its own', () => {
+  const pack = (text: string) =>
+    Uint8Array.from(`${text}1`.match(/.{1,8}/g)!.map((octet) => Number.parseInt(octet.padEnd(8, '0'), 2)));
+  const optional = <T>(drawn: fc.Arbitrary<T>) => fc.option(drawn, { nil: undefined });
+  const drawnSequence: fc.Arbitrary<DrawnSequence> = fc.record({
+    widthBits: fc.integer({ min: 9, max: 16 }),
+    heightBits: fc.integer({ min: 8, max: 16 }),
+    frameIds: optional(fc.record({ difference: fc.integer({ min: 2, max: 8 }), more: fc.integer({ min: 1, max: 8 }) })),
+    orderHintBits: fc.integer({ min: 0, max: 8 }),
+    screenContent: optional(fc.boolean()),
+    integerMotion: optional(fc.boolean()),
+    model: optional(
+      fc.record({
+        removalBits: fc.integer({ min: 1, max: 32 }),
+        timeBits: fc.integer({ min: 1, max: 32 }),
+        equal: fc.boolean(),
+      }),
+    ),
+    points: fc.array(fc.record({ layers: fc.nat(4095), modelled: fc.boolean() }), { minLength: 1, maxLength: 32 }),
+  });
+  const drawnFrame = fc.record({
+    type: fc.constantFrom(0, 1, 2, 3),
+    shown: fc.boolean(),
+    resilient: fc.boolean(),
+    flags: fc.boolean(),
+    override: fc.boolean(),
+    refreshed: fc.constantFrom(0, 7, 255),
+    short: fc.boolean(),
+    found: optional(fc.nat(6)),
+    temporalId: fc.nat(7),
+    spatialId: fc.nat(3),
+    width: fc.integer({ min: 1, max: 65_536 }),
+    height: fc.integer({ min: 1, max: 65_536 }),
+  }) as fc.Arbitrary<DrawnFrame>;
+
+  it('is refused when it is too large, whatever its header says before, and only then', () => {
+    let refused = 0;
+    fc.assert(
+      fc.property(drawnSequence, drawnFrame, fc.constantFrom(3, 6, 7), (drawn, some, type) => {
+        const [width, height] = [
+          Math.min(some.width, 2 ** drawn.widthBits),
+          Math.min(some.height, 2 ** drawn.heightBits),
+        ];
+        const frame = { ...some, width, height };
+        const { text, states } = frameBits(frame, drawn);
+        const payload = pack(text);
+        const extended = Uint8Array.of(
+          (type << 3) | 6,
+          (frame.temporalId << 5) | (frame.spatialId << 3),
+          payload.length,
+        );
+        const unit = Buffer.concat([obuOf(1, pack(sequenceBits(drawn))), extended, payload]);
+        const read = () => temporalUnitReader(parseAv1Config(bytes(recorded(0))))(unit);
+        const tooLarge = states && (width * height > 4096 * 2304 || Math.max(width, height) > 8688);
+        refused += Number(tooLarge);
+        if (tooLarge) assert.throws(read, { code: 'malformed_access_unit', message: /frame header states/ });
+        else assert.equal(read().empty, type === 7);
+      }),
+      { numRuns: 5000 },
+    );
+    assert.ok(refused > 100, `${refused} were too large`);
+  });
+
+  it('is read by the sequence header of the configuration until another comes', () => {
+    const drawn = { widthBits: 16, heightBits: 16, frameIds: undefined, orderHintBits: 7, model: undefined } as const;
+    const rest = { screenContent: undefined, integerMotion: undefined, points: [{ layers: 0, modelled: false }] };
+    const sequence = { ...drawn, ...rest };
+    const track = parseAv1Config(record(sequenceBits(sequence)));
+    const frame = { type: 0, shown: true, resilient: false, flags: false, override: true, refreshed: 0 } as const;
+    const sizes = { short: false, found: undefined, temporalId: 0, spatialId: 0, width: 65_536, height: 65_536 };
+    const { text } = frameBits({ ...frame, ...sizes }, sequence);
+    assert.throws(() => temporalUnitReader(track)(obuOf(6, pack(text))), MalformedAccessUnitError);
+  });
+});
+
+describe('a sequence header inside a temporal unit', () => {
+  const track = parseAv1Config(bytes(recorded(0)));
+  const own = bytes(recorded(0).slice(12));
+  const of = (width: number, height: number) => resizedSequence(own, { width: 640, height: 360 }, { width, height });
+  const frame = obuOf(6, bytes('1000'));
+  const read = (...obusOfUnit: Uint8Array[]) => temporalUnitReader(track)(Buffer.concat(obusOfUnit));
+
+  it('of another size that is small enough is left where it is; of too large a picture it is refused, wherever it stands', () => {
+    for (const small of [own, of(4096, 2304), of(2304, 4096)]) assert.ok(read(obuOf(1, small), frame).keyframe);
+    for (const large of [of(16_000, 16_000), of(65_535, 65_535), of(4097, 2304), of(8689, 16)]) {
+      for (const unit of [[obuOf(1, large)], [obuOf(1, own), obuOf(1, large), frame], [frame, obuOf(1, large)]]) {
+        assert.throws(() => read(...unit), MalformedAccessUnitError);
+      }
+      const config = Buffer.concat([bytes(recorded(0)).subarray(0, 4), obuOf(1, large)]);
+      assert.throws(() => parseAv1Config(config), { ...invalid, message: /4096x2304/ });
+    }
   });
 });

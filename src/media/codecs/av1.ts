@@ -2,11 +2,13 @@
  * AV1 in ISO BMFF: the `av1C` configuration record, temporal units, and the `av01` sample entry (AV1 Codec ISO Media File
  * Format Binding §2).
  */
+import { InBandSets, parsed } from '#media/in-band-sets.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import type { Piece } from '#media/mp4/box.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { UnitContent } from '#media/unit-content.ts';
+import { checkFrameSize } from './av1-frame.ts';
 import { OBU, obus } from './av1-obu.ts';
 import { parseSequenceHeader, type SequenceHeader, UNSPECIFIED } from './av1-sequence.ts';
 import { videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
@@ -17,12 +19,14 @@ const MAX_CONFIG_BYTES = 16_384;
 const HEADER_BYTES = 4;
 /** A marker bit and version 1. */
 const MARKER_AND_VERSION = 0x81;
+/** OBUs that begin with a frame header. A redundant one is what a decoder goes by that has not met the one it repeats. */
+const FRAME_HEADERS: ReadonlySet<number> = new Set([OBU.frame, OBU.frameHeader, OBU.redundantFrameHeader]);
 /** First bits of a frame header (§5.9.2): no existing frame is shown; of type KEY_FRAME; it is shown. */
 const SHOWN_KEY_FRAME = 0b0001;
 
 /**
  * Reads an AV1CodecConfigurationRecord, the body of `av1C`, into a track. The bytes are copied.
- * @throws {InvalidCodecConfigError} when it is broken, or lacks a sequence header
+ * @throws {InvalidCodecConfigError} when it is broken, lacks a sequence header, or states too large a picture
  */
 export function parseAv1Config(config: Uint8Array): VideoTrack {
   const sequence = sequenceHeader(config);
@@ -42,28 +46,45 @@ export function parseAv1Config(config: Uint8Array): VideoTrack {
   };
 }
 
+/** What a temporal unit turned out to be. */
+export interface TemporalUnit extends UnitContent {
+  /** Without temporal delimiters, which no sample may hold: the same bytes where it held none. */
+  readonly data: Uint8Array;
+}
+
 /**
- * Looks at a temporal unit, down to its OBUs.
- * @returns whether a decoder can start at it: a shown key frame, with the sequence header it needs (§2.4); whether it is without
- *   any frame; and the unit without temporal delimiters, which no sample may hold: the same bytes where it held none
- * @throws {MalformedAccessUnitError} when its OBUs do not add up
+ * Makes a reader of a track's temporal units, in their order: it looks at each down to its OBUs. A decoder can start at a shown key frame
+ * with the sequence header it needs (§2.4).
+ *
+ * The reader throws {@link MalformedAccessUnitError} when OBUs do not add up, or when a sequence header or a frame is not acceptable: a
+ * frame may state a size of its own, which nothing but the number of its bits keeps within the sequence's.
  */
-export function readTemporalUnit(data: Uint8Array): UnitContent & { readonly data: Uint8Array } {
-  const kept: Uint8Array[] = [];
-  let delimited = false;
-  let hasSequence = false;
-  let firstFrame: Uint8Array | undefined;
-  for (const { type, payload, whole } of obus(data)) {
-    if (type === OBU.temporalDelimiter) {
-      delimited = true;
-      continue;
+export function temporalUnitReader(track: VideoTrack): (data: Uint8Array) => TemporalUnit {
+  const sequences = new InBandSets(parseSequenceHeader);
+  let { frameHeaders } = sequenceHeader(track.config);
+  return (data) => {
+    sequences.unit(data.length);
+    const kept: Uint8Array[] = [];
+    let delimited = false;
+    let hasSequence = false;
+    let firstFrame: Uint8Array | undefined;
+    for (const obu of obus(data)) {
+      const { type, payload, whole } = obu;
+      if (type === OBU.temporalDelimiter) {
+        delimited = true;
+        continue;
+      }
+      kept.push(whole);
+      if (type === OBU.sequenceHeader) {
+        hasSequence = true;
+        ({ frameHeaders } = sequences.read(payload));
+      }
+      if (FRAME_HEADERS.has(type)) parsed(() => checkFrameSize(obu, frameHeaders));
+      if (type === OBU.frame || type === OBU.frameHeader) firstFrame ??= payload;
     }
-    kept.push(whole);
-    if (type === OBU.sequenceHeader) hasSequence = true;
-    if (type === OBU.frame || type === OBU.frameHeader) firstFrame ??= payload;
-  }
-  const keyframe = hasSequence && firstFrame !== undefined && (firstFrame[0] ?? 0) >> 4 === SHOWN_KEY_FRAME;
-  return { keyframe, empty: firstFrame === undefined, data: delimited ? Buffer.concat(kept) : data };
+    const keyframe = hasSequence && firstFrame !== undefined && (firstFrame[0] ?? 0) >> 4 === SHOWN_KEY_FRAME;
+    return { keyframe, empty: firstFrame === undefined, data: delimited ? Buffer.concat(kept) : data };
+  };
 }
 
 /** The `av01` sample entry of a track. */

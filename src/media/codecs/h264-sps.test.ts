@@ -109,7 +109,7 @@ describe('an SPS', () => {
         cycle: fc.array(fc.integer({ min: -(2 ** 30), max: 2 ** 30 }), { maxLength: 255 }),
       }),
       widthMacroblocks: fc.integer({ min: 8, max: 256 }),
-      mapUnits: fc.integer({ min: 8, max: 128 }),
+      mapUnits: fc.integer({ min: 8, max: 72 }),
       interlaced: fc.boolean(),
       crop: fc.record({ left: fc.nat(15), right: fc.nat(15), top: fc.nat(15), bottom: fc.nat(15) }),
     });
@@ -179,12 +179,29 @@ describe('an SPS', () => {
     assert.equal(rateOf(1, 180_000), undefined);
   });
 
-  it('is refused when no level allows its frame size', () => {
-    assert.throws(() => parseSps(sps({ widthMacroblocks: 1056 })), invalid);
-    assert.throws(() => parseSps(sps({ mapUnits: 528, interlaced: true })), invalid);
-    assert.throws(() => parseSps(sps({ widthMacroblocks: 1000, mapUnits: 1000 })), invalid);
-    assert.throws(() => parseSps(sps({ widthMacroblocks: 2 ** 32 - 1, mapUnits: 2 ** 32 - 1 })), invalid);
-    assert.equal(parseSps(sps({ widthMacroblocks: 512, mapUnits: 270 })).codedHeight, 4320);
+  it('is refused when its picture has more samples than level 5.2 allows, or a longer side, and at no other size', () => {
+    const side = fc.integer({ min: 1, max: 2 ** 32 - 1 });
+    const near = fc.integer({ min: 1, max: 600 });
+    fc.assert(
+      fc.property(fc.oneof(near, side), fc.oneof(near, side), (widthMacroblocks, mapUnits) => {
+        const read = () => parseSps(sps({ widthMacroblocks, mapUnits }));
+        const fits = widthMacroblocks <= 543 && mapUnits <= 543 && widthMacroblocks * mapUnits <= 36_864;
+        if (fits) assert.deepEqual([read().codedWidth, read().codedHeight], [widthMacroblocks * 16, mapUnits * 16]);
+        else assert.throws(read, invalid);
+      }),
+      {
+        numRuns: 1000,
+        examples: [
+          [256, 144],
+          [144, 256],
+          [543, 67],
+          [544, 1],
+          [257, 144],
+          [1000, 1000],
+        ],
+      },
+    );
+    assert.throws(() => parseSps(sps({ mapUnits: 272, interlaced: true })), invalid);
   });
 
   it('is refused when it crops the picture away, or states what the standard does not have', () => {

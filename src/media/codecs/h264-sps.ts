@@ -5,6 +5,7 @@ import { BitReader } from '#media/bit-reader.ts';
 import { believableRate } from '#media/frame-rate.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { withoutEmulationPrevention } from '#media/nal.ts';
+import { assertPictureSize } from '#media/picture-size.ts';
 import { readUsability, type Usability } from './video-usability.ts';
 
 /** What Millrace needs of a sequence parameter set. */
@@ -23,15 +24,10 @@ export interface Sps extends Usability {
 /** Profiles whose SPS states its chroma format and bit depth (§7.3.2.1.1). */
 const HIGH_PROFILES = new Set([44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244]);
 
-/** Frame size of level 6.2, the highest there is, in macroblocks (Table A-1). */
-const MAX_FRAME_MACROBLOCKS = 139_264;
-/** Either side of a frame of level 6.2 is at most sqrt(8 * MaxFS) macroblocks (§A.3.1). */
-const MAX_SIDE_MACROBLOCKS = 1055;
-
 /**
  * Reads a sequence parameter set.
  * @param nal the NAL unit with its header byte, emulation prevention still in it
- * @throws {InvalidCodecConfigError} when it is not one, ends early or states what no level allows
+ * @throws {InvalidCodecConfigError} when it is not one, ends early, or states what the standard does not have or too large a picture
  */
 export function parseSps(nal: Uint8Array): Sps {
   if (((nal[0] ?? 0) & 0x1f) !== 7) throw new InvalidCodecConfigError('The first parameter set in avcC is not an SPS.');
@@ -102,15 +98,7 @@ function readSize(reader: BitReader, chroma: Chroma): Pick<Sps, 'codedWidth' | '
   // Without frame_mbs_only_flag everything vertical counts fields: two make a frame (§7.4.2.1.1).
   const fields = framesOnly ? 1 : 2;
   const heightMacroblocks = mapUnits * fields;
-  if (
-    widthMacroblocks > MAX_SIDE_MACROBLOCKS ||
-    heightMacroblocks > MAX_SIDE_MACROBLOCKS ||
-    widthMacroblocks * heightMacroblocks > MAX_FRAME_MACROBLOCKS
-  ) {
-    throw new InvalidCodecConfigError(
-      `The SPS states a frame of ${widthMacroblocks * 16}x${heightMacroblocks * 16} pixels; no H.264 level allows that.`,
-    );
-  }
+  assertPictureSize('The SPS', widthMacroblocks * 16, heightMacroblocks * 16);
   let [left, right, top, bottom] = [0, 0, 0, 0];
   if (reader.flag()) [left, right, top, bottom] = [reader.ue(), reader.ue(), reader.ue(), reader.ue()];
   const codedWidth = widthMacroblocks * 16 - (left + right) * chroma.subWidth;

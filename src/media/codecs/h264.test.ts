@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { InBandSets } from '#media/in-band-sets.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
+import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import { serialize } from '#media/mp4/box.ts';
-import { avcSampleEntry, nalLengthSize, parseAvcConfig, readAvcUnit } from './h264.ts';
+import { accessUnit, resizedAvcSps } from '#test/support/parameter-sets.ts';
+import { avcSampleEntry, avcUnitReader, nalLengthSize, parseAvcConfig } from './h264.ts';
 
 const invalid = { code: 'invalid_codec_config' };
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
@@ -307,24 +310,103 @@ describe('an avc1 sample entry', () => {
 });
 
 describe('a keyframe', () => {
-  const track = parseAvcConfig(HIGH_720P);
+  const read = avcUnitReader(parseAvcConfig(HIGH_720P));
 
   it('is an access unit with an IDR picture, wherever in it', () => {
-    const starts = (unit: string) => readAvcUnit(bytes(unit), track).keyframe;
+    const starts = (unit: string) => read(bytes(unit)).keyframe;
     assert.ok(starts('0000000209100000000265880000000106'));
     assert.ok(!starts('0000000209100000000241aa'));
     assert.ok(!starts(''));
   });
 
   it('is not to be had of a unit without a slice', () => {
-    const empty = (unit: string) => readAvcUnit(bytes(unit), track).empty;
-    for (const unit of ['000000020910', '0000000106000000026742', '00000000', '']) assert.ok(empty(unit), unit);
+    const empty = (unit: string) => read(bytes(unit)).empty;
+    for (const unit of ['000000020910', '0000000106000000026842', '00000000', '']) assert.ok(empty(unit), unit);
     for (const unit of ['0000000241aa', '0000000106000000022188']) assert.ok(!empty(unit), unit);
   });
 
   it('is refused in an access unit that is broken, before or after it', () => {
     for (const broken of ['000000ff6588', '000000026588000000ff41']) {
-      assert.throws(() => readAvcUnit(bytes(broken), track), { code: 'malformed_access_unit' });
+      assert.throws(() => read(bytes(broken)), { code: 'malformed_access_unit' });
     }
+  });
+});
+
+const malformed = { code: 'malformed_access_unit' };
+
+describe('an SPS inside an access unit', () => {
+  const track = parseAvcConfig(HIGH_720P);
+  const size = { width: 1280, height: 720 };
+  const spsLength = HIGH_720P[6]! * 256 + HIGH_720P[7]!;
+  const own = HIGH_720P.subarray(8, 8 + spsLength);
+  const pps = HIGH_720P.subarray(8 + spsLength + 3);
+  const idr = bytes('658880');
+  const of = (width: number, height: number) => resizedAvcSps(own, size, { width, height });
+  const read = (...nals: Uint8Array[]) => avcUnitReader(track)(accessUnit(...nals));
+
+  it('of the size of the configuration, or of another one that is small enough, is left where it is', () => {
+    assert.deepEqual(read(own, pps, idr), { keyframe: true, empty: false });
+    assert.deepEqual(read(of(1920, 1088), pps, idr), { keyframe: true, empty: false });
+    assert.deepEqual(read(of(4096, 2304), idr, of(2304, 4096)), { keyframe: true, empty: false });
+  });
+
+  it('of too large a picture is refused, alone, behind a good one and behind the picture', () => {
+    for (const large of [of(16_000, 16_000), of(4112, 2304), of(8704, 1024), of(16, 8704)]) {
+      for (const unit of [[large], [large, idr], [own, large, pps, idr], [idr, large]]) {
+        assert.throws(() => read(...unit), malformed);
+      }
+    }
+  });
+
+  it('that is broken is refused', () => {
+    assert.throws(() => read(own.subarray(0, 6), idr), malformed);
+    assert.throws(() => read(bytes('67'), idr), malformed);
+    assert.throws(() => read(Buffer.concat([own, Buffer.alloc(3000, 1)]), idr), malformed);
+  });
+
+  it('in the configuration counts wherever it stands: a PPS can activate any', () => {
+    const config = (spss: Uint8Array[], ppss: Uint8Array[]) => {
+      const short = (nal: Uint8Array) => Buffer.concat([Buffer.of(nal.length >> 8, nal.length & 255), nal]);
+      const head = Buffer.from(HIGH_720P.subarray(0, 5));
+      const parts = [Buffer.of(0xe0 | spss.length), ...spss.map(short), Buffer.of(ppss.length), ...ppss.map(short)];
+      return Buffer.concat([head, ...parts]);
+    };
+    assert.equal(parseAvcConfig(config([own, of(640, 352)], [pps])).width, 1280);
+    const large = of(16_000, 16_000);
+    for (const broken of [config([large], [pps]), config([own, large], [pps]), config([own], [pps, large])]) {
+      assert.throws(() => parseAvcConfig(broken), { code: 'invalid_codec_config', message: /16000x16000.*4096x2304/ });
+    }
+  });
+
+  it('that repeats is read once; ever different ones are read for a share of the bytes that come', () => {
+    let parses = 0;
+    const sets = new InBandSets(() => {
+      parses += 1;
+    });
+    for (let unit = 0; unit < 1000; unit++) {
+      sets.unit(1000);
+      sets.read(Uint8Array.of(7, unit % 4));
+    }
+    assert.equal(parses, 4);
+    const readOf = (units: number) => {
+      let bytesRead = 0;
+      const changing = new InBandSets((set) => {
+        bytesRead += set.length;
+      });
+      for (let unit = 0; unit < units; unit++) {
+        const set = new Uint8Array(500);
+        new DataView(set.buffer).setUint32(0, unit);
+        changing.unit(500);
+        try {
+          changing.read(set);
+        } catch (error) {
+          assert.ok(error instanceof MalformedAccessUnitError);
+        }
+      }
+      return bytesRead;
+    };
+    const [some, more] = [readOf(10_000), readOf(20_000)];
+    assert.ok(some <= 16_384 + 10_000 * 500 * 0.02, `${some} bytes`);
+    assert.ok(more - some <= 10_000 * 500 * 0.02 + 500, `${more - some} bytes`);
   });
 });

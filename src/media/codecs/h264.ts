@@ -1,6 +1,7 @@
 /**
  * H.264 in ISO BMFF: the `avcC` configuration record, access units, and the `avc1` sample entry (ISO/IEC 14496-15 §5).
  */
+import { InBandSets } from '#media/in-band-sets.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import type { Piece } from '#media/mp4/box.ts';
 import { nalUnits } from '#media/nal.ts';
@@ -15,16 +16,20 @@ const MAX_CONFIG_BYTES = 16_384;
 /** Slices of pictures and their partitions (ITU-T H.264 Table 7-1); the last is of an IDR picture. */
 const FIRST_SLICE = 1;
 const NAL_IDR = 5;
+const NAL_SPS = 7;
 const NAL_PPS = 8;
 
 /**
- * Reads an AVCDecoderConfigurationRecord, the body of `avcC`, into a track. The bytes are copied.
+ * Reads an AVCDecoderConfigurationRecord, the body of `avcC`, into a track. The bytes are copied. The track is what the first SPS says;
+ * the others are checked as well, for a decoder obeys any of them.
  *
  * Profiles beyond High (10 bit, 4:2:2) are described as they are: their `codecString` lets a player refuse them.
- * @throws {InvalidCodecConfigError} when it is broken, lacks an SPS or PPS, or states an impossible size
+ * @throws {InvalidCodecConfigError} when it is broken, lacks an SPS or PPS, or states too large a picture
  */
 export function parseAvcConfig(config: Uint8Array): VideoTrack {
-  const sps = parseSps(firstSps(config));
+  const { first, others } = parameterSets(config);
+  const sps = parseSps(first);
+  for (const set of others) if (nalType(set) === NAL_SPS) parseSps(set);
   const { codedWidth, codedHeight } = sps;
   const codecString = `avc1.${[sps.profileIdc, sps.constraints, sps.levelIdc].map(hexByte).join('')}`;
   return {
@@ -48,31 +53,39 @@ export function nalLengthSize(track: VideoTrack): number {
 }
 
 /**
- * What is in an access unit. A decoder can start where there is an IDR picture.
- * Walks the whole unit, so what returns without an error is sound down to its NAL units.
- * @throws {MalformedAccessUnitError} when its NAL units do not add up
+ * Makes a reader of a track's access units, in their order: it tells what is in each. A decoder can start where there is an IDR picture.
+ * It walks the whole unit, so what returns without an error is sound down to its NAL units, and no SPS in it is beyond what a
+ * configuration may state. One of another size than the configuration's is left in: decoders follow it.
+ *
+ * The reader throws {@link MalformedAccessUnitError} when NAL units do not add up or an SPS is not acceptable.
  */
-export function readAvcUnit(data: Uint8Array, track: VideoTrack): UnitContent {
-  let content: UnitContent = { keyframe: false, empty: true };
-  for (const nal of nalUnits(data, nalLengthSize(track))) {
-    const type = nal[0]! & 0x1f;
-    if (type < FIRST_SLICE || type > NAL_IDR) continue;
-    content = { keyframe: content.keyframe || type === NAL_IDR, empty: false };
-  }
-  return content;
+export function avcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitContent {
+  const lengthSize = nalLengthSize(track);
+  const sets = new InBandSets(parseSps);
+  return (data) => {
+    sets.unit(data.length);
+    let content: UnitContent = { keyframe: false, empty: true };
+    for (const nal of nalUnits(data, lengthSize)) {
+      const type = nalType(nal);
+      if (type === NAL_SPS) sets.read(nal);
+      if (type < FIRST_SLICE || type > NAL_IDR) continue;
+      content = { keyframe: content.keyframe || type === NAL_IDR, empty: false };
+    }
+    return content;
+  };
 }
 
 /** The `avc1` sample entry of a track. */
 export function avcSampleEntry(track: VideoTrack): Piece {
   const boxes = { entry: 'avc1', configuration: 'avcC' };
-  return videoSampleEntry(boxes, track, track.config, parseSps(firstSps(track.config)));
+  return videoSampleEntry(boxes, track, track.config, parseSps(parameterSets(track.config).first));
 }
 
 /**
- * Walks the whole record and gives its first SPS.
+ * Walks the whole record and gives its first SPS, and all else that it holds.
  * @throws {InvalidCodecConfigError} when any length runs past the end or either kind of parameter set is missing
  */
-function firstSps(config: Uint8Array): Uint8Array {
+function parameterSets(config: Uint8Array): { readonly first: Uint8Array; readonly others: readonly Uint8Array[] } {
   if (config.length > MAX_CONFIG_BYTES) {
     throw new InvalidCodecConfigError(
       `The avcC record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
@@ -84,13 +97,13 @@ function firstSps(config: Uint8Array): Uint8Array {
   if ((config[4]! & 3) === 2) throw new InvalidCodecConfigError('The avcC record states NAL unit lengths of 3 bytes.');
   const spss = readNals(config, 6, config[5]! & 0x1f);
   const ppss = readNals(config, spss.end + 1, config[spss.end] ?? 0);
-  const [sps] = spss.nals;
+  const [first, ...others] = spss.nals;
   const [pps] = ppss.nals;
-  if (sps === undefined) throw new InvalidCodecConfigError('The avcC record holds no SPS.');
+  if (first === undefined) throw new InvalidCodecConfigError('The avcC record holds no SPS.');
   if (pps === undefined) throw new InvalidCodecConfigError('The avcC record holds no PPS.');
-  if ((pps[0]! & 0x1f) !== NAL_PPS)
+  if (nalType(pps) !== NAL_PPS)
     throw new InvalidCodecConfigError('The second kind of parameter set in avcC is not a PPS.');
-  return sps;
+  return { first, others: [...others, ...ppss.nals] };
 }
 
 /** `count` NAL units, each behind 16 bits of length. */
@@ -107,5 +120,7 @@ function readNals(config: Uint8Array, start: number, count: number): { nals: Uin
   }
   return { nals, end };
 }
+
+const nalType = (nal: Uint8Array): number => nal[0]! & 0x1f;
 
 const hexByte = (value: number): string => value.toString(16).padStart(2, '0');

@@ -5,6 +5,7 @@ import { BitReader } from '#media/bit-reader.ts';
 import { believableRate } from '#media/frame-rate.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { withoutEmulationPrevention } from '#media/nal.ts';
+import { assertPictureSize } from '#media/picture-size.ts';
 import { readUsability, type Usability } from './video-usability.ts';
 
 /** What decoders are told to be able to do (§7.3.3), the general part. */
@@ -30,9 +31,6 @@ export interface Sps extends Usability {
 }
 
 const NAL_SPS = 33;
-/** Picture size of level 6.2 in luma samples (Table A.8), and its longest side: sqrt(8 * MaxLumaPs). */
-const MAX_LUMA_SAMPLES = 35_651_584;
-const MAX_SIDE = 16_888;
 /** §7.4.3.2.1 */
 const MAX_SHORT_TERM_SETS = 64;
 const MAX_LONG_TERM_PICTURES = 32;
@@ -42,7 +40,7 @@ const MAX_REFERENCES = 16;
 /**
  * Reads a sequence parameter set.
  * @param nal the NAL unit with its two header bytes, emulation prevention still in it
- * @throws {InvalidCodecConfigError} when it is not one, ends early or states what no level allows
+ * @throws {InvalidCodecConfigError} when it is not one, ends early, or states what the standard does not have or too large a picture
  */
 export function parseSps(nal: Uint8Array): Sps {
   if ((((nal[0] ?? 0) >> 1) & 0x3f) !== NAL_SPS) {
@@ -88,11 +86,7 @@ function readSize(reader: BitReader): Pick<Sps, 'codedWidth' | 'codedHeight'> {
   if (chroma === 3) reader.skip(1); // separate_colour_plane_flag: the cropping step is 1 either way
   const width = reader.ue();
   const height = reader.ue();
-  if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_LUMA_SAMPLES) {
-    throw new InvalidCodecConfigError(
-      `The SPS states a picture of ${width}x${height} pixels; no level up to 6.2 allows that.`,
-    );
-  }
+  assertPictureSize('The SPS', width, height);
   let [left, right, top, bottom] = [0, 0, 0, 0];
   if (reader.flag()) [left, right, top, bottom] = [reader.ue(), reader.ue(), reader.ue(), reader.ue()];
   const codedWidth = width - (left + right) * (chroma === 1 || chroma === 2 ? 2 : 1);

@@ -5,7 +5,8 @@ import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import { serialize } from '#media/mp4/box.ts';
 import type { VideoRange } from '#media/track.ts';
-import { hevcSampleEntry, parseHevcConfig, readHevcUnit } from './h265.ts';
+import { accessUnit, resizedHevcSps } from '#test/support/parameter-sets.ts';
+import { hevcSampleEntry, hevcUnitReader, parseHevcConfig } from './h265.ts';
 
 const invalid = { code: 'invalid_codec_config' };
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
@@ -184,25 +185,79 @@ describe('the hvc1 sample entry', () => {
 });
 
 describe('a keyframe of H.265', () => {
-  const track = parseHevcConfig(bytes(PLAIN));
+  const read = hevcUnitReader(parseHevcConfig(bytes(PLAIN)));
   const unit = (...types: number[]) =>
     Buffer.concat(types.map((type) => Buffer.from([0, 0, 0, 3, type << 1, 1, 0x80])));
 
   it('is an access unit with an IRAP picture, wherever in it', () => {
     for (let type = 0; type < 64; type++) {
-      const { keyframe } = readHevcUnit(unit(35, 39, type, 40), track);
+      if (type === 33) continue; // an SPS must be one
+      const { keyframe } = read(unit(35, 39, type, 40));
       assert.equal(keyframe, type >= 16 && type <= 23, `type ${type}`);
     }
   });
 
   it('is not to be had of a unit without a slice', () => {
-    assert.ok(readHevcUnit(unit(32, 33, 34, 35, 38, 39, 40), track).empty);
-    assert.ok(!readHevcUnit(unit(39, 1), track).empty);
+    assert.ok(read(unit(32, 34, 35, 38, 39, 40)).empty);
+    assert.ok(!read(unit(39, 1)).empty);
   });
 
   it('is refused in an access unit that is broken, before or after it', () => {
     for (const broken of [Buffer.concat([unit(19), Buffer.from([0, 0, 1])]), Buffer.from([0, 0, 0, 9, 38, 1])]) {
-      assert.throws(() => readHevcUnit(broken, track), MalformedAccessUnitError);
+      assert.throws(() => read(broken), MalformedAccessUnitError);
     }
   });
 });
+
+describe('a parameter set of H.265 inside an access unit', () => {
+  const config = bytes(PLAIN);
+  const track = parseHevcConfig(config);
+  const size = { width: 640, height: 360 };
+  const own = nalsOf(config).find((nal) => nal[0] === 33 << 1)!;
+  const [vps, pps] = [32, 34].map((type) => nalsOf(config).find((nal) => nal[0] === type << 1)!);
+  const idr = bytes('260180');
+  const of = (width: number, height: number) => resizedHevcSps(own, size, { width, height });
+  const read = (...nals: Uint8Array[]) => hevcUnitReader(track)(accessUnit(...nals));
+  const malformed = { code: 'malformed_access_unit' };
+
+  it('of the configuration, or of another size that is small enough, is left where it is', () => {
+    assert.deepEqual(read(vps!, own, pps!, idr), { keyframe: true, empty: false });
+    assert.deepEqual(read(vps!, of(4096, 2304), pps!, idr), { keyframe: true, empty: false });
+  });
+
+  it('of too large a picture, broken, or of another layer is refused wherever it stands', () => {
+    const layered = Buffer.from(own);
+    layered[1] = 1 | (1 << 3);
+    const layeredVps = Buffer.from(vps!);
+    layeredVps[0] = vps![0]! | 1;
+    for (const bad of [of(16_000, 16_000), of(4104, 2304), own.subarray(0, 9), layered, layeredVps]) {
+      for (const unit of [[bad], [bad, idr], [vps!, own, bad, pps!, idr], [idr, bad]]) {
+        assert.throws(() => read(...unit), malformed);
+      }
+    }
+  });
+
+  it('in the configuration counts wherever it stands, whatever its array says', () => {
+    const large = of(16_000, 16_000);
+    // A further array, said to be of SEI messages.
+    const added = Buffer.concat([config, Buffer.of(39, 0, 1, large.length >> 8, large.length & 255), large]);
+    added[22]! += 1;
+    assert.throws(() => parseHevcConfig(added), { code: 'invalid_codec_config', message: /16000x16000.*4096x2304/ });
+  });
+});
+
+/** The NAL units of an `hvcC` record. */
+function nalsOf(config: Uint8Array): Uint8Array[] {
+  const nals: Uint8Array[] = [];
+  let at = 23;
+  for (let array = 0; array < config[22]!; array++) {
+    const count = config[at + 1]! * 256 + config[at + 2]!;
+    at += 3;
+    for (let index = 0; index < count; index++) {
+      const length = config[at]! * 256 + config[at + 1]!;
+      nals.push(config.subarray(at + 2, at + 2 + length));
+      at += 2 + length;
+    }
+  }
+  return nals;
+}

@@ -1,6 +1,7 @@
 /**
  * H.265 in ISO BMFF: the `hvcC` configuration record, access units, and the `hvc1` sample entry (ISO/IEC 14496-15 §8).
  */
+import { InBandSets, parsed } from '#media/in-band-sets.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import type { Piece } from '#media/mp4/box.ts';
 import { nalUnits } from '#media/nal.ts';
@@ -19,6 +20,7 @@ const ARRAY_COMPLETE = 0x80;
 const NAL_VPS = 32;
 const NAL_SPS = 33;
 const NAL_PPS = 34;
+const PARAMETER_SETS: ReadonlySet<number> = new Set([NAL_VPS, NAL_SPS, NAL_PPS]);
 /** Pictures a decoder can start at: IDR, CRA and BLA, and what is reserved for more of them (ITU-T H.265 Table 7-1). */
 const FIRST_RANDOM_ACCESS = 16;
 const LAST_RANDOM_ACCESS = 23;
@@ -26,11 +28,13 @@ const LAST_RANDOM_ACCESS = 23;
 const LAST_SLICE = 31;
 
 /**
- * Reads an HEVCDecoderConfigurationRecord, the body of `hvcC`, into a track. The bytes are copied.
- * @throws {InvalidCodecConfigError} when it is broken, lacks a VPS, SPS or PPS, or states an impossible size
+ * Reads an HEVCDecoderConfigurationRecord, the body of `hvcC`, into a track. The bytes are copied. The track is what the first SPS says;
+ * the others are checked as well, for a decoder obeys any of them.
+ * @throws {InvalidCodecConfigError} when it is broken, lacks a VPS, SPS or PPS, has several layers, or states too large a picture
  */
 export function parseHevcConfig(config: Uint8Array): VideoTrack {
   const sps = parseSps(firstSps(config));
+  for (const { nal } of parameterSets(config)) if (isParameterSet(nal)) checkSet(nal);
   return {
     kind: 'video',
     codec: 'h265',
@@ -47,19 +51,28 @@ export function parseHevcConfig(config: Uint8Array): VideoTrack {
 }
 
 /**
- * What is in an access unit. A decoder can start where there is an IRAP picture.
- * Walks the whole unit, so what returns without an error is sound down to its NAL units.
- * @throws {MalformedAccessUnitError} when its NAL units do not add up
+ * Makes a reader of a track's access units, in their order: it tells what is in each. A decoder can start where there is an IRAP picture.
+ * It walks the whole unit, so what returns without an error is sound down to its NAL units, and no parameter set in it is beyond what
+ * a configuration may state. An SPS of another size than the configuration's is left in: decoders follow it.
+ *
+ * The reader throws {@link MalformedAccessUnitError} when NAL units do not add up or a parameter set is not acceptable.
  */
-export function readHevcUnit(data: Uint8Array, track: VideoTrack): UnitContent {
-  let content: UnitContent = { keyframe: false, empty: true };
-  for (const nal of nalUnits(data, (track.config[LENGTH_SIZE_AT]! & 3) + 1)) {
-    const type = nalType(nal);
-    if (type > LAST_SLICE) continue;
-    const isStart = type >= FIRST_RANDOM_ACCESS && type <= LAST_RANDOM_ACCESS;
-    content = { keyframe: content.keyframe || isStart, empty: false };
-  }
-  return content;
+export function hevcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitContent {
+  const lengthSize = (track.config[LENGTH_SIZE_AT]! & 3) + 1;
+  const sets = new InBandSets(checkSet);
+  return (data) => {
+    sets.unit(data.length);
+    let content: UnitContent = { keyframe: false, empty: true };
+    for (const nal of nalUnits(data, lengthSize)) {
+      const type = nalType(nal);
+      if (type === NAL_SPS) sets.read(nal);
+      else if (isParameterSet(nal)) parsed(() => checkSet(nal));
+      if (type > LAST_SLICE) continue;
+      const isStart = type >= FIRST_RANDOM_ACCESS && type <= LAST_RANDOM_ACCESS;
+      content = { keyframe: content.keyframe || isStart, empty: false };
+    }
+    return content;
+  };
 }
 
 /** The `hvc1` sample entry of a track. */
@@ -86,7 +99,7 @@ function codecString({ profileSpace, profileIdc, compatibility, highTier, levelI
 function withCompleteArrays(config: Uint8Array): Uint8Array {
   const complete = new Uint8Array(config);
   for (const { at, type } of parameterSets(config)) {
-    if (type === NAL_VPS || type === NAL_SPS || type === NAL_PPS) complete[at]! |= ARRAY_COMPLETE;
+    if (PARAMETER_SETS.has(type)) complete[at]! |= ARRAY_COMPLETE;
   }
   return complete;
 }
@@ -158,6 +171,23 @@ function uint16(config: Uint8Array, at: number): number {
 function cutShort(): InvalidCodecConfigError {
   return new InvalidCodecConfigError('The hvcC record ends in the middle of a parameter set.');
 }
+
+/**
+ * Checks a parameter set wherever it comes. Only an SPS states a size, unless there are layers above the base: what these state is
+ * spread over several sets, and no player shows them.
+ * @throws {InvalidCodecConfigError} when it is of another layer, or an SPS that cannot be used
+ */
+function checkSet(nal: Uint8Array): void {
+  const layer = ((nal[0]! & 1) << 5) | ((nal[1] ?? 0) >> 3);
+  if (layer > 0) {
+    throw new InvalidCodecConfigError(
+      'The HEVC video has several layers. Set the encoder to ordinary video of one layer.',
+    );
+  }
+  if (nalType(nal) === NAL_SPS) parseSps(nal);
+}
+
+const isParameterSet = (nal: Uint8Array): boolean => PARAMETER_SETS.has(nalType(nal));
 
 const nalType = (nal: Uint8Array): number => (nal[0]! >> 1) & 0x3f;
 

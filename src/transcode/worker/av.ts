@@ -4,7 +4,7 @@
  * Throughout, the synchronous low-level calls are used: measured at the CPU of the `ffmpeg` command, where node-av's asynchronous
  * high-level ones cost twice that.
  */
-import { AV_CHANNEL_ORDER_NATIVE, AV_OPT_SEARCH_CHILDREN, AV_OPT_TYPE_STRING } from 'node-av/constants';
+import { AV_CHANNEL_ORDER_NATIVE, AV_OPT_SEARCH_CHILDREN, AV_OPT_TYPE_STRING, AVERROR_ENOMEM } from 'node-av/constants';
 import { type ChannelLayout, type CodecContext, FFmpegError, Frame, type SoftwareScaleContext } from 'node-av/lib';
 
 /**
@@ -19,6 +19,11 @@ export function setOptions(
   for (const [name, value] of Object.entries(options)) {
     FFmpegError.throwIfError(target.setOption(name, value, AV_OPT_TYPE_STRING, AV_OPT_SEARCH_CHILDREN), name);
   }
+}
+
+/** Whether FFmpeg failed for want of memory. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof FFmpegError && error.code === AVERROR_ENOMEM;
 }
 
 /** A frame without a picture. */

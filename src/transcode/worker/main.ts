@@ -12,6 +12,7 @@ import { Log } from 'node-av/lib';
 import { FrameReader } from '#transcode/framing.ts';
 import type { FromWorker, Job, ToWorker } from '#transcode/worker-messages.ts';
 import { decodeToWorker, encodeFromWorker, PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
+import { isOutOfMemory } from './av.ts';
 import { Ladder } from './ladder.ts';
 import { Sound } from './sound.ts';
 
@@ -41,7 +42,12 @@ const sound = new Sound({
 connection.on('data', (chunk: Buffer) => {
   // Everything that comes of a chunk goes out in one write.
   connection.cork();
-  for (const frame of reader.push(chunk)) handle(decodeToWorker(frame));
+  try {
+    for (const frame of reader.push(chunk)) handle(decodeToWorker(frame));
+  } catch (error) {
+    if (!isOutOfMemory(error)) throw error;
+    send({ type: 'out_of_memory' }); // the server ends this process for it
+  }
   connection.uncork();
 });
 connection.on('end', () => {

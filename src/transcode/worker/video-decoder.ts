@@ -4,23 +4,31 @@
 import {
   AV_PKT_FLAG_KEY,
   AVERROR_EAGAIN,
+  AVERROR_ENOMEM,
   AVERROR_EOF,
   type AVPacketFlag,
   type FFDecoderCodec,
 } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from 'node-av/lib';
 import type { Packet as MediaPacket } from '#media/packet.ts';
+import { MAX_PICTURE_SAMPLES, MAX_PICTURE_SIDE } from '#media/picture-size.ts';
 import { VIDEO_TIMESCALE, type VideoCodec, type VideoTrack } from '#media/track.ts';
 import { emptyFrame, setOptions } from './av.ts';
+
+/**
+ * The server lets no larger picture through; this is the second wall, before memory is taken. FFmpeg counts lines a little longer than they
+ * are, in steps of 64 samples.
+ */
+const MAX_PIXELS = String(MAX_PICTURE_SAMPLES + 64 * MAX_PICTURE_SIDE);
 
 /**
  * FFmpeg's names and options. Its own AV1 decoder needs a graphics card. One thread each: a frame thread more is a frame of delay
  * more; for dav1d that is a setting of its own.
  */
 const DECODERS: Record<VideoCodec, { readonly name: string; readonly options: Readonly<Record<string, string>> }> = {
-  h264: { name: 'h264', options: { threads: '1' } },
-  h265: { name: 'hevc', options: { threads: '1' } },
-  av1: { name: 'libdav1d', options: { threads: '1', max_frame_delay: '1' } },
+  h264: { name: 'h264', options: { threads: '1', max_pixels: MAX_PIXELS } },
+  h265: { name: 'hevc', options: { threads: '1', max_pixels: MAX_PIXELS } },
+  av1: { name: 'libdav1d', options: { threads: '1', max_frame_delay: '1', max_pixels: MAX_PIXELS } },
 };
 
 /** A decoder for one configuration. */
@@ -68,6 +76,7 @@ export class VideoDecoder implements Disposable {
   /**
    * Decodes a packet; pictures that have become complete are handed on.
    * @returns false when the packet was passed over: it is broken, or waits for a keyframe behind a broken one
+   * @throws {FFmpegError} when there is no memory left: what is decoded after that would be no better
    */
   decode(packet: MediaPacket): boolean {
     if (this.#needsKeyframe && !packet.keyframe) return false;
@@ -77,6 +86,7 @@ export class VideoDecoder implements Disposable {
     this.#packet.flags = (packet.keyframe ? AV_PKT_FLAG_KEY : 0) as AVPacketFlag;
     const sent = this.#context.sendPacketSync(this.#packet);
     this.#packet.unref();
+    throwIfOutOfMemory(sent);
     const ok = this.#receive() && sent >= 0;
     this.#needsKeyframe = !ok;
     if (ok) return true;
@@ -110,6 +120,7 @@ export class VideoDecoder implements Disposable {
     for (;;) {
       const result = this.#context.receiveFrameSync(this.#frame);
       if (result === AVERROR_EAGAIN || result === AVERROR_EOF) return true;
+      throwIfOutOfMemory(result);
       if (result < 0) return false;
       const before = this.shown;
       [this.#frame, this.#shown] = [this.#shown, this.#frame];
@@ -117,4 +128,8 @@ export class VideoDecoder implements Disposable {
       this.#frame.unref();
     }
   }
+}
+
+function throwIfOutOfMemory(result: number): void {
+  if (result === AVERROR_ENOMEM) FFmpegError.throwIfError(result, 'decode');
 }

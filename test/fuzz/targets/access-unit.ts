@@ -16,7 +16,7 @@ const MAX_OPUS_SAMPLES = 5760;
 export function accessUnit(name: Track['codec']): Target {
   const codec = codecOf(name);
   const tracks = CONFIGS[name].map((config) => codec.parseConfig(config));
-  const read = (track: Track, data: Buffer) => codec.readAccessUnit(data, track);
+  const read = (track: Track, data: Buffer) => codec.accessUnitReader(track)(data);
   return {
     name: `${name}-unit`,
     corpus: UNITS[name].map((unit) => Buffer.concat([Buffer.of(0), unit])),

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Packet } from '#media/packet.ts';
+import { OPUS_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { HeadStart } from './head-start.ts';
+
+const picture = (at: number, change: Partial<Packet> = {}): Packet => ({
+  ...packetAt(VIDEO_TRACK, at),
+  ...change,
+  keyframe: change.keyframe ?? false,
+});
+const mark = { ordinal: 0, independent: true, discontinuity: false };
+const begins = (at: number): Packet => picture(at, { keyframe: true, mark });
+
+function setUp() {
+  const kept = new HeadStart();
+  const add = (packet: Packet, nowMs = 0) =>
+    kept.add(packet, 'video', packet.kind === 'video' ? VIDEO_TRACK.timescale : OPUS_TRACK.timescale, nowMs);
+  return { kept, add };
+}
+
+test('video begins with a keyframe; audio is kept from its first packet', () => {
+  const { kept, add } = setUp();
+  for (const packet of [picture(0), packetAt(OPUS_TRACK, 20), begins(40), picture(80)]) add(packet);
+  assert.deepEqual(
+    kept.take().map(({ kind, keyframe }) => [kind, keyframe]),
+    [
+      ['audio', true],
+      ['video', true],
+      ['video', false],
+    ],
+  );
+  assert.deepEqual(kept.take(), []);
+});
+
+test('media has lasted as long as both its times and the clock say, however it is sent', () => {
+  const { kept, add } = setUp();
+  add(begins(0), 0);
+  add(picture(60_000), 300);
+  assert.equal(kept.lastedMs(300), 300, 'sent at once');
+  const slow = setUp();
+  slow.add(begins(0), 0);
+  slow.add(picture(40), 60_000);
+  assert.equal(slow.kept.lastedMs(60_000), 40, 'that stands still');
+  slow.kept.clear();
+  assert.equal(slow.kept.lastedMs(60_000), 40);
+  slow.kept.restart();
+  assert.equal(slow.kept.lastedMs(60_000), 0);
+});
+
+test('pictures of more than three seconds ago are dropped at a segment, audio is not', () => {
+  const { kept, add } = setUp();
+  for (let at = 0; at <= 4000; at += 500) {
+    add(at % 2000 === 0 ? begins(at) : picture(at));
+    add(packetAt(OPUS_TRACK, at));
+  }
+  const packets = kept.take();
+  assert.deepEqual(
+    packets.flatMap(({ kind, pts }) => (kind === 'video' ? [pts / 90] : [])),
+    [4000],
+  );
+  assert.equal(packets.filter(({ kind }) => kind === 'audio').length, 9);
+});
+
+test('what is kept is bounded in bytes and in packets', () => {
+  const { kept, add } = setUp();
+  const megabyte = new Uint8Array(1024 * 1024);
+  for (let at = 0; at < 100; at += 1) add({ ...begins(at), mark: undefined as never, data: megabyte });
+  const bytes = kept.take().reduce((sum, { data }) => sum + data.length, 0);
+  assert.ok(bytes > 0 && bytes <= 16 * megabyte.length, `${bytes} bytes`);
+  add(begins(0));
+  for (let at = 1; at < 5000; at += 1) add(picture(at));
+  assert.ok(kept.take().length <= 1000);
+});

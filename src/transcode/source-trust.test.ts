@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { SourceTrust } from './source-trust.ts';
+
+const MEMORY = { reason: 'too_much_memory', exit: 'SIGKILL', ranMs: 3_600_000 } as const;
+const CRASH = { reason: 'exited', exit: 'SIGSEGV', ranMs: 2000 } as const;
+
+it('a source that takes too much memory, or crashes its worker at once, is given up with the second worker', () => {
+  for (const losses of [
+    [MEMORY, MEMORY],
+    [CRASH, MEMORY],
+    [CRASH, { reason: 'exited', exit: 1, ranMs: 0 }],
+  ] as const) {
+    const trust = new SourceTrust();
+    trust.lost(losses[0]);
+    assert.equal(trust.isLost, false);
+    trust.lost(losses[1]);
+    assert.equal(trust.isLost, true);
+  }
+});
+
+it('what is not the fault of the source is not held against it', () => {
+  const trust = new SourceTrust();
+  for (let count = 0; count < 10; count += 1) {
+    trust.lost({ reason: 'exited', exit: 'SIGKILL', ranMs: 0 });
+    trust.lost({ reason: 'hung', exit: 'SIGKILL', ranMs: 0 });
+    trust.lost({ reason: 'not_started', exit: undefined, ranMs: 0 });
+    trust.lost({ reason: 'exited', exit: 0, ranMs: 0 });
+    trust.lost({ ...CRASH, ranMs: 60_000 });
+  }
+  assert.equal(trust.isLost, false);
+});
+
+it('another size may break one more worker, and only once', () => {
+  const trust = new SourceTrust();
+  trust.resized();
+  trust.lost(MEMORY);
+  trust.resized();
+  trust.lost(MEMORY);
+  assert.equal(trust.isLost, true, 'a size that changes does not forgive what is not given up');
+  trust.resized();
+  assert.equal(trust.isLost, false);
+  trust.lost(MEMORY);
+  assert.equal(trust.isLost, true);
+  trust.resized();
+  assert.equal(trust.isLost, true);
+});

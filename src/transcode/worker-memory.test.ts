@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import type { Profile } from '#domain/profile.ts';
+import { systemClock } from '#lib/clock.ts';
+import { ticks } from '#lib/units.ts';
+import type { VideoCodec } from '#media/track.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { later, makeClip, marked } from '#test/support/clip.ts';
+import { oversizedUnits } from '#test/support/oversized-units.ts';
+import { makeSoundClip } from '#test/support/sound-clip.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { ProcessTranscoder } from './process-transcoder.ts';
+import type { TranscoderRestart, TranscoderWarningCode } from './transcoder.ts';
+
+const canLimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
+const NEEDS_PRLIMIT = { skip: canLimit ? false : 'the system has no prlimit' };
+const MIB = 1024 * 1024;
+const ONE_GROUP = 180_000;
+const SMALL: Profile = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 };
+/** More than a worker with 256 MiB can make. */
+const LARGE: readonly Profile[] = [2160, 1440, 1080].map((height) => ({
+  name: `${height}p`,
+  bitrate: 6_000_000,
+  fps: 0,
+  width: (height * 16) / 9,
+  height,
+}));
+
+const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 20_000 });
+
+/** A transcoder whose workers' memory is watched. */
+function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
+  const restarts: TranscoderRestart[] = [];
+  const warnings: TranscoderWarningCode[] = [];
+  const made = { packets: 0, audio: 0 };
+  const nothing = () => {};
+  const transcoder = new ProcessTranscoder({
+    profiles,
+    settings: { preset: 'ultrafast', threads: 1, memoryMib },
+    callbacks: {
+      onTrack: nothing,
+      onPacket: () => {
+        made.packets += 1;
+      },
+      onAudioTrack: nothing,
+      onAudioPacket: () => {
+        made.audio += 1;
+      },
+      onThumbnail: nothing,
+      onWarning: ({ code }) => void warnings.push(code),
+      onRestart: (restart) => void restarts.push(restart),
+    },
+    clock: systemClock,
+    logger: silentLogger,
+    patience: { graceMs: 600_000, firstPauseMs: 1, maxPauseMs: 10, hungAfterMs: 120_000 },
+  });
+  const peak = { bytes: 0 };
+  const watch = setInterval(() => {
+    const { pid } = transcoder.stats;
+    if (pid !== undefined) peak.bytes = Math.max(peak.bytes, peakOf(pid));
+  }, 2);
+  return {
+    transcoder,
+    restarts,
+    warnings,
+    made,
+    peak,
+    running: () => until('the worker', () => transcoder.stats.state === 'running'),
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(watch);
+      await transcoder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The most memory a process has had resident; 0 when it is gone. */
+function peakOf(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/status`, 'latin1').match(/^VmHWM:\s+(\d+) kB$/m)?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
+
+describe('a worker that is given parameter sets of 16000x16000 inside the media', {
+  skip: process.platform !== 'linux',
+}, () => {
+  for (const codec of ['h264', 'h265', 'av1'] as const satisfies readonly VideoCodec[]) {
+    it(`decodes none of it in ${codec}, takes no memory for it, and goes on with what is good`, async () => {
+      const { config, units } = oversizedUnits(codec, 16_000, 16_000);
+      await using world = setUp(512);
+      const { transcoder, made, restarts, peak } = world;
+      const clip = makeClip({ frames: 10, gop: 10 });
+      transcoder.setTrack({ ...clip.track, codec, config });
+      await world.running();
+      for (const [index, data] of units.entries()) {
+        const at = ticks(index * 3000);
+        transcoder.write({ kind: 'video', pts: at, dts: at, keyframe: true, data });
+      }
+      // FFmpeg's decoder of H.265 says of such a picture that there is no memory for it, which ends the worker.
+      await until('it to be noticed', () => transcoder.stats.decodeErrors > 0 || restarts.length > 0);
+      transcoder.setTrack(clip.track);
+      await world.running();
+      for (const packet of marked(later(clip.packets, ONE_GROUP), ({ keyframe }) => keyframe)) transcoder.write(packet);
+      transcoder.flush();
+      await until('good pictures', () => made.packets === clip.packets.length);
+      assert.ok(restarts.length <= 1 && !transcoder.stats.isSourceRefused);
+      assert.ok(peak.bytes > 0 && peak.bytes < 300 * MIB, `it had ${Math.round(peak.bytes / MIB)} MiB`);
+    });
+  }
+});
+
+it(
+  'video that needs more memory than a worker may take gets none beyond the limit, ends two workers, and is given no third',
+  NEEDS_PRLIMIT,
+  async () => {
+    await using world = setUp(256, [...LARGE, SMALL]);
+    const { transcoder, restarts, warnings, peak, made } = world;
+    const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });
+    const small = makeClip({ frames: 10, gop: 10 });
+    transcoder.setTrack(huge.track);
+    let at = 0;
+    const send = () => {
+      for (const packet of marked(later(huge.packets, at), ({ keyframe }) => keyframe)) transcoder.write(packet);
+      at += ONE_GROUP;
+    };
+    await until('the source to be refused', () => {
+      if (transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0) send();
+      return transcoder.stats.isSourceRefused;
+    });
+    assert.equal(transcoder.stats.state, 'refused');
+    assert.deepEqual(
+      // An encoder that is refused memory does not say why it failed.
+      restarts.map(({ reason }) => (reason === 'exited' ? 'too_much_memory' : reason)),
+      ['too_much_memory', 'too_much_memory'],
+    );
+    assert.equal(warnings.filter((code) => code === 'transcode_source_refused').length, 1);
+    assert.ok(peak.bytes <= 256 * 1.1 * MIB, `it had ${Math.round(peak.bytes / MIB)} MiB`);
+
+    send();
+    transcoder.setTrack({ ...huge.track, config: Uint8Array.of(...huge.track.config, 0) });
+    assert.deepEqual([transcoder.stats.state, transcoder.stats.pid], ['refused', undefined], 'of the same size');
+
+    transcoder.setTrack(small.track);
+    await world.running();
+    for (const packet of marked(later(small.packets, at), ({ keyframe }) => keyframe)) transcoder.write(packet);
+    transcoder.flush();
+    await until('pictures of another size', () => made.packets === small.packets.length);
+    assert.deepEqual([transcoder.stats.isSourceRefused, restarts.length], [false, 2]);
+  },
+);
+
+it('the audio of a session whose video is refused is transcoded all the same', NEEDS_PRLIMIT, async () => {
+  await using world = setUp(256, [...LARGE, SMALL]);
+  const { transcoder, made } = world;
+  const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });
+  const sound = makeSoundClip({ seconds: 2 });
+  transcoder.setTrack(huge.track);
+  transcoder.setAudioTrack(sound.track);
+  let at = 0;
+  await until('the video to be refused', () => {
+    if (transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0) {
+      for (const packet of marked(later(huge.packets, at), ({ keyframe }) => keyframe)) transcoder.write(packet);
+      at += ONE_GROUP;
+    }
+    return transcoder.stats.isSourceRefused;
+  });
+  await world.running();
+  const before = made.audio;
+  for (const packet of sound.packets) transcoder.write(packet);
+  for (const packet of huge.packets) transcoder.write(packet);
+  await until('sound', () => made.audio > before + 50);
+  assert.ok(transcoder.stats.isSourceRefused);
+});
+
+it('a source of 4096x2304 and renditions of 1080p and below fit the default limit', NEEDS_PRLIMIT, async () => {
+  await using world = setUp(1280, [...LARGE.slice(2), SMALL]);
+  const { transcoder, made, restarts } = world;
+  const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });
+  transcoder.setTrack(huge.track);
+  await world.running();
+  for (const packet of marked(huge.packets, ({ keyframe }) => keyframe)) transcoder.write(packet);
+  transcoder.flush();
+  await until('every picture', () => made.packets === 2 * huge.packets.length);
+  assert.deepEqual(restarts, []);
+});
