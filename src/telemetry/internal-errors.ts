@@ -39,5 +39,8 @@ export class InternalErrors {
 /** By its name and the line that threw it: messages may hold what differs each time. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
-  return `${error.name} ${/^\s+at .*/mu.exec(String(error.stack))?.[0] ?? error.message}`;
+  const thrownAt = String(error.stack)
+    .split('\n')
+    .find((line) => line.trimStart().startsWith('at '));
+  return `${error.name} ${thrownAt ?? error.message}`;
 }

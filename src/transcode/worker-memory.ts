@@ -25,7 +25,10 @@ export function memoryOf(pid: number): ProcessMemory | undefined {
   } catch {
     return undefined;
   }
-  const bytes = (name: string) => Number(status.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm'))?.[1]) * 1024;
+  const bytes = (name: string) => {
+    const line = status.split('\n').find((each) => each.startsWith(`${name}:`));
+    return Number.parseInt(line?.slice(name.length + 1) ?? '', 10) * 1024;
+  };
   const memory = { residentBytes: bytes('VmRSS'), dataBytes: bytes('VmData') };
   return Number.isNaN(memory.residentBytes + memory.dataBytes) ? undefined : memory;
 }
