@@ -32,6 +32,7 @@ import type { Store } from '#store/store.ts';
 import { InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { hasFfmpeg } from '#transcode/ffmpeg-package.ts';
 import { TranscoderPool } from '#transcode/transcoder-pool.ts';
 
 /** Where something listens, with its real port. */
@@ -123,7 +124,10 @@ async function startSessions(
   parts.defer(() => lease?.[Symbol.asyncDispose]());
   const journal = parts.use(new SessionJournal(store, logger, store.isShared ? { nodeId, onLost } : undefined));
   const claims = store.isShared ? parts.use(new PublisherClaims({ store, nodeId, logger, onLost })) : undefined;
-  const transcoders = new TranscoderPool({ settings: config.transcode, clock });
+  const isAvailable = hasFfmpeg();
+  if (!isAvailable)
+    logger.warn({}, 'FFmpeg is not installed, so nothing is transcoded; install without --omit=optional');
+  const transcoders = new TranscoderPool({ settings: config.transcode, clock, isAvailable });
   const registry = parts.use(
     new SessionRegistry({
       settings: { ...config.hls, ...config.live, quotas: config.quotas },

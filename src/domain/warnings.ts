@@ -78,6 +78,14 @@ export const WARNINGS = {
       'The user of the stream already has as many transcoded sessions as its quota allows. Until another one ends there are no renditions, and no audio where the publisher sends Opus.',
     remedy: 'End another stream, or ask an admin for a larger `transcodes` quota.',
   },
+  transcode_unavailable: {
+    severity: 'issue',
+    lastsS: undefined,
+    sentence: () => 'only the source plays: this server cannot transcode',
+    meaning:
+      'FFmpeg is not installed on the server, so there are no renditions, and no audio where the publisher sends Opus.',
+    remedy: 'The operator: install Millrace without `--omit=optional`, which leaves the package with FFmpeg out.',
+  },
   transcode_source_refused: {
     severity: 'issue',
     lastsS: undefined,

@@ -54,6 +54,10 @@ const REFUSALS = {
     code: 'transcode_quota_reached',
     text: 'source rendition only: the user has as many transcoded sessions as its quota allows',
   },
+  unavailable: {
+    code: 'transcode_unavailable',
+    text: 'source rendition only: FFmpeg is not installed',
+  },
 } as const;
 
 const NO_PLAN: LadderPlan = { renditions: [], leftOut: [] };

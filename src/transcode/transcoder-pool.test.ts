@@ -7,10 +7,14 @@ import type { Transcoder } from './transcoder.ts';
 import { type TranscodeRequest, TranscoderPool } from './transcoder-pool.ts';
 
 /** A pool, with a clock that the test moves. Its transcoders start no worker before they are told a track. */
-function setUp(maxTranscodes: number) {
+function setUp(maxTranscodes: number, isAvailable = true) {
   let now = 1_000_000;
   const settings = { preset: 'veryfast', threads: 1, maxTranscodes, memoryMib: 768 } as const;
-  const pool = new TranscoderPool({ settings, clock: { now: () => ms(now), monotonic: () => ms(now) } });
+  const pool = new TranscoderPool({
+    settings,
+    clock: { now: () => ms(now), monotonic: () => ms(now) },
+    isAvailable,
+  });
   const nothing = () => {};
   const callbacks = {
     onTrack: nothing,
@@ -56,6 +60,10 @@ it('hands out as many transcoders as may be, and another when one is disposed', 
   assertOpened(open());
   assert.equal(open(), 'limit');
   assert.equal(setUp(0).open(), 'limit');
+});
+
+it('without FFmpeg nobody gets one, and is told so', () => {
+  assert.equal(setUp(2, false).open(), 'unavailable');
 });
 
 it('media that has not lasted a second gets none, takes no place and costs no start', () => {

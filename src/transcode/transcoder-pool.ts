@@ -30,10 +30,18 @@ export interface TranscodeRequest {
 }
 
 /**
- * Why there is no transcoder: the server has no place for this user, the user has as many as it may, or it is too early and the
- * caller should ask again with its next packet.
+ * Why there is no transcoder: the server has no place for this user, the user has as many as it may, FFmpeg is not installed, or it is
+ * too early and the caller should ask again with its next packet.
  */
-export type TranscodeRefusal = 'limit' | 'quota' | 'later';
+export type TranscodeRefusal = 'limit' | 'quota' | 'unavailable' | 'later';
+
+/** What a pool is made with. */
+export interface TranscoderPoolOptions {
+  readonly settings: TranscodeSettings;
+  readonly clock: Clock;
+  /** Whether FFmpeg is installed; without it nobody gets a transcoder. */
+  readonly isAvailable: boolean;
+}
 
 /** A place that is taken. */
 interface Place {
@@ -48,13 +56,15 @@ interface Place {
 export class TranscoderPool {
   readonly #settings: TranscodeSettings;
   readonly #clock: Clock;
+  readonly #isAvailable: boolean;
   readonly #starts = new StartIntervals();
   /** The places of each user that holds any, the oldest first. */
   readonly #places = new Map<UserId, Set<Place>>();
 
-  constructor({ settings, clock }: { readonly settings: TranscodeSettings; readonly clock: Clock }) {
+  constructor({ settings, clock, isAvailable }: TranscoderPoolOptions) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#isAvailable = isAvailable;
   }
 
   /** Places taken: by transcoders that were neither disposed nor revoked. */
@@ -68,6 +78,7 @@ export class TranscoderPool {
   open(request: TranscodeRequest): Transcoder | TranscodeRefusal {
     const { userId, streamId, atMost = 0, onRevoked } = request;
     const { maxTranscodes } = this.#settings;
+    if (!this.#isAvailable) return 'unavailable';
     if (request.lastedMs < WORTHWHILE_MS) return 'later';
     const held = this.#places.get(userId)?.size ?? 0;
     if (atMost > 0 && held >= atMost) return 'quota';
