@@ -53,6 +53,11 @@ export class FairSlots<Holder> {
     return this.#byHost.get(networksOf(address).host)?.size ?? 0;
   }
 
+  /** The holder of the oldest place of an address's host; undefined when the host holds none. */
+  oldestOfHost(address: string): Holder | undefined {
+    return this.#byHost.get(networksOf(address).host)?.values().next().value;
+  }
+
   /**
    * Takes a place. A holder that has one keeps it, as the newest.
    * @param address where it comes from

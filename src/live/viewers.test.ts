@@ -45,6 +45,19 @@ test('a viewer counts until ten seconds after the last playlist request', () => 
   assert.equal(viewers.count, 0);
 });
 
+test('when all places are taken by many networks, a viewer that has probably left makes room for another one of its network', () => {
+  const { viewers, note, passMs } = viewersOf(3);
+  for (const name of ['a', 'b', 'c']) note(one, name);
+  passMs(5999);
+  note(one, 'b');
+  assert.equal(note(one, 'new', '10.0.97.1'), false, 'the one of that address may still watch');
+  passMs(1);
+  assert.equal(note(one, 'new', '10.0.97.1'), true);
+  assert.equal(note(one, 'newer', '10.0.97.1'), false);
+  assert.equal(note(one, 'other', '10.0.98.1'), false);
+  assert.equal(viewers.count, 3);
+});
+
 test('above the limit new viewers are refused, known ones are not, and room is made by those who left', () => {
   const { viewers, note, passMs } = viewersOf(2);
   assert.equal(note(one, 'a'), true);

@@ -7,6 +7,8 @@ import { FairSlots } from '#lib/fair-slots.ts';
 
 /** A viewer is forgotten this long after its last playlist request. */
 const IDLE_MS = 10_000;
+/** A viewer that has asked for no playlist for so long has probably left: players ask again at least every target duration, 4 s by default. */
+const PROBABLY_LEFT_MS = 6000;
 /**
  * How often a viewer that goes on watching becomes the newest of its network again, so that the longest idle is the first to go. Doing
  * it at every request would cost more than all else about counting viewers.
@@ -155,12 +157,21 @@ export class Viewers {
     return false;
   }
 
-  /** Takes a place, or keeps the one there is; whoever has to make room is forgotten. */
+  /**
+   * Takes a place, or keeps the one there is; whoever has to make room is forgotten. A network that has its share gets no more places, but
+   * its viewer that has probably left makes room for one who arrives.
+   */
   #enter(places: FairSlots<string>, key: string, address: string): boolean {
     const admission = places.enter(key, address);
-    if (!admission.admitted) return false;
-    if (admission.evicted !== undefined) this.#forget(admission.evicted);
-    return true;
+    if (admission.admitted) {
+      if (admission.evicted !== undefined) this.#forget(admission.evicted);
+      return true;
+    }
+    const oldest = places.oldestOfHost(address);
+    const viewing = oldest === undefined ? undefined : this.#here.get(oldest);
+    if (viewing === undefined || this.#clock.monotonic() - viewing.seenAt < PROBABLY_LEFT_MS) return false;
+    this.#forget(oldest!);
+    return places.enter(key, address).admitted;
   }
 
   #placesOf(user: UserId, atMost: number): FairSlots<string> {
