@@ -83,7 +83,7 @@ export const WARNINGS = {
     lastsS: undefined,
     sentence: () => 'only the source plays: decoding this video failed twice for lack of memory',
     meaning:
-      'The transcoder used more memory than it may, or met frames larger than it decodes, twice with the same source. It is not started again for this session.',
+      'Twice with the same source, the transcoder used more memory than it may or received frames larger than it decodes. It is not started again for this session.',
     remedy: 'Publish at most 4096x2304, with ordinary encoder settings, and start the stream again.',
   },
   transcode_rendition_shed: {
