@@ -314,7 +314,7 @@ test('a session whose video is refused has no renditions, and says so for as lon
   assert.deepEqual(ladder.health.renditions, []);
   assert.deepEqual(presentation.told.at(-1), { type: 'unexpect', renditionIds: ['small', 'smaller'] });
   assert.deepEqual(said(), [
-    'transcode_source_refused: only the source plays: decoding this video failed twice for lack of memory',
+    'transcode_source_refused: only the source plays: decoding this video has ended the transcoder twice',
   ]);
   tell().onWarning({ code: 'transcode_frames_dropped' });
   ladder.setTrack({ ...VIDEO_TRACK, config: Buffer.from('again') });

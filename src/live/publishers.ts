@@ -127,12 +127,12 @@ export class Publishers {
     return true;
   }
 
-  /** Why a publisher is being cut; undefined when it is not. */
+  /** Why a publisher is being disconnected; undefined when it is not. */
   cutReasonOf(intake: Intake): CutReason | undefined {
     return this.#cuts.get(intake);
   }
 
-  /** Cuts the publisher of a stream; says whether there was one. */
+  /** Disconnects the publisher of a stream; false when it has none. */
   cut(streamId: StreamId, reason: CutReason): boolean {
     const publisher = this.#publishers.get(streamId);
     if (publisher === undefined) return false;

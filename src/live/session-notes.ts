@@ -56,7 +56,7 @@ export class SessionNotes {
     this.#options.journal.created({ ...session.record, ...change, name: session.name, codecs: session.codecs });
   }
 
-  /** Whether media comes in changed. */
+  /** Notes that media began or stopped coming in. */
   activity(session: LiveSession, isActive: boolean): void {
     const { record, lastSeen } = session;
     const health = this.#healthOf(session, isActive);

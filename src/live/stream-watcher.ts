@@ -1,5 +1,5 @@
 /**
- * Makes what changed on a stream take effect on what runs here: its publisher is cut, its playback ends, its session gets its name.
+ * Makes what changed on a stream take effect on what runs here: its publisher is disconnected, its playback ends, its session gets its name.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
