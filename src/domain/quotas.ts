@@ -1,10 +1,10 @@
 /**
- * Quotas: how much of the service one user may take.
+ * Quotas: how much of the service one user may use.
  */
 import { integer, type SettingValues } from '#lib/setting.ts';
 import type { User } from './user.ts';
 
-/** Settings of the quotas that users have unless an admin gives them others. */
+/** The settings for the default quotas, which hold for users to whom an admin has given no others. */
 export const quotaSettings = {
   streams: integer('QUOTA_STREAMS', '10000', 'Streams a user may have; 0 = any number', { min: 0, max: 1_000_000_000 }),
   apiKeys: integer('QUOTA_API_KEYS', '100', 'API keys a user may have; 0 = any number', { min: 0, max: 1_000_000 }),
@@ -29,13 +29,13 @@ export const quotaSettings = {
   ingestBitrateKbps: integer(
     'QUOTA_INGEST_BITRATE_KBPS',
     '50000',
-    'Bitrate each publisher of a user may send, in kbit/s, averaged over some seconds; 0 = any',
+    'Bitrate at which each publisher of a user may send, in kbit/s, averaged over some seconds; 0 = any',
     { min: 0, max: 10_000_000 },
   ),
   mediaMemoryMib: integer(
     'QUOTA_MEDIA_MEMORY_MIB',
     '1024',
-    'Media memory the sessions of a user may take together, in MiB, on each server; 0 = any',
+    'Media memory that the sessions of a user may use together, in MiB, on each server; 0 = any',
     { min: 0, max: 1_048_576 },
   ),
   viewers: integer(
@@ -55,17 +55,17 @@ export const quotaSettings = {
   ),
 } as const;
 
-/** How much one user may take of each; 0 = no limit. */
+/** The limits of one user; 0 = no limit. */
 export type Quotas = SettingValues<typeof quotaSettings>;
-/** One of the quotas. */
+/** The name of a quota. */
 export type QuotaName = keyof Quotas;
-/** Their names, in the order they are shown. */
+/** The names of all quotas, in the order in which they are shown. */
 export const QUOTA_NAMES = Object.keys(quotaSettings) as readonly QuotaName[];
 
 const NO_LIMITS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas;
 
 /**
- * What a user may take: what an admin gave it, else the defaults. Admins, who run the service, have no limits by default.
+ * The quotas of a user: those an admin gave it, and the defaults for the rest. Admins, who run the service, have no limits by default.
  * @param defaults from the settings
  */
 export function quotasOf(user: Pick<User, 'isAdmin' | 'quotas'>, defaults: Quotas): Quotas {

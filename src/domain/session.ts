@@ -18,13 +18,13 @@ export const END_REASONS = [
   'reconnect_window_elapsed', // its connection was lost and it did not come back
   'replaced', // the publisher came back with other codecs, or to other profiles: a new session
   'no_media', // the publisher left before the first part
-  'media_memory_exhausted', // the server, or the user's quota, had no memory left for it
+  'media_memory_exhausted', // no media memory was left for it, on the server or within its user's quota
   'ingest_bitrate_exceeded', // the publisher sent more than its user may
   'timestamps_unusable', // the publisher's timestamps jumped again and again for too long
-  'internal_error', // handling it failed by our own fault
-  'terminated', // cut by the API or the operator
-  'suspended', // cut because the stream or its user was suspended
-  'deleted', // cut because the stream was deleted
+  'internal_error', // an error in the server's own code
+  'terminated', // disconnected by the API or the operator
+  'suspended', // disconnected because the stream or its user was suspended
+  'deleted', // disconnected because the stream was deleted
   'key_rotated', // cut because it published with the key the stream had before
   'node_lost', // the process that owned it is gone
 ] as const;
@@ -113,7 +113,7 @@ export interface Session {
   /** The node it runs on, or ran on last. */
   readonly nodeId: NodeId;
   readonly record: boolean;
-  /** {@link Stream.terminations} when the session began: once the stream has more, the session is to end. */
+  /** {@link Stream.terminations} when the session began: once the stream has more, the session must end. */
   readonly terminations: number;
   /** As far as they have been written; what runs knows better. */
   readonly totals: SessionTotals;

@@ -32,11 +32,11 @@ export interface Stream {
   /** Who made it, in the customer's own words. */
   readonly creatorId: string | undefined;
   readonly userTags: UserTags | undefined;
-  /** When its publisher was last cut by the API. */
+  /** When the API last disconnected its publisher. */
   readonly lastTerminatedAt: Milliseconds | undefined;
-  /** How often its broadcast was ended by the API. A publisher that was accepted at a lower count is to be disconnected. */
+  /** How often the API has ended its broadcast. A publisher that was accepted at a lower count must be disconnected. */
   readonly terminations: number;
-  /** As of its running session; see there. */
+  /** Copy of the running session's `health`. */
   readonly health: string | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface User {
   readonly isAdmin: boolean;
   /** Its keys are refused, and so are publishers to its streams. */
   readonly suspended: boolean;
-  /** What an admin gave it instead of the default quotas; see {@link quotasOf}. */
+  /** The quotas that an admin gave it instead of the defaults; see {@link quotasOf}. */
   readonly quotas: Partial<Quotas>;
 }
 

@@ -89,9 +89,9 @@ export const WARNINGS = {
   transcode_source_refused: {
     severity: 'issue',
     lastsS: undefined,
-    sentence: () => 'only the source plays: decoding this video failed twice for lack of memory',
+    sentence: () => 'only the source plays: decoding this video has ended the transcoder twice',
     meaning:
-      'The transcoder used more memory than it may, or met frames larger than it decodes, twice with the same source. It is not started again for this session.',
+      'Twice with the same source, the transcoder used more memory than it may, received frames larger than it decodes, or crashed soon after its start. The video of this session is not transcoded any more, unless its size changes.',
     remedy: 'Publish at most 4096x2304, with ordinary encoder settings, and start the stream again.',
   },
   transcode_rendition_shed: {

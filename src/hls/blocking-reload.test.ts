@@ -34,7 +34,7 @@ describe('a playlist request is answered', () => {
     });
   }
 
-  test('so that caches may keep it only where the directives name one of the newest positions', () => {
+  test('with a validity that lets caches keep the answer only when the directives name one of the newest positions', () => {
     for (const [msn, part, validity] of [
       [undefined, undefined, 'current'],
       [8, 1, 'final'],

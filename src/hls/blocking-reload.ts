@@ -35,7 +35,7 @@ export function readiness({ msn, part }: PlaylistDirectives, edge: PlaylistEdge)
   if (msn > edge.lastMsn + ADVANCE_SEGMENTS) {
     return { type: 'bad_request', reason: `_HLS_msn is more than ${ADVANCE_SEGMENTS} segments ahead of the last one.` };
   }
-  // The newest positions are those of the last complete segment and of what follows it: a small number of URLs.
+  // The newest positions are those in the last complete segment and after it, which only a small number of URLs can name.
   const now: Readiness = { type: 'now', validity: msn < edge.lastMsn ? 'unshared' : 'final' };
   const wait: Readiness = { type: 'wait' };
   if (part === undefined) return msn < growing ? now : wait;

@@ -13,7 +13,7 @@ const IN_STEP_S = 1;
 const IN_STEP_FRAMES = 2;
 /** In seconds: when the leading picture is so much further at once, its source had paused. */
 const LEAP_S = IN_STEP_S / 2;
-/** In seconds. A longer gap is cut off: what follows it begins with a discontinuity, which says by its date how much is missing. */
+/** The longest gap that is filled at once, in seconds. The discontinuity after it shows by its date how much more is missing. */
 const MAX_FILL_S = 120;
 /** Frames that may be missing between two pictures: one that a lower frame rate leaves out, and one for times that were rounded. */
 const LEFT_OUT_FRAMES = 2;
@@ -56,7 +56,7 @@ export class GapFiller {
   }
 
   /**
-   * Fills all renditions that have begun up to a session time, but adds no more than {@link MAX_FILL_S} at one call.
+   * Fills all renditions that have begun up to a session time, but adds at most {@link MAX_FILL_S} in one call.
    * @returns the ordinal the next mark must have
    */
   fill(packagers: readonly Packager[], askedS: number): number {

@@ -10,33 +10,33 @@ import type { Track } from '#media/track.ts';
 /** How far a segment may exceed the target duration: EXTINF rounded to seconds must not (§4.4.3.1). */
 export const TARGET_ROUNDING_S = 0.49;
 
-/** Whom memory is charged to. */
+/** The user that memory is charged to. */
 export interface MemoryUser {
   readonly id: string;
-  /** The most that all accounts of the user may hold together; infinite when nobody limits it. May change at any time. */
+  /** The most that all accounts of the user may hold together; infinite without a limit. It may change at any time. */
   readonly quotaBytes: number;
 }
 
-/** What holds memory, as seen by those who need room. Neither method may take memory. */
+/** The owner of an account, which can be asked to make room. Neither method may take memory. */
 export interface MemoryHolder {
-  /** Gives back some media that no playlist names any more. @returns false when there is none */
+  /** Gives back some media that no playlist names any more. @returns false when it holds no such media */
   giveBackRetired(): boolean;
-  /** Ends the holder and gives back all it has, before it returns: it is above its share, and somebody else needs the room. */
+  /** Ends the holder and gives back all its memory before returning: its user is above its share, and another user needs the room. */
   giveUp(): void;
 }
 
-/** The memory one session holds. Disposing it gives all of it back. */
+/** The memory that one holder uses. Disposing it gives all of it back. */
 export interface MemoryAccount extends Disposable {
   readonly usedBytes: number;
-  /** Takes memory; false, and nothing taken, when this account is the one that must make room and has nothing retired left. */
+  /** Takes memory; false, and nothing taken, when this account itself must make room and has no retired media left. */
   take(sizeBytes: number): boolean;
   /** Gives back what was taken. */
   give(sizeBytes: number): void;
 }
 
 /**
- * The memory for the media kept for viewers. Each user has a share of it; what others leave may be used as well until they need it. When
- * memory is short, the largest account of the user furthest above its share makes room, and never a user within its share.
+ * The memory for the media kept for viewers. Each user has a share of it, and may use what others leave free until they need it. When
+ * memory is short, the largest account of the user furthest above its share makes room, never one of a user within its share.
  */
 export interface MediaMemory {
   readonly limitBytes: number;
@@ -63,15 +63,15 @@ export interface PresentationOptions {
   readonly continued: boolean;
   /** Where the media playlists lie, relative to `index.m3u8`, without a slash at the end: the session's media path. */
   readonly uriPrefix: string;
-  /** Shared by all presentations of the process. */
+  /** The media memory, which all presentations of the process share. */
   readonly memory: MediaMemory;
-  /** Whom what it keeps is charged to. */
+  /** The user that the media it keeps is charged to. */
   readonly memoryUser: MemoryUser;
   /** Called once, when every rendition known by then has its first part: the session is live. */
   readonly onFirstPart: () => void;
   /**
-   * Called once, when memory is short and this presentation has to make room although everything no playlist names was given up: the
-   * session must end. Where the room was needed for another one, this presentation is closed already.
+   * Called once, when memory is short and this presentation has to make room although it has given back all media that no playlist names:
+   * the session must end. When another session needed the room, this presentation is already closed.
    */
   readonly onMemoryExhausted: () => void;
 }
@@ -93,19 +93,19 @@ export interface RenderedPlaylist {
 }
 
 /**
- * How long a playlist stays the right answer to the request it was given to.
- * - `final`: the directives name one of the newest positions, and the playlist holds it. That remains true.
+ * How long a playlist remains a right answer to the request it was made for.
+ * - `final`: the directives name one of the newest positions, and the playlist contains it. That remains true.
  * - `current`: the state of this moment, for a request without directives.
- * - `unshared`: right now, but the directives name a position that no player which keeps up asks for. There are as many of those as there
- *   are numbers, so a cache that kept these answers would fill up with them.
+ * - `unshared`: right at this moment, but the directives name an old position, for which no player that keeps up asks. Any number can be
+ *   named there, so a cache that kept these answers would fill up with them.
  */
 export type Validity = 'final' | 'current' | 'unshared';
 
-/** How a request may wait for its answer. */
+/** How long a request may wait for its answer. */
 export interface Waiting {
   /**
-   * Ends the wait when it aborts. It is read only when there is no answer yet, so that its owner can give out places to wait at that
-   * moment and refuse one by throwing.
+   * Ends the wait when it aborts. It is read only when there is no answer yet, so a getter can take one of a limited number of places for
+   * held requests at that moment, and refuse it by throwing.
    */
   readonly signal: AbortSignal;
 }
@@ -146,7 +146,7 @@ export interface Presentation extends Disposable {
    * on the source for as long as they watch.
    */
   expect(renditionIds: readonly string[]): void;
-  /** Renditions that were on their way will not come: they are waited for no longer. */
+  /** Stops waiting for renditions that were expected but will not come. */
   unexpect(renditionIds: readonly string[]): void;
   /** A packet of a rendition, in session time; the first one of each segment is marked. */
   write(renditionId: string, packet: Packet): void;

@@ -5,11 +5,12 @@ import type { MemoryAccount, MemoryHolder, MemoryUser } from './hls.ts';
 import { createMediaMemory } from './media-memory.ts';
 import { shareOf } from './memory-shares.ts';
 
-/** A session: what it keeps is given back oldest first, down to what its playlists still name. */
+/** A session that holds memory. Its retired media is given back oldest first. */
 class Holder implements MemoryHolder {
   readonly user: MemoryUser;
   account!: MemoryAccount;
   retired: number[] = [];
+  /** How often it had to make room. */
   paid = 0;
   isOver = false;
 
@@ -72,7 +73,7 @@ test('four fat sessions of one user make room for the small one of another, the 
   assert.ok(memory.usedBytes <= 1000);
 });
 
-test('media that no playlist names is given up before a session is', () => {
+test('media that no playlist names is given back before a session is ended', () => {
   const { open } = setUp(1000);
   const fat = open(userOf('fat'));
   assert.ok(fat.account.take(1000));
@@ -82,7 +83,7 @@ test('media that no playlist names is given up before a session is', () => {
   assert.deepEqual([fat.isOver, fat.account.usedBytes], [false, 600]);
 });
 
-test('a session that takes its user beyond its quota pays by itself, although there is memory left', () => {
+test('a session that would take its user beyond the quota gets no memory, although there is memory left', () => {
   const { memory, open } = setUp(1000);
   const other = open(userOf('other'));
   assert.ok(other.account.take(100));
@@ -91,7 +92,7 @@ test('a session that takes its user beyond its quota pays by itself, although th
   assert.deepEqual([other.paid, memory.usedBytes], [0, 300]);
 });
 
-test('there is room for a user below its share although others have filled the memory, and none for those above theirs', () => {
+test('a user below its share has room although another has filled the memory, and one above its share has no room', () => {
   const { memory, open } = setUp(1000);
   const fat = userOf('fat');
   assert.ok(open(fat).account.take(1000));
@@ -100,10 +101,10 @@ test('there is room for a user below its share although others have filled the m
   const limited = userOf('limited', 100);
   const { memory: empty, open: openThere } = setUp(1000);
   assert.ok(openThere(limited).account.take(95));
-  assert.equal(empty.hasRoomFor(limited), false, 'its quota is all but spent');
+  assert.equal(empty.hasRoomFor(limited), false, 'its quota is almost used up');
 });
 
-test('whatever is taken and given, no user within its share ever pays, and the limit holds', () => {
+test('whatever is taken and given back, no user within its share ever makes room, and the limit holds', () => {
   const limitBytes = 1000;
   const users = [userOf('a'), userOf('b'), userOf('c', 150), userOf('d', 700)];
   const step = fc.record({

@@ -4,10 +4,10 @@
 import type { MediaMemory, MemoryAccount, MemoryHolder, MemoryUser } from './hls.ts';
 import { furthestAboveShare, shareOf, type UserMemory } from './memory-shares.ts';
 
-/** A user that has come so close to all it may take has no room for another session. */
+/** A new session finds no room above this part of the memory, or of its user's quota. */
 const FULL_AT = 0.9;
 
-/** A memory of `limitBytes`, nothing of it taken. */
+/** Makes a memory of `limitBytes`, all of it free. */
 export function createMediaMemory(limitBytes: number): MediaMemory {
   return new SharedMemory(limitBytes);
 }
@@ -69,7 +69,7 @@ class SharedMemory implements MediaMemory {
       if (payer.holder.giveBackRetired()) continue;
       if (payer === account) return false;
       payer.holder.giveUp();
-      this.#close(payer); // whatever it did not give back
+      this.#close(payer); // takes what it did not give back
     }
     account.usedBytes += sizeBytes;
     this.#usedBytes += sizeBytes;
@@ -99,7 +99,7 @@ class SharedMemory implements MediaMemory {
     const own = this.#users.get(taker.user.id)!;
     const isWithinQuota = usedBy(own) + sizeBytes <= own.user.quotaBytes;
     if (isWithinQuota && this.#usedBytes + sizeBytes <= this.limitBytes) return undefined;
-    // As if it had been taken: whoever asks for too much pays for it.
+    // Counted as if it had been taken already, so that an account which asks for too much makes room itself.
     const bytesOf = (account: Account) => account.usedBytes + (account === taker ? sizeBytes : 0);
     if (!isWithinQuota) return largest(own.accounts, bytesOf);
     const users = Array.from(this.#users.values(), (each): UserMemory & UserAccounts => ({
@@ -117,7 +117,7 @@ function usedBy({ accounts }: UserAccounts): number {
   return usedBytes;
 }
 
-/** The account of one user that is furthest above an equal part of the user's share. */
+/** The account with the most bytes; undefined without accounts. */
 function largest(accounts: Iterable<Account>, bytesOf: (account: Account) => number): Account | undefined {
   let found: Account | undefined;
   for (const account of accounts) if (found === undefined || bytesOf(account) > bytesOf(found)) found = account;

@@ -1,24 +1,24 @@
 /**
- * Who pays when media memory is short. Pure: no I/O, no clock.
+ * Decides which user makes room when media memory is short. Pure: no I/O, no clock.
  */
 
-/** What one user takes of the media memory. */
+/** How much of the media memory one user takes and may take. */
 export interface UserMemory {
   readonly usedBytes: number;
-  /** The most it may take; infinite when nobody limits it. */
+  /** The most that the user may take; infinite without a limit. */
   readonly quotaBytes: number;
 }
 
 /**
- * How much memory is one user's own: an equal part of all of it, and no more than its quota. The shares of all users together never exceed
- * the memory, so whenever more is asked for than there is, at least one user is above its share.
- * @param users how many hold memory; at least 1
+ * The share of one user: an equal part of all memory, but no more than its quota. The shares of all users together never exceed the memory,
+ * so whenever more is asked for than there is, at least one user is above its share.
+ * @param users how many users hold memory; at least 1
  */
 export function shareOf(quotaBytes: number, { limitBytes, users }: { limitBytes: number; users: number }): number {
   return Math.min(limitBytes / users, quotaBytes);
 }
 
-/** The user furthest above its share; undefined when all are within theirs. */
+/** The user furthest above its share; undefined when every user is within its share. */
 export function furthestAboveShare<User extends UserMemory>(
   users: readonly User[],
   limitBytes: number,

@@ -12,8 +12,8 @@ export type PartSink = (samples: readonly FragmentSample[], durationTicks: numbe
 /** Shortest part, as a share of the part target, unless an exception applies. */
 const LEAST_PART = 0.85;
 /**
- * A part has no more samples and, apart from its last sample, no more bytes than these: far more than any encoder makes in a third of a
- * second, so that what is gathered, and the work on it, does not depend on timestamps.
+ * The most samples and bytes of a part, which only its last sample may exceed in bytes. They are far more than any encoder makes in a
+ * third of a second, and bound the memory and work of a part whatever the timestamps are.
  */
 const MAX_SAMPLES = 500;
 const MAX_BYTES = 8 * 1024 * 1024;

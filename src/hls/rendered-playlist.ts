@@ -7,7 +7,7 @@ import type { RenderedPlaylist } from './hls.ts';
 
 const compress = promisify(gzip);
 
-/** One text, compressed at most once. */
+/** The text of a playlist, which is compressed at most once. */
 export class PlaylistText implements RenderedPlaylist {
   readonly text: string;
   readonly ended: boolean;

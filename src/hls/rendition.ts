@@ -187,7 +187,7 @@ export class Rendition {
     if (serverControl === undefined || !this.hasParts)
       return this.#phase === 'live' ? undefined : { type: 'not_found' };
     const ready = readiness(directives, this.#edge());
-    // After EXT-X-ENDLIST nothing is waited for and nothing skipped (§6.2.5). Those who were waiting for the next part share an answer.
+    // After EXT-X-ENDLIST nothing is waited for and nothing skipped (§6.2.5). Requests that waited for the next part share one answer.
     if (this.#phase === 'ended') {
       const isUsual = ready.type === 'wait' || (ready.type === 'now' && ready.validity !== 'unshared');
       return { type: 'playlist', playlist: this.#render(serverControl), validity: isUsual ? 'current' : 'unshared' };

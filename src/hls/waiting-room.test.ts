@@ -23,7 +23,7 @@ describe('a waiting room', () => {
     assert.equal(room.size, 0);
   });
 
-  test('tells one whose answer cannot be made, and wakes the others all the same', async () => {
+  test('rejects the wait whose answer throws, and wakes the others all the same', async () => {
     const room = new WaitingRoom(12_000);
     let hasCome = false;
     const failing = room.wait(
@@ -66,7 +66,7 @@ describe('a waiting room', () => {
     );
   });
 
-  test('does not read the signal of a request that it can answer at once', async () => {
+  test('does not read the signal of a request that can be answered at once', async () => {
     const room = new WaitingRoom(12_000);
     let read = 0;
     const waiting = {

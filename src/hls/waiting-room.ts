@@ -32,11 +32,11 @@ export class WaitingRoom {
   }
 
   /**
-   * The answer, at once or when `look` has one.
+   * Returns the answer, at once or as soon as `look` has one.
    * @param look asked now and after every change; undefined as long as there is no answer
    * @param late the answer when it took too long
-   * @param waiting its signal is not read when there is an answer at once
-   * @throws the signal's reason, when it aborts before, and what reading the signal throws
+   * @param waiting ends the wait early; its signal is read only when there is no answer at once
+   * @throws the signal's reason when it aborts before there is an answer, and what reading the signal throws
    */
   wait<Answer>(look: () => Answer | undefined, late: Answer, waiting: Waiting): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -63,7 +63,7 @@ export class WaitingRoom {
           try {
             answer = look();
           } catch (error) {
-            // It concerns this request alone: neither the others who wait, nor the session that woke them.
+            // The error belongs to this request alone, not to the other waiters or to the session that woke them.
             leave();
             reject(error as Error);
             return;

@@ -16,7 +16,7 @@ export const liveSettings = {
   maxViewers: integer(
     'MAX_VIEWERS',
     '5000',
-    'Viewers served at the same time; beyond it the network with the most viewers makes room for others, or a new viewer gets 503',
+    'Viewers served at the same time; beyond it a new viewer takes the place of one from the network that has the most, or gets 503',
     {
       min: 1,
       max: 1_000_000,

@@ -1,10 +1,10 @@
 /**
- * Why the service cuts a publisher off, and what it is told.
+ * Why the service disconnects a publisher, and what the publisher is told.
  */
 import type { EndReason } from '#domain/session.ts';
 import type { Refusal } from '#ingest/ingest.ts';
 
-/** The ends that somebody or something else than the publisher decided. */
+/** The end reasons that are not the publisher's own decision: each of them disconnects it. */
 export type CutReason = Extract<
   EndReason,
   | 'terminated'

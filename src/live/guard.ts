@@ -1,12 +1,12 @@
 /**
- * Keeps what is thrown inside one session from reaching anybody else.
+ * Catches errors that are thrown inside one session, so that they reach neither other sessions nor the event loop.
  */
 import type { ErrorPlace } from '#telemetry/internal-errors.ts';
 
-/** Does some work; undefined when it threw. */
+/** Does some work and returns its result, or undefined when the work threw. */
 export type Guard = <Result>(where: ErrorPlace, work: () => Result) => Result | undefined;
 
-/** Makes a guard. @param onThrow is told what was thrown; must not throw itself */
+/** Makes a guard. @param onThrow is called with each error that was thrown; it must not throw itself */
 export function guardWith(onThrow: (where: ErrorPlace, error: unknown) => void): Guard {
   return (where, work) => {
     try {
@@ -18,7 +18,7 @@ export function guardWith(onThrow: (where: ErrorPlace, error: unknown) => void):
   };
 }
 
-/** The same object with each of its methods guarded. @param target has methods that give nothing back, and nothing else */
+/** Wraps an object so that each of its methods is guarded. @param target must have methods only, whose results nobody uses */
 export function guarded<Methods extends object>(guard: Guard, where: ErrorPlace, target: Methods): Methods {
   return new Proxy(target, {
     get(from, name) {

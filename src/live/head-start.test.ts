@@ -4,13 +4,13 @@ import type { Packet } from '#media/packet.ts';
 import { OPUS_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { HeadStart } from './head-start.ts';
 
-const picture = (at: number, change: Partial<Packet> = {}): Packet => ({
+const frame = (at: number, change: Partial<Packet> = {}): Packet => ({
   ...packetAt(VIDEO_TRACK, at),
   ...change,
   keyframe: change.keyframe ?? false,
 });
 const mark = { ordinal: 0, independent: true, discontinuity: false };
-const begins = (at: number): Packet => picture(at, { keyframe: true, mark });
+const begins = (at: number): Packet => frame(at, { keyframe: true, mark });
 
 function setUp() {
   const kept = new HeadStart();
@@ -21,7 +21,7 @@ function setUp() {
 
 test('video begins with a keyframe; audio is kept from its first packet', () => {
   const { kept, add } = setUp();
-  for (const packet of [picture(0), packetAt(OPUS_TRACK, 20), begins(40), picture(80)]) add(packet);
+  for (const packet of [frame(0), packetAt(OPUS_TRACK, 20), begins(40), frame(80)]) add(packet);
   assert.deepEqual(
     kept.take().map(({ kind, keyframe }) => [kind, keyframe]),
     [
@@ -33,25 +33,25 @@ test('video begins with a keyframe; audio is kept from its first packet', () => 
   assert.deepEqual(kept.take(), []);
 });
 
-test('media has lasted as long as both its times and the clock say, however it is sent', () => {
+test('media has lasted for the shorter of its own timestamps and the clock', () => {
   const { kept, add } = setUp();
   add(begins(0), 0);
-  add(picture(60_000), 300);
-  assert.equal(kept.lastedMs(300), 300, 'sent at once');
+  add(frame(60_000), 300);
+  assert.equal(kept.lastedMs(300), 300, 'minutes of media that were sent at once');
   const slow = setUp();
   slow.add(begins(0), 0);
-  slow.add(picture(40), 60_000);
-  assert.equal(slow.kept.lastedMs(60_000), 40, 'that stands still');
+  slow.add(frame(40), 60_000);
+  assert.equal(slow.kept.lastedMs(60_000), 40, 'timestamps that hardly advance');
   slow.kept.clear();
   assert.equal(slow.kept.lastedMs(60_000), 40);
   slow.kept.restart();
   assert.equal(slow.kept.lastedMs(60_000), 0);
 });
 
-test('pictures of more than three seconds ago are dropped at a segment, audio is not', () => {
+test('video that is more than three seconds old is dropped where a segment begins, and audio is not', () => {
   const { kept, add } = setUp();
   for (let at = 0; at <= 4000; at += 500) {
-    add(at % 2000 === 0 ? begins(at) : picture(at));
+    add(at % 2000 === 0 ? begins(at) : frame(at));
     add(packetAt(OPUS_TRACK, at));
   }
   const packets = kept.take();
@@ -69,6 +69,6 @@ test('what is kept is bounded in bytes and in packets', () => {
   const bytes = kept.take().reduce((sum, { data }) => sum + data.length, 0);
   assert.ok(bytes > 0 && bytes <= 16 * megabyte.length, `${bytes} bytes`);
   add(begins(0));
-  for (let at = 1; at < 5000; at += 1) add(picture(at));
+  for (let at = 1; at < 5000; at += 1) add(frame(at));
   assert.ok(kept.take().length <= 1000);
 });

@@ -1,22 +1,22 @@
 /**
- * The first packets of what is to be transcoded, kept until a transcoder takes them, so that renditions begin where the source does.
+ * Keeps the first packets that are to be transcoded until a transcoder takes them, so that renditions begin where the source does.
  */
 import type { Packet } from '#media/packet.ts';
 import type { TrackKind } from '#media/track.ts';
 
-/** What is kept at most; more is dropped up to the next keyframe. */
+/** The most that is kept. Beyond it everything is dropped, and video is kept again from the next keyframe on. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_PACKETS = 1000;
-/** Pictures older than this are dropped at a keyframe: a transcoder that starts later should not begin so far behind. */
+/** Video older than this is dropped when a new segment begins: a transcoder that starts later should not begin so far behind. */
 const MAX_VIDEO_S = 3;
 
-/** A packet, and its time in seconds. */
+/** A packet with its decoding time in seconds. */
 interface Kept {
   readonly packet: Packet;
   readonly atS: number;
 }
 
-/** Packets of one session, and how long they have been coming. */
+/** The packets of one session that wait for a transcoder, and how long media has been coming in. */
 export class HeadStart {
   #kept: Kept[] = [];
   #bytes = 0;
@@ -24,9 +24,10 @@ export class HeadStart {
   #endS = 0;
 
   /**
-   * Keeps a packet. Video begins with a keyframe.
-   * @param leader the kind of packet that tells how long media has lasted
-   * @param timescale of the packet's times
+   * Keeps a packet. Video before the first keyframe is not kept.
+   * @param leader the kind of track whose packets show how long media has lasted
+   * @param timescale of the packet's timestamps
+   * @param nowMs monotonic time
    */
   add(packet: Packet, leader: TrackKind, timescale: number, nowMs: number): void {
     const atS = packet.dts / timescale;
@@ -42,26 +43,26 @@ export class HeadStart {
     this.#bytes += packet.data.length;
   }
 
-  /** How long media has come in, by its own times and by the clock: the shorter of both, in ms. */
+  /** How long media has been coming in, in milliseconds: the shorter of what its timestamps and what the clock say. */
   lastedMs(nowMs: number): number {
     if (this.#begun === undefined) return 0;
     return Math.min(nowMs - this.#begun.atMs, (this.#endS - this.#begun.atS) * 1000);
   }
 
-  /** The packets that are kept, in their order; they are no longer kept. */
+  /** Hands out the packets in the order in which they came, and keeps them no longer. */
   take(): readonly Packet[] {
     const packets = this.#kept.map(({ packet }) => packet);
     this.clear();
     return packets;
   }
 
-  /** Drops what is kept. Media has lasted no less for that. */
+  /** Drops the packets. How long media has lasted stays the same. */
   clear(): void {
     this.#kept = [];
     this.#bytes = 0;
   }
 
-  /** Media is interrupted: drops what is kept, and begins anew. */
+  /** Drops the packets, and measures from zero how long media has lasted: media was interrupted. */
   restart(): void {
     this.clear();
     this.#begun = undefined;

@@ -5,7 +5,7 @@ import { IngestAllowance } from './ingest-allowance.ts';
 const LIMIT_KBPS = 8000; // a megabyte a second
 const MEGABYTE = 1_000_000;
 
-/** Sends the same amount each second; says after how many seconds it was too much. */
+/** Sends the same amount each second, and returns the second in which it was too much. */
 function secondsAllowed(bytesPerSecond: number, { forS = 1000, first = 0 } = {}): number {
   const allowance = new IngestAllowance(0);
   const use = (sizeBytes: number, nowMs: number) => allowance.use(sizeBytes, { limitKbps: LIMIT_KBPS, nowMs });
@@ -14,12 +14,12 @@ function secondsAllowed(bytesPerSecond: number, { forS = 1000, first = 0 } = {})
   return forS;
 }
 
-test('a publisher at its bitrate is never too fast, also after a burst of nine seconds of media', () => {
+test('a publisher at its bitrate is never too fast, even after a burst of nine seconds of media', () => {
   assert.equal(secondsAllowed(MEGABYTE), 1000);
   assert.equal(secondsAllowed(MEGABYTE, { first: 9 * MEGABYTE }), 1000);
 });
 
-test('one above its bitrate is too fast as soon as it is ten seconds of media ahead', () => {
+test('a publisher above its bitrate is too fast as soon as it is ten seconds of media ahead', () => {
   assert.equal(secondsAllowed(2 * MEGABYTE), 10);
   assert.equal(secondsAllowed(5 * MEGABYTE), 3);
   assert.equal(secondsAllowed(1.1 * MEGABYTE), 91);
@@ -28,5 +28,8 @@ test('one above its bitrate is too fast as soon as it is ten seconds of media ah
 test('without a limit nothing is too fast', () => {
   const allowance = new IngestAllowance(0);
   assert.ok(allowance.use(2 ** 40, { limitKbps: 0, nowMs: 0 }));
-  assert.ok(allowance.use(MEGABYTE, { limitKbps: LIMIT_KBPS, nowMs: 1 }), 'and nothing is held against it later');
+  assert.ok(
+    allowance.use(MEGABYTE, { limitKbps: LIMIT_KBPS, nowMs: 1 }),
+    'what came without a limit is not counted later',
+  );
 });

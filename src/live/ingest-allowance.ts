@@ -1,16 +1,16 @@
 /**
- * How many bytes of media a publisher may send: a bitrate, averaged over some seconds. Pure: time comes in with the bytes.
+ * Limits the bitrate of a publisher, averaged over some seconds. Pure: each call brings the time with it.
  */
 
 /**
- * Seconds of media at the full bitrate that may come at once. A keyframe is many times larger than the frames after it, and an encoder
- * that was held up by its network sends all it has kept as soon as it can.
+ * How many seconds of media at the full bitrate may come at once. A keyframe is many times larger than the frames after it, and an
+ * encoder whose network was slow sends everything it has queued as soon as it can.
  */
 const BURST_S = 10;
 
-/** The allowance of one publisher: a token bucket that is full at first. */
+/** What one publisher may send: a token bucket that is full at first. */
 export class IngestAllowance {
-  /** Bytes used of the burst. */
+  /** How many bytes of the burst are used. */
   #usedBytes = 0;
   #atMs: number;
 
@@ -20,8 +20,9 @@ export class IngestAllowance {
   }
 
   /**
-   * Counts bytes that came in; says whether they were still allowed.
-   * @param limitKbps in kbit/s; 0 = any bitrate. It may be another at each call.
+   * Counts bytes that came in, and says whether they were within the limit.
+   * @param limitKbps in kbit/s; 0 = any bitrate. It may differ from call to call.
+   * @param nowMs monotonic time
    */
   use(sizeBytes: number, { limitKbps, nowMs }: { readonly limitKbps: number; readonly nowMs: number }): boolean {
     const bytesPerMs = limitKbps / 8;

@@ -26,13 +26,13 @@ export interface IntakeOwner {
   onMedia(): void;
   /** The tracks are known: gives what takes the media from here on. Called once, and only with at least one track. */
   open(tracks: readonly Track[], announcement: Announcement | undefined): IntakeTarget;
-  /** What the publisher may send, in kbit/s; 0 = any bitrate. */
+  /** The highest bitrate at which the publisher may send, in kbit/s; 0 = any bitrate. */
   readonly bitrateLimitKbps: number;
-  /** The publisher sends more than it may: it must be disconnected. */
+  /** Called when the publisher has sent more than it may: it must be disconnected. */
   onTooFast(): void;
   /** Opens an account for the media that is held until {@link IntakeOwner.open}. */
   openAccount(): MemoryAccount;
-  /** Called by a timer of the intake, whose work must not throw at the event loop. */
+  /** Does the work of a timer, and keeps what it throws from the event loop. */
   guard(work: () => void): void;
   /** The publisher is gone. Called once. */
   onEnd(reason: PublicationEnd): void;
@@ -45,7 +45,7 @@ export class Intake implements Publication {
   readonly #tracks = new Map<TrackKind, Track>();
   #announcement: Announcement | undefined;
   #held: Packet[] = [];
-  /** For what is held; undefined while nothing is. */
+  /** The memory that held packets are charged to; undefined while none are held. */
   #account: MemoryAccount | undefined;
   #target: IntakeTarget | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -110,7 +110,7 @@ export class Intake implements Publication {
   end(reason: PublicationEnd): void {
     if (this.#ended) return;
     clearTimeout(this.#timer);
-    // A very short publish is still one.
+    // Even a publisher that left before its tracks were known gets a session, unless the service disconnected it.
     if (this.#target === undefined && this.#held.length > 0 && reason !== 'cut') this.#open();
     this.#ended = true;
     this.#letGo();
@@ -149,7 +149,7 @@ export class Intake implements Publication {
     for (const packet of this.#letGo()) target.write(packet);
   }
 
-  /** What was held, which is charged to the session from here on. */
+  /** Hands out the packets that were held and closes their account: from here on the session is charged for them. */
   #letGo(): readonly Packet[] {
     const held = this.#held;
     this.#held = [];

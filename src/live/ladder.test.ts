@@ -17,7 +17,7 @@ const profile = (name: string, width: number, height: number): Profile => {
   return { name, width, height, fps: 0, bitrate: 500_000 };
 };
 
-/** A ladder over a transcoder whose words are the test's. `answer`: why it gets none. */
+/** A ladder whose transcoder the test controls. @param answer why the ladder gets no transcoder; undefined: it gets one */
 function setUp({
   answer = undefined as TranscodeRefusal | undefined,
   profiles = [profile('small', 160, 120), profile('smaller', 128, 96), profile('huge', 4096, 2304)],
@@ -184,7 +184,7 @@ test('faults of the transcoder are told; without one only the source plays, and 
   assert.match(none.said()[0]!, /^transcode_limit_reached: /);
 });
 
-test('beyond the limit of transcodes it begins at the first keyframe behind the end of another', () => {
+test('beyond the limit of transcodes it begins at the first keyframe after another transcode has ended', () => {
   const { ladder, presentation, given, said, answer } = setUp({ answer: 'limit' });
   const video = (keyframe: boolean) => ladder.write(packetAt(VIDEO_TRACK, 0, { keyframe }));
   ladder.setTrack(VIDEO_TRACK);
@@ -202,7 +202,7 @@ test('beyond the limit of transcodes it begins at the first keyframe behind the 
   assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
 });
 
-test('sound alone begins behind the end of another, too; an ended ladder does not', async () => {
+test('audio alone begins after another transcode has ended, too, and an ended ladder does not', async () => {
   const sound = setUp({ answer: 'limit' });
   sound.ladder.setAudioTrack(OPUS_TRACK);
   sound.answer(undefined);
@@ -217,12 +217,12 @@ test('sound alone begins behind the end of another, too; an ended ladder does no
   assert.deepEqual(ended.given, []);
 });
 
-test('asks for a transcoder with every packet until media has lasted, and hands over all it kept from the first keyframe', () => {
+test('a ladder asks for a transcoder at every packet until media has lasted long enough, and hands over all packets from the first keyframe on', () => {
   const { ladder, presentation, given, said, asked, answer, passes, owner } = setUp({ answer: 'later' });
   ladder.setTrack(VIDEO_TRACK);
   ladder.setAudioTrack(OPUS_TRACK);
   const expected = { type: 'expect', renditionIds: ['small', 'smaller'] };
-  assert.deepEqual(presentation.told, [expected], 'players wait for what will come');
+  assert.deepEqual(presentation.told, [expected], 'players wait for the renditions to come');
   assert.deepEqual(
     ladder.health.renditions.map(({ state }) => state),
     ['waiting', 'waiting'],
@@ -235,7 +235,7 @@ test('asks for a transcoder with every packet until media has lasted, and hands 
   }
   const { userId, streamId, atMost, lastedMs } = asked();
   assert.deepEqual({ userId, streamId, atMost }, owner);
-  assert.equal(lastedMs, 500, 'the shorter of media time and clock');
+  assert.equal(lastedMs, 500, 'the shorter of media time and elapsed time');
   assert.deepEqual(given, []);
   answer(undefined);
   ladder.write(packetAt(VIDEO_TRACK, 1040));
@@ -246,7 +246,7 @@ test('asks for a transcoder with every packet until media has lasted, and hands 
   assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
 });
 
-test('media that is interrupted has lasted for no time, and what was kept of it is gone', () => {
+test('an interruption drops the kept packets, and how long media has lasted is measured anew', () => {
   const { ladder, given, asked, answer, passes } = setUp({ answer: 'later' });
   ladder.setTrack(VIDEO_TRACK);
   for (const at of [0, 900]) {
@@ -261,7 +261,7 @@ test('media that is interrupted has lasted for no time, and what was kept of it 
   assert.deepEqual(given, ['video track', 'video keyframe', 'video']);
 });
 
-test('a user at its quota is told so, and players wait for no rendition', () => {
+test('a session whose user is at the quota raises a warning, and players wait for no rendition', () => {
   const { ladder, presentation, said, answer, given } = setUp({ answer: 'later' });
   ladder.setTrack(VIDEO_TRACK);
   answer('quota');
@@ -286,7 +286,7 @@ test('a user at its quota is told so, and players wait for no rendition', () => 
   );
 });
 
-test('a transcoder that another user needs more is heard no longer, and asked for again at the next keyframe', () => {
+test('a ladder ignores a transcoder that was revoked, and asks for one again at the next keyframe', () => {
   const { ladder, presentation, said, asked, answer, given } = setUp();
   ladder.setTrack(VIDEO_TRACK);
   ladder.write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
@@ -307,14 +307,14 @@ test('a transcoder that another user needs more is heard no longer, and asked fo
   assert.deepEqual(given, ['video track', 'video keyframe', 'video track', 'video keyframe']);
 });
 
-test('a session whose video is refused has no renditions, and says so until another size is tried', () => {
+test('a session whose video is refused has no renditions, and says so for as long as it is refused', () => {
   const { ladder, presentation, said, refuseSource, tell } = setUp();
   ladder.setTrack(VIDEO_TRACK);
   refuseSource();
   assert.deepEqual(ladder.health.renditions, []);
   assert.deepEqual(presentation.told.at(-1), { type: 'unexpect', renditionIds: ['small', 'smaller'] });
   assert.deepEqual(said(), [
-    'transcode_source_refused: only the source plays: decoding this video failed twice for lack of memory',
+    'transcode_source_refused: only the source plays: decoding this video has ended the transcoder twice',
   ]);
   tell().onWarning({ code: 'transcode_frames_dropped' });
   ladder.setTrack({ ...VIDEO_TRACK, config: Buffer.from('again') });

@@ -17,10 +17,10 @@ import { RateMeter } from './rate-meter.ts';
 import { renditionIdOf } from './rendition-id.ts';
 import type { SessionWarnings } from './session-warnings.ts';
 
-/** Gives a session its transcoder, or says why not. */
+/** Opens a transcoder for a session, or says why there is none. */
 export type OpenTranscoder = (request: TranscodeRequest) => Transcoder | TranscodeRefusal;
 
-/** Whose session is transcoded, and how many transcoders that user may have at this moment. */
+/** The user and stream that a transcoder is charged to, and how many transcoders that user may have at this moment. */
 export type LadderOwner = Pick<TranscodeRequest, 'userId' | 'streamId' | 'atMost'>;
 
 /** What a ladder is made with. */
@@ -44,7 +44,7 @@ interface Output {
   track: VideoTrack;
 }
 
-/** What the session is told where there is no transcoder for longer. */
+/** The warning and the log text for each reason why a session has no transcoder until further notice. */
 const REFUSALS = {
   limit: {
     code: 'transcode_limit_reached',
@@ -63,8 +63,8 @@ const REFUSALS = {
 const NO_PLAN: LadderPlan = { renditions: [], leftOut: [] };
 
 /**
- * A session's ladder. Without profiles and with audio that needs nothing it makes nothing. It begins when media has lasted for a moment,
- * with the packets kept until then; beyond the limit of transcodes or the quota of the user it begins when another one has ended.
+ * A session's ladder. Without profiles, and with audio that is passed through, it makes nothing. It begins when media has lasted for a
+ * moment, with the packets kept until then. At the limit of transcodes or at the quota of the user it begins when another one has ended.
  */
 export class Ladder implements AsyncDisposable {
   readonly #options: LadderOptions;
@@ -131,14 +131,14 @@ export class Ladder implements AsyncDisposable {
     else this.#sendTrack(this.#transcoder);
   }
 
-  /** Sound that is not for viewers as it is, of which AAC is to be made: at its beginning, and when it changed. */
+  /** Takes the audio that must be encoded as AAC for viewers: when it begins, and whenever its configuration changes. */
   setAudioTrack(track: AudioTrack): void {
     this.#audioTrack = track;
     if (this.#transcoder === undefined) this.#open();
     else this.#transcoder.setAudioTrack(track);
   }
 
-  /** The next packet in session time: video, marked, or of sound that was given. */
+  /** Takes the next packet in session time: of video, with its segment mark, or of the audio to be encoded. */
   write(packet: Packet): void {
     if (this.#transcoder === undefined) this.#wait(packet);
     else this.#transcoder.write(packet);
@@ -156,7 +156,7 @@ export class Ladder implements AsyncDisposable {
     this.#closed = true;
   }
 
-  /** Keeps a packet, and asks for a transcoder: where there was none, at each packet that all can begin with. */
+  /** Keeps a packet and asks for a transcoder; after a refusal only at a keyframe of the leading track, with which renditions can begin. */
   #wait(packet: Packet): void {
     const track = packet.kind === 'video' ? this.#track : this.#audioTrack;
     if (this.#closed || track === undefined) return;
@@ -198,7 +198,7 @@ export class Ladder implements AsyncDisposable {
     for (const packet of this.#headStart.take()) transcoder.write(packet);
   }
 
-  /** There is nothing but the source until there is room. */
+  /** Leaves the session with the source rendition alone, and warns of it, until a transcoder can be had. */
   #refuse(why: keyof typeof REFUSALS): void {
     const { warnings, logger } = this.#options;
     this.#headStart.clear();
@@ -215,7 +215,7 @@ export class Ladder implements AsyncDisposable {
     return this.#track === undefined ? NO_PLAN : planRenditions(this.#options.profiles, this.#track);
   }
 
-  /** Players are to wait for the first parts of these renditions, and no longer for those that were planned before. */
+  /** Makes players wait for the first parts of the renditions of this plan, and no longer for those of the plan before. */
   #announce(plan: LadderPlan): void {
     const { profiles, presentation } = this.#options;
     const idsOf = ({ renditions }: LadderPlan) => renditions.map(({ id }) => renditionIdOf(id, profiles));
@@ -238,7 +238,7 @@ export class Ladder implements AsyncDisposable {
     this.#warnOfShed();
   }
 
-  /** Those of one transcoder, which are not heard any more once it was revoked. */
+  /** Makes the callbacks of one transcoder. They do nothing once it was revoked. */
   #callbacks(isRevoked: () => boolean): TranscoderCallbacks {
     const { warnings, onAudioTrack, onAudioPacket } = this.#options;
     const unlessRevoked =

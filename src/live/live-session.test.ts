@@ -509,7 +509,7 @@ test('what still comes back of Opus after the publisher has changed to AAC is le
 
 const HOUR_MS = 3_600_000;
 
-/** Sends a hundred packets a second, each a keyframe, for so many seconds. @param timeOf their timestamps in milliseconds */
+/** Sends a hundred keyframes a second. @param timeOf the timestamp of each in milliseconds */
 function storm(world: ReturnType<typeof setUp>, seconds: number, timeOf: (index: number) => number): void {
   const { session, advance } = world;
   session.publish([VIDEO_TRACK], undefined);
@@ -525,7 +525,7 @@ for (const [what, timeOf] of [
   ['alternate between two clocks', (index) => (index % 2) * HOUR_MS + index * 10],
   ['leap by two seconds at every packet', (index) => index * 2000],
 ] as const satisfies readonly (readonly [string, (index: number) => number])[]) {
-  test(`timestamps that ${what} cost a few starts and log lines a second, and after half a minute the publisher`, () => {
+  test(`timestamps that ${what} cause few starts and log lines a second, and after half a minute the publisher is disconnected`, () => {
     const world = setUp();
     storm(world, 10, timeOf);
     const discontinuities = world.packets().filter(({ mark }) => mark?.discontinuity).length;
@@ -540,7 +540,7 @@ for (const [what, timeOf] of [
   });
 }
 
-test('each line about jumps says how many there were since the last', () => {
+test('each log line about jumps says how many there were since the line before', () => {
   const world = setUp();
   world.session.publish([VIDEO_TRACK], undefined);
   for (const time of [0, 1, 2, 3]) world.session.write(key(time * HOUR_MS));
@@ -552,21 +552,21 @@ test('each line about jumps says how many there were since the last', () => {
   assert.deepEqual(counts, [1, 3]);
 });
 
-test('media that comes a hundred times faster than time is taken no further than ten seconds ahead of the clock', () => {
+test('media that comes a hundred times faster than real time is taken up to ten seconds ahead of the clock', () => {
   const world = setUp();
   storm(world, 30, (index) => index * 1000);
   const times = world.packets().map(({ dts }) => dts / 90_000);
   assert.ok(Math.max(...times) <= 31 + 10 + 0.1, `came to ${Math.max(...times)} s in 31 s of session time`);
   assert.ok(times.length <= 31 + 10 + 5, `${times.length} seconds of media were taken`);
-  assert.ok(times.length > 25, 'and as much as there was time for');
-  assert.deepEqual(world.ended, [], 'it goes on as it can');
+  assert.ok(times.length > 25, 'as much is taken as the clock allows');
+  assert.deepEqual(world.ended, [], 'the session goes on');
 });
 
-test('whatever the timestamps of both tracks are, media stays within ten seconds of the clock and starts once a second', () => {
+test('whatever the timestamps of both tracks are, media stays within ten seconds of the clock and starts again once a second at most', () => {
   const step = fc.record({
     isVideo: fc.boolean(),
     keyframe: fc.boolean(),
-    // Mostly a little later, or anything at all.
+    // Either a small step or a jump of any size.
     advanceMs: fc.oneof(fc.integer({ min: -40, max: 1100 }), fc.integer({ min: -HOUR_MS, max: HOUR_MS })),
     delayMs: fc.integer({ min: 0, max: 10_000 }),
     restMs: fc.constantFrom(0, 0, 0, 50, 500),
@@ -596,10 +596,13 @@ test('whatever the timestamps of both tracks are, media stays within ten seconds
 test('timestamps that repeat or creep do not make a segment of thousands of frames', () => {
   const world = setUp();
   storm(world, 10, () => 0);
-  assert.ok(world.packets().filter(({ mark }) => mark !== undefined).length >= 3, 'every 300 frames it begins anew');
+  assert.ok(
+    world.packets().filter(({ mark }) => mark !== undefined).length >= 3,
+    'media starts again every 300 frames',
+  );
 });
 
-test('a publisher that is there but sends nothing for a minute leaves a gap, which does not grow at one stroke later', () => {
+test('a publisher that is connected but sends nothing leaves a gap after a minute, and goes on after a discontinuity', () => {
   const world = setUp();
   world.session.publish([VIDEO_TRACK], undefined);
   world.session.write(key(0));
@@ -611,7 +614,7 @@ test('a publisher that is there but sends nothing for a minute leaves a gap, whi
   assert.equal(world.packets().at(-1)?.mark?.discontinuity, true);
 });
 
-test('whatever a session does, what is thrown in it ends it alone: counted, logged once, and its publisher is told', async () => {
+test('an error thrown anywhere in a session ends that session alone: it is counted, logged once, and its publisher is disconnected', async () => {
   const broken = () => {
     throw new Error('a fault for this test');
   };
@@ -660,13 +663,13 @@ test('whatever a session does, what is thrown in it ends it alone: counted, logg
     assert.equal(world.session.state.phase, 'ended', entry);
     assert.equal(world.ended.length, 1, entry);
     if (entry !== 'its presentation') assert.deepEqual(world.ended, ['internal_error'], entry);
-    enter(world); // and again, on the session that is over
+    enter(world); // the same again, on the session that has ended
     assert.equal(world.lines.filter(({ message }) => message.startsWith('internal error')).length, 1, entry);
     assert.match(await world.metrics.registry.metrics(), /millrace_internal_errors_total\{where="\w+"\} [12]\n/, entry);
   }
 });
 
-test('a session whose owner throws when it is told of an end has ended all the same', () => {
+test('a session ends even when its listener for changes of state throws', () => {
   let hasThrown = false;
   const world = setUp({
     onState: () => {

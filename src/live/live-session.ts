@@ -38,7 +38,7 @@ export interface LiveSessionOptions {
   /** Makes the presentation; called once. Its callbacks are the session's. */
   readonly createPresentation: (callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void }) => Presentation;
   readonly openTranscoder: OpenTranscoder;
-  /** Whom its transcoder is charged to. */
+  /** The user and stream that its transcoder is charged to. */
   readonly owner: LadderOwner;
   readonly targetDurationS: number;
   readonly reconnectWindowS: number;
@@ -52,13 +52,13 @@ export interface LiveSessionOptions {
   readonly onState: (session: LiveSession) => void;
   /** Called now and then while media comes in, and when the tracks changed. */
   readonly onSeen: (session: LiveSession) => void;
-  /** The session must let go of its publisher: it ended for another reason than the publisher's leaving. */
+  /** Called when the session ended although its publisher did not leave: the publisher must be disconnected. */
   readonly onEndedByService: (reason: CutReason) => void;
 }
 
 /**
- * A session in memory. Its owner calls {@link LiveSession.publisherLost} or {@link LiveSession.end}; then it is final. An error that is
- * thrown inside it ends it with `internal_error` and goes no further, whoever called.
+ * A session in memory. Its owner calls {@link LiveSession.publisherLost} or {@link LiveSession.end}; an end is final. An error that is
+ * thrown inside the session ends it with `internal_error`, and never reaches the caller.
  */
 export class LiveSession implements AsyncDisposable {
   readonly record: Session;
@@ -264,18 +264,18 @@ export class LiveSession implements AsyncDisposable {
     });
   }
 
-  /** Ends the session; its last playlists stay as they are. A second call changes nothing. */
+  /** Ends the session. Its last playlists stay as they are, and a second call changes nothing. */
   end(reason: EndReason): void {
     if (this.#state.phase === 'ended') return;
     this.#stopPacing();
     this.#guard('session', () => this.#apply({ type: 'end', at: this.#options.clock.now(), reason }));
     this.#media.end().catch((error: unknown) => {
       this.#failed('session', error);
-      this.#guard('session', () => this.presentation[Symbol.dispose]()); // nobody waits for what will not come
+      this.#guard('session', () => this.presentation[Symbol.dispose]()); // releases the requests that wait for parts
     });
   }
 
-  /** Ends the session for a reason of the service's own, and lets its publisher be told. */
+  /** Ends the session for a reason of the service's own, and has its publisher disconnected. */
   endByService(reason: CutReason): void {
     if (this.#state.phase === 'ended') return;
     this.end(reason);
@@ -317,7 +317,7 @@ export class LiveSession implements AsyncDisposable {
     this.#options.onSeen(this);
   }
 
-  /** Something it did threw: it ends, unless it is over, where there is nothing more to end. */
+  /** Notes an error that was thrown inside the session; the first one ends the session. */
   #failed(where: ErrorPlace, error: unknown): void {
     this.#options.errors.note(where, error);
     if (this.#hasFailed) return;

@@ -47,7 +47,7 @@ export interface LiveDirectory {
   watch(playbackId: PlaybackId): Watchable | undefined;
   /** The same by a session's own path, so that an older session's last segments stay fetchable beside a new one. */
   watchPath(playbackId: PlaybackId, path: MediaPath): Watchable | undefined;
-  /** How many watch it now, at this node and, where it runs here, through others. */
+  /** How many viewers watch it now at this node; where the stream runs here, those of the other nodes are included. */
   viewers(playbackId: PlaybackId): number;
 }
 
@@ -55,12 +55,12 @@ export interface LiveDirectory {
 export interface Audience {
   /**
    * Notes a playlist request.
-   * @param quota of the stream's user; left out where the stream runs here, since then it is known
+   * @param quota of the stream's user; left out where the stream runs here, because this node then knows it
    * @returns false when the viewer is new and no place can be found for it
    */
   watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean;
   /** Notes that another node has served these viewers of a stream. */
   watchedElsewhere(playbackId: PlaybackId, names: readonly string[]): void;
-  /** The names of viewers that the node which has the stream is to be told of, each once, at most so many. */
+  /** Hands out, once each, the names of viewers that the stream's own node has not heard of yet, or not for some seconds. */
   takeUntold(playbackId: PlaybackId, atMost: number): readonly string[];
 }

@@ -35,12 +35,12 @@ export function newSession(stream: Stream, nodeId: NodeId, at: Milliseconds): Se
   };
 }
 
-/** Whether a session, or one of a stream as it was, has all that it is given for good as the stream says now. */
+/** Whether the settings that a session keeps from its beginning to its end are still those of its stream. */
 export function isMadeFor(stream: Stream, session: Pick<Session, 'record' | 'profiles'>): boolean {
   return session.record === stream.record && isDeepStrictEqual(session.profiles, stream.profiles);
 }
 
-/** Whether the stream was terminated since the session began: the session is to end, and no publisher goes on with it. */
+/** Whether the stream was terminated after the session began: the session must end, and no publisher may continue it. */
 export function isTerminated(stream: Stream, session: Pick<Session, 'terminations'>): boolean {
   return session.terminations < stream.terminations;
 }

@@ -11,12 +11,12 @@ import type { SessionRegistry } from './session-registry.ts';
 
 const NOW = 1_700_000_100_000;
 
-/** Adopts what a store was left with; tells what became of it, in order. */
+/** Adopts the sessions that a store was left with; returns what was done with each, in order. */
 async function adopt(...left: readonly Session[]) {
   return adoptFrom({}, ...left);
 }
 
-/** The same from a store that other processes share, in which other nodes may have ended the sessions meanwhile. */
+/** Like {@link adopt}. @param isShared other processes share the store @param isLost another node has ended the sessions meanwhile */
 async function adoptFrom({ isShared = false, isLost = false }, ...left: readonly Session[]) {
   const told: { readonly what: string; readonly session: string; readonly value: unknown }[] = [];
   const tell = (what: string, session: string, value: unknown) => void told.push({ what, session, value });

@@ -87,7 +87,7 @@ test('no time is given out twice or before a picture still to come, and behind n
   );
 });
 
-test('the picture is shown again for fifteen seconds at most at once, however far time leaps', () => {
+test('a held frame is repeated for fifteen seconds at most at once, however far time leaps', () => {
   const hold = holdAt(1);
   assert.ok(hold.passed(1e9).length <= 15 * RATE);
   assert.ok(hold.sawPicture(2e9, 2e9).length <= 15 * RATE);

@@ -8,7 +8,7 @@ import { PictureRhythm } from '#media/picture-rhythm.ts';
 
 /** How much later than the sound of the same time a picture may come, besides what it always does, before it is thought missing. */
 const LATE_S = 0.4;
-/** In seconds. A picture is not shown on for longer at once: how many times there are must not depend on a publisher's timestamps. */
+/** The longest time, in seconds, for which a frame is repeated at once: a publisher's timestamps must not decide how often. */
 const MAX_SHOWN_S = 15;
 
 /** The rule for one run of a publisher. Times in seconds of session time. */

@@ -61,7 +61,7 @@ test('the right key may publish, a wrong one may not', async () => {
   assert.match(await metrics.registry.metrics(), /millrace_publish_refusals_total\{code="stream_key_invalid"\} 1/);
 });
 
-test("the stream's user may take what it was given, and the defaults of the rest", async () => {
+test("the quotas of the stream's user hold, and the defaults hold for those that the user has not", async () => {
   const { publish, quotas } = setUp();
   await publish(stream.streamKey);
   assert.deepEqual([quotas[0]?.publishers, quotas[0]?.viewers], [7, 4]);

@@ -16,7 +16,7 @@ import type { SessionRegistry } from './session-registry.ts';
 export interface PublishGateOptions {
   readonly store: Store;
   readonly registry: SessionRegistry;
-  /** Of users who have none of their own. */
+  /** The quotas of users who have none of their own. */
   readonly quotas: Quotas;
   /** Shared with the HTTP interface: a wrong key counts wherever it was tried. */
   readonly throttle: AttemptThrottle;

@@ -19,8 +19,8 @@ export const STREAM_KEY_IN_USE: Refusal = {
 };
 
 /**
- * The last places, as a part of all, are kept for users with few publishers: fewer than there are such places. So nobody who may have many
- * keeps everybody else out. A user whose publishers have no limit, such as an admin, may take these places too.
+ * This part of all places is kept for users that have fewer publishers than it has places, so that a user who may have many publishers
+ * cannot keep everybody else out. A user without a limit, such as an admin, may take these places too.
  */
 const KEPT_PART = 0.1;
 
@@ -40,7 +40,7 @@ export class Publishers {
   readonly #limit: number;
   readonly #publishers = new Map<StreamId, Publisher>();
   readonly #countByUser = new Map<UserId, number>();
-  /** Why those are cut who are being cut. */
+  /** Why each publisher is being disconnected. */
   readonly #cuts = new WeakMap<Intake, CutReason>();
 
   /** @param limit how many there may be */
@@ -72,26 +72,26 @@ export class Publishers {
     return this.#publishers.get(streamId)?.streamKey.equals(streamKey) === false;
   }
 
-  /** Says whether this is the stream's publisher. */
+  /** Whether the stream's publisher is this one. */
   isBy(streamId: StreamId, intake: Intake): boolean {
     return this.#publishers.get(streamId)?.intake === intake;
   }
 
-  /** Whether somebody publishes it who was accepted before it was last terminated. */
+  /** Whether the stream has a publisher that was accepted before the stream was last terminated. */
   isTerminated({ id, terminations }: Stream): boolean {
     const publisher = this.#publishers.get(id);
     return publisher !== undefined && publisher.stream.terminations < terminations;
   }
 
-  /** Whether somebody publishes it who was accepted before what a session is made for changed. */
+  /** Whether the stream has a publisher that was accepted before the settings changed that a session keeps to its end. */
   isOutdated(stream: Stream): boolean {
     const publisher = this.#publishers.get(stream.id);
     return publisher !== undefined && !isMadeFor(stream, publisher.stream);
   }
 
   /**
-   * Why one more of this stream would be refused now.
-   * @param atMost how many its user may have; 0 = any number
+   * Why one more publisher of this stream would be refused now; undefined when it would not.
+   * @param atMost how many publishers its user may have; 0 = any number
    */
   refusalOf({ id, userId }: { readonly id: StreamId; readonly userId: UserId }, atMost: number): Refusal | undefined {
     const publisher = this.#publishers.get(id);
@@ -118,7 +118,7 @@ export class Publishers {
     silent?.cut(CUTS.replaced);
   }
 
-  /** Says whether it is the stream's publisher that is gone, and not one that was replaced. */
+  /** Removes a publisher that is gone; false when another one had replaced it. */
   remove(streamId: StreamId, intake: Intake): boolean {
     const publisher = this.#publishers.get(streamId);
     if (publisher?.intake !== intake) return false;
@@ -127,12 +127,12 @@ export class Publishers {
     return true;
   }
 
-  /** Why a publisher is being cut; undefined when it is not. */
+  /** Why a publisher is being disconnected; undefined when it is not. */
   cutReasonOf(intake: Intake): CutReason | undefined {
     return this.#cuts.get(intake);
   }
 
-  /** Cuts the publisher of a stream; says whether there was one. */
+  /** Disconnects the publisher of a stream; false when it has none. */
   cut(streamId: StreamId, reason: CutReason): boolean {
     const publisher = this.#publishers.get(streamId);
     if (publisher === undefined) return false;

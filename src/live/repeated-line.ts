@@ -1,12 +1,12 @@
 /**
- * A log line about something that may happen again and again.
+ * Limits how often the same log line is written.
  */
 import type { Clock } from '#lib/clock.ts';
 
-/** The same is told once in this time at most. */
+/** The line is written at most once in this time. */
 const EVERY_MS = 1000;
 
-/** Tells what happens at once the first time, and then at most once a second, with how often it has happened since it was told last. */
+/** Writes a log line at the first event, and then at most once a second, with the number of events since the line before. */
 export class RepeatedLine<Fields extends object> {
   readonly #clock: Clock;
   readonly #tell: (fields: Fields & { readonly count: number }) => void;
@@ -19,7 +19,7 @@ export class RepeatedLine<Fields extends object> {
     this.#tell = tell;
   }
 
-  /** It has happened once more. @param fields of this time */
+  /** Counts an event, and writes the line when it is due. @param fields of this event, written with the line */
   happened(fields: Fields): void {
     this.#count += 1;
     const now = this.#clock.monotonic();

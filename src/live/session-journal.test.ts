@@ -86,7 +86,7 @@ for (const code of ['store_unavailable', 'outcome_unknown'] as const) {
   });
 }
 
-test('where processes share the store, every write says which node makes it', async () => {
+test('every write names the node that makes it when processes share the store', async () => {
   const nodeId = newNodeId();
   const { journal, calls } = setUp({ nodeId, onLost: () => assert.fail('nothing is lost') });
   journal.activity(session.streamId, { isActive: true, lastSeen: ms(1), health: undefined });
@@ -96,7 +96,7 @@ test('where processes share the store, every write says which node makes it', as
     await turn();
   }
   journal.changed(session, { viewers: 1 });
-  // Another node may say so at any time; what is no longer this node's is not written, and not written again.
+  // The store answers that the session belongs to another node: it is not written again, and nothing is lost here.
   calls[2]!.settle(false);
   await turn();
   assert.deepEqual(
@@ -109,7 +109,7 @@ test('where processes share the store, every write says which node makes it', as
   );
 });
 
-test('a session that another node has ended is taken up again, unless its stream was taken: then it is lost', async () => {
+test('a session that another node has ended is resumed, and is lost when that node has taken its stream', async () => {
   const lost: StreamId[] = [];
   const { journal, calls } = setUp({ nodeId: newNodeId(), onLost: (streamId) => lost.push(streamId) });
   journal.changed(session, { viewers: 1 });

@@ -2,8 +2,8 @@
  * Writes what happens to live sessions into the store, without live media ever waiting for it.
  *
  * For each stream only the latest wish is kept while a write is under way or the store is away, so the journal holds at
- * most one entry per stream and catches up by itself. A write of which nobody can tell whether it happened is made again, which is
- * harmless: each sets what is the case.
+ * most one entry per stream and catches up by itself. A write whose outcome is unknown is repeated, which is harmless: each write states
+ * the present values, never a difference.
  */
 
 import { MillraceError } from '#domain/errors.ts';
@@ -19,22 +19,22 @@ const RETRY_MS = 1000;
 /** What live media says of a stream. */
 export type StreamActivity = Parameters<Store['streams']['setActivity']>[1];
 
-/** What is to be written of one session. */
+/** What is to be written about one session. */
 interface Wish {
-  /** The whole session, when it is yet to be created. */
+  /** The whole session when it must still be created, otherwise undefined. */
   readonly create: Session | undefined;
-  /** Whether another node may have ended it for this one. */
+  /** Whether another node may have ended the session because it took this node for dead. */
   readonly resume: boolean;
   readonly change: SessionChange;
 }
 
 const NO_WISH: Wish = { create: undefined, resume: false, change: {} };
 
-/** How a journal writes where several processes share the store. */
+/** The process that a journal writes for, where several processes share the store. */
 export interface JournalOwner {
-  /** This process. What belongs to another node by now is not written. */
+  /** The node of this process. The store rejects writes to sessions that belong to another node by now. */
   readonly nodeId: NodeId;
-  /** Called with the stream of a session that cannot begin or go on here, since another node has taken the stream. */
+  /** Called with the stream of a session that cannot begin or continue here because another node has taken the stream. */
   readonly onLost: (streamId: StreamId) => void;
 }
 
@@ -73,7 +73,8 @@ export class SessionJournal implements AsyncDisposable {
   }
 
   /**
-   * A session goes on whose node was taken for dead: another one may have ended it. `change` is all of its state.
+   * Continues a session that another node may have ended because it took this node for dead.
+   * @param change all of the session's state
    */
   resumed(session: Pick<Session, 'id' | 'streamId'>, change: SessionChange): void {
     this.#merge(session, { resume: true, change });
@@ -148,7 +149,7 @@ export class SessionJournal implements AsyncDisposable {
     }
   }
 
-  /** Says whether the session is still this node's to write. */
+  /** Writes one session; false when it belongs to another node by now. */
   #write(session: Pick<Session, 'id' | 'streamId'>, { create, resume, change }: Wish): Promise<boolean> {
     const { sessions } = this.#store;
     const nodeId = this.#owner?.nodeId;

@@ -43,7 +43,7 @@ export interface SessionMediaOptions {
   readonly warnings: SessionWarnings;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when media begins, or goes on behind an interruption. */
+  /** Called when media begins, or goes on after an interruption. */
   readonly onStart: () => void;
   /** Called when the timestamps have jumped again and again for so long that the publisher must go. */
   readonly onUnusableTimestamps: () => void;
@@ -67,7 +67,7 @@ export class SessionMedia implements AsyncDisposable {
   /** How far media has been written by earlier timelines; undefined before the first packet in this process. */
   #endSeconds: number | undefined;
   readonly #starts = new StartLimit();
-  /** Session time before which media may not start again, in seconds: what is there already reaches so far into the future. */
+  /** Session time in seconds before which media may not start again: what was written before reaches that far ahead. */
   #notBeforeSeconds = 0;
   /** Session time by the wall clock when a packet was placed last, in seconds. */
   #placedSeconds = 0;
@@ -185,8 +185,8 @@ export class SessionMedia implements AsyncDisposable {
   }
 
   /**
-   * Says that time passes: holds the picture of a source that pauses, and writes gaps where there is none. A publisher that is there but
-   * has sent nothing for a minute is one that pauses no more.
+   * Must be called as time passes: repeats the last frame while the source pauses, and writes gaps where no media comes in. After a minute
+   * without packets a publisher that is still connected no longer counts as pausing.
    */
   pace(): void {
     const elapsedSeconds = this.#elapsedSeconds();
@@ -206,8 +206,8 @@ export class SessionMedia implements AsyncDisposable {
   }
 
   /**
-   * Nothing follows: playlists stay as they are. Where something is transcoded, that is so once its last packets are there: renditions
-   * are a little behind the source, and their last packets come before EXT-X-ENDLIST.
+   * Ends the playlists, which stay as they are from then on. Transcoded renditions are a little behind the source, so this waits until
+   * their last packets are there: these come before EXT-X-ENDLIST.
    */
   async end(): Promise<void> {
     if (this.#ladder.isActive) await this.#ladder[Symbol.asyncDispose]();
@@ -291,7 +291,7 @@ export class SessionMedia implements AsyncDisposable {
     return (this.#options.clock.monotonic() - this.#options.startedAt) / 1000;
   }
 
-  /** Whether media may start with this packet: not while enough is there already, nor too often. */
+  /** Whether media may start now: not while it is too far ahead of the clock, and not too often. */
   #mayStart(): boolean {
     const elapsedSeconds = this.#elapsedSeconds();
     if (elapsedSeconds < this.#notBeforeSeconds) return false;
@@ -304,14 +304,14 @@ export class SessionMedia implements AsyncDisposable {
     return answer === 'start';
   }
 
-  /** Where media that starts now is placed: where the wall clock says, and after all that was written. */
+  /** The session time, in seconds, of media that starts now: that of the wall clock, but after everything written before. */
   #startSeconds(elapsedSeconds: number): number {
     return this.#endSeconds === undefined
       ? elapsedSeconds
       : Math.max(elapsedSeconds, this.#endSeconds + RESTART_MARGIN_S);
   }
 
-  /** The leader's first keyframe of a connection, or behind a jump: placed where the wall clock says. */
+  /** Places the leader's first keyframe of a connection, or after a jump, where the wall clock says. */
   #start(packet: Packet, track: Track): void {
     const elapsedSeconds = this.#elapsedSeconds();
     const startSeconds = this.#startSeconds(elapsedSeconds);
@@ -323,14 +323,14 @@ export class SessionMedia implements AsyncDisposable {
     this.#options.onStart();
   }
 
-  /** The leader's clock jumped: go on at the next keyframe, behind a discontinuity; gaps until then. */
+  /** Goes on at the next keyframe, after a discontinuity, because the leader's timestamps jumped. Gaps are written until then. */
   #jump(packet: Packet): void {
     this.#warnOfJump(packet);
     this.stop();
     if (packet.keyframe) this.write(packet);
   }
 
-  /** The leader is too far ahead of the wall clock: go on when that has come as far, behind a discontinuity. */
+  /** Goes on after a discontinuity when the wall clock has caught up with the leader, which is too far ahead of it. */
   #waitForClock(packet: Packet): void {
     this.#warnOfJump(packet);
     this.stop();

@@ -17,15 +17,15 @@ export interface SessionNotesOptions {
 }
 
 /**
- * Takes the notes of one process. `isActive` says whether media of the session is coming in.
+ * Writes the notes of one process. `isActive` says whether media of the session is coming in.
  *
- * A session is written down when its first part is there. One that ends before leaves nothing in the store: a publisher that starts and
- * stops in a loop would otherwise fill it with sessions that nobody could watch.
+ * A session is written when its first part is there. A session that ends before that leaves nothing in the store: a publisher that starts
+ * and stops in a loop would otherwise fill the store with sessions that nobody could watch.
  */
 export class SessionNotes {
   readonly everyMs: number;
   readonly #options: SessionNotesOptions;
-  /** Those that are in the store, or on their way there. */
+  /** The sessions that are in the store or are being written to it. */
   readonly #written = new WeakSet<LiveSession>();
 
   constructor(options: SessionNotesOptions) {
@@ -33,19 +33,19 @@ export class SessionNotes {
     this.everyMs = options.isShared ? EVERY_MS.shared : EVERY_MS.alone;
   }
 
-  /** It was taken up from the store. */
+  /** Notes that a session was taken up from the store. */
   restored(session: LiveSession): void {
     this.#written.add(session);
   }
 
-  /** Media has come in for a while, or with other tracks. */
+  /** Notes that media has come in for a while, or with other tracks. */
   seen(session: LiveSession, isActive: boolean): void {
     const { lastSeen, codecs, totals } = session;
     this.#changed(session, { lastSeen, codecs, totals, health: this.#healthOf(session, isActive) });
     this.activity(session, isActive);
   }
 
-  /** Its state changed. */
+  /** Notes that the state of the session changed. */
   state(session: LiveSession, isActive: boolean): void {
     const change = this.#stateOf(session, isActive);
     if (session.state.phase !== 'live' || this.#written.has(session)) {
@@ -56,29 +56,29 @@ export class SessionNotes {
     this.#options.journal.created({ ...session.record, ...change, name: session.name, codecs: session.codecs });
   }
 
-  /** Whether media comes in changed. */
+  /** Notes that media began or stopped coming in. */
   activity(session: LiveSession, isActive: boolean): void {
     const { record, lastSeen } = session;
     const health = this.#healthOf(session, isActive);
     this.#options.journal.activity(record.streamId, { isActive, lastSeen, health });
   }
 
-  /** Its stream has another name. */
+  /** Notes that the stream of the session has another name. */
   name(session: LiveSession, name: string): void {
     this.#changed(session, { name });
   }
 
-  /** As many watch it now. */
+  /** Notes how many viewers watch the session now. */
   viewers(session: LiveSession, viewers: number): void {
     this.#changed(session, { viewers, totals: session.totals });
   }
 
-  /** It is let go of: what its transcoder handed out behind its end counts, too. */
+  /** Notes the totals of a session that is let go of: what its transcoder handed out after its end counts, too. */
   totals(session: LiveSession): void {
     this.#changed(session, { totals: session.totals });
   }
 
-  /** All of it, as if nothing had been written: another process may have taken this one for dead, and ended it. */
+  /** Notes the whole state of a session again: another process may have taken this one for dead and ended the session. */
   again(session: LiveSession, isActive: boolean): void {
     if (this.#written.has(session)) this.#options.journal.resumed(session.record, this.#stateOf(session, isActive));
     this.activity(session, isActive);

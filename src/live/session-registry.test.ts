@@ -247,7 +247,7 @@ test('publishers beyond the limit, or without media memory left, are refused', (
   const holder = { giveBackRetired: () => false, giveUp: () => {} };
   full.memory.open({ id: stream.userId, quotaBytes: 1000 }, holder).take(950);
   assert.equal(refusalOf(full.publish(stream)), 'media_memory_exhausted');
-  assert.equal(refusalOf(full.publish(newStream())), undefined, 'others have a share of it');
+  assert.equal(refusalOf(full.publish(newStream())), undefined, 'others have their own share');
 });
 
 test('an ended session can be watched for its window and three target durations more, also by its path beside a new one', () => {
@@ -444,7 +444,7 @@ test('where others share the store, it alone tells of a stream whose session her
   }
 });
 
-test('what a transcoder hands out behind the end is written when the session is let go of', async () => {
+test('what a transcoder hands out after the end is written when the session is let go of', async () => {
   const profiles = [{ name: 'small', width: 160, height: 120, fps: 0, bitrate: 500_000 }];
   let callbacks: TranscoderCallbacks | undefined;
   const openTranscoder: OpenTranscoder = (request) => {
@@ -477,7 +477,7 @@ function send(publication: Publication, count: number, fromMs = 40): void {
   for (let index = 0; index < count; index++) publication.packet(packetAt(VIDEO_TRACK, fromMs + index * 40));
 }
 
-test('a publisher above the bitrate of its user is disconnected and told why, and its session says so', () => {
+test('a publisher above the bitrate of its user is disconnected and told why, and its session ends', () => {
   const world = setUp({ quotas: { ingestBitrateKbps: 1 } }); // 1250 bytes in ten seconds
   const stream = newStream();
   const publication = goLive(world, stream);
@@ -492,7 +492,7 @@ test('a publisher above the bitrate of its user is disconnected and told why, an
   assert.equal(world.registry.publishers.has(stream.id), false);
 });
 
-test('quotas that were changed hold for publishers that are there', () => {
+test('changed quotas hold for publishers that are connected already', () => {
   const world = setUp();
   const stream = newStream();
   const publication = goLive(world, stream);
@@ -504,7 +504,11 @@ test('quotas that were changed hold for publishers that are there', () => {
     ['ingest_bitrate_exceeded'],
   );
   world.advance(48_000);
-  assert.equal(world.registry.quotasOfUser(stream.userId).viewers, 0, 'nothing is kept of who has nothing here');
+  assert.equal(
+    world.registry.quotasOfUser(stream.userId).viewers,
+    0,
+    'quotas of a user of whom nothing runs here are forgotten',
+  );
 });
 
 test('a user has as many publishers as its quota, and one that is gone makes room', () => {
@@ -531,10 +535,10 @@ test('the last tenth of the places is kept for users who have few publishers', (
   assert.equal(refusalOf(world.publish(newStream())), 'too_many_publishers');
   const unlimited = setUp({ maxPublishers: 20 });
   const answers = Array.from({ length: 21 }, () => refusalOf(unlimited.publish(someStream(userId, { profiles: [] }))));
-  assert.equal(answers.filter((code) => code === undefined).length, 20, 'whom nobody limits may take them all');
+  assert.equal(answers.filter((code) => code === undefined).length, 20, 'a user without a limit may take them all');
 });
 
-test('media that is held while tracks are awaited is charged to its user, and given back when the session has it', () => {
+test('media that is held until the tracks are known is charged to its user, and no longer once the session has it', () => {
   const world = setUp();
   const publication = accepted(world.publish(newStream()));
   publication.track(VIDEO_TRACK);
@@ -546,7 +550,7 @@ test('media that is held while tracks are awaited is charged to its user, and gi
   assert.equal(world.presentations[0]?.told.filter(({ type }) => type === 'packet').length, 5);
 });
 
-test('a publisher whose held media is more than the share of its user makes room for another user', () => {
+test('a publisher that holds more than the share of its user is disconnected when another user needs memory', () => {
   const world = setUp();
   const streams = [newStream(), newStream()];
   const [fat, small] = streams.map((stream) => {
@@ -564,7 +568,7 @@ test('a publisher whose held media is more than the share of its user makes room
   assert.equal(world.registry.publishers.has(streams[1]!.id), true);
 });
 
-test('an error in what one session does ends it and disconnects its publisher, and the others go on', async () => {
+test('an error in one session ends it and disconnects its publisher, and other sessions go on', async () => {
   const world = setUp();
   const [broken, other] = [newStream(), newStream()];
   const publication = goLive(world, broken);
@@ -587,11 +591,11 @@ test('an error in what one session does ends it and disconnects its publisher, a
     [...world.written.values()].map(({ endReason }) => endReason),
     ['internal_error', undefined],
   );
-  send(publication, 1); // what is still on its way changes nothing
+  send(publication, 1); // a packet that comes after the end changes nothing
   assert.equal(world.cuts.length, 1);
 });
 
-test('an error while a publisher is taken in disconnects it, also where there is no session yet', async () => {
+test('an error before a publisher has a session disconnects that publisher', async () => {
   const world = setUp();
   const stream = newStream();
   const publication = accepted(world.publish(stream));
@@ -609,7 +613,7 @@ test('an error while a publisher is taken in disconnects it, also where there is
   assert.match(await world.metrics.registry.metrics(), /millrace_internal_errors_total\{where="ingest"\} 1/);
 });
 
-test('a session that ends before its first part leaves nothing in the store, however often', async () => {
+test('a session that ends before its first part leaves nothing in the store, however often that happens', async () => {
   const world = setUp();
   const stream = newStream();
   for (let time = 0; time < 100; time++) {
@@ -641,7 +645,7 @@ test('a session is stored with all that is known of it when its first part is th
   );
 });
 
-test('no more watch the streams of a user than its quota of viewers says, and those who watch go on', async () => {
+test("a viewer beyond the quota of the stream's user is refused, and those who watch go on", async () => {
   const world = setUp({ quotas: { viewers: 2 } });
   const stream = newStream();
   goLive(world, stream);
@@ -654,7 +658,8 @@ test('no more watch the streams of a user than its quota of viewers says, and th
   ];
   assert.deepEqual(answers, [true, true, false, true]);
 });
-test('a publisher that was accepted before its stream was terminated is disconnected, one that came later is not', () => {
+
+test('a publisher that was accepted before its stream was terminated is disconnected, and one that came later is not', () => {
   const setup = setUp();
   const { registry, cuts, publish } = setup;
   const stream = newStream();
@@ -672,7 +677,7 @@ test('a publisher that was accepted before its stream was terminated is disconne
   assert.equal(cuts.length, 1);
 });
 
-test('a session that waits for its publisher ends when its stream was terminated, also one that was taken up after a restart', async () => {
+test('a session that waits for its publisher ends when its stream is terminated, even one that was taken up after a restart', async () => {
   for (const isRestored of [false, true]) {
     const setup = setUp();
     const { registry, written, publish } = setup;
@@ -699,7 +704,7 @@ test('a publisher that comes back after its stream was terminated begins a new s
   assert.notEqual(registry.status(stream.id)?.sessionId, first);
 });
 
-test('a publisher that was accepted before the profiles of its stream changed is disconnected, so that it comes back to them', () => {
+test('a publisher that was accepted before the settings of its stream changed is disconnected, so that it reconnects with the new ones', () => {
   const { registry, cuts, publish } = setUp();
   const stream = newStream();
   accepted(publish(stream));
@@ -709,7 +714,7 @@ test('a publisher that was accepted before the profiles of its stream changed is
   assert.equal(cuts.length, 1);
 });
 
-/** Lets what was written reach the store. */
+/** Gives the journal time to write to the store. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }

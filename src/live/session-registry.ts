@@ -38,7 +38,7 @@ export interface SessionRegistryOptions {
     readonly targetDurationS: number;
     readonly windowS: number;
     readonly maxViewers: number;
-    /** Of users of whom nothing else is known. */
+    /** The quotas of users who have none of their own. */
     readonly quotas: Quotas;
   };
   /** This process, among those that share the store. */
@@ -75,7 +75,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   readonly #paths = new Map<MediaPath, LiveSession>();
   readonly #viewers: Viewers;
   readonly #notes: SessionNotes;
-  /** Of users who have a slot, as they were read last. */
+  /** The quotas of each user who has a slot, as they were read last. */
   readonly #quotas = new Map<UserId, Quotas>();
   readonly #retirements = new Map<LiveSession, NodeJS.Timeout>();
   #closing = false;
@@ -93,7 +93,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     for (const phase of SESSION_PHASES) metrics.sessions.observe({ phase }, () => this.#count(phase));
   }
 
-  /** Takes a publisher whose key was found good, or says why not. @param quotas what the stream's user may take */
+  /** Accepts a publisher whose key was found good, or says why not. @param quotas of the stream's user */
   publish(stream: Stream, request: PublishRequest, quotas: Quotas): PublishDecision {
     const refusal = this.refusalOf(stream, quotas);
     if (refusal !== undefined) return { accepted: false, refusal };
@@ -148,12 +148,12 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     };
   }
 
-  /** What a user may take, as it was read last; the defaults before it was read, and where nothing of the user runs here. */
+  /** The quotas of a user as they were read last; the defaults when nothing of the user runs here. */
   quotasOfUser(userId: UserId): Quotas {
     return this.#quotas.get(userId) ?? this.#options.settings.quotas;
   }
 
-  /** Takes the quotas of a user that were changed; they hold from now on for what runs here, and end none of its sessions. */
+  /** Replaces the quotas of a user, which hold from now on for everything of the user that runs here. It ends no session. */
   setQuotas(userId: UserId, quotas: Quotas): void {
     if (this.#hasSlotOf(userId)) this.#quotas.set(userId, quotas);
   }
@@ -188,8 +188,8 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
   }
 
   /**
-   * Takes what changed on a stream. A publisher with an earlier key, or one that was accepted before the stream was terminated or its
-   * profiles changed, is disconnected. A session that began before the termination ends, also one that waits for its publisher.
+   * Applies what changed on a stream. A publisher is disconnected when it came with an earlier stream key, or before the stream was
+   * terminated or its settings for sessions changed. A session that began before the termination ends, even while it has no publisher.
    */
   follow(stream: Stream): void {
     if (this.#publishers.hasOtherKey(stream.id, stream.streamKey)) this.cut(stream.id, 'key_rotated');
@@ -275,7 +275,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     await Promise.all(Array.from(this.#sessions.values(), (session) => this.#letGo(session)));
   }
 
-  /** Undefined where nothing of the stream runs here: then nobody watches it here. */
+  /** The quota that viewers of a session count against; undefined without a session, which nobody watches here. */
   #viewerQuotaOf(session: LiveSession | undefined): ViewerQuota | undefined {
     return session && { ofUser: session.record.userId, atMost: this.quotasOfUser(session.record.userId).viewers };
   }
@@ -337,7 +337,7 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
     };
   }
 
-  /** Cuts a publisher, unless another one has taken its place. */
+  /** Disconnects a publisher, unless another one has taken its place. */
   #cutIntake(streamId: StreamId, intake: Intake, reason: CutReason): void {
     if (this.#publishers.isBy(streamId, intake)) this.cut(streamId, reason);
   }

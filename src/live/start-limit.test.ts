@@ -7,7 +7,7 @@ test('a file of two seconds that loops for an hour always starts again', () => {
   for (let nowS = 0; nowS < 3600; nowS += 2) assert.equal(limit.next(nowS), 'start');
 });
 
-test('of a hundred starts a second five are made at once, then one a second, and after half a minute it is given up', () => {
+test('of a hundred starts a second five are allowed at once, then one a second, and after half a minute it gives up', () => {
   const limit = new StartLimit();
   const answers = Array.from({ length: 3200 }, (_, index) => limit.next(index / 100));
   const startsOf = (fromS: number, untilS: number) =>
@@ -17,7 +17,7 @@ test('of a hundred starts a second five are made at once, then one a second, and
   assert.equal(Math.floor(answers.indexOf('give_up') / 100), 30);
 });
 
-test('what was made to wait and then was calm is given the same patience again', () => {
+test('the half minute begins anew after a time without starts', () => {
   const limit = new StartLimit();
   for (let index = 0; index < 100; index++) limit.next(0);
   assert.equal(limit.next(10), 'start');

@@ -1,26 +1,26 @@
 /**
- * Limits how often media may start again within a session: behind a jump of its timestamps, or with a publisher that came back. Each start
- * costs viewers a discontinuity and this process a segment of every rendition. Pure: time comes in with the calls.
+ * Limits how often media may start again within a session: after a jump of its timestamps, or when a publisher came back. Each start
+ * costs viewers a discontinuity and this process a segment of every rendition. Pure: each call brings the time with it.
  */
 
-/** Starts that may follow one another at once. */
+/** How many starts are allowed at once. */
 const BURST = 5;
 /** After these, one more start is allowed each second. */
 const STARTS_PER_S = 1;
-/** A publisher that was made to wait, and has not been calm for long enough since then, is given up after this. */
+/** How long starts may be refused, without a calm time between, before the publisher is given up. */
 const PATIENCE_S = 30;
 
-/** The limit of one session. It is calm again when no start was asked for during {@link BURST} seconds. */
+/** The limit of one session. The session is calm again once all of {@link BURST} is available, for which no start may be made for a while. */
 export class StartLimit {
   #left = BURST;
   #atS = Number.NEGATIVE_INFINITY;
-  /** When a start was refused first, since it was calm last. */
+  /** When the first start was refused since the last calm time, in seconds. */
   #stormS: number | undefined;
 
   /**
    * Asks for one start.
    * @param nowS monotonic time in seconds
-   * @returns `wait` when what could start now must be dropped; `give_up` when that has gone on for too long
+   * @returns `wait` when media that could start now must be dropped; `give_up` when that has gone on for too long
    */
   next(nowS: number): 'start' | 'wait' | 'give_up' {
     this.#left = Math.min(BURST, this.#left + Math.max(0, nowS - this.#atS) * STARTS_PER_S);

@@ -117,7 +117,7 @@ test('a stream that does not run here costs no read', async (t) => {
   watcher[Symbol.dispose]();
 });
 
-test('a stream that another node has taken is found by the look every five seconds, when no word of it came', async (t) => {
+test('a stream that another node has taken is found within five seconds when the announcement was lost', async (t) => {
   const { watcher, world, told, passFiveSeconds } = await setUp(t);
   world.owner = newNodeId();
   await passFiveSeconds();
@@ -131,7 +131,7 @@ test('a stream that another node has taken is found by the look every five secon
   watcher[Symbol.dispose]();
 });
 
-test('a store that did not answer is asked again after a second, and not once the watcher is disposed', async (t) => {
+test('a store that did not answer is asked again after a second, unless the watcher is disposed', async (t) => {
   const { watcher, world, told, hear, pass } = await setUp(t);
   world.isAway = true;
   await hear(changed);
@@ -169,7 +169,7 @@ test('the streams of a suspended user are cut, those of one who is not are not',
   watcher[Symbol.dispose]();
 });
 
-test('all is looked at when announcements were missed, and every five seconds, also after the store was away', async (t) => {
+test('all streams are read again when announcements were missed, every five seconds, and after the store was away', async (t) => {
   const { watcher, world, told, hear, pass, passFiveSeconds } = await setUp(t);
   await hear({ type: 'missed' });
   assert.deepEqual(told.splice(0), ['follow a stream']);
@@ -186,7 +186,7 @@ test('all is looked at when announcements were missed, and every five seconds, a
   assert.deepEqual(told, ['deaf']);
 });
 
-test('quotas that an admin gives a user hold for what runs here', async (t) => {
+test('quotas that an admin gives a user hold for what runs here at once', async (t) => {
   const { world, told, hear } = await setUp(t);
   world.quotas = { publishers: 3 };
   await hear({ type: 'user_changed', userId: user.id });

@@ -1,5 +1,5 @@
 /**
- * Makes what changed on a stream take effect on what runs here: its publisher is cut, its playback ends, its session gets its name.
+ * Makes what changed on a stream take effect on what runs here: its publisher is disconnected, its playback ends, its session gets its name.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
@@ -11,9 +11,9 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { PublisherClaims } from './publisher-claims.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
-/** Announcements may get lost, and the command line beside a server on SQLite changes what it changes in silence. */
+/** How often all streams are read: announcements may get lost, and the command line beside a server on SQLite announces nothing. */
 const LOOK_EVERY_MS = 5000;
-/** Pause before a store that did not answer is asked again. */
+/** How long after a failure the store is asked again. */
 const RETRY_MS = 1000;
 /** Streams read in one query. */
 const BATCH = 500;
@@ -22,7 +22,7 @@ const BATCH = 500;
 export interface StreamWatcherOptions {
   readonly store: Store;
   readonly registry: SessionRegistry;
-  /** Of users who have none of their own. */
+  /** The quotas of users who have none of their own. */
   readonly quotas: Quotas;
   readonly nodeId: NodeId;
   /** Undefined where this is the only process. */
@@ -102,7 +102,7 @@ export class StreamWatcher implements Disposable {
     void this.#look();
   }
 
-  /** One look at a time; what is named meanwhile is looked at next. After a failure everything is looked at a moment later. */
+  /** Reads what was named, one read at a time; what is named meanwhile is read next. After a failure all streams are read again. */
   async #look(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;

@@ -8,7 +8,7 @@ import { Timeline } from './timeline.ts';
 const packetAt = (track: Track, milliseconds: number, delayMs = 0) =>
   packet(track, milliseconds, { keyframe: true, delayMs });
 
-/** Says where a packet was placed, in ticks. By default it came long after its time. */
+/** Returns where a packet was placed, in ticks, or why not. By default it arrived long after its time. */
 function placedDts(timeline: Timeline, track: Track, milliseconds: number, arrivedS = 10_000): number | string {
   const placement = timeline.place(packetAt(track, milliseconds), track, arrivedS);
   return placement.type === 'placed' ? placement.packet.dts : placement.type;
@@ -149,7 +149,7 @@ test('decoding times rise strictly and presentation never comes before decoding,
   );
 });
 
-test('media that is ten seconds ahead of the wall clock goes no further: the leader is told, the other track waits', () => {
+test('media ten seconds ahead of the wall clock goes no further: the leader is reported as ahead, the other track is dropped', () => {
   const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
   const answers: (number | string)[] = [];
   for (let time = 0; time <= 60_000; time += 500) answers.push(placedDts(timeline, video, time, 0.001));
@@ -157,7 +157,7 @@ test('media that is ten seconds ahead of the wall clock goes no further: the lea
   assert.equal(
     answers.findLastIndex((each) => typeof each === 'number'),
     20,
-    'ten seconds of two a second',
+    'ten seconds, with two packets in each',
   );
   const lone = new Timeline('video', packetAt(video, 0), 90_000, 0);
   placedDts(lone, video, 0, 0);
@@ -166,7 +166,7 @@ test('media that is ten seconds ahead of the wall clock goes no further: the lea
   assert.equal(placedDts(timeline, video, 10_500, 1), 10.5 * 90_000, 'it goes on as soon as the clock allows');
 });
 
-test('pictures whose timestamps stand still, or go back and forth within a second, are a jump in the end', () => {
+test('frames whose timestamps stand still, or go back and forth within a second, are a jump after 300 of them', () => {
   for (const times of [[0], [900, 0]]) {
     const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
     placedDts(timeline, video, 950);

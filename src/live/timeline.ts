@@ -12,15 +12,15 @@ import type { AudioTrack, Track, TrackKind } from '#media/track.ts';
 /** A timestamp further than this from where its track stands does not continue it. */
 const JUMP_S = 1;
 /**
- * How far media may be ahead of the wall clock, in seconds: an encoder that had to wait for its connection sends what it has kept in one
- * burst, and the first packet of it is placed at the present. Nothing else is ahead for good.
+ * How far media may be ahead of the wall clock, in seconds. An encoder that had to wait for its connection sends what it has queued in one
+ * burst, whose first packet is placed at the present. Nothing else is ahead for long.
  */
 export const MAX_AHEAD_S = 10;
 /**
- * In seconds. A longer time without any media is a jump, also where the wall clock agrees with it.
+ * The longest pause in seconds. A longer time without any media is a jump, even when timestamps and wall clock agree.
  */
 export const MAX_PAUSE_S = 60;
-/** Pictures in a row whose timestamps do not rise: more than any encoder sends within {@link JUMP_S}. */
+/** How many frames in a row may have timestamps that do not rise: more than any encoder sends within {@link JUMP_S}. */
 const MAX_STANDING_STILL = 300;
 /** Audio times that differ from a run of whole packets by less than this are rounding or jitter, not a gap. */
 const AUDIO_JITTER_S = 0.04;
@@ -30,7 +30,7 @@ export type Placement =
   | { readonly type: 'placed'; readonly packet: Packet }
   | { readonly type: 'dropped' }
   | { readonly type: 'jumped' } // the leading track does not continue: start again where the wall clock says
-  | { readonly type: 'ahead' }; // the leading track has come too far: start again when the wall clock has come as far
+  | { readonly type: 'ahead' }; // the leading track has come too far: start again when the wall clock has caught up
 
 interface TrackClock {
   timescale: number;
@@ -44,7 +44,7 @@ interface TrackClock {
   /** How long a run of packets that do not fit has lasted, in ticks. */
   misfitTicks: number;
   lastMisfitDts: number | undefined;
-  /** Packets in a row that were not later than the one before. */
+  /** How many packets in a row were not later than the one before. */
   standingStill: number;
 }
 
@@ -131,9 +131,9 @@ export class Timeline {
   }
 
   /**
-   * Something was left out of a track: the other one, or for pictures without sound the wall clock, went on to where it is now. Sound
-   * alone needs no such care, each of its packets can begin anew. After more than {@link MAX_PAUSE_S} of silence it does not count what
-   * the wall clock says: how much is written to fill a pause must not depend on the publisher's patience.
+   * Whether a step forward is a pause and not a jump: the other track, or for video alone the wall clock, has gone on by as much. Audio
+   * alone needs no such rule, because each of its packets can begin anew. The wall clock does not count for more than {@link MAX_PAUSE_S}:
+   * how much is written to fill a pause must not depend on the publisher's patience.
    */
   #isPause(gapSeconds: number, silentSeconds: number, { kind }: Track): boolean {
     if (gapSeconds < 0) return false;

@@ -74,7 +74,7 @@ test('above the limit new viewers are refused, known ones are not, and room is m
   assert.equal(viewers.count, 2);
 });
 
-test('an address that invents user agents only takes places from itself, and a viewer from elsewhere always gets in', () => {
+test('an address that invents user agents takes places only from itself, and a viewer from elsewhere always gets in', () => {
   const { viewers, note } = viewersOf(10);
   note(one, 'a viewer');
   for (let invented = 0; invented < 1000; invented += 1) note(one, `invented ${invented}`, '10.9.9.9');
@@ -87,7 +87,7 @@ test('an address that invents user agents only takes places from itself, and a v
   assert.equal(viewers.countOf(one), 10);
 });
 
-test('the streams of a user have as many viewers together as its quota allows, and those of others are not concerned', () => {
+test('all streams of a user together have as many viewers as its quota allows, and streams of others are not affected', () => {
   const { viewers } = viewersOf(100);
   const neighbour = newUserId();
   const note = (playbackId: typeof one, name: string, ofUser = user, address = `10.0.${name.charCodeAt(0)}.1`) =>
@@ -99,7 +99,7 @@ test('the streams of a user have as many viewers together as its quota allows, a
   assert.deepEqual([viewers.countOf(one), viewers.countOf(other), viewers.countOf(third)], [1, 1, 1]);
 });
 
-test('one address cannot use up the quota of a user: a viewer from elsewhere takes the place of one of its own', () => {
+test('one address cannot use up the quota of a user: a viewer from elsewhere takes the place of a viewer from that address', () => {
   const { viewers } = viewersOf(100);
   const note = (name: string, address: string) => viewers.note(one, { name, address }, { ofUser: user, atMost: 5 });
   for (let invented = 0; invented < 20; invented += 1) note(`invented ${invented}`, '10.9.9.9');
@@ -107,7 +107,7 @@ test('one address cannot use up the quota of a user: a viewer from elsewhere tak
   assert.equal(viewers.count, 5);
 });
 
-test('viewers at other nodes count once with those here, for ten seconds, and take no places', () => {
+test('a viewer at another node counts for ten seconds, once even if it is here too, and takes no place', () => {
   const { viewers, note, passMs } = viewersOf(2);
   viewers.noteElsewhere(one, ['a', 'x', 'y']);
   note(one, 'a');
@@ -123,7 +123,7 @@ test('viewers at other nodes count once with those here, for ten seconds, and ta
   assert.equal(viewers.countOf(one), 0);
 });
 
-test('the node that has a stream is told of each viewer when it comes, and again every three seconds while it watches', () => {
+test('a viewer is reported to the node of the stream when it comes, and every three seconds while it watches', () => {
   const { viewers, note, passMs } = viewersOf(10);
   note(one, 'a');
   note(one, 'b');
@@ -137,5 +137,5 @@ test('the node that has a stream is told of each viewer when it comes, and again
   assert.deepEqual(viewers.takeUntold(one, 9), ['a']);
   passMs(10_000);
   assert.equal(viewers.count, 0);
-  assert.deepEqual(viewers.takeUntold(other, 9), [], 'who has left is not told of');
+  assert.deepEqual(viewers.takeUntold(other, 9), [], 'a viewer that has left is not reported');
 });

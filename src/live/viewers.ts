@@ -10,13 +10,13 @@ const IDLE_MS = 10_000;
 /** A viewer that has asked for no playlist for so long has probably left: players ask again at least every target duration, 4 s by default. */
 const PROBABLY_LEFT_MS = 6000;
 /**
- * How often a viewer that goes on watching becomes the newest of its network again, so that the longest idle is the first to go. Doing
- * it at every request would cost more than all else about counting viewers.
+ * How often a viewer that goes on watching becomes the newest of its network again, so that the longest idle one is evicted first. To do
+ * this at every request would cost more than everything else about counting viewers.
  */
 const RENEWED_EVERY_MS = 2000;
-/** How often the node that has the stream is told of a viewer that goes on watching: often enough that it is never forgotten there. */
+/** How often a viewer that goes on watching is reported to the node of the stream: often enough that it is never forgotten there. */
 const TOLD_EVERY_MS = 3000;
-/** Viewers at other nodes that are remembered; beyond it the one heard of longest ago is forgotten. */
+/** How many viewers at other nodes are remembered; beyond it the one that was reported longest ago is forgotten. */
 const MAX_ELSEWHERE = 1_000_000;
 
 /** Somebody who asks for a playlist. */
@@ -42,7 +42,7 @@ interface Viewing {
   seenAt: number;
   /** Monotonic time at which it last took its places. */
   placedAt: number;
-  /** Monotonic time at which another node was last told of it. */
+  /** Monotonic time at which it was last reported to another node. */
   toldAt: number;
 }
 
@@ -53,19 +53,19 @@ interface UserPlaces {
 }
 
 /**
- * Who watches now, at most as many as may, in all and of each user. One who watches two streams is two. When no place is left, the
- * network with the most viewers gives up the one that has been idle the longest; see {@link FairSlots}.
+ * The viewers of this moment, limited in all and for each user. Somebody who watches two streams counts twice. When no place is left, the
+ * viewer that has been idle the longest in the network with the most viewers makes room for one of another network; see {@link FairSlots}.
  */
 export class Viewers {
-  /** Those served by this node; the longest idle first. */
+  /** The viewers that this node serves, the longest idle first. */
   readonly #here = new Map<string, Viewing>();
-  /** Those served by other nodes, with the monotonic time they were last heard of; the longest ago first. */
+  /** The viewers that other nodes serve, with the monotonic time at which each was last reported; the longest ago first. */
   readonly #elsewhere = new Map<string, { readonly playbackId: PlaybackId; readonly seenAt: number }>();
-  /** Viewers of each playback id, here and elsewhere; one who is both counts once. */
+  /** How many viewers each playback id has here and at other nodes; a viewer that is at both counts once. */
   readonly #counts = new Map<PlaybackId, number>();
   readonly #places: FairSlots<string>;
   readonly #users = new Map<UserId, UserPlaces>();
-  /** Those of each playback id whom another node is to be told of. */
+  /** The viewers of each playback id that are to be reported to another node. */
   readonly #untold = new Map<PlaybackId, Set<Viewing>>();
   readonly #clock: Clock;
 
@@ -74,13 +74,13 @@ export class Viewers {
     this.#clock = clock;
   }
 
-  /** How many this node serves. */
+  /** How many viewers this node serves. */
   get count(): number {
     this.#forgetIdle();
     return this.#here.size;
   }
 
-  /** How many watch one stream, here and at other nodes. */
+  /** How many viewers one stream has, here and at other nodes. */
   countOf(playbackId: PlaybackId): number {
     this.#forgetIdle();
     return this.#counts.get(playbackId) ?? 0;
@@ -108,12 +108,12 @@ export class Viewers {
     viewing.seenAt = now;
     if (!isPlaced) viewing.placedAt = now;
     if (!this.#here.delete(key) && !this.#elsewhere.has(key)) this.#change(playbackId, 1);
-    this.#here.set(key, viewing); // behind all who have been idle for longer
+    this.#here.set(key, viewing); // last, since all others have been idle for longer
     if (now - viewing.toldAt >= TOLD_EVERY_MS) this.#toTell(viewing);
     return true;
   }
 
-  /** Notes that another node has served these viewers of a stream, which count here but take no places. */
+  /** Notes viewers of a stream that another node serves. They count here but take no places. */
   noteElsewhere(playbackId: PlaybackId, names: readonly string[]): void {
     this.#forgetIdle();
     const seenAt = this.#clock.monotonic();
@@ -129,8 +129,8 @@ export class Viewers {
   }
 
   /**
-   * The names of viewers here that the node which has the stream is to be told of: those who are new, and those it was told of some
-   * seconds ago who have asked again since. Each is given out once.
+   * Hands out the names of viewers to be reported to the node of the stream: new ones, and those reported some seconds ago that have
+   * asked again since. Each name is handed out once.
    */
   takeUntold(playbackId: PlaybackId, atMost: number): readonly string[] {
     const untold = this.#untold.get(playbackId);
@@ -158,8 +158,8 @@ export class Viewers {
   }
 
   /**
-   * Takes a place, or keeps the one there is; whoever has to make room is forgotten. A network that has its share gets no more places, but
-   * its viewer that has probably left makes room for one who arrives.
+   * Takes a place, or renews the one the viewer has. A viewer that has to make room is forgotten. A network that has its share gets no more
+   * places, but its viewer that has probably left makes room for the next one.
    */
   #enter(places: FairSlots<string>, key: string, address: string): boolean {
     const admission = places.enter(key, address);
@@ -177,7 +177,7 @@ export class Viewers {
   #placesOf(user: UserId, atMost: number): FairSlots<string> {
     const known = this.#users.get(user);
     if (known !== undefined && known.atMost === atMost) return known.places;
-    // With another quota those who watch stay as they are: they take their places anew when they ask again.
+    // When the quota changes, viewers go on watching, and each takes a place again with its next request.
     const places = new FairSlots<string>(atMost === 0 ? Number.POSITIVE_INFINITY : atMost);
     this.#users.set(user, { atMost, places });
     return places;

@@ -17,9 +17,9 @@ export interface AccessUnit extends UnitContent {
 }
 
 /**
- * Reads the access units of one track, in their order.
- * @throws {MalformedAccessUnitError} when one is broken as far as can be told without decoding it, or changes the track to what is not
- *   played: it must not reach a decoder
+ * Reads the access units of one track, one after another in their order.
+ * @throws {MalformedAccessUnitError} when an access unit is broken, as far as can be told without decoding it, or when a parameter set in
+ *   it is not acceptable. Such a unit must not reach a decoder.
  */
 export type AccessUnitReader = (data: Uint8Array) => AccessUnit;
 
@@ -29,6 +29,7 @@ export interface Codec<T extends Track = Track> {
   readonly kind: T['kind'];
   /** @throws {InvalidCodecConfigError} when the configuration is broken or describes what is not played */
   parseConfig(config: Uint8Array): T;
+  /** Makes a reader for one track. It remembers what earlier access units stated. */
   accessUnitReader(track: T): AccessUnitReader;
   /** The box that describes the track in an init segment's `stsd`. */
   sampleEntry(track: T): Piece;

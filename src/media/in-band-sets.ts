@@ -1,19 +1,19 @@
 /**
- * Parameter sets inside access units: H.264 and H.265 sequence parameter sets, AV1 sequence headers.
+ * In-band parameter sets, which come inside access units: sequence parameter sets of H.264 and H.265, and sequence headers of AV1.
  *
- * A decoder obeys them whatever the decoder configuration said, so each is checked as the configuration is. Encoders repeat them at every
- * keyframe: one that was found good is recognised by its bytes and not read again.
+ * A decoder uses them in place of those in the decoder configuration, so they are checked in the same way. Encoders repeat them at every
+ * keyframe: a set that was accepted is recognised by its bytes and not parsed again.
  */
 import { InvalidCodecConfigError } from './invalid-codec-config.ts';
 import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 
-/** Real ones take less than 500 bytes, scaling lists included. */
+/** The largest set that is parsed. Those of encoders have less than 500 bytes, scaling lists included. */
 const MAX_SET_BYTES = 2048;
-/** Sets that are recognised: some encoders alternate between a few. */
+/** How many sets are remembered: some encoders alternate between a few. */
 const MAX_KNOWN = 4;
-/** New sets are read up to this many bytes at once ... */
+/** How many bytes of new sets are parsed at once. */
 const MAX_CREDIT_BYTES = 16_384;
-/** ... and afterwards up to this share of the media, so that a publisher that sends little else cannot keep the reader busy. */
+/** The part of the media's bytes that new sets may have after that: a publisher that sends little else must not keep the parser busy. */
 const READ_SHARE = 0.02;
 
 interface KnownSet<T> {
@@ -24,22 +24,22 @@ interface KnownSet<T> {
 /** The parameter sets of one track. */
 export class InBandSets<T> {
   readonly #parse: (set: Uint8Array) => T;
-  /** The one that was met last comes first. */
+  /** The sets that are remembered; the one that was parsed last comes first. */
   #known: readonly KnownSet<T>[] = [];
   #creditBytes = MAX_CREDIT_BYTES;
 
-  /** @param parse throws {@link InvalidCodecConfigError} when a set is broken or describes what is not played */
+  /** @param parse throws {@link InvalidCodecConfigError} when a set is broken or describes video that is not supported */
   constructor(parse: (set: Uint8Array) => T) {
     this.#parse = parse;
   }
 
-  /** Notes that an access unit of this many bytes came. */
+  /** Counts the bytes of an access unit that came. */
   unit(bytes: number): void {
     this.#creditBytes = Math.min(MAX_CREDIT_BYTES, this.#creditBytes + bytes * READ_SHARE);
   }
 
   /**
-   * Reads a parameter set.
+   * Returns what a parameter set states, and parses it unless it is remembered.
    * @throws {MalformedAccessUnitError} when it is not acceptable, too long, or one of too many different ones
    */
   read(set: Uint8Array): T {
@@ -47,7 +47,7 @@ export class InBandSets<T> {
     if (known !== undefined) return known.value;
     if (set.length > MAX_SET_BYTES) {
       throw new MalformedAccessUnitError(
-        `A parameter set has ${set.length} bytes; at most ${MAX_SET_BYTES} are taken inside the media.`,
+        `A parameter set has ${set.length} bytes; at most ${MAX_SET_BYTES} are allowed inside the media.`,
       );
     }
     this.#creditBytes -= set.length;
@@ -61,8 +61,8 @@ export class InBandSets<T> {
 }
 
 /**
- * What `parse` reads from inside an access unit.
- * @throws {MalformedAccessUnitError} where `parse` throws an {@link InvalidCodecConfigError}
+ * Returns what `parse` returns, and reports its errors as those of an access unit.
+ * @throws {MalformedAccessUnitError} when `parse` throws an {@link InvalidCodecConfigError}
  */
 export function parsed<T>(parse: () => T): T {
   try {

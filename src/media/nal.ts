@@ -3,13 +3,13 @@
  */
 import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 
-/** NAL units of one access unit: a picture has 600 slices at most (ITU-T H.265 Table A.8), and those of H.264 encoders fewer. */
+/** The most NAL units of one access unit: a picture of H.265 has 600 slices at most (ITU-T H.265 Table A.8), one of H.264 fewer. */
 const MAX_NAL_UNITS = 4096;
 
 /**
- * The NAL units of one access unit, in order, as views of its bytes. Empty ones are passed over.
+ * The NAL units of one access unit, in order, as views of its bytes. Empty ones are skipped.
  * @param lengthSize bytes of each length, as the track's configuration says: 1, 2 or 4
- * @throws {MalformedAccessUnitError} at the unit whose length runs past the end, or that is one of too many
+ * @throws {MalformedAccessUnitError} at a NAL unit whose length runs past the end, and when there are too many
  */
 export function* nalUnits(data: Uint8Array, lengthSize: number): Generator<Uint8Array, void, undefined> {
   let at = 0;

@@ -29,7 +29,7 @@ export const transcodeSettings = {
   memoryMib: integer(
     'TRANSCODE_MEMORY_MIB',
     '1280',
-    'Memory one transcoder process may take, in MiB; the kernel refuses it more (Linux with `prlimit`), and it is replaced. A source of 4096x2304 with renditions up to 2160p takes 900',
+    'Memory that one transcoder process may take, in MiB. A process that needs more is replaced; on Linux with `prlimit` the kernel enforces the limit. A source of 4096x2304 with renditions up to 2160p takes 900 MiB',
     { min: 256, max: 65_536 },
   ),
 } as const;

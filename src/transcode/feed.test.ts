@@ -39,7 +39,7 @@ it('gives a worker eight packets ahead, and more as it deals with them', () => {
   assert.equal(feed.done(9), false, 'more than it was given');
 });
 
-it('keeps only the newest two segments while no worker is there', () => {
+it('keeps only the newest two segments while there is no worker', () => {
   const feed = new Feed();
   const begins = (second: number) => ({
     ...at(second, true),

@@ -24,7 +24,7 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-/** Whether renditions can begin with it. */
+/** Whether renditions can begin with this packet. */
 const beginsSegment = ({ keyframe, mark }: Packet): boolean => keyframe && mark !== undefined;
 
 /** The queue of one session. */
@@ -74,7 +74,7 @@ export class Feed {
       this.#dropped += 1;
       return;
     }
-    // Nobody is there to read: only the newest segments are worth keeping, with which renditions can begin.
+    // There is no worker to read: only the newest two segments, with which renditions can begin, are worth keeping.
     if (!this.#open && beginsSegment(packet)) {
       const last = this.#waiting.findLastIndex((each) => beginsSegment(each.packet));
       if (last > 0) this.#dropUntil(last);

@@ -43,7 +43,7 @@ export interface Patience {
   readonly hungAfterMs: number;
   /** The same for one that has not said `ready` yet: it loads a large library, perhaps from a cold disk. */
   readonly startWithinMs: number;
-  /** A worker that has just begun works off what waited for it, a second of media at least; its lag means nothing before it had this long. */
+  /** How long a new worker may lag: it first works off the packets that waited for it, which are a second of media at least. */
   readonly graceMs: number;
   /** Pause before a worker is replaced, doubled at every failure in a row. */
   readonly firstPauseMs: number;
@@ -79,7 +79,7 @@ export class ProcessTranscoder implements Transcoder {
   readonly #results: WorkerResults;
   #state: TranscoderStats['state'] = 'starting';
   #source: SourceDescription | undefined;
-  /** Of the video as it was told last. */
+  /** The size of the newest video track. */
   #size: { readonly width: number; readonly height: number } | undefined;
   #declaredFrameRate: number | undefined;
   #audioSource: AudioTrack | undefined;
@@ -87,9 +87,9 @@ export class ProcessTranscoder implements Transcoder {
   #ticker: NodeJS.Timeout | undefined;
   #pause: NodeJS.Timeout | undefined;
   #silentTicks = 0;
-  /** The worker has said `ready`. */
+  /** Whether the worker has said `ready`. */
   #hasAnswered = false;
-  /** The kernel bounds the worker's memory. */
+  /** Whether the kernel bounds the worker's memory. */
   #isBounded = false;
   readonly #trust = new SourceTrust();
   #readyAt = 0;
@@ -184,7 +184,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#options.logger.info({ restarts, droppedPackets, decodeErrors, cpuMs: Math.round(cpuMs) }, 'transcoder ended');
   }
 
-  /** There is no worker, and none on its way. */
+  /** Whether there is neither a worker nor one about to be started. */
   get #isIdle(): boolean {
     return this.#ticker === undefined || this.#state === 'refused';
   }
@@ -288,12 +288,12 @@ export class ProcessTranscoder implements Transcoder {
 
   #onReady(version: number): void {
     if (version !== PROTOCOL_VERSION) throw new FramingError(`It speaks version ${version}, not ${PROTOCOL_VERSION}.`);
-    if (this.#hasAnswered) throw new FramingError('It said more than once that it is ready.');
+    if (this.#hasAnswered) throw new FramingError('It said `ready` more than once.');
     this.#hasAnswered = true;
     if (this.#worker !== undefined) void this.#bound(this.#worker);
   }
 
-  /** Video is decoded only when the memory that it can take is bounded. */
+  /** Asks the kernel to bound the worker's memory, where the system can do that, before the worker is given any video. */
   async #bound(worker: WorkerProcess): Promise<void> {
     const isBounded = worker.pid !== undefined && (await limitMemory(worker.pid, this.#memoryLimit));
     if (this.#worker !== worker || this.#state !== 'starting') return;
@@ -315,7 +315,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#measure();
   }
 
-  /** Ends a worker that takes too much. What it says of itself counts only where the system does not tell. */
+  /** Ends a worker that takes too much memory. Its own report counts only where the system does not measure it. */
   #measure(): void {
     if (this.#worker?.pid === undefined) return;
     const rssBytes = memoryOf(this.#worker.pid)?.residentBytes ?? this.#health.rssBytes;
@@ -384,13 +384,13 @@ export class ProcessTranscoder implements Transcoder {
     this.#options.callbacks.onRestart({ reason, exit, pauseMs });
   }
 
-  /** The video is not decoded any more; audio is. */
+  /** Stops transcoding the video, and goes on with the audio. */
   #refuseSource(): void {
     const code = 'transcode_source_refused';
     this.#source = undefined;
     this.#feed.reset();
     this.#options.callbacks.onWarning({ code });
-    this.#options.logger.warn({ code }, 'the video is not transcoded any more: it has ended two workers');
+    this.#options.logger.warn({ code }, 'video no longer transcoded: it has ended two workers');
   }
 }
 

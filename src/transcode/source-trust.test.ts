@@ -5,7 +5,7 @@ import { SourceTrust } from './source-trust.ts';
 const MEMORY = { reason: 'too_much_memory', exit: 'SIGKILL', ranMs: 3_600_000 } as const;
 const CRASH = { reason: 'exited', exit: 'SIGSEGV', ranMs: 2000 } as const;
 
-it('a source that takes too much memory, or crashes its worker at once, is given up with the second worker', () => {
+it('a source whose worker takes too much memory or soon crashes is given up after the second worker', () => {
   for (const losses of [
     [MEMORY, MEMORY],
     [CRASH, MEMORY],
@@ -19,7 +19,7 @@ it('a source that takes too much memory, or crashes its worker at once, is given
   }
 });
 
-it('what is not the fault of the source is not held against it', () => {
+it('a worker that is lost for another reason does not count against the source', () => {
   const trust = new SourceTrust();
   for (let count = 0; count < 10; count += 1) {
     trust.lost({ reason: 'exited', exit: 'SIGKILL', ranMs: 0 });
@@ -31,13 +31,13 @@ it('what is not the fault of the source is not held against it', () => {
   assert.equal(trust.isLost, false);
 });
 
-it('another size may break one more worker, and only once', () => {
+it('a source that was given up may end one more worker with another size, and only once', () => {
   const trust = new SourceTrust();
   trust.resized();
   trust.lost(MEMORY);
   trust.resized();
   trust.lost(MEMORY);
-  assert.equal(trust.isLost, true, 'a size that changes does not forgive what is not given up');
+  assert.equal(trust.isLost, true, 'another size does not reset the count of a source that was not given up');
   trust.resized();
   assert.equal(trust.isLost, false);
   trust.lost(MEMORY);

@@ -13,7 +13,7 @@ it('forgets users and streams once their starts no longer matter', () => {
   assert.ok(most <= 50 + 20 + 2, `${most} were remembered`);
 });
 
-it('a start that is refused counts for nothing', () => {
+it('a start that is refused does not delay the next one', () => {
   const starts = new StartIntervals();
   const userId = newUserId();
   const streamId = newStreamId();

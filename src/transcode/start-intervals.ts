@@ -1,29 +1,30 @@
 /**
- * How soon one transcoder may be started after another: a process costs a second of CPU before it makes its first picture. Pure: it is
- * told the time.
+ * Decides how soon one transcoder may be started after another: a process costs a second of CPU before it makes its first frame. Pure:
+ * each call brings the time with it.
  */
 import type { StreamId, UserId } from '#domain/ids.ts';
 
-/** Between two starts of one stream. */
+/** The time between two starts of one stream. */
 const STREAM_MS = 5000;
-/** Between two starts of one user, once it has started as many at once as it may. */
+/** The time between two starts of one user that has used up the starts it may make at once. */
 const USER_MS = 2000;
 
-/** Remembers starts for as long as they matter. */
+/** Remembers starts for as long as they delay others. */
 export class StartIntervals {
-  /** From when on each stream may start again; the earliest first. */
+  /** When each stream may start again; the earliest first. */
   readonly #streams = new Map<StreamId, number>();
-  /** When each user will have its whole allowance again. */
+  /** When each user may again make all its starts at once. */
   readonly #users = new Map<UserId, number>();
 
-  /** Users and streams that are remembered. */
+  /** How many users and streams are remembered. */
   get size(): number {
     return this.#streams.size + this.#users.size;
   }
 
   /**
-   * Takes a start, or says that it is too early.
-   * @param atOnce starts a user may make without any interval; each comes back after the interval
+   * Takes a start; false when it is too early for one.
+   * @param atOnce how many starts a user may make without an interval; each becomes available again after the interval
+   * @param nowMs monotonic time
    */
   take({ streamId, userId, atOnce }: { streamId: StreamId; userId: UserId; atOnce: number }, nowMs: number): boolean {
     forgetPast(this.#streams, nowMs);

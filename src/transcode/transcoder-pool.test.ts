@@ -6,7 +6,7 @@ import { silentLogger } from '#telemetry/logger.ts';
 import type { Transcoder } from './transcoder.ts';
 import { type TranscodeRequest, TranscoderPool } from './transcoder-pool.ts';
 
-/** A pool, with a clock that the test moves. Its transcoders start no worker before they are told a track. */
+/** A pool with a clock that the test moves. Its transcoders start no worker before they are given a track. */
 function setUp(maxTranscodes: number, isAvailable = true) {
   let now = 1_000_000;
   const settings = { preset: 'veryfast', threads: 1, maxTranscodes, memoryMib: 768 } as const;
@@ -62,11 +62,11 @@ it('hands out as many transcoders as may be, and another when one is disposed', 
   assert.equal(setUp(0).open(), 'limit');
 });
 
-it('without FFmpeg nobody gets one, and is told so', () => {
+it('without FFmpeg nobody gets a transcoder', () => {
   assert.equal(setUp(2, false).open(), 'unavailable');
 });
 
-it('media that has not lasted a second gets none, takes no place and costs no start', () => {
+it('media that has not lasted a second gets no transcoder, takes no place and uses up no start', () => {
   const { pool, open } = setUp(2);
   const owner = { userId: newUserId(), streamId: newStreamId() };
   for (let count = 0; count < 100; count += 1) assert.equal(open({ ...owner, lastedMs: 999 }), 'later');
@@ -74,7 +74,7 @@ it('media that has not lasted a second gets none, takes no place and costs no st
   assertOpened(open(owner));
 });
 
-it('a user has as many as its quota at the same time', async () => {
+it('a user has as many transcoders at the same time as its quota allows', async () => {
   const { open } = setUp(32);
   const userId = newUserId();
   const first = open({ userId, atMost: 2 });
@@ -84,7 +84,7 @@ it('a user has as many as its quota at the same time', async () => {
   assertOpened(open({ atMost: 2 }));
 });
 
-it('a stream starts no oftener than every five seconds, and only its user waits for it', async () => {
+it('a stream starts at most every five seconds, and other streams need not wait', async () => {
   const { open, passes } = setUp(32);
   const owner = { userId: newUserId(), streamId: newStreamId() };
   const first = open(owner);
@@ -97,7 +97,7 @@ it('a stream starts no oftener than every five seconds, and only its user waits 
   assertOpened(open(owner));
 });
 
-it('a user that starts and stops gets as many at once as its quota, then one every two seconds', async () => {
+it('a user that starts and stops gets as many starts at once as its quota, then one every two seconds', async () => {
   const { open, passes } = setUp(32);
   const userId = newUserId();
   let started = 0;
@@ -114,14 +114,14 @@ it('a user that starts and stops gets as many at once as its quota, then one eve
   assert.ok(started >= 60 / 2, `${started} in a minute`);
 });
 
-it('eight keys of one user that hold every place give them up, the newest first, until the others have their share', () => {
+it('a user that holds every place gives them up, the newest first, until others have their share', () => {
   const { pool, open } = setUp(32);
   const userId = newUserId();
   const revoked: number[] = [];
   for (let place = 0; place < 32; place += 1) {
     assertOpened(open({ userId, onRevoked: () => void revoked.push(place) }));
   }
-  assert.equal(open({ userId }), 'limit', 'it competes with nobody but itself');
+  assert.equal(open({ userId }), 'limit', 'it competes only with itself');
   const other = newUserId();
   for (let place = 0; place < 16; place += 1) assertOpened(open({ userId: other }));
   assert.deepEqual(
@@ -134,7 +134,7 @@ it('eight keys of one user that hold every place give them up, the newest first,
   assert.equal(pool.count, 32);
 });
 
-it('a place that was taken back is not given back a second time when its transcoder is disposed', async () => {
+it('a place that was revoked is not released a second time when its transcoder is disposed', async () => {
   const { pool, open } = setUp(2);
   const userId = newUserId();
   assertOpened(open({ userId }));

@@ -1,5 +1,5 @@
 /**
- * The transcoders of this process, how many there may be, and who gets them.
+ * The transcoders of this process: how many there may be, and who gets them.
  */
 import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Profile } from '#domain/profile.ts';
@@ -10,28 +10,29 @@ import { ProcessTranscoder } from './process-transcoder.ts';
 import { StartIntervals } from './start-intervals.ts';
 import type { Transcoder, TranscoderCallbacks } from './transcoder.ts';
 
-/** Media that ends sooner is not worth a transcoder. */
+/** How long media must have lasted to be worth a transcoder. */
 const WORTHWHILE_MS = 1000;
 
-/** What one session asks for. */
+/** The request of one session for a transcoder. */
 export interface TranscodeRequest {
   readonly userId: UserId;
   readonly streamId: StreamId;
-  /** Transcoders the user may have at the same time; 0 or undefined = any number. */
+  /** How many transcoders the user may have at the same time; 0 or undefined = any number. */
   readonly atMost?: number | undefined;
-  /** How long media has come in, by its own times and by the clock: the shorter of both, in ms. */
+  /** How long media has been coming in, in milliseconds: the shorter of what its timestamps and what the clock say. */
   readonly lastedMs: number;
   readonly profiles: readonly Profile[];
   readonly callbacks: TranscoderCallbacks;
-  /** Called when another user needs the place more. The pool disposes the transcoder; what it still hands out is to be ignored. */
+  /** Called when the place goes to another user. The pool disposes the transcoder; what it still hands out must be ignored. */
   readonly onRevoked: () => void;
   /** With the session's ids. */
   readonly logger: Logger;
 }
 
 /**
- * Why there is no transcoder: the server has no place for this user, the user has as many as it may, FFmpeg is not installed, or it is
- * too early and the caller should ask again with its next packet.
+ * Why a request got no transcoder. `limit`: the server has no place for this user. `quota`: the user has as many as it may. `unavailable`: FFmpeg is
+ * not installed. `later`: it is
+ * too early, and the caller should ask again with its next packet.
  */
 export type TranscodeRefusal = 'limit' | 'quota' | 'unavailable' | 'later';
 
@@ -43,15 +44,15 @@ export interface TranscoderPoolOptions {
   readonly isAvailable: boolean;
 }
 
-/** A place that is taken. */
+/** One of the limited places for transcoders, once it is taken. */
 interface Place {
   readonly transcoder: ProcessTranscoder;
   readonly onRevoked: () => void;
 }
 
 /**
- * Hands out transcoders up to the operator's limit. When all places are taken, the user who holds the most gives up its newest one to a
- * user who holds at least two less: nobody is without while another has more than its share.
+ * Hands out transcoders up to the operator's limit. When all places are taken, the user with the most loses its newest one to a user with
+ * at least two fewer, so that nobody goes without while another user has more than its share.
  */
 export class TranscoderPool {
   readonly #settings: TranscodeSettings;
@@ -67,14 +68,14 @@ export class TranscoderPool {
     this.#isAvailable = isAvailable;
   }
 
-  /** Places taken: by transcoders that were neither disposed nor revoked. */
+  /** How many places are taken, by transcoders that were neither disposed nor revoked. */
   get count(): number {
     let count = 0;
     for (const places of this.#places.values()) count += places.size;
     return count;
   }
 
-  /** A transcoder, the caller's to dispose, or why there is none. */
+  /** Hands out a transcoder, which the caller must dispose, or says why there is none. */
   open(request: TranscodeRequest): Transcoder | TranscodeRefusal {
     const { userId, streamId, atMost = 0, onRevoked } = request;
     const { maxTranscodes } = this.#settings;
@@ -116,7 +117,7 @@ export class TranscoderPool {
     };
   }
 
-  /** Who holds the most places, if that is more than so many. */
+  /** The user with the most places; undefined when no user has more than `moreThan`. */
   #largestHolder(moreThan: number): UserId | undefined {
     let [largest, most]: [UserId | undefined, number] = [undefined, moreThan];
     for (const [userId, { size }] of this.#places) if (size > most) [largest, most] = [userId, size];

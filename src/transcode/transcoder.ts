@@ -73,7 +73,7 @@ export interface TranscoderStats {
   readonly state: 'starting' | 'running' | 'pausing' | 'refused' | 'ended';
   readonly pid: number | undefined;
   readonly restarts: number;
-  /** Its video has ended two workers and is not given another. */
+  /** Whether its video has ended two workers and gets no other. */
   readonly isSourceRefused: boolean;
   /** Age of the oldest packet not dealt with yet, in ms. */
   readonly lagMs: number;
@@ -85,7 +85,7 @@ export interface TranscoderStats {
   readonly decodeErrors: number;
   /** Bytes queued towards the worker. */
   readonly queuedBytes: number;
-  /** Memory of the worker, as the server measures it where the system allows. */
+  /** Memory of the worker, measured by the server where the system allows it, otherwise as the worker reports it. */
   readonly rssBytes: number;
   /** CPU time of this session's workers so far, in ms. */
   readonly cpuMs: number;
@@ -93,7 +93,7 @@ export interface TranscoderStats {
 
 /**
  * A session's transcoder. Calls never wait and never throw for a worker's faults: what cannot be transcoded in time is dropped.
- * Video that has ended two workers, by the memory it takes or by a crash soon after the start, is given no third: only audio is
+ * Video that has ended two workers, by taking too much memory or by a crash soon after the start, gets no third one: only audio is
  * transcoded from then on. A track of another size may try again, once.
  *
  * Disposing it encodes what is left, hands it out, and ends the worker: within two seconds, by force if need be. The callbacks are

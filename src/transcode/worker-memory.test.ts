@@ -19,7 +19,7 @@ const NEEDS_PRLIMIT = { skip: canLimit ? false : 'the system has no prlimit' };
 const MIB = 1024 * 1024;
 const ONE_GROUP = 180_000;
 const SMALL: Profile = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 };
-/** More than a worker with 256 MiB can make. */
+/** More renditions than a worker with 256 MiB can make. */
 const LARGE: readonly Profile[] = [2160, 1440, 1080].map((height) => ({
   name: `${height}p`,
   bitrate: 6_000_000,
@@ -30,7 +30,7 @@ const LARGE: readonly Profile[] = [2160, 1440, 1080].map((height) => ({
 
 const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 20_000 });
 
-/** A transcoder whose workers' memory is watched. */
+/** A transcoder, and the peak of its workers' memory. */
 function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
   const restarts: TranscoderRestart[] = [];
   const warnings: TranscoderWarningCode[] = [];
@@ -75,7 +75,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
   };
 }
 
-/** The most memory a process has had resident; 0 when it is gone. */
+/** The most resident memory that a process has had; 0 when the process is gone. */
 function peakOf(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/status`, 'latin1').match(/^VmHWM:\s+(\d+) kB$/m)?.[1] ?? 0) * 1024;
@@ -84,11 +84,11 @@ function peakOf(pid: number): number {
   }
 }
 
-describe('a worker that is given parameter sets of 16000x16000 inside the media', {
+describe('a worker that receives in-band parameter sets of 16000x16000', {
   skip: process.platform !== 'linux',
 }, () => {
   for (const codec of ['h264', 'h265', 'av1'] as const satisfies readonly VideoCodec[]) {
-    it(`decodes none of it in ${codec}, takes no memory for it, and goes on with what is good`, async () => {
+    it(`decodes no such frame of ${codec}, takes no memory for it, and goes on with good video`, async () => {
       const { config, units } = oversizedUnits(codec, 16_000, 16_000);
       await using world = setUp(512);
       const { transcoder, made, restarts, peak } = world;
@@ -99,21 +99,21 @@ describe('a worker that is given parameter sets of 16000x16000 inside the media'
         const at = ticks(index * 3000);
         transcoder.write({ kind: 'video', pts: at, dts: at, keyframe: true, data });
       }
-      // FFmpeg's decoder of H.265 says of such a picture that there is no memory for it, which ends the worker.
-      await until('it to be noticed', () => transcoder.stats.decodeErrors > 0 || restarts.length > 0);
+      // FFmpeg's H.265 decoder reports frames of this size as a lack of memory, which ends the worker.
+      await until('the parameter sets to be noticed', () => transcoder.stats.decodeErrors > 0 || restarts.length > 0);
       transcoder.setTrack(clip.track);
       await world.running();
       for (const packet of marked(later(clip.packets, ONE_GROUP), ({ keyframe }) => keyframe)) transcoder.write(packet);
       transcoder.flush();
-      await until('good pictures', () => made.packets === clip.packets.length);
+      await until('good frames', () => made.packets === clip.packets.length);
       assert.ok(restarts.length <= 1 && !transcoder.stats.isSourceRefused);
-      assert.ok(peak.bytes > 0 && peak.bytes < 300 * MIB, `it had ${Math.round(peak.bytes / MIB)} MiB`);
+      assert.ok(peak.bytes > 0 && peak.bytes < 300 * MIB, `the worker had ${Math.round(peak.bytes / MIB)} MiB`);
     });
   }
 });
 
 it(
-  'video that needs more memory than a worker may take gets none beyond the limit, ends two workers, and is given no third',
+  'video that needs more memory than a worker may take gets none beyond the limit, and after two workers no third one',
   NEEDS_PRLIMIT,
   async () => {
     await using world = setUp(256, [...LARGE, SMALL]);
@@ -132,27 +132,31 @@ it(
     });
     assert.equal(transcoder.stats.state, 'refused');
     assert.deepEqual(
-      // An encoder that is refused memory does not say why it failed.
+      // A worker whose encoder is refused memory may simply exit, because the encoder does not say why it failed.
       restarts.map(({ reason }) => (reason === 'exited' ? 'too_much_memory' : reason)),
       ['too_much_memory', 'too_much_memory'],
     );
     assert.equal(warnings.filter((code) => code === 'transcode_source_refused').length, 1);
-    assert.ok(peak.bytes <= 256 * 1.1 * MIB, `it had ${Math.round(peak.bytes / MIB)} MiB`);
+    assert.ok(peak.bytes <= 256 * 1.1 * MIB, `the worker had ${Math.round(peak.bytes / MIB)} MiB`);
 
     send();
     transcoder.setTrack({ ...huge.track, config: Uint8Array.of(...huge.track.config, 0) });
-    assert.deepEqual([transcoder.stats.state, transcoder.stats.pid], ['refused', undefined], 'of the same size');
+    assert.deepEqual(
+      [transcoder.stats.state, transcoder.stats.pid],
+      ['refused', undefined],
+      'video of the same size is not tried again',
+    );
 
     transcoder.setTrack(small.track);
     await world.running();
     for (const packet of marked(later(small.packets, at), ({ keyframe }) => keyframe)) transcoder.write(packet);
     transcoder.flush();
-    await until('pictures of another size', () => made.packets === small.packets.length);
+    await until('frames of another size', () => made.packets === small.packets.length);
     assert.deepEqual([transcoder.stats.isSourceRefused, restarts.length], [false, 2]);
   },
 );
 
-it('the audio of a session whose video is refused is transcoded all the same', NEEDS_PRLIMIT, async () => {
+it('audio is transcoded even when the video of its session is refused', NEEDS_PRLIMIT, async () => {
   await using world = setUp(256, [...LARGE, SMALL]);
   const { transcoder, made } = world;
   const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });
@@ -171,7 +175,7 @@ it('the audio of a session whose video is refused is transcoded all the same', N
   const before = made.audio;
   for (const packet of sound.packets) transcoder.write(packet);
   for (const packet of huge.packets) transcoder.write(packet);
-  await until('sound', () => made.audio > before + 50);
+  await until('audio', () => made.audio > before + 50);
   assert.ok(transcoder.stats.isSourceRefused);
 });
 
@@ -183,6 +187,6 @@ it('a source of 4096x2304 and renditions of 1080p and below fit the default limi
   await world.running();
   for (const packet of marked(huge.packets, ({ keyframe }) => keyframe)) transcoder.write(packet);
   transcoder.flush();
-  await until('every picture', () => made.packets === 2 * huge.packets.length);
+  await until('every frame', () => made.packets === 2 * huge.packets.length);
   assert.deepEqual(restarts, []);
 });

@@ -1,22 +1,22 @@
 /**
- * The memory of a worker, measured and bounded from outside: a decoder that a stranger's bitstream has overwhelmed does not get to
- * report itself.
+ * Measures and bounds the memory of a worker from outside: a decoder that a hostile bitstream has overwhelmed cannot report its own
+ * memory.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** For a program that does nothing but one system call. */
+/** The time limit for `prlimit`, which makes a single system call. */
 const LIMIT_WITHIN_MS = 5000;
 
-/** What a process takes, in bytes. */
+/** The memory of a process, in bytes. */
 export interface ProcessMemory {
-  /** In memory now (`VmRSS`). */
+  /** What is in physical memory now (`VmRSS`). */
   readonly residentBytes: number;
-  /** Private and writable, whether it was ever written to or not (`VmData`): what RLIMIT_DATA counts. */
+  /** What is private and writable (`VmData`), whether it was ever written to or not. RLIMIT_DATA limits this. */
   readonly dataBytes: number;
 }
 
-/** Measures a process; undefined where the system does not tell (it is not Linux), or the process is gone. */
+/** Measures a process; undefined on other systems than Linux, and when the process is gone. */
 export function memoryOf(pid: number): ProcessMemory | undefined {
   if (process.platform !== 'linux') return undefined;
   let status: string;
@@ -34,10 +34,10 @@ export function memoryOf(pid: number): ProcessMemory | undefined {
 }
 
 /**
- * Has the kernel refuse a process further memory once it has grown to a size. What the process has already reserved without using
- * it, which for V8 are hundreds of megabytes, is allowed on top, so this is to be called when the process has started up.
- * @param limitBytes resident
- * @returns false where the system cannot do it: it is not Linux, has no `prlimit` (util-linux), or the process is gone
+ * Makes the kernel refuse a process memory beyond a limit. Memory that the process has reserved but not used by now is allowed on top: V8
+ * reserves hundreds of megabytes. Call this when the process has started up.
+ * @param limitBytes of resident memory
+ * @returns false when the limit could not be set: on other systems than Linux, without `prlimit` (util-linux), or when the process is gone
  */
 export async function limitMemory(pid: number, limitBytes: number): Promise<boolean> {
   const memory = memoryOf(pid);

@@ -92,6 +92,6 @@ export type FromWorker =
   | { readonly type: 'thumbnail'; readonly jpeg: Uint8Array }
   /** Video packets and flushes dealt with since the last time; what came of them was sent before. */
   | { readonly type: 'done'; readonly count: number }
-  /** It was refused memory, and is of no more use. */
+  /** The worker was refused memory and can do nothing more: it must be replaced. */
   | { readonly type: 'out_of_memory' }
   | { readonly type: 'health'; readonly health: WorkerHealth };

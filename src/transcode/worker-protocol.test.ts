@@ -118,9 +118,9 @@ for (const [name, type, payload] of [
   ['health without its numbers', 134, '{"rssBytes":1,"cpuMs":"2","decodeErrors":3}'],
   ['a count that is cut short', 133, '\x00\x00'],
   ['a configuration of no rendition', 130, ''],
-  ['health longer than it can be', 134, `{"rssBytes":1,"cpuMs":2,"decodeErrors":3}${' '.repeat(1024)}`],
-  ['a thumbnail longer than it can be', 132, '\xff'.repeat(1024 * 1024 + 1)],
-  ['an audio packet longer than it can be', 137, '\x00'.repeat(65_537)],
+  ['health that is too long', 134, `{"rssBytes":1,"cpuMs":2,"decodeErrors":3}${' '.repeat(1024)}`],
+  ['a thumbnail that is too long', 132, '\xff'.repeat(1024 * 1024 + 1)],
+  ['an audio packet that is too long', 137, '\x00'.repeat(65_537)],
 ] as const) {
   it(`refuses ${name} from a worker`, () => {
     assert.throws(() => decodeFromWorker({ type, payload: Buffer.from(payload, 'latin1') }), FramingError);

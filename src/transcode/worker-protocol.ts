@@ -35,7 +35,7 @@ const FROM_WORKER = {
   outOfMemory: 138,
 } as const;
 
-/** The most bytes of each message of a worker; media may take as many as a frame can hold. */
+/** The most bytes that each type of message from a worker may have. Video packets are limited by the framing alone. */
 const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
   [FROM_WORKER.ready, 1024],
   [FROM_WORKER.begun, 0],
@@ -169,12 +169,12 @@ export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
 
 /**
  * Reads a message of a worker; every number in it is checked to be one.
- * @throws {FramingError} when it is unknown, malformed, or longer than messages of its type can be
+ * @throws {FramingError} when the message is unknown, malformed, or longer than messages of its type may be
  */
 export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
   const most = MOST_FROM_WORKER.get(type) ?? payload.length;
   if (payload.length > most) {
-    throw new FramingError(`A message of type ${type} has ${payload.length} bytes; at most ${most} are taken.`);
+    throw new FramingError(`A message of type ${type} has ${payload.length} bytes; at most ${most} are allowed.`);
   }
   switch (type) {
     case FROM_WORKER.ready:

@@ -1,23 +1,23 @@
 /**
- * The far end of ingest: holds what arrives to the contract of a publication.
+ * The far end of ingest: checks that what arrives keeps the contract of a publication.
  */
 import assert from 'node:assert/strict';
 import type { Publication } from '#ingest/ingest.ts';
 import type { Packet } from '#media/packet.ts';
 import { behaviour, magnitude, must } from './target.ts';
 
-/** Times of a 32-bit clock in milliseconds, as ticks of the finest timescale, and room for what is added to them. */
+/** More ticks than any time has: those of a 32-bit clock in milliseconds at the finest timescale, with room for offsets. */
 const MAX_TICKS = 2 ** 50;
 
-/** A publication that asserts the contract and remembers little. */
+/** A publication that asserts the contract, and remembers only what tells kinds of behaviour apart. */
 export class CheckedPublication implements Publication {
   readonly #kinds = new Set<Packet['kind']>();
-  /** A bit for each kind of event there was. */
+  /** The kinds of events that happened, one bit each. */
   #seen = 0;
   #events = 0;
   ends = 0;
 
-  /** What arrived, roughly. */
+  /** A number that tells different kinds of what arrived apart. */
   get behaviour(): number {
     return behaviour(this.#seen, magnitude(this.#events));
   }

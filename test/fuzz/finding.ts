@@ -1,13 +1,13 @@
 /**
- * What must not have happened, and the files it is kept in: `test/fixtures/fuzz/<target>/<hash>.bin`, and beside it what happened as text.
+ * Findings, and the files that keep them: the input in `test/fixtures/fuzz/<target>/<hash>.bin`, and beside it a text about what happened.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** An input and what came of it. */
+/** An input that broke a promise of the parser, and what happened. */
 export interface Finding {
-  /** `crash`: an error that the target does not expect. `slow`: over the limit each time. `hang`: it had to be ended. */
+  /** `crash`: an error that the target does not expect. `slow`: too long every time it was read. `hang`: reading it never ended. */
   readonly kind: 'crash' | 'slow' | 'hang';
   readonly target: string;
   readonly input: Uint8Array;
@@ -18,8 +18,8 @@ const FIXTURES = join(import.meta.dirname, '../fixtures/fuzz');
 const HASH_LENGTH = 16;
 
 /**
- * Writes a finding.
- * @param folder where those of each target have a folder
+ * Writes the files of a finding.
+ * @param folder in which each target has a folder of its own
  * @returns the path of the input
  */
 export function keepFinding({ kind, target, input, what }: Finding, folder = FIXTURES): string {
@@ -31,7 +31,7 @@ export function keepFinding({ kind, target, input, what }: Finding, folder = FIX
   return `${path}.bin`;
 }
 
-/** The inputs kept of a target, with the names of their files. */
+/** The inputs that were kept for a target, with the names of their files. */
 export function keptInputs(target: string): readonly { readonly name: string; readonly input: Buffer }[] {
   const folder = join(FIXTURES, target);
   if (!existsSync(folder)) return [];

@@ -7,7 +7,7 @@ class ExpectedError extends Error {}
 
 const timeless: Omit<FuzzerOptions, 'seed'> = { now: () => 0, busyMs: () => 0 };
 
-/** A target over a function. */
+/** Makes a target whose parser is a function. */
 const targetOf = (read: (input: Buffer) => number | Promise<number>, changes: Partial<Target> = {}): Target => ({
   name: 'sample',
   corpus: [Buffer.from('seed of the corpus')],
@@ -22,7 +22,7 @@ async function fuzz(target: Target, count: number, options: Partial<FuzzerOption
   return fuzzer.report;
 }
 
-test('an error that a target does not expect is found once, with the input that repeats it', async () => {
+test('an error that a target does not expect is reported once, with an input that repeats it', async () => {
   const crashes = (input: Buffer) => input.includes(0);
   const target = targetOf((input) => {
     if (crashes(input)) throw new TypeError(`broke at ${input.indexOf(0)}`);
@@ -47,7 +47,7 @@ test('a promise that is rejected counts as an error that is thrown', async () =>
   );
 });
 
-test('an input that takes long each time is found; one that took long once is not', async () => {
+test('an input that takes long every time is reported, and one that took long once is not', async () => {
   let clock = 0;
   let reads = 0;
   const slowEach = targetOf((input) => {
@@ -71,7 +71,7 @@ test('an input that takes long each time is found; one that took long once is no
   assert.equal(quick.slowestMs, 0);
 });
 
-test('the same seed makes the same inputs, and another one others', async () => {
+test('the same seed makes the same inputs, and another seed makes different ones', async () => {
   const inputsOf = async (seed: number) => {
     const inputs: string[] = [];
     const target = targetOf((input) => behaviour(input.length), { dictionary: ['token'] });
@@ -82,7 +82,7 @@ test('the same seed makes the same inputs, and another one others', async () => 
   assert.notDeepEqual(await inputsOf(3), await inputsOf(4));
 });
 
-test('what leads to new behaviour is mutated further: four bytes that must all be right get right one after the other', async () => {
+test('inputs that lead to new behaviour are mutated further, so that four bytes which must all be right are found one by one', async () => {
   const rightHalves = [5, 13, 9, 11];
   const corpus = [Buffer.from('....')];
   const deepestOf = async (behaviourOf: (depth: number) => number) => {
@@ -98,7 +98,7 @@ test('what leads to new behaviour is mutated further: four bytes that must all b
   };
   assert.equal(await deepestOf((depth) => depth), 4);
   const unguided = await deepestOf(() => 0);
-  assert.ok(unguided < 4, 'it comes as far without guidance, so this shows nothing');
+  assert.ok(unguided < 4, 'mutation gets as far without guidance, so this test shows nothing');
 });
 
 test('no input is longer than a target takes', async () => {

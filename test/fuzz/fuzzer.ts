@@ -1,39 +1,39 @@
 /**
- * Feeds a target with mutated inputs, keeps those that lead to something new, and takes note of what must not happen.
+ * Feeds a target with mutated inputs, mutates those further that lead to new behaviour, and reports those that break a promise.
  */
 import type { Finding } from './finding.ts';
 import { Mutator } from './mutator.ts';
 import { Random } from './random.ts';
 import { behaviour, DEFAULT_MAX_BYTES, type Reader, type Target } from './target.ts';
 
-/** An input that takes longer than this, every time, holds up everybody else. */
+/** The longest time that reading an input may take: the event loop serves nobody else meanwhile. */
 const SLOW_MS = 10;
-/** How often a slow input is read again: a machine is slow at times, a slow parser always. */
+/** How often a slow input is read again: a machine is slow at times, but a slow parser is slow every time. */
 const REPEATS = 8;
-/** Inputs kept besides the recorded ones. Beyond that a new one replaces one of them. */
+/** How many inputs are kept besides the recorded ones. Beyond it a new input replaces one of them. */
 const MAX_KEPT = 2000;
-/** Kinds of behaviour remembered. A target whose behaviour says too much must not fill the memory. */
+/** How many kinds of behaviour are remembered. A target that tells too many apart must not fill the memory. */
 const MAX_KNOWN = 100_000;
-/** Findings of one target; by then somebody should look. */
+/** The most findings that are reported for one target. */
 const MAX_FINDINGS = 20;
-/** Of a finding's stack. */
+/** How many lines of the stack a finding has. */
 const STACK_LINES = 20;
 
-/** How a fuzzer is made. */
+/** What a fuzzer is made with. */
 export interface FuzzerOptions {
   readonly seed: number;
-  /** Monotonic milliseconds, asked twice an input. */
+  /** Monotonic time in milliseconds; called twice for each input. */
   readonly now: () => number;
-  /** Milliseconds this thread was busy, for a second look at what seemed slow: waiting for a disk is not being busy. */
+  /** How long this thread was busy, in milliseconds. Inputs that seemed slow are measured with it, because it does not count waiting. */
   readonly busyMs: () => number;
-  /** Called with every input before it is read: one that never ends can be found afterwards. */
+  /** Called with every input before it is read, so that an input that never ends is known. */
   readonly onInput?: (input: Buffer) => void;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface FuzzReport {
   readonly inputs: number;
-  /** What the input that took longest each time it was read took, in milliseconds. */
+  /** The time of the slowest input, in milliseconds: the shortest of all times that it was read. */
   readonly slowestMs: number;
   readonly findings: readonly Finding[];
 }
@@ -41,7 +41,7 @@ export interface FuzzReport {
 type Outcome =
   | {
       readonly type: 'fine';
-      /** False where it was refused with an error that the target expects. */
+      /** False when the input was refused with an error that the target expects. */
       readonly accepted: boolean;
       readonly behaviour: number;
       readonly ms: number;
@@ -82,7 +82,7 @@ export class Fuzzer {
     return { inputs: this.#inputs, slowestMs: this.#slowestMs, findings: [...this.#findings.values()] };
   }
 
-  /** Reads the next `count` inputs; the first ones ever are the recorded ones. */
+  /** Reads the next `count` inputs. The very first inputs are the recorded ones. */
   async run(count: number): Promise<void> {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0; // most inputs end in an error, and half of its cost is its stack
@@ -96,7 +96,7 @@ export class Fuzzer {
     }
   }
 
-  /** @returns a promise only where there is something to wait for: a turn for every input would cost more than most parsers */
+  /** @returns a promise only when there is something to wait for: awaiting every input would cost more than most parsers do */
   #next(): Promise<void> | undefined {
     const input = this.#nextInput();
     this.#inputs += 1;
@@ -127,14 +127,18 @@ export class Fuzzer {
     else this.#kept[this.#target.corpus.length + this.#random.below(MAX_KEPT)] = copy;
   }
 
-  /** Reads it once more, with its stack. */
+  /** Reads the input once more, this time with a stack trace. */
   async #noteCrash(input: Buffer, first: unknown): Promise<void> {
     Error.stackTraceLimit = STACK_LINES;
     const again = await attempt(this.#target, this.#reader, input, this.#now);
     Error.stackTraceLimit = 0;
     const error = again.type === 'crash' ? again.error : first;
-    const what = error instanceof Error ? (error.stack ?? String(error)) : `not an Error was thrown: ${String(error)}`;
-    const once = again.type === 'crash' ? '' : 'Only the first time it was read: it depends on what was read before.\n';
+    const what =
+      error instanceof Error
+        ? (error.stack ?? String(error))
+        : `something other than an Error was thrown: ${String(error)}`;
+    const once =
+      again.type === 'crash' ? '' : 'It happened only the first time, so it depends on what was read before.\n';
     this.#add(`crash ${kindOf(first)}`, { kind: 'crash', target: this.#target.name, input, what: once + what });
   }
 
@@ -146,18 +150,18 @@ export class Fuzzer {
     }
     this.#slowestMs = Math.max(this.#slowestMs, ms);
     if (ms <= SLOW_MS) return;
-    const what = `It takes ${ms.toFixed(1)} ms or more each time it is read.`;
+    const what = `Reading it takes ${ms.toFixed(1)} ms or more every time.`;
     this.#add(`slow ${Math.floor(Math.log2(ms))}`, { kind: 'slow', target: this.#target.name, input, what });
   }
 
-  /** @param key what findings of the same cause share */
+  /** @param key the same for all findings of one cause, of which only the first is kept */
   #add(key: string, finding: Finding): void {
     if (this.#findings.has(key) || this.#findings.size >= MAX_FINDINGS) return;
     this.#findings.set(key, { ...finding, input: Buffer.from(finding.input) });
   }
 }
 
-/** Reads an input once. Throws nothing. */
+/** Reads an input once and returns what happened. It never throws or rejects. */
 export function attempt(target: Target, reader: Reader, input: Buffer, now: () => number): Outcome | Promise<Outcome> {
   const startedAt = now();
   const fine = (kind: number, accepted: boolean): Outcome => ({
@@ -178,7 +182,7 @@ export function attempt(target: Target, reader: Reader, input: Buffer, now: () =
   }
 }
 
-/** A number for what an error says, whatever numbers stand in its message. */
+/** A number for the kind of an error: its name and its message without digits. */
 function kindOf(error: unknown): number {
   if (!(error instanceof Error)) return 0;
   const { name, message } = error;

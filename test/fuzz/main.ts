@@ -1,8 +1,8 @@
 /**
- * Fuzzes every parser that reads what comes from outside, each for its share of the time, and prints what came of it.
+ * Fuzzes every parser that reads bytes from outside, each for an equal part of the time, and prints the results.
  *
- * `npm run fuzz -- --minutes 20`, `npm run fuzz -- --target chunk-reader --seed 7`. What was found is kept below `test/fixtures/fuzz/`, and
- * the exit code is 1.
+ * `npm run fuzz -- --minutes 20`, `npm run fuzz -- --target chunk-reader --seed 7`. Findings are kept below `test/fixtures/fuzz/`, and make
+ * the exit code 1.
  */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
@@ -21,10 +21,10 @@ const { values: options } = parseArgs({
     seed: { type: 'string' },
   },
 });
-/** An input that is read for so long is never done. */
+/** Reading an input that takes this long is taken to be endless. */
 const HANG_MS = 10_000;
 const LOOK_EVERY_MS = 500;
-/** An input that takes more memory than all parsers together need ends its thread. */
+/** The memory limit of a thread, more than all parsers together need. An input that exceeds it ends the thread. */
 const MAX_HEAP_MB = 1024;
 
 const minutes = Number(options.minutes);
@@ -56,7 +56,7 @@ for (const finding of findings) {
 }
 if (findings.length > 0) process.exitCode = 1;
 
-/** Fuzzes one target in a thread of its own, which is ended when an input ends in nothing. */
+/** Fuzzes one target in a thread of its own, which is terminated when reading an input does not end. */
 async function fuzz(target: Target): Promise<FuzzReport> {
   const watched = new WatchedInput(target.maxBytes ?? DEFAULT_MAX_BYTES);
   const task: FuzzTask = { target: target.name, seed, forMs, memory: watched.memory };
@@ -75,10 +75,10 @@ async function fuzz(target: Target): Promise<FuzzReport> {
     const [report] = (await once(worker, 'message', { signal: hung.signal })) as [FuzzReport];
     return report;
   } catch (error) {
-    if (hung.signal.aborted) return ended('hang', `It was read for ${HANG_MS / 1000} s without an end.`);
+    if (hung.signal.aborted) return ended('hang', `Reading it did not end within ${HANG_MS / 1000} s.`);
     return ended(
       'crash',
-      `It ended its thread: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      `Reading it ended the thread: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     );
   } finally {
     clearInterval(watch);
@@ -86,7 +86,7 @@ async function fuzz(target: Target): Promise<FuzzReport> {
   }
 }
 
-/** @param onHang called when there has been no new input for too long; the first may take its time */
+/** @param onHang called when there has been no new input for too long, except before the first one, while the target opens */
 function watchProgress(watched: WatchedInput, onHang: () => void): NodeJS.Timeout {
   let count = 0;
   let since = performance.now();

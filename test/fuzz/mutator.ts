@@ -1,31 +1,31 @@
 /**
- * Makes new inputs out of known ones: the usual small damage, and damage that aims at lengths, which parsers trust most.
+ * Makes new inputs out of known ones, by small random changes and by changes to lengths, which parsers trust most.
  */
 import type { Random } from './random.ts';
 
-/** Bytes at which parsers change their minds: zeros, signs, and ends of ranges. */
+/** Bytes at which parsers often branch: zero, sign bits, and ends of ranges. */
 const TELLING_BYTES = [
   0, 1, 2, 3, 0x0f, 0x10, 0x1f, 0x20, 0x3f, 0x40, 0x7f, 0x80, 0x81, 0xc0, 0xf0, 0xfe, 0xff,
 ] as const;
 const TELLING_NUMBERS = [
   0, 1, 0x7f, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0xffffff, 0x7fffffff, 0x80000000, 0xffffffff,
 ] as const;
-/** Most inputs are damaged in one to four places; a few in many, to get past checks that hold each other up. */
+/** Most inputs are changed in one to four places, and a few in many places, to get past checks that depend on each other. */
 const MOST_CHANGES = 4;
 const MANY_CHANGES = 24;
-/** Longest run of bytes inserted, doubled or removed at once in most cases. */
+/** The longest run of bytes that is inserted, copied or removed at once in most cases. */
 const SHORT_RUN = 16;
 
 /** What a mutator works with. */
 export interface MutatorOptions {
   readonly random: Random;
-  /** Bytes that mean something to the parser. */
+  /** Sequences of bytes that mean something to the parser. */
   readonly dictionary: readonly Uint8Array[];
-  /** No input it makes is longer. */
+  /** The longest input that it makes. */
   readonly maxBytes: number;
 }
 
-/** Mutates inputs in one buffer that it keeps. */
+/** Mutates inputs, all in one buffer that is used again and again. */
 export class Mutator {
   readonly #random: Random;
   readonly #dictionary: readonly Uint8Array[];
@@ -36,7 +36,7 @@ export class Mutator {
   constructor({ random, dictionary, maxBytes }: MutatorOptions) {
     this.#random = random;
     this.#dictionary = dictionary;
-    // A buffer of its own: one of the pool could hand a parser other people's bytes.
+    // Memory of its own: in Node's shared pool a parser that reads past its input would find other data.
     this.#bytes = Buffer.alloc(maxBytes);
     this.#changes = [
       () => this.#flipBit(),
@@ -57,7 +57,7 @@ export class Mutator {
   }
 
   /**
-   * A damaged copy of `parent`, now and then with a part of `other` in it.
+   * Returns a changed copy of `parent`, sometimes with a part of `other` in it.
    * @returns a view of a buffer that the next call overwrites
    */
   mutate(parent: Uint8Array, other: Uint8Array): Buffer {
@@ -70,7 +70,7 @@ export class Mutator {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Goes on with the tail of another input, or with a piece of it in the middle. */
+  /** Replaces the end by the end of another input, or inserts a piece of it. */
   #crossWith(other: Uint8Array): void {
     if (other.length === 0) return;
     const from = this.#random.below(other.length);
@@ -94,7 +94,7 @@ export class Mutator {
     if (this.#length > 0) this.#bytes[this.#random.below(this.#length)]! += this.#random.below(33) - 16;
   }
 
-  /** Writes the low bytes of a number, 1 to 4 of them, of either order. */
+  /** Writes the low 1 to 4 bytes of a number, in either byte order. */
   #setNumber(value: number): void {
     const size = 1 + this.#random.below(4);
     if (this.#length < size) return;
@@ -105,13 +105,13 @@ export class Mutator {
     }
   }
 
-  /** What a length field could say of the bytes after it, or nearly. */
+  /** A number that could be right, or nearly right, as the length of the bytes that follow. */
   #lengthFromHere(): number {
     return Math.max(0, this.#random.below(this.#length + 1) + this.#random.below(5) - 2);
   }
 
   #truncate(): void {
-    // Rarely: what is short fails early.
+    // Only in one of four calls, because short inputs fail early.
     if (this.#random.below(4) === 0) this.#length = this.#place();
   }
 
@@ -123,7 +123,7 @@ export class Mutator {
     this.#length -= end - at;
   }
 
-  /** Doubles a run, or moves a copy of it elsewhere. */
+  /** Inserts a copy of a run of bytes in the same place or elsewhere. */
   #insertCopy(): void {
     if (this.#length === 0) return;
     const from = this.#random.below(this.#length);
@@ -131,7 +131,7 @@ export class Mutator {
     this.#insert(this.#random.below(2) === 0 ? from : this.#place(), run);
   }
 
-  /** A run of one byte: what quadratic loops and counters of zeros dislike. */
+  /** Inserts a run of one repeated byte, at which quadratic loops and loops that count zeros become slow. */
   #insertRun(): void {
     const value = this.#random.below(2) === 0 ? this.#random.of(TELLING_BYTES) : this.#random.below(256);
     const at = this.#place();
@@ -153,7 +153,7 @@ export class Mutator {
     this.#bytes.set(bytes.subarray(0, end - at), at);
   }
 
-  /** Moves what is at `at` away by `count`, as far as there is room. @returns where the free bytes end */
+  /** Moves the bytes from `at` on by `count`, as far as there is room. @returns where the free bytes end */
   #makeRoom(at: number, count: number): number {
     const end = Math.min(this.#bytes.length, at + count);
     this.#bytes.copyWithin(end, at, this.#length);
@@ -161,14 +161,14 @@ export class Mutator {
     return end;
   }
 
-  /** @returns how many bytes there was room for */
+  /** Overwrites bytes from `at` on. @returns how many bytes there was room for */
   #copyIn(bytes: Uint8Array, at: number): number {
     const count = Math.min(bytes.length, this.#bytes.length - at);
     this.#bytes.set(bytes.subarray(0, count), at);
     return count;
   }
 
-  /** Anywhere, the end included. */
+  /** A random position, the end included. */
   #place(): number {
     return this.#random.below(this.#length + 1);
   }

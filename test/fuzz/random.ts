@@ -1,8 +1,8 @@
 /**
- * Random numbers that a seed decides, so that every run can be repeated.
+ * Random numbers that depend only on a seed, so that every run can be repeated.
  */
 
-/** The generator sfc32: fast, and of a period no run comes near. */
+/** The generator sfc32, which is fast and has a far longer period than any run needs. */
 export class Random {
   #a: number;
   #b = 0x9e3779b9 | 0;
@@ -30,7 +30,7 @@ export class Random {
     return this.uint32() % limit;
   }
 
-  /** One of a list that is not empty. */
+  /** A random element of a list that is not empty. */
   of<T>(list: readonly T[]): T {
     return list[this.below(list.length)]!;
   }

@@ -1,5 +1,5 @@
 /**
- * Recorded bytes that the corpora of several targets are made of.
+ * Recorded bytes from which the corpora of several targets are made.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,22 +18,23 @@ const recorded = (name: string): Buffer => readFileSync(join(FIXTURES, 'fuzz/rec
 
 const tags = fixtureTags();
 const bodies = (type: number): Buffer[] => tags.filter((tag) => tag.type === type).map(({ body }) => body);
-/** Shorter ones hold no media: the last tag of a file says that its sequence ends. */
+/** Shorter tags hold no media: the last tag of a file only says that the sequence ends. */
 const LEAST_MEDIA_BYTES = 16;
-/** The shortest ones: mutations meet structure there sooner than in the middle of coefficients. */
+/** The shortest tags, in which mutations hit headers more often than coefficients. */
 const shortest = (list: readonly Buffer[], count: number): Buffer[] =>
   list
     .filter(({ length }) => length >= LEAST_MEDIA_BYTES)
     .toSorted((a, b) => a.length - b.length)
     .slice(0, count);
 
-/** Bodies of RTMP messages as FFmpeg makes them: configurations first, then some frames. */
+/** Bodies of video messages as FFmpeg makes them: the configuration first, then some frames. */
 export const VIDEO_TAGS: readonly Buffer[] = [bodies(VIDEO)[0]!, ...shortest(bodies(VIDEO), 4)];
+/** Bodies of audio messages as FFmpeg makes them: the configuration first, then some packets. */
 export const AUDIO_TAGS: readonly Buffer[] = [bodies(AUDIO)[0]!, ...shortest(bodies(AUDIO), 3)];
-/** `onMetaData` as AMF0. */
+/** Bodies of `onMetaData` messages, in AMF0. */
 export const METADATA: readonly Buffer[] = bodies(DATA);
 
-/** Everything OBS Studio sends after the handshake, cut into messages as it sends them. */
+/** Everything that OBS Studio sends after the handshake, one element for each message. */
 export const OBS_MESSAGES: readonly Buffer[] = readFileSync(join(FIXTURES, 'rtmp/obs-publish.hex'), 'utf8')
   .split(/^#.*$/m)
   .map((text) => hex(text.replaceAll(/\s/g, '')))
@@ -62,7 +63,7 @@ export const CONFIGS: Readonly<Record<Track['codec'], readonly Buffer[]>> = {
   opus: ['4f707573486561640102380180bb0000000000', '4f7075734865616401060000803e00000000010402000401020305'].map(hex),
 };
 
-/** Access units of real encoders, of each video codec a keyframe first. */
+/** Access units of real encoders; for each video codec the first one is a keyframe. */
 export const UNITS: Readonly<Record<Track['codec'], readonly Buffer[]>> = {
   h264: VIDEO_TAGS.slice(1).map((tag) => tag.subarray(VIDEO_HEADER_BYTES)),
   h265: [recorded('h265-keyframe'), recorded('h265-frame')],

@@ -1,12 +1,12 @@
 /**
- * Messages of RTMP that several targets begin with.
+ * RTMP messages from which the corpora of several targets are made.
  */
 import { encodeAmf0 } from '#ingest/rtmp/amf0.ts';
 import { AUDIO_TAGS, METADATA, VIDEO_TAGS } from './recorded.ts';
 
 const KEY = 'good-0000-0000-0key';
 
-/** What encoders say before their media, and what few of them say. */
+/** The commands that encoders send before their media, and some that few of them send. */
 export const COMMANDS: readonly Buffer[] = [
   encodeAmf0(
     'connect',
@@ -26,7 +26,7 @@ export const COMMANDS: readonly Buffer[] = [
   encodeAmf0('play', 8, null, KEY),
 ];
 
-/** Marks of AMF0's types, nesting, and names that are looked for. */
+/** Type markers of AMF0, the beginnings of nested values, and names that the server looks for. */
 export const AMF_DICTIONARY: readonly (string | Uint8Array)[] = [
   Uint8Array.of(3),
   Uint8Array.of(0, 0, 9),
@@ -48,7 +48,7 @@ export const AMF_DICTIONARY: readonly (string | Uint8Array)[] = [
   'connect',
 ];
 
-/** The type of a message and its body. */
+/** Media messages, each with its type and its body. */
 export const MEDIA_MESSAGES: readonly { readonly type: number; readonly body: Buffer }[] = [
   ...METADATA.map((body) => ({ type: 18, body })),
   ...VIDEO_TAGS.map((body) => ({ type: 9, body })),

@@ -1,8 +1,8 @@
 /**
- * Inputs of parsers that take bytes as the network cuts them: the first byte says how, so that an input alone repeats what happened.
+ * Cuts inputs into slices, as a network does. The first byte of an input says how, so that the input alone repeats what happened.
  */
 
-/** The rest of an input, in slices of as many bytes as its first byte says; whole where that is 0. They are views. */
+/** Cuts an input after its first byte into slices of as many bytes as that byte says, or into one slice when it is 0. Slices are views. */
 export function slices(input: Buffer): readonly Buffer[] {
   const size = input[0] ?? 0;
   const rest = input.subarray(1);

@@ -5,15 +5,15 @@ import { attempt, Fuzzer } from './fuzzer.ts';
 import { DEFAULT_MAX_BYTES } from './target.ts';
 import { TARGETS } from './targets.ts';
 
-/** Enough to see that a target works and that nothing broke which was found before; `npm run fuzz` looks for more. */
+/** Enough inputs to see that a target works. `npm run fuzz` looks for new findings. */
 const INPUTS = 10_000;
 /** Every run of the tests tries the same inputs. */
 const SEED = 15;
-/** How long anything takes is not judged here: tests run on machines of any speed. */
+/** A clock that stands still: tests run on machines of any speed, so they must not judge how long anything takes. */
 const timeless = () => 0;
 
 for (const target of TARGETS) {
-  test(`${target.name} keeps its promises for every input kept and for ${target.inputsInTests ?? INPUTS} mutated ones`, async () => {
+  test(`${target.name} keeps its promises for every kept input and for ${target.inputsInTests ?? INPUTS} mutated ones`, async () => {
     await using reader = { [Symbol.asyncDispose]: async () => {}, ...(await target.open()) };
     for (const { name, input } of keptInputs(target.name)) {
       const outcome = await attempt(target, reader, input, timeless);

@@ -1,5 +1,5 @@
 /**
- * Every parser that reads what comes from outside: a list, one entry a parser.
+ * All parsers that read bytes from outside: a list with one entry for each.
  */
 import { CODECS } from '#media/codecs.ts';
 import type { Target } from './target.ts';

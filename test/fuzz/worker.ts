@@ -7,16 +7,16 @@ import { DEFAULT_MAX_BYTES } from './target.ts';
 import { TARGETS } from './targets.ts';
 import { WatchedInput } from './watched-input.ts';
 
-/** What a thread is told. */
+/** The task of a thread. */
 export interface FuzzTask {
   readonly target: string;
   readonly seed: number;
   readonly forMs: number;
-  /** Of a {@link WatchedInput}. */
+  /** The memory of a {@link WatchedInput}. */
   readonly memory: SharedArrayBuffer;
 }
 
-/** Between looks at the clock. */
+/** How many inputs are read before the clock is read again. */
 const BATCH = 500;
 
 const { target: name, seed, forMs, memory } = workerData as FuzzTask;

@@ -1,5 +1,5 @@
 /**
- * What one publisher can make a presentation do, whatever its timestamps say.
+ * Bounds on the work that one publisher can cause in a presentation, whatever its timestamps are.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { ticks } from '#lib/units.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
 import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 
-test('a gap of any length adds two minutes of segments at most, and media goes on behind it', () => {
+test('a gap of any length adds two minutes of segments at most', () => {
   const feed = new Feed({ video: videoTrack(), audio: audioTrack() });
   feed.play(10);
   const before = feed.presentation.stats.lastMediaSequence;
@@ -17,7 +17,7 @@ test('a gap of any length adds two minutes of segments at most, and media goes o
   assert.ok(ordinal - before <= 32);
 });
 
-test('a part is whole after five hundred frames or eight megabytes, however short these are said to be', () => {
+test('a part ends after five hundred frames or eight megabytes, however short their stated durations are', () => {
   const parts: (readonly FragmentSample[])[] = [];
   const builder = new PartBuilder(videoTrack(), (samples) => parts.push(samples));
   const push = (index: number, sizeBytes: number) =>

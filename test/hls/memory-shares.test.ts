@@ -1,5 +1,5 @@
 /**
- * Sessions of several users that share the memory for media.
+ * Sessions of several users that share the media memory.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 const both = { video: videoTrack(), audio: audioTrack() };
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
-test('four fat sessions of one user end before one of another user within its share loses anything', async () => {
+test('large sessions of one user end before a session of another user within its share loses anything', async () => {
   const memory = createMediaMemory(8_000_000);
   const feedOf = (id: string, frameBytes: number) =>
     new Feed({ ...both, frameBytes, presentation: { memory, memoryUser: { id, quotaBytes: UNLIMITED } } });
@@ -22,12 +22,12 @@ test('four fat sessions of one user end before one of another user within its sh
   assert.equal(
     small.presentation.stats.mediaBytes,
     alone.presentation.stats.mediaBytes,
-    'it keeps what it keeps where nobody else is',
+    'it keeps as much as it keeps without other sessions',
   );
   assert.ok(memory.usedBytes <= memory.limitBytes);
 });
 
-test('a session that had to make room for another is closed, and says so once', async () => {
+test('a session that had to make room for another is closed, and reports it once', async () => {
   const memory = createMediaMemory(1_000_000);
   const feedOf = (id: string, frameBytes: number) =>
     new Feed({ ...both, frameBytes, presentation: { memory, memoryUser: { id, quotaBytes: UNLIMITED } } });

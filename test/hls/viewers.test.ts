@@ -86,7 +86,7 @@ describe('a playlist', () => {
     assert.doesNotMatch((await feed.multivariant()) ?? 'nothing', /small|nothing/);
   });
 
-  test('waits no longer for renditions that will not come after all', async () => {
+  test('no longer waits for renditions that were expected but will not come', async () => {
     const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.expect(['small']) });
     feed.play(3.5);
     assert.equal(await feed.multivariant(), undefined);
@@ -122,7 +122,11 @@ describe('a playlist', () => {
     assert.equal(await validityOf(feed, {}), 'current');
     assert.equal(await validityOf(feed, { msn: 0 }), 'final');
     feed.play(8);
-    assert.equal(await validityOf(feed, { msn: 1, part: 3 }), 'unshared', 'nobody who keeps up asks for it any more');
+    assert.equal(
+      await validityOf(feed, { msn: 1, part: 3 }),
+      'unshared',
+      'no player that keeps up asks for this position',
+    );
   });
 
   test('is one object for all viewers of a version, compressed once', async () => {

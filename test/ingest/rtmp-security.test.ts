@@ -95,7 +95,7 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       client.send(commandMessage(Buffer.of(0xfe), 0));
     }));
 
-  it('sends an application of nothing but slashes, which an expression for them takes the square of its length to search', () =>
+  it('sends an application full of slashes, in which a regular expression could take quadratic time', () =>
     survives('flood', async (client) => {
       await client.handshake();
       const object = new Map([['app', `live${'/'.repeat(60_000)}x`]]);
@@ -140,13 +140,13 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       }));
   }
 
-  it('says more before it publishes than any encoder has to', () =>
+  it('sends more commands before it publishes than any encoder', () =>
     survives('flood', async (client, server) => {
       await client.handshake();
       await client.connect();
       for (let count = 0; count < 120 && !client.isClosed; count++) {
         client.command('releaseStream', null, GOOD_KEY);
-        // Over many seconds: it has no new allowance in the next one.
+        // The commands are spread over several seconds, because a new second must not renew the allowance.
         if (count % 20 === 0) await server.advance(1000);
       }
     }));
@@ -164,7 +164,7 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       assert.ok(server.gate.publications.length <= 12, `${server.gate.publications.length} publishes`);
     }));
 
-  it('announces something else again and again', () =>
+  it('changes its metadata again and again', () =>
     survives('flood', async (client, server) => {
       server.stopClock();
       await client.handshake();
@@ -228,22 +228,22 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
   });
 });
 
-/** An AAC frame of a publisher whose audio is configured: all it takes to be media. */
+/** The configuration of AAC, after which the smallest AAC frames count as media. */
 const AUDIO_CONFIG = { type: MESSAGE.audio, timestamp: 0, body: raw('af 00 1190') };
 const tinyAudio = (index: number) => ({ type: MESSAGE.audio, timestamp: index, body: raw('af 01 21') });
 
 describe('a publisher that sends more messages than any encoder', { concurrency: true }, () => {
-  it('is not disconnected but held back until the next second', async () => {
+  it('is not disconnected, but read again only in the next second', async () => {
     await using server = await startTestRtmpServer();
     server.stopClock();
     await using client = await RtmpClient.publish(server.port, GOOD_KEY);
     client.tag(AUDIO_CONFIG);
     for (let index = 0; index < 4500; index++) client.tag(tinyAudio(index));
     const { packets, ends } = server.gate.publication;
-    // The configuration is a media message, too.
+    // One of the 2000 media messages of the first second is the configuration.
     for (const expected of [1999, 3999, 4500]) {
       await server.gate.until(`${expected} packets`, () => packets.length >= expected);
-      // Somebody else's whole publish later nothing more has come through.
+      // Nothing more has come through by the time that another connection has published.
       await using other = await RtmpClient.publish(server.port, GOOD_KEY);
       assert.equal(packets.length, expected);
       other.drop();
@@ -252,7 +252,7 @@ describe('a publisher that sends more messages than any encoder', { concurrency:
     assert.deepEqual(ends, []);
   });
 
-  it('has them worked off in pieces, between which others have their turn', async () => {
+  it('has its messages handled in several turns of the event loop', async () => {
     await using server = await startTestRtmpServer();
     let turn = 0;
     const count = () => {

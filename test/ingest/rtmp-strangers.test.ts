@@ -1,6 +1,6 @@
 /**
- * What strangers can take from those who publish: connections, TLS handshakes and the log. Attackers and victims come from different
- * networks of 127.0.0.0/8.
+ * How publishers are protected from strangers, who compete with them for connections, TLS handshakes and the log. Attackers and victims
+ * come from different networks of 127.0.0.0/8.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const ENCODER = '127.200.0.1';
 /** The first bytes of a TLS connection whose ClientHello never ends. */
 const HALF_A_HELLO = Buffer.from('160301020001', 'hex');
 
-/** Connects from ever more networks, each its own /24, says `opening`, and comes again wherever it was closed. Ends with the test. */
+/** Until the test ends, keeps `places` connections open, each from a new /24, sends `opening` on each, and replaces those that close. */
 function besiege(t: TestContext, port: number, { places, opening }: { places: number; opening: Buffer }) {
   const sockets = new Set<Socket>();
   let network = 0;
@@ -45,6 +45,16 @@ function besiege(t: TestContext, port: number, { places, opening }: { places: nu
   });
 }
 
+/** Opens a certificate of its own for a test. */
+async function openCertificate(t: TestContext): Promise<CertificateWatch> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-strangers-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const { MILLRACE_TLS_CERT, MILLRACE_TLS_KEY } = await writeCertificate(folder, makeCertificate());
+  const certificate = await CertificateWatch.open({ certFile: MILLRACE_TLS_CERT, keyFile: MILLRACE_TLS_KEY });
+  t.after(() => certificate[Symbol.dispose]());
+  return certificate;
+}
+
 const lines = ({ logLines }: TestRtmpServer, message: string) =>
   logLines
     .map((line) => JSON.parse(line) as Record<string, unknown>)
@@ -56,7 +66,7 @@ const isRefused = (server: TestRtmpServer) =>
   });
 
 describe('an encoder that published before', { concurrency: true }, () => {
-  it('gets back while strangers of hundreds of networks fight for every place', async (t) => {
+  it('gets back while strangers from hundreds of networks compete for every place', async (t) => {
     await using server = await startTestRtmpServer({ rtmpMaxUnauthenticated: 40, rtmpConnectionsPerMinute: 1_000_000 });
     const publish = () => RtmpClient.publish(server.port, GOOD_KEY, 'live', { from: ENCODER });
     (await publish()).drop();
@@ -71,19 +81,12 @@ describe('an encoder that published before', { concurrency: true }, () => {
     assert.equal(server.gate.publications.length, 6);
     await assert.rejects(
       RtmpClient.publish(server.port, GOOD_KEY, 'live', { from: '127.201.0.1' }),
-      'a host that nobody knows competes with them',
+      'a host that has not published competes with the strangers',
     );
   });
 
-  it('gets back over RTMPS while strangers leave every handshake half done', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'millrace-strangers-'));
-    t.after(() => rm(folder, { recursive: true }));
-    const files = await writeCertificate(folder, makeCertificate());
-    const certificate = await CertificateWatch.open({
-      certFile: files.MILLRACE_TLS_CERT,
-      keyFile: files.MILLRACE_TLS_KEY,
-    });
-    t.after(() => certificate[Symbol.dispose]());
+  it('gets back over RTMPS while strangers leave every TLS handshake unfinished', async (t) => {
+    const certificate = await openCertificate(t);
     await using server = await startTestRtmpServer(
       { rtmpMaxUnauthenticated: 60, rtmpConnectionsPerMinute: 1_000_000 },
       certificate,
@@ -103,7 +106,7 @@ describe('an encoder that published before', { concurrency: true }, () => {
 });
 
 describe('the log', { concurrency: true }, () => {
-  it('counts refusals instead of telling each', async () => {
+  it('counts refusals instead of writing a line for each', async () => {
     const server = await startTestRtmpServer();
     for (let index = 0; index < 60; index++) {
       const from = `127.10.${index % 3}.1`;
@@ -120,15 +123,8 @@ describe('the log', { concurrency: true }, () => {
     assert.equal(Math.max(...told.map(({ networks }) => Number(networks))), 3);
   });
 
-  it('counts TLS alerts and bytes that are no TLS as one kind', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'millrace-strangers-'));
-    t.after(() => rm(folder, { recursive: true }));
-    const files = await writeCertificate(folder, makeCertificate());
-    const certificate = await CertificateWatch.open({
-      certFile: files.MILLRACE_TLS_CERT,
-      keyFile: files.MILLRACE_TLS_KEY,
-    });
-    t.after(() => certificate[Symbol.dispose]());
+  it('counts TLS alerts and bytes that are not TLS as one kind', async (t) => {
+    const certificate = await openCertificate(t);
     const server = await startTestRtmpServer({}, certificate);
     const FATAL_ALERT = Buffer.from('15030300020228', 'hex');
     for (const bytes of [FATAL_ALERT, Buffer.from('GET / HTTP/1.1\r\n\r\n'), Buffer.alloc(100, 0xff)]) {
@@ -147,18 +143,18 @@ describe('the log', { concurrency: true }, () => {
     assert.equal(counted, 60);
   });
 
-  it('tells of thirty publishes of an address a minute one by one, and counts the others', async () => {
+  it('has lines of their own for thirty publishes of one address in a minute, and counts further ones', async () => {
     const server = await startTestRtmpServer();
     server.stopClock();
     for (let index = 0; index < 40; index++) {
       await using client = await RtmpClient.publish(server.port, GOOD_KEY, 'live', { from: ENCODER });
       client.unpublish(GOOD_KEY);
-      await waitFor(() => server.gate.publication.ends.length === 1, { what: 'its end' });
+      await waitFor(() => server.gate.publication.ends.length === 1, { what: 'the end of the publish' });
     }
     await server.server[Symbol.asyncDispose]();
     assert.equal(lines(server, 'publisher accepted').length, 30);
     assert.equal(lines(server, 'publisher ended').length, 30);
-    const counted = lines(server, 'publishes that came and went');
+    const counted = lines(server, 'publishers ended');
     assert.equal(
       counted.reduce((sum, { count }) => sum + Number(count), 0),
       10,

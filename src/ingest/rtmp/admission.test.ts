@@ -6,7 +6,7 @@ import { Admission, type AdmissionSettings } from './admission.ts';
 const ENCODER = '203.0.113.7';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** An admission with a clock of its own, and connections that count up. */
+/** An admission with a clock that the test moves, and functions that open connections with ids counted up. */
 function opened(overrides: Partial<AdmissionSettings> = {}) {
   const time = { ms: 0 };
   const clock = { now: () => ms(0), monotonic: () => ms(time.ms) };
@@ -29,27 +29,27 @@ function opened(overrides: Partial<AdmissionSettings> = {}) {
     admission.accepted(id, address);
     return id;
   };
-  /** A publish that is over. */
+  /** Publishes from an address, and leaves. */
   const publishOnce = (address: string) => admission.leave(publish(address), address);
   return { admission, time, enter, publish, publishOnce };
 }
 
-/** Each of its own /24. */
+/** The address of a stranger; each is in a /24 of its own. */
 const stranger = (index: number) => `10.${index >> 8}.${index & 255}.1`;
 
 describe('an encoder that published before', () => {
-  it('gets back while strangers of any number of networks hold every place they can have', () => {
+  it('gets back while strangers from thousands of networks hold every place they can have', () => {
     const { time, enter, publishOnce } = opened();
     publishOnce(ENCODER);
     for (let index = 0; index < 5000; index++) {
       time.ms += 1;
       enter(stranger(index));
     }
-    assert.equal(enter('198.51.100.1').why, 'too_many_unauthenticated', 'another stranger finds no place');
+    assert.equal(enter('198.51.100.1').why, 'too_many_unauthenticated', 'another stranger gets no place');
     assert.equal(enter(ENCODER).admitted, true);
   });
 
-  it('gets back when all connections are taken, in the place of the stranger that came first', () => {
+  it('gets back when no connection is free, in the place of the stranger that came first', () => {
     const { enter, publish, publishOnce } = opened({ rtmpMaxConnections: 20 });
     publishOnce(ENCODER);
     for (let index = 0; index < 10; index++) publish(`192.0.2.${index}`);
@@ -60,12 +60,12 @@ describe('an encoder that published before', () => {
     assert.deepEqual([back.admitted, back.admitted && back.evicted], [true, first]);
   });
 
-  it('gets back while strangers come faster than they may', () => {
+  it('gets back while strangers connect faster than they may', () => {
     const { enter, publishOnce } = opened({ rtmpConnectionsPerMinute: 10 });
     publishOnce(ENCODER);
     const refusals = Array.from({ length: 500 }, (_, index) => enter(stranger(index)).why);
     assert.equal(refusals.at(-1), 'too_many_connections_a_minute');
-    // Also its neighbours' connections are not counted as its own.
+    // The connections of its neighbours in the same /24 do not count against it either.
     for (let host = 10; host < 200; host++) enter(`203.0.113.${host}`);
     assert.equal(enter(ENCODER).admitted, true);
   });
@@ -95,7 +95,7 @@ describe('an encoder that published before', () => {
 });
 
 describe('connections that do not publish', () => {
-  it('are taken from the network that has most of them', () => {
+  it('are evicted from the network that has the most of them', () => {
     const { enter } = opened({ rtmpMaxUnauthenticated: 8 });
     const first = enter('192.0.2.1').id;
     for (let host = 2; host <= 8; host++) enter(`192.0.2.${host}`);
@@ -104,7 +104,7 @@ describe('connections that do not publish', () => {
     assert.deepEqual([other.admitted, other.admitted && other.evicted], [true, first]);
   });
 
-  it('need a place again after a publish, and none while they publish', () => {
+  it('need no place while they publish, and need one again after that', () => {
     const { admission, enter, publish } = opened({ rtmpMaxUnauthenticated: 2 });
     const publishers = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map(publish);
     enter(stranger(1));
@@ -138,7 +138,7 @@ describe('new connections', () => {
   const addresses = (count: number, addressOf: (index: number) => string) =>
     Array.from({ length: count }, (_, index) => addressOf(index));
 
-  it('of one address are limited in number a minute', () => {
+  it('of one address are limited to a number a minute', () => {
     assert.equal(refusedOf(addresses(30, () => ENCODER)), 20);
     assert.equal(refusedOf(addresses(30, (index) => `2001:db8:1:2::${index + 1}`)), 20);
   });

@@ -1,5 +1,5 @@
 /**
- * Decides which connections are let in, before any of their bytes is read.
+ * Decides which connections are accepted, before any of their bytes are read.
  */
 import type { Clock } from '#lib/clock.ts';
 import { networksOf } from '#lib/network-of.ts';
@@ -9,29 +9,29 @@ import type { RtmpSettings } from './config.ts';
 import { KnownHosts } from './known-hosts.ts';
 import { ReservedSlots } from './reserved-slots.ts';
 
-/** What became of a connection; `evicted` is the id of another one that must be closed for it. */
+/** Whether a connection is accepted; `evicted` is the id of another one that must be closed to make room for it. */
 export type AdmissionDecision =
   | { readonly admitted: false; readonly why: string }
   | { readonly admitted: true; readonly evicted: number | undefined };
 
-/** How many times the rate of one host a whole site may have. */
+/** How many times the rate of one host a whole site (IPv4 /24, IPv6 /48) may have. */
 const SITE_FACTOR = 4;
 /** How many times that rate all strangers together may have. */
 const ALL_FACTOR = 40;
-/** How many times that rate a host may have that publishes here. */
+/** How many times that rate a host may have that published during the last day. */
 const KNOWN_FACTOR = 4;
 
-/** The settings it goes by. */
+/** The settings that limit connections. */
 export type AdmissionSettings = Pick<
   RtmpSettings,
   'rtmpMaxConnections' | 'rtmpMaxUnauthenticated' | 'rtmpMaxPerAddress' | 'rtmpConnectionsPerMinute'
 >;
 
 /**
- * Keeps the limits on connections: how many there are, how many of one address, how many that do not publish, and how fast new ones come.
- * Hosts that published during the last day are judged apart from strangers wherever strangers could be in their way.
+ * Limits connections: their number in all, from one address and without a publish, and the rate of new ones. Hosts that published during
+ * the last day have places and rates of their own, so that strangers cannot keep them out.
  *
- * Connections are known by ids that are never used twice.
+ * Each connection has an id that is never used twice.
  */
 export class Admission {
   readonly #settings: AdmissionSettings;
@@ -53,16 +53,17 @@ export class Admission {
     this.#knownRates = new TokenBuckets({ perMinute: KNOWN_FACTOR * perMinute, clock });
     this.#hostRates = new TokenBuckets({ perMinute, clock });
     this.#siteRates = new TokenBuckets({ perMinute: SITE_FACTOR * perMinute, clock });
-    // More at once than there are places would only be closed again.
+    // There is no use in accepting many more at once than there are places: they would be closed again.
     const atOnce = Math.max(perMinute, 2 * settings.rtmpMaxUnauthenticated);
     this.#allRate = new TokenBuckets({ perMinute: ALL_FACTOR * perMinute, atOnce, clock });
   }
 
+  /** Whether the host of an address published during the last day. */
   isKnown(address: string): boolean {
     return this.#known.has(address);
   }
 
-  /** A connection asks to be let in, and has a place when it is, until it {@link leave}s. */
+  /** Decides on a new connection. One that is accepted keeps its place until {@link leave}. */
   enter(id: number, address: string): AdmissionDecision {
     const isKnown = this.#known.has(address);
     if (!this.#isSlowEnough(address, isKnown)) return { admitted: false, why: 'too_many_connections_a_minute' };
@@ -73,20 +74,20 @@ export class Admission {
     return this.#takePlace(id, address, isKnown);
   }
 
-  /** The connection's publish was accepted: it needs no place among those that do not publish, and its host is known from now on. */
+  /** Notes that the connection's publish was accepted: it needs no place without a publish, and its host is known from now on. */
   accepted(id: number, address: string): void {
     this.#unauthenticated.leave(id);
     this.#publishing.add(id);
     this.#known.add(address);
   }
 
-  /** The connection publishes no more, and must have a place again among those that do not. Not admitted, it must be closed. */
+  /** Notes that the connection no longer publishes, and so needs a place without a publish. If it is not admitted, it must be closed. */
   unpublished(id: number, address: string): AdmissionDecision {
     this.#endPublish(id, address);
     return this.#takePlace(id, address, this.#known.has(address));
   }
 
-  /** The connection is gone. Does nothing when it was not let in. */
+  /** Notes that the connection is gone. Does nothing for one that was not accepted. */
   leave(id: number, address: string): void {
     if (!this.#open.delete(id)) return;
     this.#endPublish(id, address);
@@ -94,12 +95,12 @@ export class Admission {
     this.#perAddress.remove(address);
   }
 
-  /** A host is remembered from the end of its last publish, which may have lasted for days. */
+  /** Remembers the host anew at the end of its publish, which may have lasted for days. */
   #endPublish(id: number, address: string): void {
     if (this.#publishing.delete(id)) this.#known.add(address);
   }
 
-  /** With all places taken, a known host gets that of the stranger that came first. */
+  /** Gives a known host the place of the stranger that came first, because all places are taken. */
   #enterFull(id: number, address: string, isKnown: boolean): AdmissionDecision {
     const evicted = isKnown ? this.#unauthenticated.oldestStranger : undefined;
     if (evicted === undefined) return { admitted: false, why: 'too_many_connections' };
@@ -121,7 +122,7 @@ export class Admission {
   #isSlowEnough(address: string, isKnown: boolean): boolean {
     const { host, site } = networksOf(address);
     if (isKnown) return this.#knownRates.take(host).allowed;
-    // The wider network first, so that one with many hosts cannot fill what is remembered of hosts.
+    // The site first, so that a site with many hosts cannot fill the buckets of hosts.
     return (
       this.#siteRates.take(site).allowed && this.#hostRates.take(host).allowed && this.#allRate.take('all').allowed
     );

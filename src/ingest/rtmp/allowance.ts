@@ -1,5 +1,5 @@
 /**
- * How much of something a peer may do before its allowance is renewed.
+ * Limits how often a peer may do something until its allowance is renewed.
  */
 import { RtmpError } from './rtmp-error.ts';
 
@@ -17,15 +17,15 @@ export class Allowance {
 
   /**
    * Counts something the peer did.
-   * @param count how often, or how much dearer than the ordinary it was
-   * @throws {RtmpError} `flood` when that is too much
+   * @param count how often the peer did it, or by how much more than one it counts
+   * @throws {RtmpError} `flood` when the allowance is used up
    */
   use(count = 1): void {
     this.#used += count;
     if (this.#used > this.#limit) throw new RtmpError('flood', `more than ${this.#limit} ${this.#what}`);
   }
 
-  /** Starts again from nothing. */
+  /** Makes the whole allowance available again. */
   renew(): void {
     this.#used = 0;
   }

@@ -76,7 +76,7 @@ describe('AMF0', () => {
     assert.throws(() => decodeAmf0(deep), invalid);
   });
 
-  it('refuses more values than it is told to take, wherever they stand, since each may be a single byte', () => {
+  it('refuses more values than the given limit, nested or not, because each may be a single byte', () => {
     const NULL = 5;
     assert.equal(decodeAmf0(Buffer.alloc(100, NULL), 100).length, 100);
     assert.throws(() => decodeAmf0(Buffer.alloc(101, NULL), 100), invalid);

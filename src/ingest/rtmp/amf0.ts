@@ -32,7 +32,7 @@ const MAX_DEPTH = 16;
 
 /**
  * Every value of a message, in order.
- * @param maxValues it may hold, those inside others included: a value can be a single byte, so the length alone is no bound on the work
+ * @param maxValues the most values that the message may hold, nested ones included: at one byte each, a short message could hold very many
  * @throws {RtmpError} `amf_invalid` when the bytes are cut short, nest too deep, hold too many values or a type no encoder sends
  */
 export function decodeAmf0(bytes: Buffer, maxValues = Number.POSITIVE_INFINITY): AmfValue[] {

@@ -8,7 +8,7 @@ import { RtmpError } from './rtmp-error.ts';
 
 const LIMITS = { messageBytes: 100_000, incompleteBytes: 200_000, chunkStreams: 8 };
 
-/** Every message of the slices but those of the chunk layer itself. */
+/** All messages in the slices, except those of the chunk layer itself. */
 function readAll(slices: readonly Buffer[], reader = new ChunkReader(LIMITS)): Message[] {
   const messages: Message[] = [];
   for (const slice of slices) {
@@ -199,7 +199,7 @@ describe('chunks', () => {
     for (let count = 0; count < 10; count++) assert.equal(readAll([writer.write(whole)], reader).length, 1);
   });
 
-  it('that set a size or abort are handed on after they were obeyed, so that they can be counted', () => {
+  it('that set the chunk size or abort a message are obeyed and then handed on, so that they can be counted', () => {
     const reader = new ChunkReader(LIMITS);
     reader.feed(hex('02 000000 000004 01 00000000 00001000   02 000000 000004 02 00000000 00000004'));
     assert.deepEqual([reader.next()?.type, reader.next()?.type], [MESSAGE.setChunkSize, MESSAGE.abort]);

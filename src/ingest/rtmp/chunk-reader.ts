@@ -43,8 +43,8 @@ const NOTHING = Buffer.alloc(0);
  * Reads chunks. Give it slices with {@link feed}, take messages with {@link next} until there is none; what has not
  * been taken stays, so a reader can be left alone in the middle of a slice.
  *
- * The chunk layer's own messages, Set Chunk Size and Abort, are obeyed here. They are handed on all the same, so that whoever counts what
- * a peer sends counts these too.
+ * The chunk layer's own messages, Set Chunk Size and Abort, are obeyed here. They are handed on as well, so that the caller can count
+ * them.
  */
 export class ChunkReader {
   #limits: ChunkLimits;

@@ -46,7 +46,7 @@ export function readCommand(message: Message): Command {
 /**
  * The values of an AMF message.
  * @param amf3Type its type when it is of AMF3 kind: a zero byte stands before the first value
- * @param maxValues it may hold, those inside others included
+ * @param maxValues the most values the message may hold, nested ones included
  * @throws {RtmpError} when it is longer than any real one, or not AMF0
  */
 export function readAmf({ type, payload }: Message, amf3Type: number, maxValues: number): AmfValue[] {

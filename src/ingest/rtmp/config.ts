@@ -26,7 +26,7 @@ export const rtmpSettings = {
   rtmpMaxUnauthenticated: integer(
     'RTMP_MAX_UNAUTHENTICATED',
     '300',
-    'RTMP connections at the same time that have not been accepted as publishers; a quarter of them for addresses that published within a day',
+    'RTMP connections at the same time that have not been accepted as publishers; a quarter of them is reserved for addresses that published within a day',
     CONNECTIONS,
   ),
   rtmpMaxPerAddress: integer(
@@ -38,7 +38,7 @@ export const rtmpSettings = {
   rtmpConnectionsPerMinute: integer(
     'RTMP_CONNECTIONS_PER_MINUTE',
     '300',
-    'New RTMP connections a minute from one address (an IPv6 /64 is one); four times as many from an IPv4 /24 or IPv6 /48 and from an address that published within a day, forty times as many from all addresses that did not',
+    'New RTMP connections a minute from one address, or one /64 of IPv6. An IPv4 /24 or IPv6 /48, and an address that published within a day, may make four times as many; all other addresses together may make forty times as many',
     { min: 1, max: 1_000_000 },
   ),
   rtmpHandshakeTimeoutS: integer(
@@ -81,39 +81,39 @@ export const MIN_CHUNK_SIZE = 128;
 export const MAX_CHUNK_SIZE = 0x7fffffff;
 /** AMF beyond this is ignored (metadata) or refused (commands). */
 export const MAX_AMF_BYTES = 64 * 1024;
-/** AMF values in one command. `connect` with all lists of Enhanced RTMP has some forty. */
+/** The most AMF values in one command. `connect` with all lists of Enhanced RTMP has some forty. */
 export const MAX_COMMAND_VALUES = 256;
-/** AMF values in one metadata message. A list of keyframes, as copied from a file, may have thousands: such metadata is passed over. */
+/** The most AMF values in one metadata message. A list of keyframes that was copied from a file may have thousands: it is ignored. */
 export const MAX_METADATA_VALUES = 1024;
 /**
- * Messages and reads of a connection before its publish is accepted, in all. Encoders need some twenty of both together. A stranger cannot
- * get more work out of us than this for each connection it opens.
+ * The most messages and reads, counted together, of a connection before its publish is accepted. Encoders need some twenty. This bounds the
+ * work that a stranger can cause with one connection.
  */
 export const MAX_WORK_BEFORE_ACCEPTED = 100;
-/** Messages of a publisher in one second other than media with something in it; encoders send a handful. */
+/** The most messages of a publisher in one second that are not media, or are empty; encoders send a handful. */
 export const MAX_CONTROL_MESSAGES_PER_S = 500;
 /**
- * What Abort counts for among messages without media. Encoders never send it; for a few bytes it makes us set aside, and throw away, the
- * memory of a whole message.
+ * As how many messages without media an Abort counts. Encoders never send it, and each one lets a peer make us allocate the memory of a
+ * whole message in vain for a few bytes.
  */
 export const ABORT_COUNTS_AS = 50;
 /**
- * Publishes, changes of configuration and of metadata in one second. Each makes viewers and the transcoder begin anew; an encoder publishes
- * once, and has one configuration for each track.
+ * The most publishes and changes of configuration or metadata in one second, counted together. Each makes viewers and the transcoder begin
+ * anew. An encoder publishes once and has one configuration for each track.
  */
 export const MAX_NEW_STARTS_PER_S = 10;
 /**
- * Media messages of a publisher in one second; beyond it, it is read on in the next one. Encoders send 50 to 200, so ten seconds that piled
- * up while the network was away come through at once.
+ * The most media messages of a publisher that are read in one second; the rest is read in the next. Encoders send 50 to 200, so ten
+ * seconds of media that queued up while the network was away are read at once.
  */
 export const MAX_MEDIA_MESSAGES_PER_S = 2000;
-/** Messages handled in one go; then others have their turn. */
+/** The most messages of a connection that are handled in one turn of the event loop. */
 export const MAX_MESSAGES_A_TURN = 64;
-/** Reads of a publisher that bring less than this cost more than they carry. */
+/** A read of a publisher that brings less than this counts as small: it costs more work than its bytes are worth. */
 export const SMALL_READ_BYTES = 1024;
 /**
- * Small reads of a publisher between two sweeps; beyond it, it is read on after the next one, when its bytes have gathered. An encoder that
- * sends 4 Mbit/s in chunks of 128 bytes, each on its own, makes no more.
+ * The most small reads of a publisher between two sweeps. Beyond it, reading goes on after the next sweep, when more bytes have gathered.
+ * An encoder that sends 4 Mbit/s in chunks of 128 bytes, each in a packet of its own, stays within it.
  */
 export const MAX_SMALL_READS_PER_SWEEP = 400;
 /** Our own bytes the peer has not taken yet: replies are small, so a peer that lets them pile up does not read. */
@@ -129,13 +129,13 @@ export const WINDOW_BYTES = 2_500_000;
 export const OUTGOING_CHUNK_SIZE = 60_000;
 /** Pings go to a peer silent this long. */
 export const PING_AFTER_MS = 5000;
-/** How long a refused or cut peer may take to read why. */
+/** How long a peer that was refused or disconnected may take to read why. */
 export const CLOSE_WITHIN_MS = 700;
-/** TLS handshakes under way at the same time, which may all have their costly step in the same moment. */
+/** The most TLS handshakes under way at the same time: all of them may reach their costly step at the same moment. */
 export const MAX_TLS_HANDSHAKES = 24;
-/** How long a connection waits for its TLS handshake to begin until it may take the place of one that lasts. */
+/** How long a connection waits for its TLS handshake to begin before it may take the place of a handshake under way. */
 export const TLS_PATIENCE_MS = 500;
-/** Publishes of one address in a minute whose start and end have lines of their own in the log; others are counted. */
+/** The most publishes of one address in a minute whose start and end have log lines of their own; further ones are counted. */
 export const MAX_PUBLISHES_SHOWN_PER_MINUTE = 30;
 
 /** How often connections are looked at: the grain of every time limit. */

@@ -1,5 +1,5 @@
 /**
- * What one connection may cost, on a socket that hands over exactly the reads a test says.
+ * Tests how much work one connection may cause, on a socket whose reads the test decides.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { Connection } from './connection.ts';
 import { HANDSHAKE_BYTES } from './handshake.ts';
 import { commandMessage, MESSAGE, type Message } from './message.ts';
 
-/** A socket of which nothing goes anywhere. */
+/** A socket without a network. */
 class FakeSocket extends Duplex {
   /** Whether the other side takes what is written. */
   isTaken = true;
@@ -36,7 +36,7 @@ class FakeSocket extends Duplex {
     if (this.isTaken) done();
   }
 
-  /** The other side sent bytes, which arrive in one read. */
+  /** Hands over bytes of the other side in one read. */
   receive(bytes: Buffer): void {
     this.emit('data', bytes);
   }
@@ -82,7 +82,7 @@ const video = (length: number): Message => {
 };
 
 describe('a connection', () => {
-  it('that does not publish ends when its bytes come in more reads than any encoder makes of them', async () => {
+  it('that does not publish ends when its bytes come in more reads than those of any encoder', async () => {
     const { socket, faults, connect } = opened();
     const bytes = new ChunkWriter().write(connect());
     for (let count = 0; count < 200 && !socket.destroyed; count++) socket.receive(bytes.subarray(0, 0));
@@ -91,7 +91,7 @@ describe('a connection', () => {
     assert.deepEqual(faults, ['flood']);
   });
 
-  it('that publishes in very many small reads is paused, and reads on after the next sweep', async () => {
+  it('that publishes in very many small reads is paused until the next sweep', async () => {
     const { socket, connection, gate, faults, publish } = opened();
     await publish();
     const bytes = new ChunkWriter().write(video(20));
@@ -112,13 +112,13 @@ describe('a connection', () => {
     assert.equal(socket.isPaused(), false);
   });
 
-  it('ends when it makes more answers than its peer takes', async () => {
+  it('ends when its peer asks for more answers than it reads', async () => {
     const { socket, faults, send, connect, publish } = opened();
     await publish();
     socket.isTaken = false;
     for (let count = 0; count < 450 && !socket.destroyed; count++) send(connect());
     assert.equal(socket.destroyed, true);
     await once(socket, 'close');
-    assert.deepEqual(faults, [undefined], 'it had published, so the session says why');
+    assert.deepEqual(faults, [undefined], 'no fault is reported, because the connection had published');
   });
 });

@@ -45,25 +45,25 @@ import { RtmpError } from './rtmp-error.ts';
 
 /** What a connection tells its server. */
 export interface ConnectionOwner {
-  /** It is gone. @param fault why, when it failed before it got as far as a publish */
+  /** Called when the connection is gone. @param fault why, when it failed before its publish was accepted */
   onClosed(connection: Connection, fault: string | undefined): void;
-  /** Its publish was accepted. */
+  /** Called when its publish was accepted. */
   onAccepted(connection: Connection): void;
-  /** It publishes no more and stays connected. */
+  /** Called when it no longer publishes but stays connected. */
   onUnpublished(connection: Connection): void;
   onMediaBytes(connection: Connection, bytes: number): void;
 }
 
 /** What a connection is made of. */
 export interface ConnectionOptions {
-  /** By which its server knows it. */
+  /** Identifies the connection; never used twice. */
   readonly id: number;
   readonly owner: ConnectionOwner;
   readonly settings: RtmpSettings;
   readonly gate: PublishGate;
   readonly logger: Logger;
   readonly lines: CountedLines;
-  /** Whether one more publish of this address is told of by lines of its own. */
+  /** Asks whether one more publish of this address gets log lines of its own. */
   readonly isShown: () => boolean;
   readonly scheme: RtmpScheme;
   readonly remoteAddress: string;
@@ -85,12 +85,12 @@ const PUBLISHER_LIMITS = {
 const MIN_ACKNOWLEDGED_BYTES = 64 * 1024;
 
 /**
- * Why a connection is not read on just now. While there is a reason its socket is paused, which the peer feels as back-pressure.
+ * Why a connection is not read at the moment. While there is any reason, its socket is paused, which the peer feels as back-pressure.
  *
- * - `gate`: the publish gate decides
- * - `turn`: many messages came at once, and others have their turn before the rest
- * - `sweep`: many small reads; the next sweep goes on with what has gathered
- * - `second`: more media messages than an encoder sends; the next second goes on
+ * - `gate`: the publish gate has not decided yet
+ * - `turn`: many messages came at once; the rest is handled in the next turn of the event loop
+ * - `sweep`: the bytes came in many small reads; reading goes on at the next sweep
+ * - `second`: more media messages came than an encoder sends; reading goes on in the next second
  */
 type Hold = 'gate' | 'turn' | 'sweep' | 'second';
 
@@ -120,9 +120,9 @@ export class Connection implements Peer {
   /** Since when it has been connected without publishing; undefined while it publishes. */
   #waitingSince: Milliseconds | undefined;
   readonly #holds = new Set<Hold>();
-  /** Since the last second began. */
+  /** Media messages since the last second began. */
   #mediaMessages = 0;
-  /** Since the last sweep. */
+  /** Small reads since the last sweep. */
   #smallReads = 0;
   #closeBy: Milliseconds | undefined;
   #isClosed = false;
@@ -135,7 +135,7 @@ export class Connection implements Peer {
   #mediaBytes = 0;
   #countedSince: Milliseconds;
 
-  /** @param socket whose TLS handshake, if it has one, may not be done yet: it counts as part of RTMP's */
+  /** @param socket its TLS handshake, if any, may still be under way: the time limit of RTMP's handshake includes it */
   constructor(socket: Socket, options: ConnectionOptions) {
     const { id, owner, settings, gate, logger, lines, isShown, scheme, remoteAddress, openedAt } = options;
     this.id = id;
@@ -189,7 +189,7 @@ export class Connection implements Peer {
     if (now - this.#countedSince >= 1000) this.#beginSecond();
   }
 
-  /** Closes it at once: its place is needed for another one. @param why for the log */
+  /** Closes the connection at once, because another one needs its place. @param why for the log */
   evict(why: string): void {
     this.#giveUp(why);
   }
@@ -246,7 +246,7 @@ export class Connection implements Peer {
     });
   }
 
-  /** A read costs about as much as a small message, and a peer decides how many it makes of its bytes. */
+  /** Limits reads as well as messages: a read costs about as much as a small message, and the peer decides how many its bytes take. */
   #countRead(slice: Buffer): void {
     if (this.#waitingSince !== undefined) {
       this.#workBeforeAccepted.use();
@@ -261,7 +261,7 @@ export class Connection implements Peer {
     this.#socket.pause();
   }
 
-  /** A reason to wait is gone. Reads on when it was the last. */
+  /** Removes a reason to wait. Goes on reading when it was the last one. */
   #goOn(why: Hold): void {
     if (!this.#holds.delete(why) || this.#holds.size > 0 || this.#isClosed) return;
     this.#heardAt = this.#now;
@@ -326,9 +326,8 @@ export class Connection implements Peer {
   }
 
   /**
-   * Two bytes make a message, so without a limit a peer on a fast line could keep the whole server busy. Everything but a publisher's
-   * media with something in it carries nothing, and encoders need little of it: too much of that ends the connection. A publisher's media
-   * may come in bursts: too much of that only waits.
+   * Limits messages: a message can have two bytes, so a peer on a fast line could keep the whole server busy. Encoders send few messages
+   * other than media, and too many of these end the connection. A publisher's media may come in bursts, and too much of it only waits.
    */
   #countMessage({ type, payload }: Message): void {
     const cost = type === MESSAGE.abort ? ABORT_COUNTS_AS : 1;
@@ -367,7 +366,7 @@ export class Connection implements Peer {
     return this.#now - this.#heardAt >= rtmpIdleTimeoutS * 1000 ? 'idle_timeout' : undefined;
   }
 
-  /** Runs what reads the publisher's bytes, and sends its answers together. Whatever it throws ends this connection and nothing else. */
+  /** Runs what reads the peer's bytes, and sends all its answers together. An error that it throws ends this connection alone. */
   #handle(read: () => void): void {
     this.#socket.cork();
     try {

@@ -47,9 +47,9 @@ export interface Peer {
   /** Hands on no message, and reads nothing, until {@link release}: the publisher feels it as back-pressure. */
   hold(): void;
   release(): void;
-  /** The publisher was accepted. */
+  /** Notes that the publisher was accepted. */
   accepted(): void;
-  /** The publisher stopped, and the connection goes on: it may publish again. */
+  /** Notes that the publisher stopped. The connection stays open, and may publish again. */
   unpublished(): void;
   /** Flushes what was sent, then closes; hands on nothing more. */
   close(): void;
@@ -62,7 +62,7 @@ type State =
       readonly phase: 'publishing';
       readonly publication: Publication;
       readonly media: MediaReader;
-      /** Its start and its end have lines of their own in the log. */
+      /** Whether its start and its end have log lines of their own. */
       readonly isShown: boolean;
     }
   | { readonly phase: 'over' };
@@ -72,16 +72,16 @@ const APPLICATION = 'live';
 /** The only message stream we give out: one publish a connection. */
 const STREAM_ID = 1;
 const MAX_ENCODER_LENGTH = 256;
-/** An application longer than this, its query left out, is not ours, whatever it is. */
+/** A longer application name, without its query, cannot be ours and is not looked at. */
 const MAX_APPLICATION_LENGTH = 64;
 
 /** What a conversation is made with, besides its peer. */
 export interface ConversationOptions {
   readonly gate: PublishGate;
   readonly logger: Logger;
-  /** For what may happen too often to be told each time. */
+  /** For events that may be too frequent for a log line each. */
   readonly lines: CountedLines;
-  /** Whether one more publish of this address is told of by lines of its own. */
+  /** Asks whether one more publish of this address gets log lines of its own. */
   readonly isShown: () => boolean;
   readonly faults: FaultCounter;
   readonly newStarts: Allowance;
@@ -281,7 +281,7 @@ export class Conversation {
     const { publication, isShown } = this.#state;
     this.#state = { phase: 'connected' };
     if (isShown) this.#logger.info({ reason, ...fields }, 'publisher ended');
-    else this.#lines.note('info', 'publishes that came and went', { reason }, { address: this.#peer.remoteAddress });
+    else this.#lines.note('info', 'publishers ended', { reason }, { address: this.#peer.remoteAddress });
     this.#endPublication(publication, reason);
   }
 
@@ -293,7 +293,7 @@ export class Conversation {
     }
   }
 
-  /** Anybody can be refused as often as they like, so refusals are counted. */
+  /** Counts a refusal: a peer can be refused as often as it likes, so refusals must not have a log line each. */
   #noteRefusal(code: Refusal['code'] | 'address_invalid'): void {
     const { scheme, remoteAddress } = this.#peer;
     const example = { remoteAddress, scheme, encoder: this.#encoder };
@@ -314,7 +314,7 @@ export class Conversation {
   }
 }
 
-/** The application without the query and the slashes that encoders leave on it; empty when it is none of ours. */
+/** The application without the query and the extra slashes that encoders leave in it; empty when it is not a valid name. */
 function applicationOf(app: AmfValue): string {
   if (typeof app !== 'string') return '';
   const path = withoutQuery(app);

@@ -57,13 +57,13 @@ describe('an extended tag', () => {
     });
   }
 
-  it('of more extensions than any encoder writes is malformed, since each takes work and a body could hold millions', () => {
+  it('with more extensions than any encoder writes is malformed, because a body could hold millions', () => {
     const extended = (count: number) => `97 ${'00 00 17'.repeat(count - 1)} 00 00 13 ${HEVC} 41`;
     assert.equal(read('video', extended(8)).type, 'frame');
     assert.equal(read('video', extended(9)).type, 'malformed');
   });
 
-  it('is searched for its main track among 256, since a body could hold millions', () => {
+  it('is searched for its main track among its first 256 tracks, because a body could hold millions', () => {
     const tracks = (others: number) => `96 13 ${HEVC} ${'01 000000'.repeat(others)} 00 000001 41`;
     assert.equal(read('video', tracks(255)).type, 'frame');
     assert.equal(read('video', tracks(256)).type, 'ignored');

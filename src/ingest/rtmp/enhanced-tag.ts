@@ -40,9 +40,9 @@ const MOD_EX_TIMESTAMP_OFFSET_NANO = 0;
 /** The most a message can be later than its timestamp says. */
 const MAX_OFFSET_NANO = 999_999;
 
-/** Extensions of one body; more than any encoder writes. A body of megabytes would hold millions of empty ones. */
+/** The most extensions of one body, more than any encoder writes. A body of megabytes could hold millions of empty ones. */
 const MAX_EXTENSIONS = 8;
-/** Tracks of one body: their number is a byte. Each may be empty, so that a body could hold millions. */
+/** The most tracks of one body that are read: a track id is one byte. Tracks may be empty, so a body could hold millions. */
 const MAX_TRACKS = 256;
 
 /** How a body of several tracks is put together. */
@@ -105,7 +105,7 @@ interface TrackBody {
   readonly data: Buffer;
 }
 
-/** Undefined when the main track is not among those of a body, or not among the first 256. */
+/** Finds the main track of a body; undefined when it is not among the first {@link MAX_TRACKS}. */
 function readMainTrack(reader: TagReader): TrackBody | undefined {
   const types = reader.byte();
   const arrangement = types >> 4;

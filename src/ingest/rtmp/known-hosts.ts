@@ -1,30 +1,31 @@
 /**
- * The hosts that publish here: those that a stream key was shown from.
+ * Remembers from which hosts publishers were accepted.
  */
 import type { Clock } from '#lib/clock.ts';
 import { networkOf } from '#lib/network-of.ts';
 
-/** Hosts remembered; beyond it the one that published longest ago is forgotten. */
+/** How many hosts are remembered; beyond it the one that published longest ago is forgotten. */
 const MAX_HOSTS = 10_000;
 /** How long a host is remembered after its last publish. */
 const KEPT_FOR_MS = 24 * 60 * 60 * 1000;
 
-/** Remembers hosts (IPv4 addresses, /64 networks of IPv6) for a day after they published. */
+/** The hosts (IPv4 addresses and IPv6 /64 networks) that published during the last day. */
 export class KnownHosts {
   readonly #clock: Clock;
-  /** When each published last, the one that did longest ago first. */
+  /** When each host last published; the longest ago first. */
   readonly #publishedAt = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
+  /** Whether the host of an address published during the last day. */
   has(address: string): boolean {
     const publishedAt = this.#publishedAt.get(networkOf(address));
     return publishedAt !== undefined && this.#clock.monotonic() - publishedAt < KEPT_FOR_MS;
   }
 
-  /** A publish from this address was accepted. */
+  /** Notes that a publish from this address was accepted, or ended, just now. */
   add(address: string): void {
     const host = networkOf(address);
     this.#publishedAt.delete(host);

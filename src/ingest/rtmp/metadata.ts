@@ -49,7 +49,7 @@ function isCodec(value: AmfValue): boolean {
 
 function encoderName(value: AmfValue): string | undefined {
   if (typeof value !== 'string') return undefined;
-  // Cut before it is searched: a name of 64 kB would be searched whole.
+  // Shortened first, so that a name of 64 kB is not searched to its end.
   const printable = value
     .slice(0, 4 * MAX_NAME)
     .replaceAll(/\p{C}/gu, '')

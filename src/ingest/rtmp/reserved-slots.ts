@@ -1,21 +1,21 @@
 /**
- * A limited number of places, of which strangers cannot take all.
+ * A limited number of places, a part of which strangers cannot take.
  */
 import { type Admission, FairSlots } from '#lib/fair-slots.ts';
 
-/** One place of so many is reserved. */
+/** One place in this many is reserved. */
 const RESERVED_SHARE = 4;
 
 /**
- * Places shared fairly among networks, a quarter of them reserved for hosts that are known: however many networks strangers come from,
- * known hosts compete for that quarter with each other only. They may have any of the other places, too.
+ * Places shared fairly among networks, with a quarter of them reserved for known hosts: however many networks strangers come from, known
+ * hosts compete only with each other for that quarter. They may have any of the other places, too.
  */
 export class ReservedSlots<Holder> {
   readonly #open: FairSlots<Holder>;
   readonly #reserved: FairSlots<Holder> | undefined;
   readonly #openLimit: number;
 
-  /** @param limit places in all, at least 1; of fewer than four none is reserved */
+  /** @param limit how many places there are in all, at least 1; with fewer than four none is reserved */
   constructor(limit: number) {
     const reserved = Math.floor(limit / RESERVED_SHARE);
     this.#openLimit = limit - reserved;
@@ -23,12 +23,12 @@ export class ReservedSlots<Holder> {
     this.#reserved = reserved > 0 ? new FairSlots(reserved) : undefined;
   }
 
-  /** Whether a place is free for anybody. */
+  /** Whether a place that is not reserved is free. */
   get hasFree(): boolean {
     return this.#open.size < this.#openLimit;
   }
 
-  /** Who took one of the places that are for anybody longest ago. */
+  /** The holder that has had one of the places that are not reserved for the longest time. */
   get oldestStranger(): Holder | undefined {
     return this.#open.holders()[Symbol.iterator]().next().value;
   }

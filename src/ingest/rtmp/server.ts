@@ -1,5 +1,5 @@
 /**
- * The RTMP server: listens, with TLS and without, lets connections in by the same limits for both, and looks after all of them with one
+ * The RTMP server: listens with and without TLS, applies the same limits to both, and checks the time limits of all connections with one
  * timer.
  */
 import { once } from 'node:events';
@@ -145,7 +145,7 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     const refused = address === undefined ? 'gone_before_accept' : this.#refusalOf(id, address);
     if (address === undefined || refused !== undefined) {
       this.#noteFailure(refused ?? 'gone_before_accept', scheme, address);
-      socket.on('error', () => {}); // destroyed below; nobody is left to tell
+      socket.on('error', () => {}); // destroyed below, and the error concerns nobody
       socket.destroy();
       return;
     }
@@ -154,7 +154,7 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     else this.#tls.add({ id, socket, address, isKnown: this.#admission.isKnown(address), openedAt });
   }
 
-  /** Why a connection is not let in; undefined when it is, in the place of another one if need be. */
+  /** Why a connection is refused; undefined when it is accepted, for which another connection may be closed. */
   #refusalOf(id: number, address: string): string | undefined {
     if (this.#closing !== undefined) return 'server_stopping';
     const decision = this.#admission.enter(id, address);
@@ -163,7 +163,7 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     return undefined;
   }
 
-  /** @param socket after TLS, where there is any */
+  /** Begins to speak RTMP. @param socket the TLS socket where there is TLS */
   #connect(
     socket: Socket,
     scheme: RtmpScheme,
@@ -185,14 +185,14 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     this.#connections.set(id, connection);
   }
 
-  /** Closes a connection that does not publish and has to give up its place, if there is one. */
+  /** Closes a connection without a publish that has to give up its place. Does nothing without an id. */
   #evict(id: number | undefined, why = 'place_needed_by_others'): void {
     if (id === undefined) return;
     this.#tls.evict(id, why);
     this.#connections.get(id)?.evict(why);
   }
 
-  /** OpenSSL has hundreds of words for what strangers send it: they count as one kind. */
+  /** Counts a failure. All errors of OpenSSL, which has hundreds of codes for what strangers send it, count as one kind. */
   #noteFailure(fault: string, scheme: RtmpScheme, address: string | undefined): void {
     this.#lines.note(
       'warn',

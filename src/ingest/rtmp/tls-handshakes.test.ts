@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls';
 import { ms } from '#lib/units.ts';
 import { TlsHandshakes } from './tls-handshakes.ts';
 
-/** Handshakes under way at most: of these, six are for hosts that published before. */
+/** The most handshakes under way. Six of them are reserved for hosts that published before. */
 const LIMIT = 24;
 const TIMEOUT_MS = 5000;
 
@@ -37,7 +37,7 @@ function started() {
     { timeoutMs: TIMEOUT_MS, now: ms(0) },
   );
   let lastId = 0;
-  /** Opens a connection. @param options.isSilent does not send its first byte */
+  /** Opens a connection. @param options.isSilent the connection sends no first byte */
   const open = (address: string, { isKnown = false, isSilent = false, openedAt = 0 } = {}) => {
     lastId += 1;
     const socket = new FakeSocket();
@@ -48,7 +48,7 @@ function started() {
   return { handshakes, begun, evicted, givenUp, secured, open };
 }
 
-/** Lets everything happen that is due without time passing. */
+/** Gives pending work enough turns of the event loop to finish. The clock of the test stands still. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -56,7 +56,7 @@ async function settled(): Promise<void> {
 const stranger = (index: number) => `10.${index}.0.1`;
 
 describe('TLS handshakes', () => {
-  it('are begun one in each turn of the event loop, and only so many are under way', async () => {
+  it('begin one in each turn of the event loop, and a limited number is under way', async () => {
     const { begun, secured, open } = started();
     for (let index = 0; index < 100; index++) open(stranger(index));
     let before = 0;
@@ -68,10 +68,10 @@ describe('TLS handshakes', () => {
     assert.equal(begun.length, (LIMIT * 3) / 4);
     secured.get(begun[0]!)!.emit('secure');
     await settled();
-    assert.equal(begun.length, (LIMIT * 3) / 4 + 1, 'one that is done makes room for the next');
+    assert.equal(begun.length, (LIMIT * 3) / 4 + 1, 'a handshake that is done makes room for the next');
   });
 
-  it('are not begun for connections that have sent nothing, which are closed in time', async () => {
+  it('do not begin for connections that have sent nothing, which are closed at the timeout', async () => {
     const { handshakes, begun, givenUp, open } = started();
     const { id, socket } = open(stranger(1), { isSilent: true });
     await settled();
@@ -82,7 +82,7 @@ describe('TLS handshakes', () => {
     assert.equal(socket.destroyed, true);
   });
 
-  it('of hosts that published before begin although strangers of many networks hold all others', async () => {
+  it('of hosts that published before begin even when strangers of many networks hold all other places', async () => {
     const { begun, open } = started();
     for (let index = 0; index < 100; index++) open(stranger(index));
     await settled();
@@ -91,7 +91,7 @@ describe('TLS handshakes', () => {
     assert.equal(begun.at(-1), id);
   });
 
-  it('of the network that has most give up a place to one that has waited for long', async () => {
+  it('of the network that has the most give up a place to a connection that has waited for long', async () => {
     const { handshakes, begun, evicted, open } = started();
     for (let index = 0; index < 50; index++) open('192.0.2.1');
     await settled();
@@ -104,7 +104,7 @@ describe('TLS handshakes', () => {
     assert.deepEqual(evicted, [begun[0]]);
   });
 
-  it('are begun for nobody who has gone away meanwhile', async () => {
+  it('do not begin for connections that have closed or were evicted meanwhile', async () => {
     const { handshakes, begun, givenUp, secured, open } = started();
     for (let index = 0; index < 18; index++) open(stranger(index));
     await settled();

@@ -1,5 +1,5 @@
 /**
- * Begins TLS handshakes, a few at a time: each takes about a millisecond of the event loop, more than anything else a stranger can ask for.
+ * Begins TLS handshakes, a few at a time: each takes about a millisecond of the event loop, more than anything else a stranger can cause.
  */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -7,35 +7,35 @@ import type { Milliseconds } from '#lib/units.ts';
 import { MAX_TLS_HANDSHAKES, TLS_PATIENCE_MS } from './config.ts';
 import { ReservedSlots } from './reserved-slots.ts';
 
-/** A connection that wants TLS. */
+/** A connection that waits for its TLS handshake. */
 export interface TlsCandidate {
-  /** Never used twice. */
+  /** Identifies the connection; never used twice. */
   readonly id: number;
   readonly socket: Socket;
   readonly address: string;
-  /** Its host published here before. */
+  /** Whether its host published here during the last day. */
   readonly isKnown: boolean;
   /** Monotonic time. */
   readonly openedAt: Milliseconds;
 }
 
-/** Whom it tells. */
+/** What handshakes need of the server, and tell it. */
 export interface TlsOwner {
-  /** Puts TLS over the connection's socket. */
+  /** Wraps the socket of a connection in TLS. */
   secure(socket: Socket): TLSSocket;
-  /** The handshake begins. */
+  /** Called when a handshake begins. */
   onBegun(candidate: TlsCandidate, secured: TLSSocket): void;
-  /** The connection ended before its handshake began. @param why undefined when its peer closed it */
+  /** Called when a connection ended before its handshake began. @param why undefined when its peer closed it */
   onGivenUp(candidate: TlsCandidate, why: string | undefined): void;
-  /** Another connection has the right to this one's place: it must be closed. */
+  /** Called when a connection whose handshake is under way must be closed, because another one gets its place. */
   onEvicted(id: number): void;
 }
 
 /**
- * Lets connections wait, in the order of their first bytes, until few enough handshakes are under way, and begins one in each turn of the
- * event loop. A connection that waited too long takes the place of a handshake that lasts, as {@link ReservedSlots} shares them.
+ * Makes connections wait, in the order of their first bytes, until few enough handshakes are under way, and begins one handshake in each
+ * turn of the event loop. A connection that has waited too long takes the place of a handshake under way, as {@link ReservedSlots} decides.
  *
- * Who waits has a place among the connections that do not publish, so their number is bounded there.
+ * The number of waiting connections is bounded by their admission: each has a place among the connections that do not publish.
  */
 export class TlsHandshakes {
   readonly #owner: TlsOwner;
@@ -43,12 +43,12 @@ export class TlsHandshakes {
   readonly #underWay = new ReservedSlots<number>(MAX_TLS_HANDSHAKES);
   /** Connections that have not sent a byte. */
   readonly #silent = new Map<number, TlsCandidate>();
-  /** Connections whose first bytes are there, in that order, and since when. */
+  /** Connections whose first bytes have come, in that order, and since when they wait. */
   readonly #waiting = new Map<number, { readonly candidate: TlsCandidate; readonly since: Milliseconds }>();
   #now: Milliseconds;
   #isScheduled = false;
 
-  /** @param options.timeoutMs until a handshake must have begun */
+  /** @param options.timeoutMs the time within which a handshake must begin @param options.now monotonic time */
   constructor(owner: TlsOwner, { timeoutMs, now }: { readonly timeoutMs: number; readonly now: Milliseconds }) {
     this.#owner = owner;
     this.#timeoutMs = timeoutMs;
@@ -61,7 +61,7 @@ export class TlsHandshakes {
     this.#silent.set(id, candidate);
     socket.on('error', () => {}); // the end follows as `close`
     socket.once('close', () => this.#giveUp(candidate, undefined));
-    // Looks at the first bytes only: they stay in the socket, where TLS finds them.
+    // The first bytes are only waited for. They stay in the socket, from which TLS reads them.
     socket.once('readable', () => {
       if (socket.readableLength === 0) this.#giveUp(candidate, undefined);
       else if (this.#silent.delete(id)) {
@@ -71,19 +71,19 @@ export class TlsHandshakes {
     });
   }
 
-  /** The handshake is done, or the connection is gone. */
+  /** Notes that a handshake is done, or that its connection is gone. */
   leave(id: number): void {
     this.#underWay.leave(id);
     this.#schedule();
   }
 
-  /** Ends a connection that has not begun its handshake. Does nothing to others. */
+  /** Closes a connection that has not begun its handshake. Does nothing for others. */
   evict(id: number, why: string): void {
     const candidate = this.#silent.get(id) ?? this.#waiting.get(id)?.candidate;
     if (candidate !== undefined) this.#giveUp(candidate, why);
   }
 
-  /** Looks after time limits. @param now monotonic */
+  /** Closes connections whose time is up. @param now monotonic time */
   tick(now: Milliseconds): void {
     this.#now = now;
     const candidates = [...this.#silent.values(), ...this.#waiting.values().map(({ candidate }) => candidate)];
@@ -93,7 +93,7 @@ export class TlsHandshakes {
     this.#schedule();
   }
 
-  /** Ends every connection that has not begun its handshake. */
+  /** Closes every connection that has not begun its handshake. */
   close(): void {
     for (const candidate of this.#silent.values()) this.#giveUp(candidate, 'server_stopping');
     for (const { candidate } of this.#waiting.values()) this.#giveUp(candidate, 'server_stopping');
@@ -115,7 +115,7 @@ export class TlsHandshakes {
     });
   }
 
-  /** Begins the handshake of the first that may have a place. False when nobody may. */
+  /** Begins the handshake of the first connection that may have a place; false when none may. */
   #beginNext(): boolean {
     for (const { candidate, since } of this.#waiting.values()) {
       const { id, address, isKnown } = candidate;

@@ -1,5 +1,5 @@
 /**
- * The frame header of AV1, as far as the size of its frame (AV1 specification §5.9.2).
+ * Reads the frame header of AV1 as far as the size of its frame (AV1 specification §5.9.2).
  */
 import { BitReader } from '#media/bit-reader.ts';
 import { assertPictureSize } from '#media/picture-size.ts';
@@ -15,10 +15,10 @@ const REFERENCES = 7;
 const KEPT_FRAMES = 8;
 
 /**
- * Reads a frame header up to the frame's size, and checks that size. Nothing behind it is looked at, so most frames, which have the size
- * of the sequence, cost a few bits.
- * @param layout of the sequence header in force
- * @throws {InvalidCodecConfigError} when it ends early, or its frame is too large
+ * Checks the size that a frame header states. Nothing after the size is read, and most frames, which have the size of the sequence, cost
+ * only a few bits.
+ * @param layout that the sequence header in force gives to frame headers
+ * @throws {InvalidCodecConfigError} when the header ends early, or its frame is too large
  */
 export function checkFrameSize({ payload, temporalId, spatialId }: Obu, layout: FrameHeaderLayout): void {
   const reader = new BitReader(payload, 'frame header');

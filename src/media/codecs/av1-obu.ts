@@ -15,23 +15,23 @@ export const OBU = {
 /** One unit, as views of the bytes it was read from. */
 export interface Obu {
   readonly type: number;
-  /** The layers it belongs to; 0 where it does not say (§5.3.3). */
+  /** The temporal and spatial layer it belongs to; 0 when it states none (§5.3.3). */
   readonly temporalId: number;
   readonly spatialId: number;
   /** What follows header and size. */
   readonly payload: Uint8Array;
-  /** All of it. */
+  /** The whole unit, with header and size. */
   readonly whole: Uint8Array;
 }
 
-/** In one temporal unit. A frame has 4096 tiles at most, and those are rarely apart. */
+/** The most OBUs of one temporal unit. A frame has 4096 tiles at most, and few encoders give each an OBU of its own. */
 const MAX_OBUS = 4096;
 /** §4.10.5 */
 const MAX_LEB128_BYTES = 8;
 
 /**
  * The OBUs of a sample or configuration record, in order. The last may leave its size out, and then takes what is left.
- * @throws {MalformedAccessUnitError} at the one that runs past the end, is none, or is one of too many
+ * @throws {MalformedAccessUnitError} at the OBU that runs past the end or is broken, and when there are too many
  */
 export function* obus(data: Uint8Array): Generator<Obu, void, undefined> {
   let count = 0;

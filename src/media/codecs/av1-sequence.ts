@@ -25,29 +25,29 @@ export interface SequenceHeader {
   readonly height: number;
   /** Frames per second; undefined where the bitstream does not say, or says nonsense. */
   readonly frameRate: number | undefined;
-  /** How its frame headers are to be read. */
+  /** How the frame headers of the sequence must be read. */
   readonly frameHeaders: FrameHeaderLayout;
 }
 
-/** What decides which fields a frame header has, and how many bits each takes (§5.9.2). */
+/** Which fields the frame headers of a sequence have, and how many bits each field takes (§5.9.2). */
 export interface FrameHeaderLayout {
-  /** Bits of the width and height that a frame may state in place of the sequence's. */
+  /** The bits of a width and a height, which a frame may state to differ from the sequence. */
   readonly widthBits: number;
   readonly heightBits: number;
-  /** Bits of frame numbers, and of the differences between two; 0 where there are none. */
+  /** The bits of a frame id, and of the difference between two frame ids; 0 when frames have no ids. */
   readonly frameIdBits: number;
   readonly frameIdDifferenceBits: number;
-  /** Bits of a frame's place in display order; 0 where frames have none. */
+  /** The bits of an order hint, a frame's place in display order; 0 when frames have no order hints. */
   readonly orderHintBits: number;
-  /** Whether every frame may use screen content tools; undefined where each says so itself. */
+  /** Whether all frames may use screen content tools; undefined when each frame says so itself. */
   readonly screenContent: boolean | undefined;
-  /** Whether motion vectors of such frames are integers is said by each frame. */
+  /** Whether each frame with screen content tools says itself if its motion vectors are integers. */
   readonly choosesIntegerMotion: boolean;
-  /** Bits of the time at which a shown frame is presented; 0 where frames do not say. */
+  /** The bits of a shown frame's presentation time; 0 when frames do not state one. */
   readonly presentationTimeBits: number;
-  /** Bits of a removal time; undefined where no decoder model is described. */
+  /** The bits of a buffer removal time; undefined when the sequence has no decoder model. */
   readonly removalTimeBits: number | undefined;
-  /** The operating points that have a decoder model: the layers each is made of, as a mask. */
+  /** The layers of each operating point that has a decoder model, as a bit mask (operating_point_idc). */
   readonly modelledPoints: readonly number[];
 }
 
@@ -59,7 +59,7 @@ const SRGB = { primaries: 1, transfer: 13, matrix: 0 } as const;
 /**
  * Reads a sequence header, as far as the colours.
  * @param payload of the OBU
- * @throws {InvalidCodecConfigError} when it ends early, is that of a still picture, or states too large a picture
+ * @throws {InvalidCodecConfigError} when it ends early, is that of a still picture, or states too large a frame
  */
 export function parseSequenceHeader(payload: Uint8Array): SequenceHeader {
   const reader = new BitReader(payload, 'sequence header');
@@ -82,7 +82,7 @@ export function parseSequenceHeader(payload: Uint8Array): SequenceHeader {
   return { profile, levelIndex, highTier, ...colours, width, height, frameRate, frameHeaders };
 }
 
-/** Lengths of fields that a decoder model brings along. */
+/** The lengths of the fields that a sequence with a decoder model has in addition. */
 interface DecoderModel {
   readonly delayBits: number;
   readonly removalTimeBits: number;
@@ -107,7 +107,7 @@ function readTiming(reader: BitReader): Timing {
   reader.skip(32); // decoding tick
   const removalTimeBits = reader.bits(5) + 1;
   const timeBits = reader.bits(5) + 1;
-  // Pictures at equal distances need not say when they are presented.
+  // Frames at equal intervals do not state when they are presented.
   const presentationTimeBits = ticksPerPicture === undefined ? timeBits : 0;
   return { frameRate, presentationTimeBits, model: { delayBits, removalTimeBits } };
 }
@@ -138,7 +138,7 @@ type Tools = Pick<
   'frameIdBits' | 'frameIdDifferenceBits' | 'orderHintBits' | 'screenContent' | 'choosesIntegerMotion'
 >;
 
-/** Everything between the size and the colours. */
+/** Reads the fields between the size and the colours, which turn coding tools on and off. */
 function readTools(reader: BitReader): Tools {
   const hasFrameIds = reader.flag();
   const frameIdDifferenceBits = hasFrameIds ? reader.bits(4) + 2 : 0;

@@ -252,7 +252,7 @@ describe('a temporal unit', () => {
   });
 });
 
-/** A sequence header as this test draws it. */
+/** The random values from which a sequence header is written. */
 interface DrawnSequence {
   readonly widthBits: number;
   readonly heightBits: number;
@@ -264,7 +264,7 @@ interface DrawnSequence {
   readonly points: readonly { readonly layers: number; readonly modelled: boolean }[];
 }
 
-/** A frame header as this test draws it. */
+/** The random values from which a frame header is written. */
 interface DrawnFrame {
   readonly type: 0 | 1 | 2 | 3;
   readonly shown: boolean;
@@ -280,7 +280,7 @@ interface DrawnFrame {
   readonly height: number;
 }
 
-/** §5.5, of 320x180. */
+/** Writes a sequence header of 320x180 (§5.5), as text of zeros and ones. */
 function sequenceBits(drawn: DrawnSequence): string {
   const { model, points, frameIds, orderHintBits, screenContent, integerMotion } = drawn;
   const flag = (value: boolean) => (value ? '1' : '0');
@@ -307,7 +307,7 @@ function sequenceBits(drawn: DrawnSequence): string {
   ].join('');
 }
 
-/** §5.9.2 as far as the size; says also whether the size is stated. */
+/** Writes a frame header as far as the size (§5.9.2), as text of zeros and ones, and says whether it states a size. */
 function frameBits(frame: DrawnFrame, { frameIds, orderHintBits, model, points, ...drawn }: DrawnSequence) {
   const flag = (value: boolean) => (value ? '1' : '0');
   const { type, shown, resilient, override } = frame;
@@ -386,7 +386,7 @@ describe('a frame of AV1 with a size of its own', () => {
     height: fc.integer({ min: 1, max: 65_536 }),
   }) as fc.Arbitrary<DrawnFrame>;
 
-  it('is refused when it is too large, whatever its header says before, and only then', () => {
+  it('is refused when it is too large, and only then, whatever its header states before the size', () => {
     let refused = 0;
     fc.assert(
       fc.property(drawnSequence, drawnFrame, fc.constantFrom(3, 6, 7), (drawn, some, type) => {
@@ -433,7 +433,7 @@ describe('a sequence header inside a temporal unit', () => {
   const frame = obuOf(6, bytes('1000'));
   const read = (...obusOfUnit: Uint8Array[]) => temporalUnitReader(track)(Buffer.concat(obusOfUnit));
 
-  it('of another size that is small enough is left where it is; of too large a picture it is refused, wherever it stands', () => {
+  it('is kept when it states another size that is small enough, and refused when it states too large a frame, wherever it stands', () => {
     for (const small of [own, of(4096, 2304), of(2304, 4096)]) assert.ok(read(obuOf(1, small), frame).keyframe);
     for (const large of [of(16_000, 16_000), of(65_535, 65_535), of(4097, 2304), of(8689, 16)]) {
       for (const unit of [[obuOf(1, large)], [obuOf(1, own), obuOf(1, large), frame], [frame, obuOf(1, large)]]) {

@@ -19,14 +19,14 @@ const MAX_CONFIG_BYTES = 16_384;
 const HEADER_BYTES = 4;
 /** A marker bit and version 1. */
 const MARKER_AND_VERSION = 0x81;
-/** OBUs that begin with a frame header. A redundant one is what a decoder goes by that has not met the one it repeats. */
+/** OBUs that begin with a frame header. A decoder that has missed a frame header uses the redundant one that repeats it. */
 const FRAME_HEADERS: ReadonlySet<number> = new Set([OBU.frame, OBU.frameHeader, OBU.redundantFrameHeader]);
 /** First bits of a frame header (§5.9.2): no existing frame is shown; of type KEY_FRAME; it is shown. */
 const SHOWN_KEY_FRAME = 0b0001;
 
 /**
  * Reads an AV1CodecConfigurationRecord, the body of `av1C`, into a track. The bytes are copied.
- * @throws {InvalidCodecConfigError} when it is broken, lacks a sequence header, or states too large a picture
+ * @throws {InvalidCodecConfigError} when it is broken, lacks a sequence header, or states too large a frame
  */
 export function parseAv1Config(config: Uint8Array): VideoTrack {
   const sequence = sequenceHeader(config);
@@ -46,18 +46,18 @@ export function parseAv1Config(config: Uint8Array): VideoTrack {
   };
 }
 
-/** What a temporal unit turned out to be. */
+/** What is in a temporal unit. */
 export interface TemporalUnit extends UnitContent {
-  /** Without temporal delimiters, which no sample may hold: the same bytes where it held none. */
+  /** The bytes without temporal delimiters, which no sample may hold; the same bytes when the unit held none. */
   readonly data: Uint8Array;
 }
 
 /**
- * Makes a reader of a track's temporal units, in their order: it looks at each down to its OBUs. A decoder can start at a shown key frame
- * with the sequence header it needs (§2.4).
+ * Makes a reader for the temporal units of a track, which must be given in their order. It checks each down to its OBUs. A decoder can
+ * start at a shown key frame that has its sequence header with it (§2.4).
  *
- * The reader throws {@link MalformedAccessUnitError} when OBUs do not add up, or when a sequence header or a frame is not acceptable: a
- * frame may state a size of its own, which nothing but the number of its bits keeps within the sequence's.
+ * The reader throws {@link MalformedAccessUnitError} when the lengths of OBUs do not fit the unit, or when a sequence header or a frame is
+ * not acceptable. Frames are checked because each may state a size of its own, which may be larger than that of the sequence.
  */
 export function temporalUnitReader(track: VideoTrack): (data: Uint8Array) => TemporalUnit {
   const sequences = new InBandSets(parseSequenceHeader);

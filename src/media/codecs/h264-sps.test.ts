@@ -179,7 +179,7 @@ describe('an SPS', () => {
     assert.equal(rateOf(1, 180_000), undefined);
   });
 
-  it('is refused when its picture has more samples than level 5.2 allows, or a longer side, and at no other size', () => {
+  it('is refused when its frame has more samples or a longer side than level 5.2 allows, and at no other size', () => {
     const side = fc.integer({ min: 1, max: 2 ** 32 - 1 });
     const near = fc.integer({ min: 1, max: 600 });
     fc.assert(

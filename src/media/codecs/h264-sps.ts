@@ -27,7 +27,7 @@ const HIGH_PROFILES = new Set([44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 13
 /**
  * Reads a sequence parameter set.
  * @param nal the NAL unit with its header byte, emulation prevention still in it
- * @throws {InvalidCodecConfigError} when it is not one, ends early, or states what the standard does not have or too large a picture
+ * @throws {InvalidCodecConfigError} when it is not an SPS, ends early, or states too large a frame or values the standard does not have
  */
 export function parseSps(nal: Uint8Array): Sps {
   if (((nal[0] ?? 0) & 0x1f) !== 7) throw new InvalidCodecConfigError('The first parameter set in avcC is not an SPS.');

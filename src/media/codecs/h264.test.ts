@@ -319,7 +319,7 @@ describe('a keyframe', () => {
     assert.ok(!starts(''));
   });
 
-  it('is not to be had of a unit without a slice', () => {
+  it('cannot be an access unit without a slice', () => {
     const empty = (unit: string) => read(bytes(unit)).empty;
     for (const unit of ['000000020910', '0000000106000000026842', '00000000', '']) assert.ok(empty(unit), unit);
     for (const unit of ['0000000241aa', '0000000106000000022188']) assert.ok(!empty(unit), unit);
@@ -344,13 +344,13 @@ describe('an SPS inside an access unit', () => {
   const of = (width: number, height: number) => resizedAvcSps(own, size, { width, height });
   const read = (...nals: Uint8Array[]) => avcUnitReader(track)(accessUnit(...nals));
 
-  it('of the size of the configuration, or of another one that is small enough, is left where it is', () => {
+  it('is kept when it states the size of the configuration or another one that is small enough', () => {
     assert.deepEqual(read(own, pps, idr), { keyframe: true, empty: false });
     assert.deepEqual(read(of(1920, 1088), pps, idr), { keyframe: true, empty: false });
     assert.deepEqual(read(of(4096, 2304), idr, of(2304, 4096)), { keyframe: true, empty: false });
   });
 
-  it('of too large a picture is refused, alone, behind a good one and behind the picture', () => {
+  it('is refused when it states too large a frame: alone, after a good one, and after the slice', () => {
     for (const large of [of(16_000, 16_000), of(4112, 2304), of(8704, 1024), of(16, 8704)]) {
       for (const unit of [[large], [large, idr], [own, large, pps, idr], [idr, large]]) {
         assert.throws(() => read(...unit), malformed);
@@ -358,13 +358,13 @@ describe('an SPS inside an access unit', () => {
     }
   });
 
-  it('that is broken is refused', () => {
+  it('is refused when it is broken', () => {
     assert.throws(() => read(own.subarray(0, 6), idr), malformed);
     assert.throws(() => read(bytes('67'), idr), malformed);
     assert.throws(() => read(Buffer.concat([own, Buffer.alloc(3000, 1)]), idr), malformed);
   });
 
-  it('in the configuration counts wherever it stands: a PPS can activate any', () => {
+  it('is checked in the configuration wherever it stands, because a PPS can activate any', () => {
     const config = (spss: Uint8Array[], ppss: Uint8Array[]) => {
       const short = (nal: Uint8Array) => Buffer.concat([Buffer.of(nal.length >> 8, nal.length & 255), nal]);
       const head = Buffer.from(HIGH_720P.subarray(0, 5));
@@ -378,7 +378,7 @@ describe('an SPS inside an access unit', () => {
     }
   });
 
-  it('that repeats is read once; ever different ones are read for a share of the bytes that come', () => {
+  it('is parsed once when it repeats, and different ones are parsed only for a small part of the bytes that come', () => {
     let parses = 0;
     const sets = new InBandSets(() => {
       parses += 1;

@@ -20,11 +20,11 @@ const NAL_SPS = 7;
 const NAL_PPS = 8;
 
 /**
- * Reads an AVCDecoderConfigurationRecord, the body of `avcC`, into a track. The bytes are copied. The track is what the first SPS says;
- * the others are checked as well, for a decoder obeys any of them.
+ * Reads an AVCDecoderConfigurationRecord, the body of `avcC`, into a track. The bytes are copied. The first SPS describes the track. The
+ * others are checked as well, because a decoder may use any of them.
  *
  * Profiles beyond High (10 bit, 4:2:2) are described as they are: their `codecString` lets a player refuse them.
- * @throws {InvalidCodecConfigError} when it is broken, lacks an SPS or PPS, or states too large a picture
+ * @throws {InvalidCodecConfigError} when it is broken, lacks an SPS or PPS, or states too large a frame
  */
 export function parseAvcConfig(config: Uint8Array): VideoTrack {
   const { first, others } = parameterSets(config);
@@ -53,11 +53,11 @@ export function nalLengthSize(track: VideoTrack): number {
 }
 
 /**
- * Makes a reader of a track's access units, in their order: it tells what is in each. A decoder can start where there is an IDR picture.
- * It walks the whole unit, so what returns without an error is sound down to its NAL units, and no SPS in it is beyond what a
- * configuration may state. One of another size than the configuration's is left in: decoders follow it.
+ * Makes a reader for the access units of a track, which must be given in their order. It returns what is in each. A decoder can start at
+ * an access unit with an IDR picture. The reader checks the whole unit down to its NAL units, and every SPS in it as strictly as one in
+ * the configuration. An SPS of another size than the configuration's is kept: decoders follow it.
  *
- * The reader throws {@link MalformedAccessUnitError} when NAL units do not add up or an SPS is not acceptable.
+ * The reader throws {@link MalformedAccessUnitError} when the lengths of NAL units do not fit the unit, or an SPS is not acceptable.
  */
 export function avcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitContent {
   const lengthSize = nalLengthSize(track);
@@ -82,7 +82,7 @@ export function avcSampleEntry(track: VideoTrack): Piece {
 }
 
 /**
- * Walks the whole record and gives its first SPS, and all else that it holds.
+ * Walks the whole record, and returns its first SPS and all its other parameter sets.
  * @throws {InvalidCodecConfigError} when any length runs past the end or either kind of parameter set is missing
  */
 function parameterSets(config: Uint8Array): { readonly first: Uint8Array; readonly others: readonly Uint8Array[] } {

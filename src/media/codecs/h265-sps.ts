@@ -40,7 +40,7 @@ const MAX_REFERENCES = 16;
 /**
  * Reads a sequence parameter set.
  * @param nal the NAL unit with its two header bytes, emulation prevention still in it
- * @throws {InvalidCodecConfigError} when it is not one, ends early, or states what the standard does not have or too large a picture
+ * @throws {InvalidCodecConfigError} when it is not an SPS, ends early, or states too large a frame or values the standard does not have
  */
 export function parseSps(nal: Uint8Array): Sps {
   if ((((nal[0] ?? 0) >> 1) & 0x3f) !== NAL_SPS) {

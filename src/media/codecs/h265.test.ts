@@ -191,13 +191,13 @@ describe('a keyframe of H.265', () => {
 
   it('is an access unit with an IRAP picture, wherever in it', () => {
     for (let type = 0; type < 64; type++) {
-      if (type === 33) continue; // an SPS must be one
+      if (type === 33) continue; // an SPS is checked, and this one is empty
       const { keyframe } = read(unit(35, 39, type, 40));
       assert.equal(keyframe, type >= 16 && type <= 23, `type ${type}`);
     }
   });
 
-  it('is not to be had of a unit without a slice', () => {
+  it('cannot be an access unit without a slice', () => {
     assert.ok(read(unit(32, 34, 35, 38, 39, 40)).empty);
     assert.ok(!read(unit(39, 1)).empty);
   });
@@ -220,12 +220,12 @@ describe('a parameter set of H.265 inside an access unit', () => {
   const read = (...nals: Uint8Array[]) => hevcUnitReader(track)(accessUnit(...nals));
   const malformed = { code: 'malformed_access_unit' };
 
-  it('of the configuration, or of another size that is small enough, is left where it is', () => {
+  it('is kept when it is that of the configuration or states another size that is small enough', () => {
     assert.deepEqual(read(vps!, own, pps!, idr), { keyframe: true, empty: false });
     assert.deepEqual(read(vps!, of(4096, 2304), pps!, idr), { keyframe: true, empty: false });
   });
 
-  it('of too large a picture, broken, or of another layer is refused wherever it stands', () => {
+  it('is refused when it is broken, states too large a frame or belongs to another layer, wherever it stands', () => {
     const layered = Buffer.from(own);
     layered[1] = 1 | (1 << 3);
     const layeredVps = Buffer.from(vps!);
@@ -237,9 +237,9 @@ describe('a parameter set of H.265 inside an access unit', () => {
     }
   });
 
-  it('in the configuration counts wherever it stands, whatever its array says', () => {
+  it('is checked in the configuration wherever it stands, whatever type its array states', () => {
     const large = of(16_000, 16_000);
-    // A further array, said to be of SEI messages.
+    // One more array, which states that it holds SEI messages.
     const added = Buffer.concat([config, Buffer.of(39, 0, 1, large.length >> 8, large.length & 255), large]);
     added[22]! += 1;
     assert.throws(() => parseHevcConfig(added), { code: 'invalid_codec_config', message: /16000x16000.*4096x2304/ });

@@ -28,9 +28,9 @@ const LAST_RANDOM_ACCESS = 23;
 const LAST_SLICE = 31;
 
 /**
- * Reads an HEVCDecoderConfigurationRecord, the body of `hvcC`, into a track. The bytes are copied. The track is what the first SPS says;
- * the others are checked as well, for a decoder obeys any of them.
- * @throws {InvalidCodecConfigError} when it is broken, lacks a VPS, SPS or PPS, has several layers, or states too large a picture
+ * Reads an HEVCDecoderConfigurationRecord, the body of `hvcC`, into a track. The bytes are copied. The first SPS describes the track. The
+ * others are checked as well, because a decoder may use any of them.
+ * @throws {InvalidCodecConfigError} when it is broken, lacks a VPS, SPS or PPS, has several layers, or states too large a frame
  */
 export function parseHevcConfig(config: Uint8Array): VideoTrack {
   const sps = parseSps(firstSps(config));
@@ -51,11 +51,12 @@ export function parseHevcConfig(config: Uint8Array): VideoTrack {
 }
 
 /**
- * Makes a reader of a track's access units, in their order: it tells what is in each. A decoder can start where there is an IRAP picture.
- * It walks the whole unit, so what returns without an error is sound down to its NAL units, and no parameter set in it is beyond what
- * a configuration may state. An SPS of another size than the configuration's is left in: decoders follow it.
+ * Makes a reader for the access units of a track, which must be given in their order. It returns what is in each. A decoder can start at
+ * an access unit with an IRAP picture. The reader checks the whole unit down to its NAL units, and every parameter set in it as strictly as
+ * one in the configuration. An SPS of another size than the configuration's is kept: decoders follow it.
  *
- * The reader throws {@link MalformedAccessUnitError} when NAL units do not add up or a parameter set is not acceptable.
+ * The reader throws {@link MalformedAccessUnitError} when the lengths of NAL units do not fit the unit, or a parameter set is not
+ * acceptable.
  */
 export function hevcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitContent {
   const lengthSize = (track.config[LENGTH_SIZE_AT]! & 3) + 1;
@@ -173,9 +174,9 @@ function cutShort(): InvalidCodecConfigError {
 }
 
 /**
- * Checks a parameter set wherever it comes. Only an SPS states a size, unless there are layers above the base: what these state is
- * spread over several sets, and no player shows them.
- * @throws {InvalidCodecConfigError} when it is of another layer, or an SPS that cannot be used
+ * Checks a parameter set of the configuration or of an access unit. In the base layer only an SPS states a size. Other layers, which may
+ * state theirs in several sets, are refused: no player shows them.
+ * @throws {InvalidCodecConfigError} when the set belongs to another layer, or is an SPS that is not acceptable
  */
 function checkSet(nal: Uint8Array): void {
   const layer = ((nal[0]! & 1) << 5) | ((nal[1] ?? 0) >> 3);

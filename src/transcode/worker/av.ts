@@ -21,7 +21,7 @@ export function setOptions(
   }
 }
 
-/** Whether FFmpeg failed for want of memory. */
+/** Whether an error says that FFmpeg was refused memory. */
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof FFmpegError && error.code === AVERROR_ENOMEM;
 }

@@ -46,7 +46,7 @@ connection.on('data', (chunk: Buffer) => {
     for (const frame of reader.push(chunk)) handle(decodeToWorker(frame));
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
-    send({ type: 'out_of_memory' }); // the server ends this process for it
+    send({ type: 'out_of_memory' }); // the server then ends this process
   }
   connection.uncork();
 });

@@ -16,8 +16,8 @@ import { VIDEO_TIMESCALE, type VideoCodec, type VideoTrack } from '#media/track.
 import { emptyFrame, setOptions } from './av.ts';
 
 /**
- * The server lets no larger picture through; this is the second wall, before memory is taken. FFmpeg counts lines a little longer than they
- * are, in steps of 64 samples.
+ * The server refuses larger frames. This limit makes sure of it once more before any memory is taken. FFmpeg rounds the length of each line
+ * up to a multiple of 64 samples.
  */
 const MAX_PIXELS = String(MAX_PICTURE_SAMPLES + 64 * MAX_PICTURE_SIDE);
 
@@ -75,8 +75,8 @@ export class VideoDecoder implements Disposable {
 
   /**
    * Decodes a packet; pictures that have become complete are handed on.
-   * @returns false when the packet was passed over: it is broken, or waits for a keyframe behind a broken one
-   * @throws {FFmpegError} when there is no memory left: what is decoded after that would be no better
+   * @returns false when the packet was skipped: it is broken, or follows a broken one and is not a keyframe
+   * @throws {FFmpegError} when there is no memory left; nothing more can be decoded then
    */
   decode(packet: MediaPacket): boolean {
     if (this.#needsKeyframe && !packet.keyframe) return false;

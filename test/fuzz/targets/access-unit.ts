@@ -1,5 +1,5 @@
 /**
- * Access units, looked at as ingest does: what is accepted must be sound down to its smallest units.
+ * The readers of access units that ingest uses: a unit that is accepted must read the same when it is read again.
  */
 import assert from 'node:assert/strict';
 import { codecOf, packetSamples } from '#media/codecs.ts';
@@ -12,7 +12,7 @@ import { behaviour, magnitude, must, type Target } from '../target.ts';
 /** 120 ms at 48 kHz (RFC 6716 §3.2.5). */
 const MAX_OPUS_SAMPLES = 5760;
 
-/** The access units of one codec. The first byte says which of the recorded configurations they are read with. */
+/** The reader of one codec. The first byte of an input chooses one of the recorded configurations. */
 export function accessUnit(name: Track['codec']): Target {
   const codec = codecOf(name);
   const tracks = CONFIGS[name].map((config) => codec.parseConfig(config));
@@ -28,8 +28,11 @@ export function accessUnit(name: Track['codec']): Target {
         const unit = read(track, input.subarray(1));
         must(unit.data.length < Math.max(1, input.length), () => 'a unit grows');
         const again = read(track, Buffer.from(unit.data));
-        must(again.keyframe === unit.keyframe && again.empty === unit.empty, () => 'read again, it is something else');
-        assert.equal(Buffer.compare(again.data, unit.data), 0, 'read again, it has other bytes');
+        must(
+          again.keyframe === unit.keyframe && again.empty === unit.empty,
+          () => 'read again, the unit is of another kind',
+        );
+        assert.equal(Buffer.compare(again.data, unit.data), 0, 'read again, the unit has other bytes');
         const samples = track.kind === 'audio' ? packetSamples(track, unit.data) : 0;
         must(samples >= 0 && samples <= MAX_OPUS_SAMPLES, () => `a packet of ${samples} samples`);
         return behaviour(Number(unit.keyframe), Number(unit.empty), magnitude(unit.data.length), samples);

@@ -1,5 +1,5 @@
 /**
- * AMF0: values of a message, read, written and read again.
+ * The reader and writer of AMF0.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type AmfValue, decodeAmf0, encodeAmf0 } from '#ingest/rtmp/amf0.ts';
@@ -8,13 +8,13 @@ import { METADATA } from '../recorded.ts';
 import { AMF_DICTIONARY, COMMANDS } from '../rtmp-corpus.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
-/** Arrays in arrays. */
+/** Makes arrays nested in arrays. */
 const nested = (depth: number) =>
   Buffer.concat([...Array.from({ length: depth }, () => Buffer.of(10, 0, 0, 0, 1)), Buffer.of(5)]);
-/** The list of all values, and in it arrays whose entries are 16 deep at most. */
+/** The deepest nesting that the reader accepts, with the list of all values as the outermost level. */
 const MAX_DEPTH = 18;
 
-/** There are no more values than bytes, they nest no deeper than any code minds, and what is written again reads the same. */
+/** There are no more values than bytes, they nest no deeper than the limit, and values that are written again read the same. */
 export const amf0Target: Target = {
   name: 'amf0',
   corpus: [...METADATA, ...COMMANDS, nested(16), nested(100)],
@@ -27,13 +27,16 @@ export const amf0Target: Target = {
       const { count, depth } = extentOf(values);
       must(count <= input.length + 1, () => `${count} values in ${input.length} bytes`);
       must(depth <= MAX_DEPTH, () => `values nest ${depth} deep`);
-      must(isDeepStrictEqual(decodeAmf0(encodeAmf0(...values)), values), () => 'written again, it reads otherwise');
+      must(
+        isDeepStrictEqual(decodeAmf0(encodeAmf0(...values)), values),
+        () => 'written again, the values read differently',
+      );
       return behaviour(magnitude(count), depth, values.length, typeof values[0] === 'string' ? values[0].length : -1);
     },
   }),
 };
 
-/** How many values there are, the list itself included, and how deep they nest. */
+/** Counts values, the outermost one included, and how deep they nest. */
 function extentOf(value: AmfValue): { readonly count: number; readonly depth: number } {
   if (typeof value !== 'object' || value === null) return { count: 1, depth: 0 };
   let [count, depth] = [1, 0];

@@ -1,12 +1,12 @@
 /**
- * The text that nodes tell each other through the store.
+ * The text of announcements, which nodes send each other through the database.
  */
 import { announcementOfText } from '#store/announcement.ts';
 import { behaviour, type Target } from '../target.ts';
 
 const ID = '66e2161c-7670-4d05-b71d-da2d6979556f';
 
-/** What no store wrote is refused. */
+/** Any text is read as an announcement or refused. */
 export const announcementTarget: Target = {
   name: 'announcement',
   corpus: [
@@ -15,7 +15,7 @@ export const announcementTarget: Target = {
     `{"type":"user_changed","userId":"${ID}"}`,
     '{"type":"missed"}',
   ].map((text) => Buffer.from(text)),
-  dictionary: ['"type":', '"stream_terminated"', 'null', '[]', '"__proto__":'],
+  dictionary: ['"type":', '"stream_published"', 'null', '[]', '"__proto__":'],
   maxBytes: 512,
   expected: [SyntaxError],
   open: () => ({

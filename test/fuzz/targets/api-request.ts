@@ -1,15 +1,15 @@
 /**
- * Requests to the API as it runs, over a real store: URLs, headers and JSON bodies of every route that takes one.
+ * Requests to the running API with a real store: URLs, headers and JSON bodies.
  */
 import type { InjectOptions } from 'fastify';
 import { startApi } from '#test/api/server.ts';
 import { behaviour, magnitude, must, type Reader, type Target } from '../target.ts';
 
 const ID = '66e2161c-7670-4d05-b71d-da2d6979556f';
-/** Stands for the key in the text of an input: a mutation of it is a wrong one. */
+/** Stands for the API key in the text of an input. A mutation of it makes a wrong key. */
 const KEY = '{KEY}';
 
-/** The first line, the headers, an empty line, and the body, much as on the wire. */
+/** Writes a request much as HTTP does: the first line, the headers, an empty line, and the body. */
 const request = (line: string, body = '', ...headers: readonly string[]): Buffer =>
   Buffer.from(
     [
@@ -56,7 +56,7 @@ const URL_TOKENS = [
   '/terminate',
 ];
 
-/** No answer but a proper one: JSON of the one shape, and never a fault of the service. */
+/** Every answer is proper: no status 5xx except 501, an error always in the common JSON shape, and never the API key. */
 export const apiRequestTarget: Target = {
   name: 'api-request',
   corpus: [
@@ -83,7 +83,7 @@ export const apiRequestTarget: Target = {
 async function open(): Promise<Reader> {
   const closing: (() => unknown)[] = [];
   const settings = { MILLRACE_API_RATE_LIMIT: '0', MILLRACE_WRONG_KEYS_PER_MINUTE: '100000' };
-  const { call: _call, http, makeKey } = await startApi({ after: (close) => void closing.push(close) }, settings);
+  const { http, makeKey } = await startApi({ after: (close) => void closing.push(close) }, settings);
   const { secret } = await makeKey('admin');
   return {
     async read(input) {
@@ -109,7 +109,7 @@ function sentenceOf(said: { readonly errors?: readonly unknown[] } | undefined):
   return behaviour(...Buffer.from(letters));
 }
 
-/** What Node's parser would not let through is made harmless: it is not what is tried here. */
+/** Reads the text of an input as a request. What Node's HTTP parser would refuse is replaced, because that parser is not tested here. */
 function requestOf(text: string): InjectOptions {
   const [head = '', ...rest] = text.split('\n\n');
   const [line = '', ...headerLines] = head.split('\n');

@@ -1,12 +1,12 @@
 /**
- * The `authorization` header, as long as a request may be.
+ * The `authorization` header, at every length that a request may have.
  */
 import type { FastifyRequest } from 'fastify';
 import { presentedKey } from '#api/presented-key.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
-/** A key is found in it, or it is refused, in time that grows no faster than its length. */
+/** The header is refused or holds a key, in time that grows no faster than its length. */
 export const authorizationTarget: Target = {
   name: 'authorization',
   corpus: [

@@ -1,5 +1,5 @@
 /**
- * The chunks of RTMP: read whole and in slices, which must come to the same.
+ * The reader of RTMP chunks: bytes in slices must give the same messages as the whole.
  */
 import assert from 'node:assert/strict';
 import { ChunkReader } from '#ingest/rtmp/chunk-reader.ts';
@@ -10,16 +10,16 @@ import { behaviour, magnitude, must, type Target } from '../target.ts';
 
 const LIMITS = { messageBytes: 64 * 1024, incompleteBytes: 128 * 1024, chunkStreams: 32 };
 
-/** What a connection's bytes came to. */
+/** What was read from a connection's bytes. */
 interface Outcome {
   readonly messages: number;
   readonly bytes: number;
-  /** Of everything read. */
+  /** Tells different sequences of messages apart. */
   readonly hash: number;
   readonly error: string;
 }
 
-/** The first byte says how long the slices are. */
+/** The first byte of an input says how long the slices are. */
 export const chunkReaderTarget: Target = {
   name: 'chunk-reader',
   corpus: [
@@ -41,7 +41,8 @@ export const chunkReaderTarget: Target = {
   open: () => ({
     read(input) {
       const whole = outcomeOf([input.subarray(1)]);
-      if (input[0] !== 0) assert.deepEqual(outcomeOf(slices(input)), whole, 'slices come to something else');
+      if (input[0] !== 0)
+        assert.deepEqual(outcomeOf(slices(input)), whole, 'slices give other messages than the whole');
       return behaviour(magnitude(whole.messages), magnitude(whole.bytes), whole.error.length);
     },
   }),

@@ -1,5 +1,5 @@
 /**
- * Decoder configuration records: what is accepted must describe something that can be announced and packaged.
+ * Decoder configuration records: one that is accepted must describe a track that can be announced and packaged.
  */
 import assert from 'node:assert/strict';
 import { codecOf } from '#media/codecs.ts';
@@ -11,10 +11,10 @@ import { behaviour, magnitude, must, type Target } from '../target.ts';
 
 /** A codec string as playlists can hold it (RFC 6381). */
 const CODEC_STRING = /^[A-Za-z0-9.]{4,64}$/;
-/** A sample entry is little more than its record. */
+/** The most bytes that a sample entry may have in addition to its record. */
 const MAX_ENTRY_OVERHEAD_BYTES = 512;
 
-/** The records of one codec. */
+/** The configuration records of one codec. */
 export function codecConfig(name: Track['codec']): Target {
   const codec = codecOf(name);
   return {
@@ -38,18 +38,18 @@ export function codecConfig(name: Track['codec']): Target {
 function checkedKind(track: Track): number {
   if (track.kind === 'audio') {
     const { timescale, sampleRate, channels, samplesPerPacket } = track;
-    must(timescale >= 7350 && timescale <= 96_000 && sampleRate >= 7350 && sampleRate <= 96_000, () => 'sample rate');
+    must(
+      timescale >= 7350 && timescale <= 96_000 && sampleRate >= 7350 && sampleRate <= 96_000,
+      () => `a sample rate of ${sampleRate}`,
+    );
     must(channels >= 1 && channels <= 255, () => `${channels} channels`);
     return behaviour(timescale, sampleRate, channels, samplesPerPacket);
   }
   const { width, height, codedWidth, codedHeight, declaredFrameRate = 1 } = track;
   for (const side of [width, height, codedWidth, codedHeight]) {
-    must(
-      Number.isSafeInteger(side) && side >= 1,
-      () => `a picture of ${width}x${height}, ${codedWidth}x${codedHeight}`,
-    );
+    must(Number.isSafeInteger(side) && side >= 1, () => `a frame of ${width}x${height}, ${codedWidth}x${codedHeight}`);
   }
-  must(codedWidth <= 0xffff && codedHeight <= 0xffff, () => `a picture of ${codedWidth}x${codedHeight}`);
+  must(codedWidth <= 0xffff && codedHeight <= 0xffff, () => `a frame of ${codedWidth}x${codedHeight}`);
   must(declaredFrameRate > 0 && declaredFrameRate <= 300, () => `${declaredFrameRate} frames per second`);
   return behaviour(
     magnitude(width),

@@ -1,5 +1,5 @@
 /**
- * Commands of RTMP.
+ * The reader of RTMP commands.
  */
 import { readCommand } from '#ingest/rtmp/commands.ts';
 import { MESSAGE } from '#ingest/rtmp/message.ts';
@@ -7,7 +7,7 @@ import { RtmpError } from '#ingest/rtmp/rtmp-error.ts';
 import { AMF_DICTIONARY, COMMANDS } from '../rtmp-corpus.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
-/** The first byte says whether the message is of AMF0 or of AMF3 kind. */
+/** The first byte of an input says whether the message is an AMF0 or an AMF3 command. */
 export const commandTarget: Target = {
   name: 'command',
   corpus: COMMANDS.map((command) => Buffer.concat([Buffer.of(0), command])),

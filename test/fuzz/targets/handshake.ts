@@ -1,5 +1,5 @@
 /**
- * The handshake of RTMP in slices.
+ * The handshake of RTMP, whose bytes come in slices.
  */
 import assert from 'node:assert/strict';
 import { HANDSHAKE_BYTES, ServerHandshake } from '#ingest/rtmp/handshake.ts';
@@ -11,7 +11,7 @@ const WHOLE = Buffer.alloc(1 + 1 + 2 * HANDSHAKE_BYTES, 7)
   .fill(3, 1, 2)
   .fill(64, 0, 1);
 
-/** However it is cut, it takes what belongs to it, answers once, and takes nothing more. */
+/** However its bytes are cut, the handshake takes exactly its own bytes and answers once. */
 export const handshakeTarget: Target = {
   name: 'handshake',
   corpus: [WHOLE, WHOLE.subarray(0, 1000)],

@@ -1,5 +1,5 @@
 /**
- * The queries of lists: filters, cursors and the rest.
+ * The queries of lists: filters, cursors, and queries as a whole.
  */
 import assert from 'node:assert/strict';
 import { parse } from 'node:querystring';
@@ -22,7 +22,7 @@ const FILTERS: readonly string[] = [
 
 const texts = (list: readonly string[]): readonly Buffer[] => list.map((text) => Buffer.from(text));
 
-/** The text of `filters`. */
+/** The parameter `filters`. */
 export const filtersTarget: Target = {
   name: 'list-filters',
   corpus: texts(FILTERS),
@@ -50,7 +50,7 @@ export const filtersTarget: Target = {
   }),
 };
 
-/** The text of `cursor`: only what the server itself made is taken. */
+/** The parameter `cursor`: only cursors that the server itself made are accepted. */
 export const cursorTarget: Target = {
   name: 'cursor',
   corpus: texts([CURSOR, encodeCursor('session-lastSeen-asc', { at: ms(0), id: ID })]),
@@ -68,7 +68,7 @@ export const cursorTarget: Target = {
   }),
 };
 
-/** The whole query of a list. The first byte says of which kind. */
+/** The whole query of a list. The first byte of an input says whether streams or sessions are listed. */
 export const listQueryTarget: Target = {
   name: 'list-query',
   corpus: texts([

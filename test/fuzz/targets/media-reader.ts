@@ -1,5 +1,5 @@
 /**
- * The messages of a whole publish: configurations, frames and metadata in any order.
+ * The reader of a publish's messages: configurations, frames and metadata in any order.
  */
 import { Allowance } from '#ingest/rtmp/allowance.ts';
 import { FaultCounter } from '#ingest/rtmp/fault-counter.ts';
@@ -10,15 +10,15 @@ import { ENHANCED_AUDIO, ENHANCED_DICTIONARY, ENHANCED_VIDEO } from '../enhanced
 import { AUDIO_TAGS, METADATA, VIDEO_TAGS } from '../recorded.ts';
 import type { Target } from '../target.ts';
 
-/** Before each message: its type, its timestamp in 32 bits, its length in 16. */
+/** The header of each message in an input: its type in 8 bits, its timestamp in 32, its length in 16. */
 const HEADER_BYTES = 7;
 const MAX_NEW_STARTS = 10;
 
-/** Shown 40 ms before it is decoded, as some encoders say of still pictures. */
+/** A frame that states it is shown 40 ms before it is decoded, as some encoders state for still images. */
 const LATE_FRAME = Buffer.from(VIDEO_TAGS[1]!);
 LATE_FRAME.writeIntBE(-40, 2, 3);
 
-/** What arrives must keep the contract of a publication. */
+/** The publication must receive what its contract allows. */
 export const mediaReaderTarget: Target = {
   name: 'media-reader',
   corpus: [
@@ -57,7 +57,7 @@ export const mediaReaderTarget: Target = {
   }),
 };
 
-/** 40 ms from message to message. */
+/** Makes an input of messages that are 40 ms apart. */
 function publish(...messages: readonly (readonly [type: number, body: Buffer])[]): Buffer {
   return Buffer.concat(
     messages.flatMap(([type, body], index) => {

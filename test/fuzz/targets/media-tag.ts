@@ -1,25 +1,25 @@
 /**
- * The bodies of audio and video messages, plain and extended. Reading them throws nothing at all.
+ * The bodies of audio and video messages, plain and extended. Reading them must never throw.
  */
 import { readFlvTag } from '#ingest/rtmp/flv-tag.ts';
 import { ENHANCED_AUDIO, ENHANCED_DICTIONARY, ENHANCED_VIDEO } from '../enhanced-corpus.ts';
 import { AUDIO_TAGS, VIDEO_TAGS } from '../recorded.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
-/** Before each body, what it is of: odd is audio. */
+/** The first byte of an input says what its body is: even means video, odd means audio. */
 const VIDEO = Buffer.of(0);
 const AUDIO = Buffer.of(1);
-/** 24 bits, signed. */
+/** The largest composition time: it has 24 bits with a sign. */
 const MAX_COMPOSITION_MS = 0x800000;
 
-const behind = (kind: Buffer, bodies: readonly Buffer[]) => bodies.map((body) => Buffer.concat([kind, body]));
+const ofKind = (kind: Buffer, bodies: readonly Buffer[]) => bodies.map((body) => Buffer.concat([kind, body]));
 
 /** FLV tags as FFmpeg writes them. */
-export const flvTagTarget = mediaTag('flv-tag', [...behind(VIDEO, VIDEO_TAGS), ...behind(AUDIO, AUDIO_TAGS)]);
+export const flvTagTarget = mediaTag('flv-tag', [...ofKind(VIDEO, VIDEO_TAGS), ...ofKind(AUDIO, AUDIO_TAGS)]);
 /** Tags of Enhanced RTMP. */
 export const enhancedTagTarget = mediaTag('enhanced-tag', [
-  ...behind(VIDEO, ENHANCED_VIDEO),
-  ...behind(AUDIO, ENHANCED_AUDIO),
+  ...ofKind(VIDEO, ENHANCED_VIDEO),
+  ...ofKind(AUDIO, ENHANCED_AUDIO),
 ]);
 
 function mediaTag(name: string, corpus: readonly Buffer[]): Target {

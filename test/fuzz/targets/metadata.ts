@@ -1,5 +1,5 @@
 /**
- * `onMetaData`, from its bytes to what is believed of it.
+ * The reader of `onMetaData` messages.
  */
 import { readAmf } from '#ingest/rtmp/commands.ts';
 import { MAX_METADATA_VALUES } from '#ingest/rtmp/config.ts';
@@ -12,7 +12,7 @@ import { behaviour, magnitude, must, type Target } from '../target.ts';
 
 const MAX_ENCODER_LENGTH = 256;
 
-/** Everything announced is bounded, whatever was sent. */
+/** Everything that is announced is bounded, whatever the message holds. */
 export const metadataTarget: Target = {
   name: 'metadata',
   corpus: METADATA,

@@ -1,5 +1,5 @@
 /**
- * NAL units behind their lengths, and the bytes taken out of them before they are read.
+ * The splitter of NAL units, and the removal of emulation prevention bytes.
  */
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import { nalUnits, withoutEmulationPrevention } from '#media/nal.ts';
@@ -8,7 +8,7 @@ import { behaviour, magnitude, must, type Target } from '../target.ts';
 
 const LENGTH_SIZES = [4, 1, 2] as const;
 
-/** The first byte says how long the lengths are. */
+/** The first byte of an input says how many bytes the length of a NAL unit has. */
 export const nalUnitsTarget: Target = {
   name: 'nal-units',
   corpus: [...UNITS.h264, ...UNITS.h265].map((unit) => Buffer.concat([Buffer.of(0), unit])),

@@ -1,5 +1,5 @@
 /**
- * The open bitstream units of AV1.
+ * The splitter of AV1's open bitstream units (OBUs).
  */
 import assert from 'node:assert/strict';
 import { obus } from '#media/codecs/av1-obu.ts';
@@ -7,7 +7,7 @@ import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import { UNITS } from '../recorded.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
-/** Units must cover the bytes they were read from, without a hole. */
+/** The units together must cover all bytes of the input. */
 export const obusTarget: Target = {
   name: 'obus',
   corpus: UNITS.av1,
@@ -22,7 +22,7 @@ export const obusTarget: Target = {
         bytes += whole.length;
         kinds |= 1 << type;
       }
-      assert.equal(bytes, input.length, 'bytes of no unit');
+      assert.equal(bytes, input.length, 'the units do not cover the input');
       return behaviour(kinds, magnitude(bytes));
     },
   }),

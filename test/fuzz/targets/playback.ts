@@ -1,5 +1,5 @@
 /**
- * What players send: delivery directives, names, ranges, codings and entity tags.
+ * Everything that players send: delivery directives, names, byte ranges, content codings and entity tags.
  */
 import assert from 'node:assert/strict';
 import { parse } from 'node:querystring';
@@ -11,7 +11,7 @@ import { hasAlready } from '#origin/entity-tag.ts';
 import { isMediaPath, isName, isPlaybackId, playlistRendition } from '#origin/resource-name.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
-/** The most of path and headers that a request may have. */
+/** The most bytes of a request's path and headers together. */
 const MAX_HEADER_BYTES = 16_384;
 
 const texts = (...list: readonly string[]): readonly Buffer[] => list.map((text) => Buffer.from(text, 'latin1'));
@@ -39,7 +39,7 @@ export const directivesTarget: Target = {
   }),
 };
 
-/** Every part of a path. */
+/** The names in a path. */
 export const resourceNameTarget: Target = {
   name: 'resource-name',
   corpus: texts('0123456789abcdef', 'source.m3u8', '720p0.m3u8', '12.3.m4s', 'init-0.mp4'),
@@ -62,9 +62,10 @@ export const resourceNameTarget: Target = {
   }),
 };
 
-/** The resource that ranges are taken of; the first byte of an input says how long it is. */
+/** The pieces of a resource of 255 bytes, which is the longest that an input can state. */
 const PIECES = [Buffer.alloc(100, 1), Buffer.alloc(0), Buffer.alloc(55, 2), Buffer.alloc(100, 3)];
 
+/** The `Range` header. The first byte of an input says how long the resource is. */
 export const byteRangeTarget: Target = {
   name: 'byte-range',
   corpus: texts(
@@ -91,7 +92,7 @@ export const byteRangeTarget: Target = {
   }),
 };
 
-/** `Accept-Encoding`. */
+/** The `Accept-Encoding` header. */
 export const contentCodingTarget: Target = {
   name: 'content-coding',
   corpus: texts('gzip, deflate, br', 'gzip;q=0', '*;q=0.5, identity', 'GZIP ; q=1', ''),
@@ -102,7 +103,7 @@ export const contentCodingTarget: Target = {
   }),
 };
 
-/** `If-None-Match`. */
+/** The `If-None-Match` header. */
 export const entityTagTarget: Target = {
   name: 'entity-tag',
   corpus: texts('"12.m4s"', 'W/"12.m4s"', '"a", "12.m4s"', '*', '"x"'),
@@ -114,7 +115,7 @@ export const entityTagTarget: Target = {
       const had = hasAlready(text, '"12.m4s"');
       must(
         !had || text.includes('12.m4s') || text.includes('*'),
-        () => 'a viewer is taken to have what it did not name',
+        () => 'a viewer is said to have a resource that it did not name',
       );
       return behaviour(Number(had), magnitude(input.length));
     },

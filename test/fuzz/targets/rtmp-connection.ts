@@ -1,5 +1,5 @@
 /**
- * An RTMP connection as a whole: bytes of a socket in, a publish out, with a gate that lets everybody in.
+ * A whole RTMP connection, from the bytes of its socket to its publication, with a gate that accepts every publisher.
  */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
@@ -17,19 +17,19 @@ import { OBS_MESSAGES } from '../recorded.ts';
 import { AMF_DICTIONARY } from '../rtmp-corpus.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
-/** Sent first by all but those that leave the handshake to mutation. */
+/** The handshake, which is sent before an input, unless the input says that it holds the handshake itself. */
 const HANDSHAKE = Buffer.alloc(1 + 2 * HANDSHAKE_BYTES, 7).fill(3, 0, 1);
-/** In the first byte: no handshake is sent first. The rest of it says how long slices are, in steps of 16 bytes. */
+/** A bit of an input's first byte: the input holds the handshake itself. The other bits state how long slices are, in steps of 16 bytes. */
 const WITHOUT_HANDSHAKE = 0x80;
 const SLICE_STEP_BYTES = 16;
-/** A gate that answers at once has answered after so many turns. */
+/** A connection that waits for the gate, or for its next turn, goes on after this many turns at most. */
 const TURNS_OF_GATE = 32;
 
 const settings = Object.fromEntries(
   Object.entries(rtmpSettings).map(([key, { fallback, parse }]) => [key, fallback && parse(fallback)]),
 ) as unknown as RtmpSettings;
 
-/** The publish ends exactly once, the connection too, and nothing is logged as a fault of the service. */
+/** Every publish ends exactly once, and so does the connection. Nothing is logged as a fault of the service. */
 export const rtmpConnectionTarget: Target = {
   name: 'rtmp-connection',
   corpus: [
@@ -84,25 +84,28 @@ async function readConnection(input: Buffer): Promise<number> {
   if ((mode & WITHOUT_HANDSHAKE) === 0) socket.emit('data', HANDSHAKE);
   const sliceBytes = (mode & ~WITHOUT_HANDSHAKE) * SLICE_STEP_BYTES || input.length;
   for (let at = 1; at < input.length && !socket.destroyed; at += sliceBytes) {
-    for (let turn = 0; turn < TURNS_OF_GATE && socket.isPaused(); turn++)
-      await (turn < TURNS_OF_GATE / 2 ? nextTick() : nextTurn());
+    await resumed(socket);
     socket.emit('data', input.subarray(at, at + sliceBytes));
   }
-  for (let turn = 0; turn < TURNS_OF_GATE && socket.isPaused(); turn++)
-    await (turn < TURNS_OF_GATE / 2 ? nextTick() : nextTurn());
+  await resumed(socket);
   connection.tick(ms(1000));
   connection.shutDown();
   socket.destroy();
   await nextTick();
   assert.deepEqual(faults, [], 'faults of the service were logged');
-  assert.equal(closed, 1, 'the connection was not closed once');
-  for (const { ends } of publications) assert.equal(ends, 1, 'a publish did not end once');
+  assert.equal(closed, 1, 'the connection was not closed exactly once');
+  for (const { ends } of publications) assert.equal(ends, 1, 'a publish did not end exactly once');
   return behaviour(publications.length, publications[0]?.behaviour ?? 0, magnitude(socket.written));
 }
 
-/** Lets what is due happen: answers of the gate, and events of the socket. */
+/** Waits until the socket is read again, if it is paused: first for the gate's answer, then for turns of the event loop. */
+async function resumed(socket: Duplex): Promise<void> {
+  for (let turn = 0; turn < TURNS_OF_GATE && socket.isPaused(); turn++) {
+    await (turn < TURNS_OF_GATE / 2 ? nextTick() : nextTurn());
+  }
+}
+
 const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
-/** A connection that has handled many messages goes on in the next turn of the event loop. */
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function stackOf(fields: object): string {
@@ -110,7 +113,7 @@ function stackOf(fields: object): string {
   return err instanceof Error ? (err.stack ?? err.message) : String(err);
 }
 
-/** The peer's side: takes every byte at once. Data are given to it with `emit`. */
+/** A socket that accepts every byte that is written. The peer's bytes are given to it with `emit`. */
 class TestSocket extends Duplex {
   written = 0;
 

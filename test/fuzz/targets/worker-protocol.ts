@@ -1,5 +1,5 @@
 /**
- * The protocol between the server and a transcoder's worker, both ways, cut into frames and read to its messages.
+ * The protocol between the server and a transcoder's worker in both directions, from bytes to messages.
  */
 import assert from 'node:assert/strict';
 import { ticks } from '#lib/units.ts';
@@ -32,9 +32,15 @@ const PLAN: RenditionPlan = {
   keyframes: { type: 'cuts' },
   h264Profile: 'H264ConstrainedHigh',
 };
-const SOURCE = { codec: 'h264', config: CONFIGS.h264[0]!, width: 1280, height: 720, framesPerSecond: 30 } as const;
-const SOUND = { codec: 'opus', config: CONFIGS.opus[0]!, sampleRate: 48_000, channels: 2 } as const;
-const PICTURE: Packet = {
+const VIDEO_SOURCE = {
+  codec: 'h264',
+  config: CONFIGS.h264[0]!,
+  width: 1280,
+  height: 720,
+  framesPerSecond: 30,
+} as const;
+const AUDIO_SOURCE = { codec: 'opus', config: CONFIGS.opus[0]!, sampleRate: 48_000, channels: 2 } as const;
+const VIDEO_PACKET: Packet = {
   kind: 'video',
   pts: ticks(9000),
   dts: ticks(6000),
@@ -45,9 +51,9 @@ const PICTURE: Packet = {
 
 const TO_WORKER: readonly ToWorker[] = [
   { type: 'job', job: { version: PROTOCOL_VERSION, preset: 'veryfast', threads: 1, thumbnails: true } },
-  { type: 'source', source: { ...SOURCE, renditions: [PLAN] } },
-  { type: 'packet', packet: PICTURE, afterGap: true },
-  { type: 'audio_source', source: SOUND },
+  { type: 'source', source: { ...VIDEO_SOURCE, renditions: [PLAN] } },
+  { type: 'packet', packet: VIDEO_PACKET, afterGap: true },
+  { type: 'audio_source', source: AUDIO_SOURCE },
   { type: 'audio', packet: { pts: 960, data: UNITS.opus[0]! } },
   { type: 'active', renditions: [0] },
   { type: 'flush' },
@@ -69,19 +75,19 @@ const toWorker = TO_WORKER.map((message) => bytesOf(encodeToWorker(message)));
 const fromWorker = FROM_WORKER.map((message) => bytesOf(encodeFromWorker(message)));
 const unsliced = (...messages: readonly Buffer[]): Buffer => Buffer.concat([Buffer.of(0), ...messages]);
 
-/** What must be refused: health that is no object, and a packet shown later than any that was sent. */
+/** Messages that must be refused: health that is not an object, and a packet shown later than any packet that was sent. */
 const IMPOSSIBLE: readonly Buffer[] = [
   Buffer.concat([frameHeader(fromWorker.at(-1)![4]!, 4), Buffer.from('null')]),
   Buffer.concat([
     ...fromWorker.slice(1, 3),
     ...encodeFromWorker({
       type: 'packet',
-      packet: { rendition: 0, pts: PICTURE.pts + 1, dts: 0, keyframe: true, cut: false, data: UNITS.h264[0]! },
+      packet: { rendition: 0, pts: VIDEO_PACKET.pts + 1, dts: 0, keyframe: true, cut: false, data: UNITS.h264[0]! },
     }),
   ]),
 ];
 
-/** The first byte says how long the slices are. Frames are the same however the bytes are cut. */
+/** The framing: frames are the same however their bytes are cut. The first byte of an input says how long the slices are. */
 export const framesTarget: Target = {
   name: 'worker-frames',
   corpus: [unsliced(...toWorker), unsliced(...fromWorker), Buffer.concat([Buffer.of(5), ...fromWorker])],
@@ -89,13 +95,13 @@ export const framesTarget: Target = {
   open: () => ({
     read(input) {
       const whole = cut([input.subarray(1)]);
-      if (input[0] !== 0) assert.deepEqual(cut(slices(input)), whole, 'slices come to something else');
+      if (input[0] !== 0) assert.deepEqual(cut(slices(input)), whole, 'slices give other frames than the whole');
       return behaviour(magnitude(whole.frames), magnitude(whole.bytes), Number(whole.broken));
     },
   }),
 };
 
-/** What the server sends. What it holds is believed, so only the reading is tried. */
+/** The messages of the server. The worker trusts their values, so only reading them is tested. */
 export const toWorkerTarget: Target = {
   name: 'to-worker',
   corpus: toWorker.map((message) => unsliced(message)),
@@ -107,16 +113,20 @@ export const toWorkerTarget: Target = {
       for (const frame of frames(input)) {
         const message = decodeToWorker(frame);
         seen = behaviour(seen, message.type.length);
-        // A packet or sound goes back into the bytes it came from; JSON may have been written otherwise.
+        // Only video and audio packets: unchecked values of JSON messages may change when they are written again.
         if (message.type !== 'packet' && message.type !== 'audio') continue;
-        assert.deepEqual(decodeToWorker(again(encodeToWorker(message))), message, 'written again, it reads otherwise');
+        assert.deepEqual(
+          decodeToWorker(again(encodeToWorker(message))),
+          message,
+          'written again, the message reads differently',
+        );
       }
       return seen;
     },
   }),
 };
 
-/** What a worker sends, as far as tracks and packets: nothing in it is believed. */
+/** The messages of a worker, up to the tracks and packets made of them: the server trusts nothing in them. */
 export const fromWorkerTarget: Target = {
   name: 'from-worker',
   corpus: [unsliced(...fromWorker), ...[...fromWorker, ...IMPOSSIBLE].map((message) => unsliced(message))],
@@ -135,8 +145,11 @@ export const fromWorkerTarget: Target = {
             Number.isSafeInteger(dts) && Number.isSafeInteger(pts) && dts >= 0 && pts >= dts,
             () => `${dts}, ${pts}`,
           );
-          must(pts <= PICTURE.pts, () => `a packet of ${pts}, which was never sent`);
-          must(dts > (lastDts.get(id) ?? -1) && data.length > 0, () => 'a packet that cannot be');
+          must(pts <= VIDEO_PACKET.pts, () => `a packet at ${pts}, a time that was never sent`);
+          must(
+            dts > (lastDts.get(id) ?? -1) && data.length > 0,
+            () => 'an empty packet, or one that is not decoded after the one before',
+          );
           lastDts.set(id, dts);
           seen = behaviour(seen, 2);
         },
@@ -144,12 +157,12 @@ export const fromWorkerTarget: Target = {
           seen = behaviour(seen, 3);
         },
         onAudioPacket: ({ pts }) => {
-          must(pts >= 0 && pts < 48_000, () => `sound of ${pts}`);
+          must(pts >= 0 && pts < 48_000, () => `audio at ${pts}`);
           seen = behaviour(seen, 4);
         },
       });
       results.announce({ renditions: [PLAN], declaredFrameRate: 25 });
-      results.sent(PICTURE);
+      results.sent(VIDEO_PACKET);
       results.expectAudioUntil(48_000);
       for (const frame of frames(input)) {
         const message = decodeFromWorker(frame);
@@ -189,7 +202,7 @@ function again(pieces: readonly Uint8Array[]): StreamFrame {
   return frame!;
 }
 
-/** As the supervisor of the process hands them on. */
+/** Hands a message on as the supervisor of the worker process does. */
 function take(results: WorkerResults, message: FromWorker): void {
   if (message.type === 'begun') results.begun();
   else if (message.type === 'config') results.config(message.rendition, message.config);
