@@ -38,6 +38,18 @@ export const quotaSettings = {
     'Media memory the sessions of a user may take together, in MiB, on each server; 0 = any',
     { min: 0, max: 1_048_576 },
   ),
+  publishesPerMinute: integer(
+    'QUOTA_PUBLISHES_PER_MINUTE',
+    '120',
+    'Times the publishers of a user may begin in a minute, on each server; 0 = any number',
+    { min: 0, max: 1_000_000 },
+  ),
+  sessions: integer(
+    'QUOTA_SESSIONS',
+    '10000',
+    'Sessions of a user that are kept; of more, the oldest that have ended are deleted; 0 = any number',
+    { min: 0, max: 1_000_000_000 },
+  ),
   viewers: integer(
     'QUOTA_VIEWERS',
     '10000',
@@ -59,6 +71,8 @@ export const quotaSettings = {
 export type Quotas = SettingValues<typeof quotaSettings>;
 /** One of the quotas. */
 export type QuotaName = keyof Quotas;
+/** What an admin changes of a user's quotas: those not named stay, and null takes one back to the default. */
+export type QuotaChange = { readonly [Name in QuotaName]?: number | null };
 /** Their names, in the order they are shown. */
 export const QUOTA_NAMES = Object.keys(quotaSettings) as readonly QuotaName[];
 
@@ -70,4 +84,9 @@ const NO_LIMITS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Qu
  */
 export function quotasOf(user: Pick<User, 'isAdmin' | 'quotas'>, defaults: Quotas): Quotas {
   return { ...(user.isAdmin ? NO_LIMITS : defaults), ...user.quotas };
+}
+
+/** What a user has of its own when it is made with a change of the defaults. */
+export function ownQuotas(change: QuotaChange): Partial<Quotas> {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
 }
