@@ -76,6 +76,9 @@ export type QuotaChange = { readonly [Name in QuotaName]?: number | null };
 /** Their names, in the order they are shown. */
 export const QUOTA_NAMES = Object.keys(quotaSettings) as readonly QuotaName[];
 
+/** The most that any quota can be; beyond any use. */
+export const MAX_QUOTA = 1_000_000_000;
+
 const NO_LIMITS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas;
 
 /**

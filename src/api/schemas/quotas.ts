@@ -2,10 +2,7 @@
  * The quotas of a user over HTTP.
  */
 import { Type } from 'typebox';
-import { QUOTA_NAMES, type QuotaChange, type QuotaName, type Quotas } from '#domain/quotas.ts';
-
-/** The most that any quota can be; beyond any use. */
-const MAX_QUOTA = 1_000_000_000;
+import { MAX_QUOTA, QUOTA_NAMES, type QuotaChange, type QuotaName, type Quotas } from '#domain/quotas.ts';
 
 /** Rows that are counted to tell how many there are: more would cost too much for a number that hardly anybody needs. */
 export const MAX_COUNTED = 100_000;
