@@ -25,8 +25,8 @@ export const users = storeCommand({
   millrace users resume NAME             they are let in again
   millrace users promote NAME            makes it an admin
   millrace users demote NAME             it is one no more; one active admin must be left
-  millrace users quota NAME              how much it may take of each; defaults are those of MILLRACE_QUOTA_* here
-  millrace users quota NAME QUOTA=VALUE  changes that, of as many as are named: VALUE is a number, 0 for no limit, or default`,
+  millrace users quota NAME              its quotas; where it has none of its own, what MILLRACE_QUOTA_* say in this shell
+  millrace users quota NAME QUOTA=VALUE  changes one or several: VALUE is a number, 0 for no limit, or default`,
   words: QUOTA_NAMES,
   actions: {
     create: (args) => {

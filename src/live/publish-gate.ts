@@ -68,15 +68,15 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
   }
 
   /**
-   * Each publisher that begins may write a session, so they are limited. As many as a user may have can begin at once: after a
-   * failure of the network all of them come back together.
+   * Why a publisher of this user may not begin yet. Each one that begins may write a session into the store. All publishers that a user
+   * may have can begin at once, because after a failure of the network they come back together.
    */
   function tooOften(userId: UserId, { publishers, publishesPerMinute: perMinute }: Quotas): Refusal | undefined {
     if (perMinute === 0) return undefined;
     const atOnce = Math.max(perMinute, publishers === 0 ? maxPublishers : publishers);
     const { allowed, retryAfterS } = begun.take(userId, { perMinute, atOnce });
     if (allowed) return undefined;
-    const reason = `The publishers of this account began too often, and may ${perMinute} times a minute; try again in ${retryAfterS} s.`;
+    const reason = `The publishers of this account began more than ${perMinute} times in a minute, which is as often as they may; try again in ${retryAfterS} s.`;
     return { code: 'quota_exceeded', reason };
   }
 

@@ -14,10 +14,10 @@ const DAY_MS = 86_400_000;
 /** Between two rounds. */
 const INTERVAL_MS = 60_000;
 
-/** How long before the first round a session may have ended whose user is looked at. */
+/** The first round looks at the users who had a session ended within this time. */
 const FIRST_LOOK_BACK_MS = 3_600_000;
 
-/** How much earlier than the round before a session may say that it ended: clocks of nodes differ, and writes may be late. */
+/** Each round looks back this much further than to the previous one, since clocks of nodes differ and writes may be late. */
 const LATE_MS = 60_000;
 
 /** Rows deleted by one write: what others wait for behind it is a few milliseconds. */
@@ -43,7 +43,7 @@ export class Housekeeping implements AsyncDisposable {
   readonly #options: HousekeepingOptions;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
-  /** When the users were last looked at whose sessions had ended. */
+  /** When the last look at users whose sessions had ended began. */
   #lookedAt: Milliseconds;
 
   constructor(options: HousekeepingOptions) {
@@ -85,7 +85,7 @@ export class Housekeeping implements AsyncDisposable {
     }
   }
 
-  /** Looks at the users who had a session ended since the last look: others have no more than they had then. */
+  /** Deletes what users have beyond their quota. Only users who had a session ended since the last look can have more than at that time. */
   async #keepSessionsWithinQuotas(now: Milliseconds): Promise<void> {
     const { store, quotas } = this.#options;
     for (const id of await store.sessions.usersWithEnded(ms(this.#lookedAt - LATE_MS))) {

@@ -283,7 +283,7 @@ export function storeContract(name: string, open: OpenStore): void {
         assert.deepEqual(await left(), [undefined, undefined, undefined, 9, 'open']);
       });
 
-      it('deletes ended sessions behind the newest ones a user keeps, the oldest first and no more than it may', async () => {
+      it('deletes ended sessions older than the newest ones a user keeps, the oldest first and no more than it may', async () => {
         const [owner, other] = [await store.users.ensure(someUser()), await store.users.ensure(someUser())];
         const [own, foreign] = [someStream(owner.id), someStream(other.id)];
         for (const each of [own, foreign]) await store.streams.create(each, someReceipt());

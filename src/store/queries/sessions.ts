@@ -212,7 +212,10 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         ),
     ),
 
-    /** Each user once. No index is to lead to the users, as that would be read from end to end: the sessions that ended lately are few. */
+    /**
+     * Each user once. The concatenation hides the column from the planner, which would otherwise read a whole index by user instead of
+     * the few sessions that ended lately.
+     */
     usersWithEnded: prepare((args: { since: Milliseconds }) =>
       db
         .selectFrom('sessions')
@@ -222,7 +225,7 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('ended_at', '>=', args.since),
     ),
 
-    /** The session behind the newest ones of a user that are kept. Found in the index alone, in as many steps as are kept. */
+    /** The newest session of a user that is older than the `keep` newest ones. Takes `keep` steps in an index, and reads no row. */
     newestNotKept: prepare((args: Columns<'user_id'> & { keep: number }) =>
       db
         .selectFrom('sessions')
@@ -234,7 +237,7 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .offset(args.keep),
     ),
 
-    /** From the oldest one of a user up to that one, both included. */
+    /** The ended sessions of a user from the oldest one up to this one, both included. */
     deleteEndedUpTo: prepare((args: Columns<'user_id' | 'created_at' | 'id'> & { limit: number }) =>
       db
         .deleteFrom('sessions')
