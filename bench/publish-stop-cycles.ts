@@ -26,6 +26,8 @@ const SETTINGS = {
   MILLRACE_SEGMENT_TARGET_DURATION_S: '2',
   MILLRACE_PLAYLIST_WINDOW_S: '12',
   MILLRACE_LOG_LEVEL: 'info',
+  // Otherwise a customer may not begin to publish that often.
+  MILLRACE_QUOTA_PUBLISHES_PER_MINUTE: '0',
 };
 const MAX_GROWTH = 1.05;
 

@@ -24,7 +24,7 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   insufficient_scope: 'The API key is limited to other methods or resources.',
   admin_only: 'Only an administrator may do this.',
   user_suspended: 'The user of this API key is suspended.',
-  quota_exceeded: 'The user already has as many as its quota allows; `GET /user/me` shows the quotas.',
+  quota_exceeded: 'The user already has as many as its quota allows; `GET /user/me` shows the quotas and what is used.',
   not_found: 'There is nothing there, or it belongs to somebody else.',
   stream_offline: 'The stream shows nothing now; ask again later.',
   method_not_allowed: 'The path does not take this method; `Allow` names those it takes.',
@@ -58,7 +58,8 @@ const REFUSAL_MEANINGS: Record<Refusal['code'], string> = {
   too_many_attempts: 'Too many wrong keys came from this address.',
   too_many_publishers: 'The server has as many publishers as it may have.',
   media_memory_exhausted: 'The media memory of the server, or of the user, is spent.',
-  quota_exceeded: 'The user already has as many publishers as its quota allows.',
+  quota_exceeded:
+    'The user already has as many publishers as its quota allows, or they began too often within a minute.',
   ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than its user may.',
   service_unavailable: 'The key cannot be looked up now.',
   stream_deleted: 'The stream is no more.',

@@ -81,6 +81,8 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     store: options.store,
     registry: sessions.registry,
     quotas: config.quotas,
+    maxPublishers: config.live.maxPublishers,
+    clock,
     claims: sessions.claims,
     throttle,
     metrics,
@@ -148,7 +150,7 @@ async function startSessions(
   lease = claims && (await joinCluster({ store, node, registry, claims, clock, logger }));
   const { reconnectWindowS } = config.live;
   await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS });
-  parts.use(new Housekeeping({ store, clock, logger, ...config.store }));
+  parts.use(new Housekeeping({ store, quotas: config.quotas, clock, logger, ...config.store }));
   const watcher = parts.use(new StreamWatcher({ store, registry, quotas: config.quotas, nodeId, claims, logger }));
   return { nodeId, registry, watcher, claims, lease };
 }

@@ -4,7 +4,24 @@
 import type { Static } from 'typebox';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { User } from '#domain/user.ts';
+import type { RouteContext } from './api.ts';
+import { MAX_COUNTED, type UsageSchema } from './schemas/quotas.ts';
 import type { UserSchema } from './schemas/user.ts';
+
+const MIB = 1024 * 1024;
+
+/** What a user uses of its quotas, counted when it is asked for. */
+export async function usageOf(
+  { id }: Pick<User, 'id'>,
+  { store, live }: Pick<RouteContext, 'store' | 'live'>,
+): Promise<Static<typeof UsageSchema>> {
+  const [streams, apiKeys] = await Promise.all([
+    store.streams.countOf(id, MAX_COUNTED),
+    store.apiKeys.countOf(id, MAX_COUNTED),
+  ]);
+  const { mediaMemoryBytes, ...others } = live.usageOf(id);
+  return { streams, apiKeys, ...others, mediaMemoryMib: Math.ceil(mediaMemoryBytes / MIB) };
+}
 
 /** A user, to itself and admins, with the quotas that hold for it. */
 export function presentUser(user: User, defaults: Quotas): Static<typeof UserSchema> {

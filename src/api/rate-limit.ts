@@ -6,10 +6,7 @@ import { MillraceError } from '#domain/errors.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { ApiKey, User } from '#domain/user.ts';
 import type { Clock } from '#lib/clock.ts';
-import { TokenBuckets } from '#lib/token-buckets.ts';
-
-/** Different quotas of users that are counted apart; when there are more, all users start afresh. */
-const MAX_QUOTAS = 100;
+import { QuotaBuckets, TokenBuckets } from '#lib/token-buckets.ts';
 
 /**
  * Counts a request and puts `RateLimit-Limit`, `-Remaining` and `-Reset` of the API key (draft-ietf-httpapi-ratelimit-headers-03: three
@@ -32,15 +29,7 @@ export function createRateLimit({
   readonly clock: Clock;
 }): RateLimit {
   const ofKeys = perMinute === 0 ? undefined : new TokenBuckets({ perMinute, clock });
-  const ofUsers = new Map<number, TokenBuckets>();
-  const bucketsFor = (quota: number): TokenBuckets => {
-    const known = ofUsers.get(quota);
-    if (known) return known;
-    if (ofUsers.size >= MAX_QUOTAS) ofUsers.clear();
-    const buckets = new TokenBuckets({ perMinute: quota, clock });
-    ofUsers.set(quota, buckets);
-    return buckets;
-  };
+  const ofUsers = new QuotaBuckets(clock);
   return (key, user, reply) => {
     if (ofKeys !== undefined) {
       const { allowed, remaining, fullAfterS, retryAfterS } = ofKeys.take(key.id);
@@ -51,7 +40,7 @@ export function createRateLimit({
     }
     const { requestsPerMinute } = quotasOf(user, quotas);
     if (requestsPerMinute === 0) return;
-    const { allowed, retryAfterS } = bucketsFor(requestsPerMinute).take(user.id);
+    const { allowed, retryAfterS } = ofUsers.take(user.id, { perMinute: requestsPerMinute });
     if (!allowed) throw tooMany('The user of this API key', requestsPerMinute, retryAfterS);
   };
 }

@@ -17,15 +17,17 @@ export type StoreAction = (args: readonly string[]) => (store: Store) => Promise
 export interface StoreCommand extends Pick<Command, 'name' | 'summary'> {
   /** The actions with their arguments, a line each. */
   readonly usage: string;
+  /** What else shells are to complete, besides the actions and their options. */
+  readonly words?: readonly string[];
   readonly actions: Readonly<Record<string, StoreAction>>;
 }
 
 /** The command that does one of its actions. */
-export function storeCommand({ name, summary, usage, actions }: StoreCommand): Command {
+export function storeCommand({ name, summary, usage, words = [], actions }: StoreCommand): Command {
   return {
     name,
     summary,
-    words: [...Object.keys(actions), ...new Set(usage.match(/--[a-z-]+/g))],
+    words: [...Object.keys(actions), ...new Set(usage.match(/--[a-z-]+/g)), ...words],
     help: () => `Usage:
 ${usage}
 
@@ -53,8 +55,9 @@ export interface Arguments {
   readonly options?: readonly string[];
   /** Options without one: `--admin`. */
   readonly flags?: readonly string[];
-  /** How many other arguments, exactly. */
+  /** How many other arguments, exactly; at least, where more may follow. */
   readonly positionals?: number;
+  readonly moreMayFollow?: boolean;
 }
 
 /**
@@ -63,7 +66,7 @@ export interface Arguments {
  */
 export function readArguments(
   args: readonly string[],
-  { options = [], flags = [], positionals = 0 }: Arguments,
+  { options = [], flags = [], positionals = 0, moreMayFollow = false }: Arguments,
   command: string,
 ): { readonly values: Readonly<Record<string, unknown>>; readonly positionals: readonly string[] } {
   try {
@@ -72,7 +75,8 @@ export function readArguments(
       ...flags.map((name) => [name, { type: 'boolean' } as const] as const),
     ]);
     const parsed = parseArgs({ args: [...args], options: config, allowPositionals: true });
-    if (parsed.positionals.length === positionals) return parsed;
+    const { length } = parsed.positionals;
+    if (length === positionals || (moreMayFollow && length > positionals)) return parsed;
   } catch {
     // The message of parseArgs repeats what was typed.
   }

@@ -1,11 +1,14 @@
 /**
  * `millrace users`: users, also while the server runs. It takes notice at the next request, and cuts publishers within a second.
  */
+import { configFromEnvironment } from '#config.ts';
 import { newUserId } from '#domain/ids.ts';
+import { QUOTA_NAMES, type QuotaChange, quotasOf } from '#domain/quotas.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
-import type { PageKey, Store } from '#store/store.ts';
+import type { PageKey, Store, UserChange } from '#store/store.ts';
 import { EXIT, Exit } from './exit-code.ts';
+import { quotaChangeOf } from './quota-arguments.ts';
 import { operatorReceipt } from './receipt.ts';
 import { checkedName, printTable, readArguments, type StoreAction, storeCommand } from './store-command.ts';
 
@@ -15,13 +18,16 @@ const PAGE_LIMIT = 1000;
 /** The subcommand. */
 export const users = storeCommand({
   name: 'users',
-  summary: 'Create, list, suspend and promote users',
+  summary: 'Create, list, suspend and promote users, and change their quotas',
   usage: `  millrace users create NAME [--admin]   make a user; give it a key with millrace keys create
   millrace users list                    every user
   millrace users suspend NAME            its keys are refused and its publishers cut
   millrace users resume NAME             they are let in again
   millrace users promote NAME            makes it an admin
-  millrace users demote NAME             it is one no more; one active admin must be left`,
+  millrace users demote NAME             it is one no more; one active admin must be left
+  millrace users quota NAME              its quotas; where it has none of its own, what MILLRACE_QUOTA_* say in this shell
+  millrace users quota NAME QUOTA=VALUE  changes one or several: VALUE is a number, 0 for no limit, or default`,
+  words: QUOTA_NAMES,
   actions: {
     create: (args) => {
       const { values, positionals } = readArguments(args, { flags: ['admin'], positionals: 1 }, COMMAND);
@@ -36,6 +42,7 @@ export const users = storeCommand({
     resume: changing({ suspended: false }, 'active'),
     promote: changing({ isAdmin: true }, 'an admin'),
     demote: changing({ isAdmin: false }, 'no admin'),
+    quota: quotaAction,
   },
 });
 
@@ -60,6 +67,28 @@ async function list(store: Store): Promise<void> {
   printTable(['ID', 'NAME', 'CREATED', 'ROLE', 'STATE'], rows);
 }
 
+function quotaAction(args: readonly string[]): (store: Store) => Promise<void> {
+  const { positionals } = readArguments(args, { positionals: 1, moreMayFollow: true }, COMMAND);
+  const [name, ...changes] = positionals;
+  const quotas = quotaChangeOf(changes, COMMAND);
+  return async (store) => {
+    if (changes.length > 0) await changeUser(store, name!, { quotas }, changedQuotas(quotas));
+    printQuotas(await userNamed(store, name!));
+  };
+}
+
+const changedQuotas = (quotas: QuotaChange) => Object.keys(quotas).map((quota) => `quotas.${quota}`);
+
+function printQuotas(user: User): void {
+  const quotas = quotasOf(user, configFromEnvironment().quotas);
+  const rows = QUOTA_NAMES.map((name) => [
+    name,
+    quotas[name] === 0 ? 'no limit' : String(quotas[name]),
+    user.quotas[name] === undefined ? 'default' : 'set',
+  ]);
+  printTable(['QUOTA', 'VALUE', 'FROM'], rows);
+}
+
 /** The action that makes one change. @param outcome completes "The user NAME is ..." */
 function changing(
   change: { readonly suspended: boolean } | { readonly isAdmin: boolean },
@@ -70,13 +99,24 @@ function changing(
   return (args) => {
     const [name] = readArguments(args, { positionals: 1 }, COMMAND).positionals;
     return async (store) => {
-      const user = await store.users.byName(name!);
-      const at = systemClock.now();
-      const receipt = user && operatorReceipt(at, { action: 'user.updated', resourceId: user.id, fields });
-      if (!receipt || !(await store.users.change(user.id, change, receipt))) {
-        throw new Exit(EXIT.failed, ['There is no user of that name; see millrace users list.']);
-      }
+      const user = await changeUser(store, name!, change, fields);
       console.log(`The user ${user.name} is ${outcome} now.`);
     };
   };
 }
+
+/** @returns the user as it was before @throws {Exit} when there is none of that name */
+async function changeUser(store: Store, name: string, change: UserChange, fields: readonly string[]): Promise<User> {
+  const user = await userNamed(store, name);
+  const receipt = operatorReceipt(systemClock.now(), { action: 'user.updated', resourceId: user.id, fields });
+  if (!(await store.users.change(user.id, change, receipt))) throw unknownUser();
+  return user;
+}
+
+async function userNamed(store: Store, name: string): Promise<User> {
+  const user = await store.users.byName(name);
+  if (user === undefined) throw unknownUser();
+  return user;
+}
+
+const unknownUser = () => new Exit(EXIT.failed, ['There is no user of that name; see millrace users list.']);

@@ -38,6 +38,18 @@ export const quotaSettings = {
     'Media memory that the sessions of a user may use together, in MiB, on each server; 0 = any',
     { min: 0, max: 1_048_576 },
   ),
+  publishesPerMinute: integer(
+    'QUOTA_PUBLISHES_PER_MINUTE',
+    '120',
+    'Times the publishers of a user may begin in a minute, on each server; 0 = any number',
+    { min: 0, max: 1_000_000 },
+  ),
+  sessions: integer(
+    'QUOTA_SESSIONS',
+    '10000',
+    'Sessions of a user that are kept; of more, the oldest that have ended are deleted; 0 = any number',
+    { min: 0, max: 1_000_000_000 },
+  ),
   viewers: integer(
     'QUOTA_VIEWERS',
     '10000',
@@ -59,8 +71,13 @@ export const quotaSettings = {
 export type Quotas = SettingValues<typeof quotaSettings>;
 /** The name of a quota. */
 export type QuotaName = keyof Quotas;
+/** Changes to the quotas of a user: quotas that are not named stay, and null takes one back to the default. */
+export type QuotaChange = { readonly [Name in QuotaName]?: number | null };
 /** The names of all quotas, in the order in which they are shown. */
 export const QUOTA_NAMES = Object.keys(quotaSettings) as readonly QuotaName[];
+
+/** The most that any quota can be; beyond any use. */
+export const MAX_QUOTA = 1_000_000_000;
 
 const NO_LIMITS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas;
 
@@ -70,4 +87,9 @@ const NO_LIMITS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Qu
  */
 export function quotasOf(user: Pick<User, 'isAdmin' | 'quotas'>, defaults: Quotas): Quotas {
   return { ...(user.isAdmin ? NO_LIMITS : defaults), ...user.quotas };
+}
+
+/** What a user has of its own when it is made with a change of the defaults. */
+export function ownQuotas(change: QuotaChange): Partial<Quotas> {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
 }

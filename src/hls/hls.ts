@@ -41,6 +41,8 @@ export interface MemoryAccount extends Disposable {
 export interface MediaMemory {
   readonly limitBytes: number;
   readonly usedBytes: number;
+  /** What the accounts of a user hold together, in bytes. */
+  usedBy(userId: MemoryUser['id']): number;
   /** Opens an account. */
   open(user: MemoryUser, holder: MemoryHolder): MemoryAccount;
   /** Whether one more session of this user would find room, if need be at the expense of users above their share. */

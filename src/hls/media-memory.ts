@@ -37,6 +37,11 @@ class SharedMemory implements MediaMemory {
     return this.#usedBytes;
   }
 
+  usedBy(userId: string): number {
+    const known = this.#users.get(userId);
+    return known === undefined ? 0 : usedBy(known);
+  }
+
   open(user: MemoryUser, holder: MemoryHolder): MemoryAccount {
     const account: Account = { user, holder, usedBytes: 0 };
     const known = this.#users.get(user.id);
@@ -54,7 +59,7 @@ class SharedMemory implements MediaMemory {
 
   hasRoomFor(user: MemoryUser): boolean {
     const known = this.#users.get(user.id);
-    const usedBytes = known === undefined ? 0 : usedBy(known);
+    const usedBytes = this.usedBy(user.id);
     if (usedBytes > Math.min(user.quotaBytes, this.limitBytes) * FULL_AT) return false;
     if (this.#usedBytes <= this.limitBytes * FULL_AT) return true;
     const users = this.#users.size + (known === undefined ? 1 : 0);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { TokenBuckets } from './token-buckets.ts';
+import { QuotaBuckets, TokenBuckets } from './token-buckets.ts';
 import { ms } from './units.ts';
 
 function buckets(perMinute: number) {
@@ -32,6 +32,17 @@ test('fewer may come at once than come back in a minute', () => {
   assert.deepEqual(allowed(), [true, true, false]);
   time.ms += 100;
   assert.equal(each.take('ann').allowed, true);
+});
+
+test('a bucket takes the size that is said last, without being filled again', () => {
+  const time = { ms: 0 };
+  const each = new QuotaBuckets({ now: () => ms(0), monotonic: () => ms(time.ms) });
+  assert.equal(each.take('ann', { perMinute: 60, atOnce: 100 }).remaining, 99);
+  assert.equal(each.take('ann', { perMinute: 60 }).remaining, 59, 'a smaller one holds no more than it can');
+  assert.equal(each.take('ann', { perMinute: 120 }).remaining, 58, 'a larger one begins with what there was');
+  time.ms += 10_000;
+  assert.equal(each.take('ann', { perMinute: 120 }).remaining, 77);
+  assert.equal(each.take('bob', { perMinute: 5 }).remaining, 4);
 });
 
 test('each key has an allowance of its own', () => {

@@ -18,56 +18,67 @@ export interface Allowance {
   readonly retryAfterS: number;
 }
 
-/** A token bucket for each key. */
+/** How fast a bucket fills, and how much it holds. */
+export interface BucketSize {
+  /** That come back, at least 1. */
+  readonly perMinute: number;
+  /** That may come at once, at least 1; as many as come back in a minute by default. */
+  readonly atOnce?: number;
+}
+
+/** A token bucket for each key, all of one size. */
 export class TokenBuckets {
   /** How many may come at once. */
   readonly limit: number;
-  readonly #perSecond: number;
-  readonly #clock: Clock;
-  readonly #buckets = new Map<string, { left: number; atMs: number }>();
+  readonly #size: BucketSize;
+  readonly #buckets: QuotaBuckets;
 
-  /**
-   * @param options.perMinute that come back, at least 1
-   * @param options.atOnce at least 1; as many as come back in a minute by default
-   */
-  constructor({
-    perMinute,
-    atOnce = perMinute,
-    clock,
-  }: {
-    readonly perMinute: number;
-    readonly atOnce?: number;
-    readonly clock: Clock;
-  }) {
-    this.limit = atOnce;
-    this.#perSecond = perMinute / MINUTE_S;
-    this.#clock = clock;
+  constructor({ clock, ...size }: BucketSize & { readonly clock: Clock }) {
+    this.limit = size.atOnce ?? size.perMinute;
+    this.#size = size;
+    this.#buckets = new QuotaBuckets(clock);
   }
 
   /** Takes one, if there is one left. A caller that has to wait loses nothing by asking meanwhile. */
   take(key: string): Allowance {
-    const bucket = this.#bucket(key);
+    return this.#buckets.take(key, this.#size);
+  }
+}
+
+/** A token bucket for each key, whose size is said each time: it may be another for each key, and change. */
+export class QuotaBuckets {
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, { left: number; atMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Takes one, if there is one left. A caller that has to wait loses nothing by asking meanwhile. */
+  take(key: string, { perMinute, atOnce = perMinute }: BucketSize): Allowance {
+    const perSecond = perMinute / MINUTE_S;
+    const bucket = this.#bucket(key, atOnce);
     const nowMs = this.#clock.monotonic();
-    const left = Math.min(this.limit, bucket.left + ((nowMs - bucket.atMs) / 1000) * this.#perSecond);
+    const left = Math.min(atOnce, bucket.left + ((nowMs - bucket.atMs) / 1000) * perSecond);
     const allowed = left >= 1;
     bucket.left = allowed ? left - 1 : left;
     bucket.atMs = nowMs;
     return {
       allowed,
       remaining: Math.floor(bucket.left),
-      fullAfterS: Math.ceil((this.limit - bucket.left) / this.#perSecond),
-      retryAfterS: bucket.left >= 1 ? 0 : Math.ceil((1 - bucket.left) / this.#perSecond),
+      fullAfterS: Math.ceil((atOnce - bucket.left) / perSecond),
+      retryAfterS: bucket.left >= 1 ? 0 : Math.ceil((1 - bucket.left) / perSecond),
     };
   }
 
-  #bucket(key: string): { left: number; atMs: number } {
+  #bucket(key: string, atOnce: number): { left: number; atMs: number } {
     const known = this.#buckets.get(key);
     if (known) return known;
     if (this.#buckets.size >= MAX_BUCKETS) {
       const oldest = this.#buckets.keys().next();
       if (!oldest.done) this.#buckets.delete(oldest.value);
     }
-    const bucket = { left: this.limit, atMs: this.#clock.monotonic() };
+    const bucket = { left: atOnce, atMs: this.#clock.monotonic() };
     this.#buckets.set(key, bucket);
     return bucket;
   }

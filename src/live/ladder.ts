@@ -90,7 +90,7 @@ export class Ladder implements AsyncDisposable {
 
   /** Something is being transcoded. */
   get isActive(): boolean {
-    return this.#transcoder !== undefined;
+    return this.#transcoder !== undefined && !this.#closed;
   }
 
   /** What it has made so far, all renditions together. */

@@ -175,6 +175,11 @@ export class LiveSession implements AsyncDisposable {
     return this.#media.thumbnail;
   }
 
+  /** Whether it has a transcoder. */
+  get isTranscoding(): boolean {
+    return this.#media.isTranscoding;
+  }
+
   /** What is amiss now. */
   get warnings(): readonly ActiveWarning[] {
     return this.#warnings.active;

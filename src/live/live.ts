@@ -2,7 +2,7 @@
  * The contract of `live`: what the API and the origin may ask about sessions running in this process.
  */
 
-import type { MediaPath, PlaybackId, SessionId, StreamId } from '#domain/ids.ts';
+import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { SessionPhase, SessionTotals } from '#domain/session.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -37,6 +37,17 @@ export interface Watchable {
   readonly thumbnail: Uint8Array | undefined;
 }
 
+/** What of its quotas the sessions of a user take on this server at the moment. */
+export interface LiveUsage {
+  readonly publishers: number;
+  /** Sessions that are being transcoded. */
+  readonly transcodes: number;
+  /** Media memory, in bytes. */
+  readonly mediaMemoryBytes: number;
+  /** Viewers served by this server, also of streams that run on others. */
+  readonly viewers: number;
+}
+
 /** Finds what runs here. */
 export interface LiveDirectory {
   /** By stream id; undefined when no session of the stream runs here. */
@@ -49,6 +60,7 @@ export interface LiveDirectory {
   watchPath(playbackId: PlaybackId, path: MediaPath): Watchable | undefined;
   /** How many viewers watch it now at this node; where the stream runs here, those of the other nodes are included. */
   viewers(playbackId: PlaybackId): number;
+  usageOf(userId: UserId): LiveUsage;
 }
 
 /** Is told who watches. */

@@ -5,7 +5,7 @@ import { newUserId, type StreamId, type UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import { newStreamKey, type Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { Publication, PublishRequest } from '#ingest/ingest.ts';
+import type { Publication, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
@@ -21,23 +21,32 @@ function setUp(
   find: (key: Secret) => Promise<Stream | undefined> = async (key) =>
     key.equals(stream.streamKey) ? stream : undefined,
   suspendedOwner = false,
+  limits: Partial<Quotas> = {},
 ) {
   const metrics = createMetrics();
   const accepted: StreamId[] = [];
   const quotas: Quotas[] = [];
+  const refusal: { now: Refusal | undefined } = { now: undefined };
+  const time = { ms: 0 };
+  const clock = { now: () => ms(0), monotonic: () => ms(time.ms) };
   const gate = createPublishGate({
     store: {
       streams: { byStreamKey: find },
-      users: { get: async (id: UserId) => someUser({ id, suspended: suspendedOwner, quotas: { publishers: 7 } }) },
+      users: {
+        get: async (id: UserId) => someUser({ id, suspended: suspendedOwner, quotas: { publishers: 7, ...limits } }),
+      },
     } as unknown as Store,
     registry: {
+      refusalOf: () => refusal.now,
       publish: (_stream: Stream, _request: PublishRequest, given: Quotas) => {
         quotas.push(given);
         return { accepted: true, publication: {} as Publication };
       },
     } as unknown as SessionRegistry,
     quotas: someQuotas({ publishers: 3, viewers: 4 }),
-    throttle: new AttemptThrottle({ perMinute: 3, clock: { now: () => ms(0), monotonic: () => ms(0) } }),
+    maxPublishers: 9,
+    clock,
+    throttle: new AttemptThrottle({ perMinute: 3, clock }),
     metrics,
     claims: undefined,
     onAccepted: ({ id }) => void accepted.push(id),
@@ -50,7 +59,7 @@ function setUp(
     const decision = await gate.publish(request, { signal });
     return decision.accepted ? 'accepted' : decision.refusal.code;
   };
-  return { publish, metrics, accepted, quotas };
+  return { publish, metrics, accepted, quotas, refusal, time };
 }
 
 test('the right key may publish, a wrong one may not', async () => {
@@ -77,6 +86,33 @@ test('guessing is slowed down for the address that guesses, and for no other', a
     'or a right guess would show among the wrong ones',
   );
   assert.equal(await publish(stream.streamKey, { remoteAddress: '192.0.2.2' }), 'accepted');
+});
+
+test('the publishers of a user begin as often in a minute as it may, or all at once where it may have more', async () => {
+  for (const [limits, atOnce] of [
+    [{ publishesPerMinute: 6, publishers: 2 }, 6],
+    [{ publishesPerMinute: 6, publishers: 8 }, 8],
+    [{ publishesPerMinute: 6, publishers: 0 }, 9],
+  ] as const) {
+    const { publish, time, accepted } = setUp(undefined, false, limits);
+    for (let count = 0; count < atOnce; count += 1) assert.equal(await publish(stream.streamKey), 'accepted');
+    assert.equal(await publish(stream.streamKey), 'quota_exceeded');
+    assert.equal(accepted.length, atOnce);
+    time.ms += 10_000;
+    assert.equal(await publish(stream.streamKey), 'accepted');
+    assert.equal(await publish(stream.streamKey), 'quota_exceeded');
+  }
+});
+
+test('a publisher that is refused for something else is not counted, and 0 is no limit', async () => {
+  const { publish, refusal } = setUp(undefined, false, { publishesPerMinute: 1, publishers: 1 });
+  refusal.now = { code: 'stream_key_in_use', reason: '' };
+  for (let count = 0; count < 5; count += 1) assert.equal(await publish(stream.streamKey), 'stream_key_in_use');
+  refusal.now = undefined;
+  assert.equal(await publish(stream.streamKey), 'accepted');
+  assert.equal(await publish(stream.streamKey), 'quota_exceeded');
+  const unlimited = setUp(undefined, false, { publishesPerMinute: 0 });
+  for (let count = 0; count < 50; count += 1) assert.equal(await unlimited.publish(stream.streamKey), 'accepted');
 });
 
 test('a suspended stream is refused', async () => {

@@ -1,11 +1,15 @@
 /**
- * Decides who may publish: the stream key, guessing, suspension, what the registry has room for, and other nodes' publishers.
+ * Decides who may publish: the stream key, guessing, suspension, what the registry has room for, how often the user's publishers begin, and
+ * other nodes' publishers.
  */
 import { MillraceError } from '#domain/errors.ts';
+import type { UserId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { PublishDecision, PublishGate, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
+import type { Clock } from '#lib/clock.ts';
+import { QuotaBuckets } from '#lib/token-buckets.ts';
 import type { Store } from '#store/store.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { PublisherClaims } from './publisher-claims.ts';
@@ -18,6 +22,9 @@ export interface PublishGateOptions {
   readonly registry: SessionRegistry;
   /** The quotas of users who have none of their own. */
   readonly quotas: Quotas;
+  /** Publishers accepted at the same time. */
+  readonly maxPublishers: number;
+  readonly clock: Clock;
   /** Shared with the HTTP interface: a wrong key counts wherever it was tried. */
   readonly throttle: AttemptThrottle;
   readonly metrics: Metrics;
@@ -29,7 +36,8 @@ export interface PublishGateOptions {
 
 /** The gate every ingest protocol asks. */
 export function createPublishGate(options: PublishGateOptions): PublishGate {
-  const { store, registry, quotas: defaults, throttle, metrics, claims, onAccepted } = options;
+  const { store, registry, quotas: defaults, maxPublishers, throttle, metrics, claims, onAccepted } = options;
+  const begun = new QuotaBuckets(options.clock);
 
   async function judge(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {
     if (throttle.retryAfterS(request.remoteAddress) > 0) {
@@ -49,6 +57,8 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     if (owner?.suspended) return refused('stream_suspended', 'The account this stream belongs to is suspended.');
     if (signal.aborted) return unavailable();
     const quotas = owner === undefined ? defaults : quotasOf(owner, defaults);
+    const refusal = registry.refusalOf(stream, quotas) ?? tooOften(stream.userId, quotas);
+    if (refusal !== undefined) return { accepted: false, refusal };
     const decision =
       claims === undefined
         ? registry.publish(stream, request, quotas)
@@ -57,14 +67,25 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     return decision;
   }
 
+  /**
+   * Why a publisher of this user may not begin yet. Each one that begins may write a session into the store. All publishers that a user
+   * may have can begin at once, because after a failure of the network they come back together.
+   */
+  function tooOften(userId: UserId, { publishers, publishesPerMinute: perMinute }: Quotas): Refusal | undefined {
+    if (perMinute === 0) return undefined;
+    const atOnce = Math.max(perMinute, publishers === 0 ? maxPublishers : publishers);
+    const { allowed, retryAfterS } = begun.take(userId, { perMinute, atOnce });
+    if (allowed) return undefined;
+    const reason = `The publishers of this account began more than ${perMinute} times in a minute, which is as often as they may; try again in ${retryAfterS} s.`;
+    return { code: 'quota_exceeded', reason };
+  }
+
   /** Takes the stream for this node first, and gives it back when nobody publishes it in the end. */
   async function publishClaimed(
     claims: PublisherClaims,
     { stream, request, quotas }: { readonly stream: Stream; readonly request: PublishRequest; readonly quotas: Quotas },
     signal: AbortSignal,
   ): Promise<PublishDecision> {
-    const refusal = registry.refusalOf(stream, quotas);
-    if (refusal !== undefined) return { accepted: false, refusal };
     if (!(await claims.claim(stream.id))) return { accepted: false, refusal: STREAM_KEY_IN_USE };
     const decision = signal.aborted ? unavailable() : registry.publish(stream, request, quotas);
     if (!registry.publishers.has(stream.id)) claims.release(stream.id);

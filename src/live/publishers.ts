@@ -52,6 +52,11 @@ export class Publishers {
     return this.#publishers.size;
   }
 
+  /** How many publish the streams of one user. */
+  countOf(userId: UserId): number {
+    return this.#countByUser.get(userId) ?? 0;
+  }
+
   /** The streams somebody publishes, each with how long nothing was heard, in milliseconds. */
   get silences(): ReadonlyMap<StreamId, number> {
     return new Map(Array.from(this.#publishers, ([streamId, { intake }]) => [streamId, intake.silentForMs()]));
@@ -98,7 +103,7 @@ export class Publishers {
     if (publisher !== undefined) {
       return publisher.intake.silentForMs() < TAKEOVER_SILENCE_MS ? STREAM_KEY_IN_USE : undefined;
     }
-    const own = this.#countByUser.get(userId) ?? 0;
+    const own = this.countOf(userId);
     if (atMost > 0 && own >= atMost) {
       const reason = `This account already has ${own} publishers, and may have ${atMost}; stop another one first.`;
       return { code: 'quota_exceeded', reason };

@@ -120,6 +120,11 @@ export class SessionMedia implements AsyncDisposable {
     return this.#ladder.thumbnail;
   }
 
+  /** Whether something of it is being transcoded. */
+  get isTranscoding(): boolean {
+    return this.#ladder.isActive;
+  }
+
   /** How source and ladder are doing; worked out at each call. */
   get health(): { readonly source: SourceHealth; readonly ladder: LadderHealth } {
     return { source: this.#source.health(this.#tracks.values()), ladder: this.#ladder.health };

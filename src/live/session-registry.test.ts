@@ -444,19 +444,48 @@ test('where others share the store, it alone tells of a stream whose session her
   }
 });
 
+/** Transcoders that make nothing. */
+const idleTranscoder: OpenTranscoder = ({ profiles }) => ({
+  setTrack: (track) => planRenditions(profiles, track),
+  setAudioTrack: () => {},
+  write: () => {},
+  flush: () => {},
+  stats: { shed: [] } as unknown as TranscoderStats,
+  [Symbol.asyncDispose]: async () => {},
+});
+
+test('what a user takes here is told for that user alone, and only as long as it takes it', async () => {
+  const world = setUp({ openTranscoder: idleTranscoder });
+  const profiles = [{ name: 'small', width: 160, height: 120, fps: 0, bitrate: 500_000 }];
+  const stream = someStream(newUserId(), { profiles });
+  const { userId, playbackId } = stream;
+  const neighbour = newStream();
+  goLive(world, neighbour);
+  const publication = goLive(world, stream);
+  const viewer = { name: 'a viewer', address: '10.0.0.1' };
+  for (const id of [playbackId, neighbour.playbackId]) world.registry.watched(id, viewer);
+  const memoryUser = { id: userId, quotaBytes: 1000 };
+  const account = world.memory.open(memoryUser, { giveBackRetired: () => false, giveUp: () => {} });
+  account.take(300);
+  const nothing = { publishers: 0, transcodes: 0, mediaMemoryBytes: 0, viewers: 0 };
+  const all = { publishers: 1, transcodes: 1, mediaMemoryBytes: 300, viewers: 1 };
+  assert.deepEqual(world.registry.usageOf(userId), all);
+  assert.deepEqual(world.registry.usageOf(neighbour.userId), { ...nothing, publishers: 1, viewers: 1 });
+  assert.deepEqual(world.registry.usageOf(newUserId()), nothing);
+  publication.end('unpublished');
+  account[Symbol.dispose]();
+  await new Promise(setImmediate);
+  assert.deepEqual(world.registry.usageOf(userId), { ...nothing, viewers: 1 });
+  world.advance(10_000);
+  assert.deepEqual(world.registry.usageOf(userId), nothing);
+});
+
 test('what a transcoder hands out after the end is written when the session is let go of', async () => {
   const profiles = [{ name: 'small', width: 160, height: 120, fps: 0, bitrate: 500_000 }];
   let callbacks: TranscoderCallbacks | undefined;
   const openTranscoder: OpenTranscoder = (request) => {
     callbacks = request.callbacks;
-    return {
-      setTrack: (track) => planRenditions(profiles, track),
-      setAudioTrack: () => {},
-      write: () => {},
-      flush: () => {},
-      stats: { shed: [] } as unknown as TranscoderStats,
-      [Symbol.asyncDispose]: async () => {},
-    };
+    return idleTranscoder(request);
   };
   const world = setUp({ openTranscoder });
   const stream = { ...newStream(), profiles };

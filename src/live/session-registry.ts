@@ -18,7 +18,7 @@ import { guarded, guardWith } from './guard.ts';
 import { isHealthy } from './health.ts';
 import { Intake } from './intake.ts';
 import type { LadderOwner, OpenTranscoder } from './ladder.ts';
-import type { Audience, LiveDirectory, LiveStatus, Watchable } from './live.ts';
+import type { Audience, LiveDirectory, LiveStatus, LiveUsage, Watchable } from './live.ts';
 import { codecsOf, LEAD_IN_MS, LiveSession } from './live-session.ts';
 import { isMadeFor, isTerminated, newSession } from './new-session.ts';
 import { Publishers } from './publishers.ts';
@@ -249,6 +249,19 @@ export class SessionRegistry implements LiveDirectory, Audience, AsyncDisposable
 
   viewers(playbackId: PlaybackId): number {
     return this.#viewers.countOf(playbackId);
+  }
+
+  usageOf(userId: UserId): LiveUsage {
+    let transcodes = 0;
+    for (const { record, isTranscoding } of this.#sessions.values()) {
+      if (record.userId === userId && isTranscoding) transcodes++;
+    }
+    return {
+      publishers: this.#publishers.countOf(userId),
+      transcodes,
+      mediaMemoryBytes: this.#options.memory.usedBy(userId),
+      viewers: this.#viewers.countOfUser(userId),
+    };
   }
 
   watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean {

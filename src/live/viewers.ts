@@ -86,6 +86,12 @@ export class Viewers {
     return this.#counts.get(playbackId) ?? 0;
   }
 
+  /** How many this node serves of the streams of one user. */
+  countOfUser(userId: UserId): number {
+    this.#forgetIdle();
+    return this.#users.get(userId)?.places.size ?? 0;
+  }
+
   /**
    * Notes a playlist request.
    * @returns false, and nothing noted, when the viewer is new and no place can be found for it

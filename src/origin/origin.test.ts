@@ -48,6 +48,7 @@ async function originOf(
     watch: (id: PlaybackId) => (id === playbackId ? watchable() : undefined),
     watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable() : undefined),
     viewers: (id) => viewers.countOf(id),
+    usageOf: () => assert.fail('only the API asks that'),
     watched: (id, viewer) => viewers.note(id, viewer, { ofUser, atMost: 0 }),
     watchedElsewhere: (id, names) => viewers.noteElsewhere(id, names),
     takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),

@@ -64,6 +64,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     watch: () => undefined,
     watchPath: () => undefined,
     viewers: (id) => viewers.countOf(id),
+    usageOf: () => assert.fail('only the API asks that'),
     watched: (id, viewer, quota) => viewers.note(id, viewer, quota!),
     watchedElsewhere: () => assert.fail('no node asks this one'),
     takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),

@@ -14,6 +14,32 @@ export type Announcement =
 /** The text engines carry. */
 export const textOfAnnouncement = (announcement: Announcement): string => JSON.stringify(announcement);
 
-/** What an engine told; undefined is what it may have missed. @throws {SyntaxError} when no store wrote that text */
-export const announcementOfText = (text: string | undefined): Announcement =>
-  text === undefined ? { type: 'missed' } : (JSON.parse(text) as Announcement);
+/** The ids that an announcement of each type must have. */
+const IDS: Readonly<Record<Announcement['type'], readonly string[]>> = {
+  stream_changed: ['streamId'],
+  stream_published: ['streamId', 'nodeId'],
+  user_changed: ['userId'],
+  missed: [],
+};
+
+/**
+ * What an engine told; undefined is what it may have missed.
+ * @returns undefined for a text that no store wrote: everybody who reaches a PostgreSQL may send one there
+ */
+export function announcementOfText(text: string | undefined): Announcement | undefined {
+  if (text === undefined) return { type: 'missed' };
+  const told = jsonOf(text);
+  if (typeof told !== 'object' || told === null || !('type' in told) || typeof told.type !== 'string') return undefined;
+  if (!Object.hasOwn(IDS, told.type)) return undefined;
+  const fields = told as Readonly<Record<string, unknown>>;
+  const isWhole = IDS[told.type as Announcement['type']].every((id) => typeof fields[id] === 'string');
+  return isWhole ? (told as Announcement) : undefined;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -37,6 +37,8 @@ export interface Engine extends AsyncDisposable {
   readonly isShared: boolean;
   /** SQL for the database's own clock, in milliseconds since the epoch. */
   readonly now: RawBuilder<Milliseconds>;
+  /** SQL for a column that holds a flat JSON object as text, after a change of some of its fields: those that are null are removed. */
+  readonly patched: (column: string, change: string) => RawBuilder<string>;
   /** Builds and compiles queries in the engine's dialect; it cannot run them. */
   readonly compiler: Kysely<Database>;
   /**

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
+import type { User } from '#domain/user.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { someQuotas, someUser } from '#test/support/sample-records.ts';
 import { Housekeeping } from './housekeeping.ts';
 
 const DAY_MS = 86_400_000;
@@ -10,7 +12,7 @@ const NOW = 100 * DAY_MS;
 const clock = { now: () => ms(NOW), monotonic: () => ms(0) };
 
 /** A store of so many rows that are due, which notes what it was asked to delete. */
-function storeOf(due: number) {
+function storeOf(due: number, extra: Record<string, number> = {}) {
   const asked: string[] = [];
   const deleting = (what: string) => {
     let left = due;
@@ -21,17 +23,60 @@ function storeOf(due: number) {
       return deleted;
     };
   };
+  const kept: unknown[] = [];
   const store = {
-    sessions: { deleteEnded: deleting('sessions') },
+    users: { get: async (id: string) => USERS[id] },
+    sessions: {
+      deleteEnded: deleting('sessions'),
+      usersWithEnded: async (since: Milliseconds): Promise<readonly string[]> => {
+        kept.push({ since: since - NOW });
+        return [];
+      },
+      deleteBeyond: async (id: string, keep: number, limit: number) => {
+        kept.push({ id, keep });
+        const deleted = Math.min(extra[id] ?? 0, limit);
+        extra[id] = (extra[id] ?? 0) - deleted;
+        return deleted;
+      },
+    },
     audit: { deleteOlder: deleting('audit') },
     idempotency: { deleteOlder: deleting('answers') },
   };
   return {
     store: store as never,
     asked,
+    kept,
+    ended: (...ids: string[]) => {
+      const { usersWithEnded } = store.sessions;
+      store.sessions.usersWithEnded = async (since) => [...(await usersWithEnded(since)), ...ids];
+    },
+    failOnce: () => {
+      const { deleteBeyond } = store.sessions;
+      store.sessions.deleteBeyond = async () => {
+        store.sessions.deleteBeyond = deleteBeyond;
+        throw new MillraceError('store_unavailable', 'away');
+      };
+    },
     fail: (error: Error) => (store.idempotency.deleteOlder = async () => Promise.reject(error)),
   };
 }
+
+const QUOTAS = someQuotas({ sessions: 10 });
+
+/** Users by id: one has the defaults, one a quota of its own, an admin has no limit. */
+const USERS: Readonly<Record<string, User>> = {
+  ann: someUser(),
+  bob: someUser({ quotas: { sessions: 20 } }),
+  root: someUser({ isAdmin: true }),
+};
+
+const OPTIONS = {
+  clock,
+  logger: silentLogger,
+  quotas: QUOTAS,
+  sessionRetentionDays: 0,
+  auditRetentionDays: 0,
+} as const;
 
 const turn = () => new Promise(setImmediate);
 
@@ -39,6 +84,7 @@ it('deletes what was kept long enough, in batches until nothing is left', async 
   const { store, asked } = storeOf(700);
   await using _ = new Housekeeping({
     store,
+    quotas: QUOTAS,
     clock,
     logger: silentLogger,
     sessionRetentionDays: 30,
@@ -58,6 +104,7 @@ it('keeps for ever what is to be kept 0 days', async () => {
   {
     await using _ = new Housekeeping({
       store,
+      quotas: QUOTAS,
       clock,
       logger: silentLogger,
       sessionRetentionDays: 0,
@@ -68,6 +115,35 @@ it('keeps for ever what is to be kept 0 days', async () => {
   assert.deepEqual(asked, ['answers before 99']);
 });
 
+it('keeps of each user whose sessions ended only as many as its quota says, batch by batch', async () => {
+  const { store, kept, ended } = storeOf(0, { ann: 1200, bob: 1 });
+  ended('ann', 'bob', 'root', 'nobody');
+  {
+    await using _ = new Housekeeping({ ...OPTIONS, store });
+    while (kept.length < 5) await turn();
+    await turn();
+  }
+  assert.deepEqual(kept, [{ since: -3_660_000 }, ...Array(3).fill({ id: 'ann', keep: 10 }), { id: 'bob', keep: 20 }]);
+});
+
+it('looks at sessions that ended since the last round that went well, and a minute before it', async () => {
+  const { store, kept, ended, failOnce } = storeOf(0);
+  ended('ann');
+  failOnce();
+  const time = { ms: NOW };
+  const now = () => {
+    time.ms += 1000;
+    return ms(time.ms);
+  };
+  const passing = { now, monotonic: () => ms(0) };
+  {
+    await using _ = new Housekeeping({ ...OPTIONS, store, clock: passing, intervalMs: 1 });
+    while (kept.length < 5) await turn();
+  }
+  const since = kept.filter((each) => typeof each === 'object' && each !== null && 'since' in each);
+  assert.deepEqual(since.slice(0, 3), [{ since: -3_659_000 }, { since: -3_659_000 }, { since: -57_000 }]);
+});
+
 it('tries again after a store that was away, and says so', async () => {
   const { store, asked, fail } = storeOf(0);
   const lines: string[] = [];
@@ -75,6 +151,7 @@ it('tries again after a store that was away, and says so', async () => {
   fail(new MillraceError('store_unavailable', 'away'));
   await using _ = new Housekeeping({
     store,
+    quotas: QUOTAS,
     clock,
     logger,
     sessionRetentionDays: 1,

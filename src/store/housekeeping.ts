@@ -1,6 +1,8 @@
 /**
- * Deletes what has been kept long enough: ended sessions, entries of the audit log, answers to requests that may be repeated.
+ * Deletes what has been kept long enough: ended sessions, entries of the audit log, answers to requests that may be repeated. Of a user
+ * who has more sessions than it may keep, the oldest go sooner.
  */
+import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
@@ -12,12 +14,20 @@ const DAY_MS = 86_400_000;
 /** Between two rounds. */
 const INTERVAL_MS = 60_000;
 
+/** The first round looks at the users who had a session ended within this time. */
+const FIRST_LOOK_BACK_MS = 3_600_000;
+
+/** Each round looks back this much further than to the previous one, since clocks of nodes differ and writes may be late. */
+const LATE_MS = 60_000;
+
 /** Rows deleted by one write: what others wait for behind it is a few milliseconds. */
 const BATCH = 500;
 
 /** What housekeeping needs. */
 export interface HousekeepingOptions {
-  readonly store: Pick<Store, 'sessions' | 'audit' | 'idempotency'>;
+  readonly store: Pick<Store, 'users' | 'sessions' | 'audit' | 'idempotency'>;
+  /** Of users who have none of their own. */
+  readonly quotas: Quotas;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Days after their end; 0 = for ever. */
@@ -33,9 +43,12 @@ export class Housekeeping implements AsyncDisposable {
   readonly #options: HousekeepingOptions;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
+  /** When the last look at users whose sessions had ended began. */
+  #lookedAt: Milliseconds;
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
+    this.#lookedAt = ms(options.clock.now() - FIRST_LOOK_BACK_MS);
     this.#running = this.#run();
   }
 
@@ -65,10 +78,23 @@ export class Housekeeping implements AsyncDisposable {
       const before = daysBefore(now, sessionRetentionDays);
       await this.#emptyOut((limit) => store.sessions.deleteEnded(before, limit));
     }
+    await this.#keepSessionsWithinQuotas(now);
     if (auditRetentionDays > 0) {
       const before = daysBefore(now, auditRetentionDays);
       await this.#emptyOut((limit) => store.audit.deleteOlder(before, limit));
     }
+  }
+
+  /** Deletes what users have beyond their quota. Only users who had a session ended since the last look can have more than at that time. */
+  async #keepSessionsWithinQuotas(now: Milliseconds): Promise<void> {
+    const { store, quotas } = this.#options;
+    for (const id of await store.sessions.usersWithEnded(ms(this.#lookedAt - LATE_MS))) {
+      const user = await store.users.get(id);
+      const keep = user === undefined ? 0 : quotasOf(user, quotas).sessions;
+      if (keep > 0) await this.#emptyOut((limit) => store.sessions.deleteBeyond(id, keep, limit));
+      if (this.#closing.signal.aborted) return;
+    }
+    this.#lookedAt = now;
   }
 
   /** Deletes batch by batch until there is nothing left, so that other writes get in between. */

@@ -51,7 +51,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     maxPending,
     closeTimeoutMs,
   });
-  return storeOn(metrics === undefined ? engine : observed(engine, metrics, clock), clock);
+  return storeOn(metrics === undefined ? engine : observed(engine, metrics, clock), logger, clock);
 }
 
 /** The same engine with the time of every call measured, failed ones included. */
@@ -70,6 +70,7 @@ function observed(engine: Engine, { storeSeconds }: Pick<Metrics, 'storeSeconds'
   return {
     isShared: engine.isShared,
     now: engine.now,
+    patched: engine.patched,
     compiler: engine.compiler,
     version: () => engine.version(),
     read: timed('read', (query: Query) => engine.read(query)) as Engine['read'],

@@ -3,6 +3,8 @@
  * its queries one in `queries/`.
  */
 import { type Clock, systemClock } from '#lib/clock.ts';
+import { CountedLines } from '#telemetry/counted-lines.ts';
+import type { Logger } from '#telemetry/logger.ts';
 import { announcementOfText, textOfAnnouncement } from './announcement.ts';
 import type { Engine } from './engine.ts';
 import { apiKeyRecords } from './records/api-keys.ts';
@@ -17,11 +19,17 @@ import { Runner } from './runner.ts';
 import type { Store } from './store.ts';
 
 /** The store on `engine`, which it owns from now on. @param clock decides how long a count of rows is good for */
-export function storeOn(engine: Engine, clock: Clock = systemClock): Store {
+export function storeOn(engine: Engine, logger: Logger, clock: Clock = systemClock): Store {
   const runner = new Runner(engine);
+  const lines = new CountedLines(logger);
   return {
     isShared: engine.isShared,
-    listen: (listener) => engine.listen((text) => listener(announcementOfText(text))),
+    listen: (listener) =>
+      engine.listen((text) => {
+        const announcement = announcementOfText(text);
+        if (announcement === undefined) lines.note('warn', 'announcements ignored that no store made', {});
+        else listener(announcement);
+      }),
     async announce(announcement) {
       await engine.write([], [textOfAnnouncement(announcement)]);
     },
@@ -33,6 +41,9 @@ export function storeOn(engine: Engine, clock: Clock = systemClock): Store {
     publishers: publisherRecords(runner, engine),
     idempotency: idempotencyRecords(runner, engine),
     audit: auditRecords(runner, engine),
-    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]();
+      lines[Symbol.dispose]();
+    },
   };
 }

@@ -282,6 +282,43 @@ export function storeContract(name: string, open: OpenStore): void {
         assert.equal(await store.sessions.deleteEnded(ms(6), 2), 0);
         assert.deepEqual(await left(), [undefined, undefined, undefined, 9, 'open']);
       });
+
+      it('deletes ended sessions older than the newest ones a user keeps, the oldest first and no more than it may', async () => {
+        const [owner, other] = [await store.users.ensure(someUser()), await store.users.ensure(someUser())];
+        const [own, foreign] = [someStream(owner.id), someStream(other.id)];
+        for (const each of [own, foreign]) await store.streams.create(each, someReceipt());
+        // Created in another order than they began; two began at the same time, and one has not ended.
+        const begun = [5, 2, 3, 7, 4, 4, 6];
+        const sessions = begun.map((at) => someSession(own, { createdAt: ms(at), phase: 'ended', endedAt: ms(9) }));
+        const open = someSession(own, { createdAt: ms(1), phase: 'live' });
+        const ofOther = someSession(foreign, { createdAt: ms(0), phase: 'ended', endedAt: ms(8) });
+        for (const session of [...sessions, open, ofOther]) await store.sessions.create(session);
+        const left = async () => {
+          const page = await store.sessions.list('everyone', newestFirst(1000));
+          const found = page.rows.filter(({ userId }) => userId === owner.id || userId === other.id);
+          return found.map(({ userId, createdAt }) => (userId === owner.id ? createdAt : 'other'));
+        };
+        assert.equal(await store.sessions.deleteBeyond(owner.id, 8, 10), 0, 'no more than are kept');
+        assert.equal(await store.sessions.deleteBeyond(owner.id, 3, 2), 2);
+        assert.deepEqual(await left(), [7, 6, 5, 4, 4, 1, 'other']);
+        assert.equal(await store.sessions.deleteBeyond(owner.id, 3, 10), 2);
+        assert.equal(await store.sessions.deleteBeyond(owner.id, 3, 10), 0, 'what has not ended stays');
+        assert.deepEqual(await left(), [7, 6, 5, 1, 'other']);
+        assert.equal(await store.sessions.deleteBeyond(newUserId(), 1, 10), 0);
+      });
+
+      it('tells the users who had a session ended since a time, each once', async () => {
+        const [owner, other] = [await store.users.ensure(someUser()), await store.users.ensure(someUser())];
+        const [own, foreign] = [someStream(owner.id), someStream(other.id)];
+        for (const each of [own, foreign]) await store.streams.create(each, someReceipt());
+        const ended = (at: number) => ({ phase: 'ended', endedAt: ms(at) }) as const;
+        for (const at of [1001, 1002]) await store.sessions.create(someSession(own, ended(at)));
+        await store.sessions.create(someSession(own, { phase: 'live' }));
+        await store.sessions.create(someSession(foreign, ended(1000)));
+        assert.deepEqual(await store.sessions.usersWithEnded(ms(1001)), [owner.id]);
+        assert.deepEqual(new Set(await store.sessions.usersWithEnded(ms(1000))), new Set([owner.id, other.id]));
+        assert.deepEqual(await store.sessions.usersWithEnded(ms(1003)), []);
+      });
     });
   });
 

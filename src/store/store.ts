@@ -14,6 +14,7 @@
 import type { AuditEntry } from '#domain/audit.ts';
 import type { ApiKeyId, MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
+import type { QuotaChange } from '#domain/quotas.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Session, SessionPhase } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
@@ -100,6 +101,9 @@ export type SessionChange = Partial<
   >
 >;
 
+/** What may change on a user; absent keys stay. Each quota changes by itself, whatever else changes at the same time. */
+export type UserChange = Partial<Pick<User, 'name' | 'isAdmin' | 'suspended'>> & { readonly quotas?: QuotaChange };
+
 /** What is stored together with a change that somebody asked for: all of it or nothing. */
 export interface Receipt {
   readonly audit: AuditEntry;
@@ -160,11 +164,7 @@ export interface Store extends AsyncDisposable {
      * Says whether there is such a user. Announces `user_changed`.
      * @throws {MillraceError} `conflict` when the name is taken, or no active admin would be left
      */
-    change(
-      id: UserId,
-      change: Partial<Pick<User, 'name' | 'isAdmin' | 'suspended' | 'quotas'>>,
-      receipt: Receipt,
-    ): Promise<boolean>;
+    change(id: UserId, change: UserChange, receipt: Receipt): Promise<boolean>;
   };
 
   readonly apiKeys: {
@@ -178,6 +178,8 @@ export interface Store extends AsyncDisposable {
     get(id: ApiKeyId, scope: Scope): Promise<ApiKey | undefined>;
     /** The unrevoked keys of a user, newest first. */
     ofUser(user: UserId, page: PageOptions): Promise<Page<ApiKey>>;
+    /** How many unrevoked ones a user has; counts no further than `atMost`. */
+    countOf(user: UserId, atMost: number): Promise<number>;
     /** All keys, revoked ones included, oldest first. For the command line. */
     list(): Promise<readonly (ApiKey & { readonly userName: string })[]>;
     /** Says whether there was such an unrevoked key. */
@@ -200,6 +202,8 @@ export interface Store extends AsyncDisposable {
     byPlaybackId(id: PlaybackId): Promise<Stream | undefined>;
     list(scope: Scope, options: ListOptions): Promise<Page<Stream>>;
     count(scope: Scope, filter: ListFilter, order: ListOrder): Promise<number>;
+    /** How many a user has; counts no further than `atMost`, so that it costs no more than that. */
+    countOf(user: UserId, atMost: number): Promise<number>;
     /**
      * Says whether there is such a stream. Announces `stream_changed`.
      * @param when `idle`: only while no media is coming in and no publisher is connected to a node that lives
@@ -268,6 +272,13 @@ export interface Store extends AsyncDisposable {
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
     /** Deletes ended sessions that ended before; at most `limit` at once, the oldest first. Says how many. */
     deleteEnded(before: Milliseconds, limit: number): Promise<number>;
+    /** The users of whom a session ended at that time or later, each once. */
+    usersWithEnded(since: Milliseconds): Promise<readonly UserId[]>;
+    /**
+     * Deletes ended sessions of a user that are older than its newest `keep` ones; at most `limit` at once, the oldest first. Says how
+     * many.
+     */
+    deleteBeyond(user: UserId, keep: number, limit: number): Promise<number>;
   };
 
   /** Who shares the database. Times are the database's, so that clocks need not agree. */

@@ -25,7 +25,7 @@ import { publicUrlOf } from '#http/public-url.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
-import type { LiveDirectory, LiveStatus } from '#live/live.ts';
+import type { LiveDirectory, LiveStatus, LiveUsage } from '#live/live.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { createLogger } from '#telemetry/logger.ts';
@@ -63,6 +63,7 @@ export async function startApi(
   const statuses = new Map<StreamId | SessionId, LiveStatus>();
   const thumbnails = new Map<PlaybackId, Uint8Array>();
   const viewers = new Map<PlaybackId, number>();
+  const usage: LiveUsage = { publishers: 3, transcodes: 2, mediaMemoryBytes: 5_000_000, viewers: 4 };
   const live: LiveDirectory = {
     status: (id) => statuses.get(id),
     sessionStatus: (id) => statuses.get(id),
@@ -73,6 +74,7 @@ export async function startApi(
     },
     watchPath: () => undefined,
     viewers: (playbackId) => viewers.get(playbackId) ?? 0,
+    usageOf: () => usage,
   };
   const metrics = createMetrics();
   const http = createHttp({ settings: config.http, logger, metrics });

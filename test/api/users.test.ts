@@ -21,7 +21,11 @@ test('an admin creates, lists, gets, renames and suspends users', async (t) => {
   });
   assert.equal((await api.call('POST', '/user', { key, body: { name: 'ann' } })).statusCode, 409);
   const change = (body: object) => api.call('PATCH', `/user/${ann.id}`, { key, body });
-  const now = async () => (await api.call('GET', `/user/${ann.id}`, { key })).json();
+  const now = async () => {
+    const { usage, ...user } = (await api.call('GET', `/user/${ann.id}`, { key })).json();
+    assert.ok(usage);
+    return user;
+  };
   assert.equal((await change({ name: 'anne', suspended: true })).statusCode, 204);
   assert.deepEqual(await now(), { ...ann, name: 'anne', suspended: true });
   assert.equal((await change({ name: 'admin' })).statusCode, 409);
@@ -56,6 +60,52 @@ test('admins set quotas one by one, users see those that hold for them, and the 
   }
   const made = await api.call('POST', '/user', { key: admin, body: { name: 'bob', quotas: { publishers: 2 } } });
   assert.deepEqual(made.json().quotas, { ...defaults, publishers: 2 });
+});
+
+test('what is used of the quotas is shown to the user and to admins, and only where one user is asked for', async (t) => {
+  const api = await startApi(t);
+  const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
+  const revoked = await api.makeKey('ann', 'revoked');
+  await api.revoke(revoked);
+  for (const name of ['one', 'two', 'three']) await api.call('POST', '/stream', { key: ann, body: { name } });
+  const [first] = (await api.call('GET', '/stream', { key: ann })).json();
+  await api.call('DELETE', `/stream/${first.id}`, { key: ann });
+  const usage = { streams: 2, apiKeys: 1, publishers: 3, transcodes: 2, mediaMemoryMib: 5, viewers: 4 };
+  assert.deepEqual((await api.call('GET', '/user/me', { key: ann })).json().usage, usage);
+  assert.deepEqual((await api.call('GET', `/user/${ann.userId}`, { key: admin })).json().usage, usage);
+  for (const user of (await api.call('GET', '/user', { key: admin })).json()) assert.ok(!('usage' in user));
+});
+
+test('of two admins who change different quotas of a user at once, neither undoes the other', async (t) => {
+  let readers = 0;
+  const bothHaveRead = Promise.withResolvers<void>();
+  // Each request goes on only when both have read the user.
+  const meet = async (path: string) => {
+    if (!path.startsWith('meet')) return;
+    readers += 1;
+    if (readers === 2) bothHaveRead.resolve();
+    await bothHaveRead.promise;
+  };
+  const api = await startApi(t, {}, (store) => ({
+    ...store,
+    users: {
+      ...store.users,
+      async get(id) {
+        const user = await store.users.get(id);
+        if (user !== undefined) await meet(user.name);
+        return user;
+      },
+    },
+  }));
+  const admin = await api.makeKey('admin');
+  const { id } = (await api.call('POST', '/user', { key: admin, body: { name: 'meet' } })).json();
+  const change = (quotas: object) => api.call('PATCH', `/user/${id}`, { key: admin, body: { quotas } });
+  const answers = await Promise.all([change({ streams: 5 }), change({ viewers: 6 })]);
+  assert.deepEqual(
+    answers.map(({ statusCode }) => statusCode),
+    [204, 204],
+  );
+  assert.deepEqual((await api.store.users.get(id))?.quotas, { streams: 5, viewers: 6 });
 });
 
 test('users that are not there are 404, bodies that do not fit 422', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { QUOTA_NAMES } from '#domain/quotas.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { run, storeFolder } from './millrace.ts';
@@ -40,6 +41,38 @@ test('users are created, listed, suspended, resumed, promoted and demoted, each 
   ]);
 });
 
+test('quotas of a user are shown, set and reset one by one, each change with an entry of the operator', async (t) => {
+  const dataDir = await storeFolder(t);
+  const settings = { DATA_DIR: dataDir, QUOTA_STREAMS: '77' };
+  const quota = (...args: string[]) => run(['users', 'quota', ...args], { settings });
+  for (const args of [['ann'], ['root', '--admin']]) await run(['users', 'create', ...args], { settings });
+  const shown = await quota('ann');
+  assert.match(shown.stdout, /^QUOTA +VALUE +FROM\nstreams +77 +default\n/);
+  assert.equal(shown.stdout.trim().split('\n').length, 1 + QUOTA_NAMES.length);
+  assert.match((await quota('root')).stdout, /\nstreams +no limit +default\n/);
+
+  const changed = await quota('ann', 'streams=5', 'viewers=0');
+  assert.match(changed.stdout, /\nstreams +5 +set\n(.*\n)*viewers +no limit +set\n/);
+  assert.match((await quota('ann', 'streams=default', 'sessions=100')).stdout, /\nstreams +77 +default\n/);
+  assert.equal((await quota('nobody', 'streams=5')).code, 1);
+  assert.equal((await quota('nobody')).code, 1);
+
+  await using store = await openStore({ dataDir, exclusive: false, logger: silentLogger });
+  assert.deepEqual((await store.users.byName('ann'))?.quotas, { viewers: 0, sessions: 100 });
+  const { rows } = await store.audit.list({}, { limit: 100 });
+  assert.deepEqual(rows.map(({ action, fields, actor }) => [action, fields.join(), actor]).reverse(), [
+    ['user.created', '', undefined],
+    ['user.created', '', undefined],
+    ['user.updated', 'quotas.streams,quotas.viewers', undefined],
+    ['user.updated', 'quotas.streams,quotas.sessions', undefined],
+  ]);
+});
+
+test('shells complete the action and the names of quotas', async () => {
+  const { stdout } = await run(['completion', 'bash']);
+  assert.match(stdout, /^ +users\) words='[^']* quota [^']*streams apiKeys [^']*'/m);
+});
+
 test('a database that takes nothing is one sentence', async (t) => {
   const settings = { DATA_DIR: await storeFolder(t) };
   assert.equal((await run(['migrate'], { settings })).code, 0);
@@ -61,6 +94,8 @@ test('arguments that do not fit are refused without being repeated', async (t) =
     ['create', 'a\nb'],
     ['list', secret],
     ['suspend', 'a', secret],
+    ['quota'],
+    ['quota', 'a', secret],
   ]) {
     const { code, stdout, stderr } = await run(['users', ...args], { settings });
     assert.equal(code, 2, args.join(' '));

@@ -229,7 +229,7 @@ async function startWithFaults(
     clock: systemClock,
     logger: silentLogger,
   };
-  const store = parts.use(storeOn(await openSqlite(engine, faults)));
+  const store = parts.use(storeOn(await openSqlite(engine, faults), silentLogger));
   const key = 'a key for one test, of forty characters.';
   const bootstrapKey = new Secret(key);
   const common = { store, clock: systemClock, logger: silentLogger };

@@ -4,12 +4,12 @@
 import type { ApiRoute } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
 import { presentUser } from '#api/present-user.ts';
-import { changedQuotas } from '#api/quota-change.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { NewUserSchema, UserSchema } from '#api/schemas/user.ts';
 import { newUserId } from '#domain/ids.ts';
+import { ownQuotas } from '#domain/quotas.ts';
 import type { User } from '#domain/user.ts';
 
 const schema = {
@@ -32,7 +32,7 @@ export const createUser: ApiRoute = (api, { authenticate, store, clock, quotas: 
       createdAt: clock.now(),
       isAdmin: admin,
       suspended: false,
-      quotas: changedQuotas({}, quotas),
+      quotas: ownQuotas(quotas),
     };
     const body = presentUser(user, defaults);
     const change = { action: 'user.created', resourceId: user.id } as const;

@@ -7,7 +7,7 @@ import { adminOnly } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
 import { readPage } from '#api/list-options.ts';
 import { linkNext } from '#api/page.ts';
-import { presentUser } from '#api/present-user.ts';
+import { presentUser, usageOf } from '#api/present-user.ts';
 import { documentedOnly, type Query } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { PAGE_QUERY } from '#api/schemas/list-query.ts';
@@ -40,7 +40,8 @@ export const listUsers: ApiRoute = (api, context) => {
 const me = {
   operationId: 'getMe',
   summary: 'Get the user of the API key',
-  description: 'With the quotas that hold for it. How much of them is used is not told.',
+  description:
+    'With the quotas that hold for it, and what is used of them. Live numbers are those of the server that answers.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   response: answers(200, ref(UserSchema)),
@@ -55,7 +56,7 @@ export const getMe: ApiRoute = (api, context) => {
 const get = {
   operationId: 'getUser',
   summary: 'Get a user',
-  description: 'Admins only.',
+  description: 'Admins only. As `GET /user/me`.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   params: userIdParams,
@@ -69,8 +70,8 @@ export const getUser: ApiRoute = (api, context) => {
   );
 };
 
-async function findUser({ store, quotas }: Pick<RouteContext, 'store' | 'quotas'>, id: string) {
-  const user = isUuid(id) ? await store.users.get(id as UserId) : undefined;
+async function findUser(context: RouteContext, id: string) {
+  const user = isUuid(id) ? await context.store.users.get(id as UserId) : undefined;
   if (!user) throw new MillraceError('not_found', 'There is no user of that id; see GET /user.');
-  return presentUser(user, quotas);
+  return { ...presentUser(user, context.quotas), usage: await usageOf(user, context) };
 }

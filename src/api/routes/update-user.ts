@@ -5,7 +5,6 @@ import type { Static } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
 import { isUuid } from '#api/id-forms.ts';
-import { changedQuotas } from '#api/quota-change.ts';
 import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
 import { userIdParams } from '#api/schemas/params.ts';
@@ -31,13 +30,12 @@ export const updateUser: ApiRoute = (api, { authenticate, store }) => {
   api.patch('/user/:id', { schema, onRequest: [authenticate, adminOnly] }, async (request, reply) => {
     const id = request.params.id as UserId;
     const { name, admin, suspended, quotas } = request.body;
-    const user = isUuid(id) ? await store.users.get(id) : undefined;
-    if (!user) throw unknownUser();
+    if (!isUuid(id) || !(await store.users.get(id))) throw unknownUser();
     const change = {
       ...(name !== undefined && { name }),
       ...(admin !== undefined && { isAdmin: admin }),
       ...(suspended !== undefined && { suspended }),
-      ...(quotas !== undefined && { quotas: changedQuotas(user.quotas, quotas) }),
+      ...(quotas !== undefined && { quotas }),
     };
     const fields = changedFields(request.body);
     if (fields.length > 0) {

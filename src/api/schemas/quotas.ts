@@ -2,10 +2,10 @@
  * The quotas of a user over HTTP.
  */
 import { Type } from 'typebox';
-import { QUOTA_NAMES, type QuotaName, type Quotas } from '#domain/quotas.ts';
+import { MAX_QUOTA, QUOTA_NAMES, type QuotaChange, type QuotaName, type Quotas } from '#domain/quotas.ts';
 
-/** The most that any quota can be; beyond any use. */
-const MAX_QUOTA = 1_000_000_000;
+/** Rows that are counted to tell how many there are: more would cost too much for a number that hardly anybody needs. */
+export const MAX_COUNTED = 100_000;
 
 const WHAT: Readonly<Record<QuotaName, string>> = {
   streams: 'Streams',
@@ -14,6 +14,8 @@ const WHAT: Readonly<Record<QuotaName, string>> = {
   transcodes: 'Sessions transcoded at the same time, on each server',
   ingestBitrateKbps: 'Bitrate of each publisher in kbit/s, averaged over some seconds',
   mediaMemoryMib: 'Media memory of all sessions together in MiB, on each server',
+  publishesPerMinute: 'Times that publishers may begin in a minute, on each server',
+  sessions: 'Sessions that are kept: of more, the oldest that have ended are deleted',
   viewers: 'Viewers at the same time, on each server',
   requestsPerMinute: 'API requests in a minute with all keys together, on each server',
 };
@@ -29,8 +31,21 @@ export const QuotasSchema = Type.Unsafe<Quotas>({
   required: [...QUOTA_NAMES],
 });
 
+/** What of the quotas is used. */
+export const UsageSchema = Type.Object(
+  {
+    streams: Type.Integer({ description: `Streams, counted up to ${MAX_COUNTED}.` }),
+    apiKeys: Type.Integer({ description: `API keys that are not revoked, counted up to ${MAX_COUNTED}.` }),
+    publishers: Type.Integer({ description: 'Publishers now, on the server that answers.' }),
+    transcodes: Type.Integer({ description: 'Sessions being transcoded now, on the server that answers.' }),
+    mediaMemoryMib: Type.Integer({ description: 'Media memory of all sessions in MiB, on the server that answers.' }),
+    viewers: Type.Integer({ description: 'Viewers now, served by the server that answers.' }),
+  },
+  { description: 'What is used of the quotas. Only where one user is asked for.' },
+);
+
 /** What an admin changes of them. */
-export const QuotaChangeSchema = Type.Unsafe<{ readonly [Name in QuotaName]?: number | null }>({
+export const QuotaChangeSchema = Type.Unsafe<QuotaChange>({
   type: 'object',
   description: `an object of any of ${QUOTA_NAMES.join(', ')}.`,
   properties: properties((name) => ({

@@ -3,7 +3,7 @@
  */
 import { Type } from 'typebox';
 import { NameSchema } from './name.ts';
-import { QuotaChangeSchema, QuotasSchema } from './quotas.ts';
+import { QuotaChangeSchema, QuotasSchema, UsageSchema } from './quotas.ts';
 import { USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
@@ -44,6 +44,7 @@ export const UserSchema = Type.Object(
     suspended: Type.Boolean({ description: 'Its API keys are refused, and so are publishers to its streams.' }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
     quotas: QuotasSchema,
+    usage: Type.Optional(UsageSchema),
   },
   {
     $id: 'User',
@@ -62,9 +63,12 @@ export const UserSchema = Type.Object(
           transcodes: 16,
           ingestBitrateKbps: 50_000,
           mediaMemoryMib: 1024,
+          publishesPerMinute: 120,
+          sessions: 10_000,
           viewers: 10_000,
           requestsPerMinute: 12_000,
         },
+        usage: { streams: 12, apiKeys: 2, publishers: 3, transcodes: 1, mediaMemoryMib: 160, viewers: 870 },
       },
     ],
   },

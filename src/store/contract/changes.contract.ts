@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { newApiKeyId, newStreamId, newUserId, type StreamId } from '#domain/ids.ts';
+import type { QuotaChange } from '#domain/quotas.ts';
 import { newStreamKey } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
@@ -296,6 +297,39 @@ function userChanges(fixture: Fixture): void {
     assert.equal(await store.users.change(one.id, change, someReceipt()), true);
     assert.deepEqual(await store.users.get(one.id), { ...one, ...change });
     assert.equal(await store.users.change(newUserId(), change, someReceipt()), false);
+  });
+
+  it('changes each quota by itself, however many change at the same time', async () => {
+    const { store, user } = fixture;
+    const change = (quotas: QuotaChange) => store.users.change(user.id, { quotas }, someReceipt());
+    assert.deepEqual(await Promise.all([change({ streams: 5 }), change({ viewers: 0 }), change({ apiKeys: 7 })]), [
+      true,
+      true,
+      true,
+    ]);
+    assert.deepEqual((await store.users.get(user.id))?.quotas, { streams: 5, viewers: 0, apiKeys: 7 });
+    await Promise.all([change({ streams: null, publishers: null }), change({ viewers: 9 }), change({})]);
+    assert.deepEqual((await store.users.get(user.id))?.quotas, { viewers: 9, apiKeys: 7 });
+    const demoted = someUser({ isAdmin: true, quotas: { viewers: 1 } });
+    await store.users.create(someUser({ isAdmin: true }), someReceipt());
+    await store.users.create(demoted, someReceipt());
+    await store.users.change(demoted.id, { isAdmin: false, quotas: { sessions: 3 } }, someReceipt());
+    assert.deepEqual((await store.users.get(demoted.id))?.quotas, { viewers: 1, sessions: 3 });
+  });
+
+  it('counts the streams and API keys of a user, no further than asked', async () => {
+    const { store, user } = fixture;
+    for (let count = 0; count < 3; count += 1) {
+      await store.streams.create(someStream(user.id), someReceipt());
+      await store.apiKeys.create(someKey(user, { name: `key ${count}` }), someReceipt());
+    }
+    const counts = async (atMost: number) => [
+      await store.streams.countOf(user.id, atMost),
+      await store.apiKeys.countOf(user.id, atMost),
+    ];
+    assert.deepEqual(await counts(10), [3, 3]);
+    assert.deepEqual(await counts(2), [2, 2]);
+    assert.equal(await store.streams.countOf(newUserId(), 10), 0);
   });
 
   it('announces that a user changed', async () => {

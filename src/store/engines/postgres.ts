@@ -54,6 +54,7 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
   return {
     isShared: true,
     now: sql<Milliseconds>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
+    patched: (column, change) => sql`jsonb_strip_nulls(${sql.ref(column)}::jsonb || ${change}::jsonb)::text`,
     compiler: postgresCompiler(),
     // Nothing tells it without a round trip.
     version: () => undefined,

@@ -60,7 +60,7 @@ async function spoilt(change: Partial<EngineOptions> = {}): Promise<Spoilt & Asy
     ...change,
   };
   const engine = await openSqlite(options, faults);
-  const store = storeOn(engine);
+  const store = storeOn(engine, options.logger);
   // A short time limit may pass while the workers start.
   const user = await retried(() => store.users.ensure(someUser()));
   const close = async () => {
@@ -168,6 +168,22 @@ describe('announcements', () => {
     setFault(open.faults, 'crashes', 1);
     await assert.rejects(announcing(open, 'unknown'), unknown);
     assert.deepEqual(told, [undefined]);
+  });
+
+  it('that no store made are ignored, and counted in one line', async () => {
+    const lines: string[] = [];
+    const note = (_: object, message: string) => void lines.push(message);
+    await using open = await spoilt({ logger: { ...silentLogger, warn: note, error: note } });
+    const told: unknown[] = [];
+    using _ = open.store.listen((announcement) => told.push(announcement));
+    const forged = ['null', '7', '{', '{"type":"stream_changed"}'];
+    await open.engine.write([], forged);
+    const { id } = open.user;
+    await open.store.users.change(id, { name: 'renamed' }, someReceipt());
+    assert.deepEqual(told, [{ type: 'user_changed', userId: id }]);
+    assert.deepEqual(lines, ['announcements ignored that no store made']);
+    await open.store[Symbol.asyncDispose]();
+    assert.deepEqual(lines, Array(2).fill('announcements ignored that no store made'), 'the others in one line');
   });
 
   it('end with the subscription', async () => {
@@ -423,7 +439,7 @@ it('no query reads a whole table, nor sorts one', async () => {
       return engine.write(queries);
     },
   };
-  const store = storeOn(recording);
+  const store = storeOn(recording, silentLogger);
   const [key, stream, node] = [someKey(user), someStream(user.id), someNode()];
   const session = someSession(stream);
   const claim = { userId: user.id, route: 'POST /', keyHash: 'k', bodyHash: 'b', at: ms(1) };
@@ -439,6 +455,7 @@ it('no query reads a whole table, nor sorts one', async () => {
       change: async () => {
         await store.users.change(user.id, { name: 'other' }, someReceipt());
         await store.users.change(user.id, { suspended: true }, someReceipt());
+        await store.users.change(user.id, { quotas: { streams: 1 } }, someReceipt());
       },
     },
     apiKeys: {
@@ -450,6 +467,7 @@ it('no query reads a whole table, nor sorts one', async () => {
         await store.apiKeys.ofUser(user.id, { limit: 5 }),
         await store.apiKeys.ofUser(user.id, page),
       ],
+      countOf: () => store.apiKeys.countOf(user.id, 5),
       list: () => store.apiKeys.list(),
       seen: () => store.apiKeys.seen(new Map([[key.id, ms(1)]])),
       revoke: () => store.apiKeys.revoke(key.id, user.id, someReceipt()),
@@ -462,6 +480,7 @@ it('no query reads a whole table, nor sorts one', async () => {
       byPlaybackId: () => store.streams.byPlaybackId(stream.playbackId),
       list: () => everyList(store.streams, user, stream),
       count: () => store.streams.count(user.id, {}, 'createdAt'),
+      countOf: () => store.streams.countOf(user.id, 5),
       change: async () => {
         await store.streams.change(stream.id, user.id, { name: 'x' }, someReceipt());
         await store.streams.change(stream.id, user.id, { name: 'x' }, someReceipt(), 'idle');
@@ -495,6 +514,11 @@ it('no query reads a whole table, nor sorts one', async () => {
       newest: () => store.sessions.newest(stream.playbackId),
       byMediaPath: () => store.sessions.byMediaPath(session.mediaPath),
       deleteEnded: () => store.sessions.deleteEnded(ms(1), 5),
+      usersWithEnded: () => store.sessions.usersWithEnded(ms(1)),
+      deleteBeyond: async () => {
+        await store.sessions.create(someSession(someStream(user.id, { id: stream.id })));
+        await store.sessions.deleteBeyond(user.id, 1, 5);
+      },
     },
     nodes: {
       renew: () => store.nodes.renew(node, 0),
@@ -541,6 +565,8 @@ it('no query reads a whole table, nor sorts one', async () => {
   );
   const scans = plans.filter((plan) => /^(SCAN|USE TEMP B-TREE)/.test(plan));
   const allowed = [
+    // Each user once, of whom a session ended lately: the rows are found by an index.
+    /^USE TEMP B-TREE FOR DISTINCT: select distinct user_id .* from "sessions"/,
     // Whether there is any key at all: stops at the first.
     /^SCAN api_keys\b.*: insert into "(users|api_keys)" .* select .* not exists/,
     // Rows that refer to a user: looked for only after a foreign key was violated.

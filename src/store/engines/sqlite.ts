@@ -60,6 +60,7 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
   return {
     isShared: false,
     now: NOW,
+    patched: (column, change) => sql`json_patch(${sql.ref(column)}, ${change})`,
     compiler: sqliteCompiler(),
     version: () => index.version(),
 

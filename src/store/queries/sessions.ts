@@ -2,6 +2,7 @@
  * Queries on sessions.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { UserId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import type { Profile } from '#domain/profile.ts';
 import type { Session, SessionTotals } from '#domain/session.ts';
@@ -206,6 +207,48 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
             .where(sql<boolean>`phase = 'ended'`)
             .where('ended_at', '<', args.before)
             .orderBy('ended_at')
+            .orderBy('id')
+            .limit(args.limit),
+        ),
+    ),
+
+    /**
+     * Each user once. The concatenation hides the column from the planner, which would otherwise read a whole index by user instead of
+     * the few sessions that ended lately.
+     */
+    usersWithEnded: prepare((args: { since: Milliseconds }) =>
+      db
+        .selectFrom('sessions')
+        .select(sql<UserId>`user_id || ''`.as('user_id'))
+        .distinct()
+        .where(sql<boolean>`phase = 'ended'`)
+        .where('ended_at', '>=', args.since),
+    ),
+
+    /** The newest session of a user that is older than the `keep` newest ones. Takes `keep` steps in an index, and reads no row. */
+    newestNotKept: prepare((args: Columns<'user_id'> & { keep: number }) =>
+      db
+        .selectFrom('sessions')
+        .select(['created_at', 'id'])
+        .where('user_id', '=', args.user_id)
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(sql.lit(1))
+        .offset(args.keep),
+    ),
+
+    /** The ended sessions of a user from the oldest one up to this one, both included. */
+    deleteEndedUpTo: prepare((args: Columns<'user_id' | 'created_at' | 'id'> & { limit: number }) =>
+      db
+        .deleteFrom('sessions')
+        .where('id', 'in', (eb) =>
+          eb
+            .selectFrom('sessions')
+            .select('id')
+            .where('user_id', '=', args.user_id)
+            .where(sql<boolean>`(created_at, id) <= (${args.created_at}, ${args.id})`)
+            .where(alsoIs('phase', 'ended'))
+            .orderBy('created_at')
             .orderBy('id')
             .limit(args.limit),
         ),

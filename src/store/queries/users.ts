@@ -1,17 +1,28 @@
 /**
  * Queries on users.
  */
-import type { Kysely } from 'kysely';
+import type { Kysely, RawBuilder } from 'kysely';
 import type { User } from '#domain/user.ts';
 import type { Database, UsersTable } from '#store/database.ts';
+import type { Engine } from '#store/engine.ts';
 import { prepare } from '#store/prepared-query.ts';
+import type { UserChange } from '#store/store.ts';
 import { type RangeArgs, within } from './lists.ts';
 
-/** What may change on a user. */
+/** What may change on a user; of the quotas, only those that the JSON text names. */
 export type UserChangeRow = Partial<Pick<UsersTable, 'name' | 'is_admin' | 'suspended' | 'quotas'>>;
 
-/** The queries, prepared for one dialect. */
-export function userQueries(db: Kysely<Database>) {
+/**
+ * The queries, prepared for one dialect.
+ * @param patched SQL for a JSON column after a change; see {@link Engine.patched}
+ */
+export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
+  /** The quotas are merged by the database, so that of two changes at the same time neither undoes the other. */
+  const changed = ({ quotas, ...row }: UserChangeRow): UserChangeColumns => ({
+    ...row,
+    ...(quotas !== undefined && { quotas: patched('quotas', quotas) }),
+  });
+
   return {
     /** Does nothing when the name is taken. */
     ensure: prepare((row: UsersTable) =>
@@ -58,7 +69,7 @@ export function userQueries(db: Kysely<Database>) {
     change: prepare(({ id, ...change }: Pick<UsersTable, 'id'> & UserChangeRow) =>
       db
         .updateTable('users')
-        .set(Object.keys(change).length > 0 ? change : { id })
+        .set(Object.keys(change).length > 0 ? changed(change) : { id })
         .where('id', '=', id),
     ),
 
@@ -75,7 +86,7 @@ export function userQueries(db: Kysely<Database>) {
     changeUnlessLastAdmin: prepare(({ id, ...change }: Pick<UsersTable, 'id'> & UserChangeRow) =>
       db
         .updateTable('users')
-        .set(change)
+        .set(changed(change))
         .where('id', '=', id)
         .where((eb) =>
           eb.or([
@@ -95,6 +106,9 @@ export function userQueries(db: Kysely<Database>) {
   };
 }
 
+/** The same as columns are set. */
+type UserChangeColumns = Omit<UserChangeRow, 'quotas'> & { readonly quotas?: RawBuilder<string> };
+
 /** The row of a user. */
 export function rowOfUser(user: User): UsersTable {
   return {
@@ -108,8 +122,7 @@ export function rowOfUser(user: User): UsersTable {
 }
 
 /** The columns of a change. */
-export function rowOfUserChange(change: Partial<Omit<User, 'id' | 'createdAt'>>): UserChangeRow {
-  const { name, isAdmin, suspended, quotas } = change;
+export function rowOfUserChange({ name, isAdmin, suspended, quotas }: UserChange): UserChangeRow {
   return {
     ...(name !== undefined && { name }),
     ...(isAdmin !== undefined && { is_admin: isAdmin ? 1 : 0 }),

@@ -2,6 +2,7 @@
  * API keys in the store.
  */
 
+import type { UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Engine } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
@@ -15,15 +16,12 @@ import type { Store } from '#store/store.ts';
 const TAKEN = 'The user has a key of that name already; revoke it or take another name.';
 
 /** The store's API keys. */
-export function apiKeyRecords(runner: Runner, { compiler }: Engine, clock: Clock): Store['apiKeys'] {
+export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clock: Clock): Store['apiKeys'] {
   const apiKeys = apiKeyQueries(compiler);
-  const users = userQueries(compiler);
-  const quota = new RowQuota({
-    what: 'API keys',
-    count: async (user, limit) =>
-      (await runner.one(apiKeys.countUpTo({ user_id: user, limit }), ({ count }) => count)) ?? 0,
-    clock,
-  });
+  const users = userQueries(compiler, patched);
+  const countOf = async (user: UserId, atMost: number) =>
+    (await runner.one(apiKeys.countUpTo({ user_id: user, limit: atMost }), ({ count }) => count)) ?? 0;
+  const quota = new RowQuota({ what: 'API keys', count: countOf, clock });
   return {
     create: (key, receipt, { atMost = 0 } = {}) =>
       quota.create(key.userId, atMost, async () => {
@@ -46,6 +44,8 @@ export function apiKeyRecords(runner: Runner, { compiler }: Engine, clock: Clock
         apiKeyOfRow,
         ({ createdAt, id }) => ({ at: createdAt, id }),
       ),
+
+    countOf,
 
     list: () => runner.all(apiKeys.list({}), (row) => ({ ...apiKeyOfRow(row), userName: row.user_name })),
 

@@ -96,6 +96,15 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
       const [deleted] = await runner.write([sessions.deleteEnded({ before, limit })]);
       return deleted ?? 0;
     },
+
+    usersWithEnded: (since) => runner.all(sessions.usersWithEnded({ since }), (row) => row.user_id),
+
+    async deleteBeyond(user, keep, limit) {
+      const newest = await runner.one(sessions.newestNotKept({ user_id: user, keep }), (row) => row);
+      if (newest === undefined) return 0;
+      const [deleted] = await runner.write([sessions.deleteEndedUpTo({ user_id: user, ...newest, limit })]);
+      return deleted ?? 0;
+    },
   };
   return records;
 }

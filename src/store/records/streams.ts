@@ -2,7 +2,7 @@
  * Streams in the store.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { StreamId } from '#domain/ids.ts';
+import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Engine } from '#store/engine.ts';
 import { KeyShelves, onEveryShelf } from '#store/key-shelf.ts';
@@ -27,12 +27,9 @@ const TAKEN = 'A stream with that id, key or playback id exists already.';
 export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: Clock): Store['streams'] {
   const streams = streamQueries(compiler, now);
   const shelves = new KeyShelves();
-  const quota = new RowQuota({
-    what: 'streams',
-    count: async (user, limit) =>
-      (await runner.one(streams.countUpTo({ user_id: user, limit }), ({ count }) => count)) ?? 0,
-    clock,
-  });
+  const countOfUser = async (user: UserId, atMost: number) =>
+    (await runner.one(streams.countUpTo({ user_id: user, limit: atMost }), ({ count }) => count)) ?? 0;
+  const quota = new RowQuota({ what: 'streams', count: countOfUser, clock });
 
   const records: Store['streams'] = {
     create: (stream, receipt, { atMost = 0 } = {}) =>
@@ -50,6 +47,8 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: 
     },
 
     byPlaybackId: (id) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow),
+
+    countOf: countOfUser,
 
     list(scope, { limit, after, order, direction, filter }) {
       const choice = { order, direction, isActive: filter.isActive };

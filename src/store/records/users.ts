@@ -15,8 +15,8 @@ const LAST_ADMIN =
 const TAKEN = 'There is a user of that name already; take another name.';
 
 /** The store's users. */
-export function userRecords(runner: Runner, { compiler }: Engine): Store['users'] {
-  const users = userQueries(compiler);
+export function userRecords(runner: Runner, { compiler, patched }: Engine): Store['users'] {
+  const users = userQueries(compiler, patched);
   return {
     async ensure(user) {
       const known = await runner.one(users.byName({ name: user.name }), userOfRow);

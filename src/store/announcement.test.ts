@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { newNodeId, newStreamId, newUserId } from '#domain/ids.ts';
+import { type Announcement, announcementOfText, textOfAnnouncement } from './announcement.ts';
+
+it('an announcement is read as it was written', () => {
+  const announcements: Announcement[] = [
+    { type: 'stream_changed', streamId: newStreamId() },
+    { type: 'stream_published', streamId: newStreamId(), nodeId: newNodeId() },
+    { type: 'user_changed', userId: newUserId() },
+  ];
+  for (const each of announcements) assert.deepEqual(announcementOfText(textOfAnnouncement(each)), each);
+  assert.deepEqual(announcementOfText(undefined), { type: 'missed' });
+});
+
+it('what no store wrote is no announcement', () => {
+  for (const text of [
+    '',
+    'missed',
+    'null',
+    '7',
+    '"stream_changed"',
+    '[]',
+    '{}',
+    '{"type":null}',
+    '{"type":"constructor"}',
+    '{"type":"toString","streamId":"a"}',
+    '{"type":"stream_changed"}',
+    '{"type":"stream_changed","streamId":7}',
+    '{"type":"stream_published","streamId":"a"}',
+    '{"type":"user_changed","streamId":"a"}',
+    '{"type":"stream_changed","streamId":"a"',
+  ]) {
+    assert.equal(announcementOfText(text), undefined, text);
+  }
+});
