@@ -58,7 +58,7 @@ const HEADERS = [
   'user-agent',
   'x-forwarded-for',
   'x-forwarded-host',
-  'x-millrace-viewer',
+  'x-millrace-viewers',
   'x-request-id',
 ];
 
