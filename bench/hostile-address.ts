@@ -1,5 +1,5 @@
 /**
- * Somebody takes every place that needs no key, from one address or from many: do others still get in?
+ * Do others still get in while somebody takes every place that needs no key, from one address or from many?
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,14 +18,14 @@ import { type Answer, type BenchOptions, show } from './support/question.ts';
 import { renditionUrls } from './support/rendition-reader.ts';
 import { sendPaced } from './support/sender.ts';
 
-/** Few places, so that few connections take them all; more of each than there are networks that want one. */
+/** Settings with few places, so that few connections take them all, but with more of each than there are networks that want one. */
 const SETTINGS = {
   MILLRACE_LOG_LEVEL: 'info',
   MILLRACE_MAX_HTTP_CONNECTIONS: '600',
   MILLRACE_MAX_HELD_REQUESTS: '400',
   MILLRACE_MAX_VIEWERS: '400',
   MILLRACE_RTMP_MAX_UNAUTHENTICATED: '100',
-  // Attackers keep what they have: nobody gets in because a time limit frees all their places at once.
+  // Attackers keep what they have, so that nobody gets in because a timeout frees all their places at once.
   MILLRACE_RTMP_HANDSHAKE_TIMEOUT_S: '60',
   MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '60',
 };
@@ -35,25 +35,26 @@ const SPREADS = [
   { name: '300 /24s', addresses: MANY_NETWORKS },
 ];
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
-/** Until the attackers have what they can have. */
+/** After how long the attackers have taken all they can. */
 const TAKEN_AFTER_MS = 4000;
 const SERVED_WITHIN_MS = 5000;
 const BACK_WITHIN_MS = 2000;
-/** An encoder gives up an attempt, or a player an answer, and tries again. */
+/** How long an encoder or a player waits before it tries again. */
 const RETRY_MS = 250;
+/** How long an encoder or a player waits for one attempt. */
 const ATTEMPT_MS = 1500;
 
-/** What is attacked. */
+/** The server that is attacked, and its streams. */
 interface Place {
   readonly server: TestServer;
-  /** Of the media playlist that is watched. */
+  /** The URL of the media playlist that is watched. */
   readonly playlist: URL;
   readonly index: URL;
-  /** Of streams that nobody publishes to: one for each newcomer, and one for the encoder that comes back. */
+  /** The keys of streams that nobody publishes to: one for each newcomer, and one for the encoder that comes back. */
   readonly streamKeys: readonly string[];
 }
 
-/** Answers it for each kind of place and each spread of addresses. */
+/** Answers the question for each kind of place and each spread of addresses. */
 export async function hostileAddress({ only }: BenchOptions): Promise<readonly Answer[]> {
   const questions = Object.keys(ADDRESS_ATTACKS).flatMap((attack) =>
     SPREADS.map((spread) => ({ attack, spread, name: `${spread.name} takes all ${attack}` })),
@@ -66,7 +67,7 @@ export async function hostileAddress({ only }: BenchOptions): Promise<readonly A
   return answers;
 }
 
-/** A server of its own for each: what one attack leaves behind does not hide the next. */
+/** Measures one attack on a server of its own, so that what an attack leaves behind does not hide the next one. */
 async function attackPlace(attack: string, addresses: readonly string[], name: string): Promise<Answer> {
   await using parts = new AsyncDisposableStack();
   const server = parts.use(await startServerProcess({ settings: SETTINGS }));
@@ -112,7 +113,7 @@ async function attackPlace(attack: string, addresses: readonly string[], name: s
   };
 }
 
-/** How many newcomers can watch: each at the same time, from a network of its own. */
+/** How many newcomers can watch, all at the same time, each from a network of its own. */
 async function viewersServed({ index, playlist }: Place): Promise<number> {
   const served = await Promise.all(
     NEWCOMERS.map((localAddress) => untilServed(() => watchOnce({ index, playlist, localAddress }))),
@@ -120,7 +121,7 @@ async function viewersServed({ index, playlist }: Place): Promise<number> {
   return served.filter((after) => after !== undefined).length;
 }
 
-/** Starts as a player does: both playlists, a segment that exists, and a part that is to come. @throws {Error} at whatever is refused */
+/** Starts as a player does: with both playlists, a segment that exists, and a part that is to come. @throws {Error} when one is refused */
 async function watchOnce({
   index,
   playlist,
@@ -131,7 +132,7 @@ async function watchOnce({
   localAddress: string;
 }): Promise<void> {
   using connection = await within(LeanConnection.open(Number(index.port), { localAddress }));
-  // A viewer that nobody has seen: one that watched a moment ago would be let in as the same.
+  // A new user agent makes a new viewer. One that watched a moment ago would be let in as the same viewer.
   const player = `player ${randomUUID()}`;
   const get = async (path: string) => {
     const answer = await connection.get(path, { 'user-agent': player });
@@ -158,12 +159,12 @@ async function publishersServed({ server, streamKeys }: Place): Promise<number> 
 
 async function publishOnce(server: TestServer, streamKey: string, localAddress: string): Promise<void> {
   const connecting = RtmpClient.publish(server.rtmpPort, streamKey, 'live', { from: localAddress });
-  // One that is accepted too late is not left open.
+  // A connection that is accepted too late is closed as well.
   connecting.then((client) => client.drop()).catch(() => {});
   await within(connecting);
 }
 
-/** An encoder publishes to the last stream, and loses its connection. */
+/** Has an encoder publish to the last stream and lose its connection. */
 async function cutEncoder({ server, streamKeys }: Place): Promise<void> {
   const client = await RtmpClient.publish(server.rtmpPort, streamKeys.at(-1)!, 'live', { from: KNOWN_ENCODER });
   client.tags(fixtureTags());
@@ -177,12 +178,12 @@ async function cutEncoder({ server, streamKeys }: Place): Promise<void> {
   await client.closed();
 }
 
-/** When it is accepted again; undefined when it is not in time. */
+/** After how many milliseconds that encoder is accepted again; undefined when it is not accepted in time. */
 function backAfterMs({ server, streamKeys }: Place): Promise<number | undefined> {
   return untilServed(() => publishOnce(server, streamKeys.at(-1)!, KNOWN_ENCODER));
 }
 
-/** Tries until it succeeds. @returns after how many milliseconds it did; undefined when it did not in time */
+/** Tries until an attempt succeeds. @returns after how many milliseconds it did; undefined when none did in time */
 async function untilServed(attempt: () => Promise<void>): Promise<number | undefined> {
   const startedAt = performance.now();
   while (performance.now() - startedAt < SERVED_WITHIN_MS) {

@@ -1,5 +1,5 @@
 /**
- * What can one customer do to another who publishes to the same server?
+ * What can one customer do to another one who publishes to the same server?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../test/support/api-client.ts';
@@ -23,7 +23,7 @@ import { type ObservedServer, startObservedServer } from './support/observed-ser
 import type { Answer, BenchOptions } from './support/question.ts';
 import { replay } from './support/replay.ts';
 
-/** Small places for media and transcoders, so that an attack needs little of the machine to take them all. */
+/** Settings with little memory for media and few transcoders, so that an attack needs little of the machine to take them all. */
 const SETTINGS = {
   MILLRACE_LOG_LEVEL: 'info',
   MILLRACE_MEDIA_MEMORY_MIB: '256',
@@ -33,19 +33,20 @@ const SETTINGS = {
 const KEYS = 8;
 const PROFILE = { name: 'small', bitrate: 100_000, fps: 0, width: 240, height: 136 };
 const SOURCE = { width: 320, height: 180, fps: 15, gopS: 1, bFrames: 0, bitrateBps: 200_000 };
-/** What the other customer sends. */
+/** The media that the other customer sends. */
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 1_000_000 };
-/** Its streams. */
+/** How many streams the other customer has. */
 const VICTIMS = 3;
 const INTERVALS: { readonly asked: Intervals; readonly usual: Intervals } = {
   asked: { quietMs: 15_000, hostileMs: 90_000 },
   usual: { quietMs: 5000, hostileMs: 30_000 },
 };
-/** How often the other customer begins a stream that is to be transcoded, and how long each may take until it is. */
+/** How often the other customer begins a stream that is to be transcoded. */
 const TRIES = 3;
+/** How long it may take until such a stream is transcoded. */
 const TRANSCODED_WITHIN_MS = 8000;
 
-/** Answers it for each attack, and whether the other customer still gets a transcoder. */
+/** Answers the question for each attack, and whether the other customer still gets a transcoder. */
 export async function hostileCustomer({ long, only }: BenchOptions): Promise<readonly Answer[]> {
   const names = Object.keys(CUSTOMER_ATTACKS).filter((name) => only === undefined || name.includes(only));
   if (names.length === 0) return [];
@@ -86,7 +87,7 @@ interface Transcoding {
 }
 
 async function tryTranscoding(server: ObservedServer, victim: ApiClient, clip: Clip): Promise<Transcoding> {
-  // The attack comes first.
+  // Let the attack take effect first.
   await sleep(3000);
   let transcoded = 0;
   let mostWorkers = 0;
@@ -94,13 +95,13 @@ async function tryTranscoding(server: ObservedServer, victim: ApiClient, clip: C
     mostWorkers = Math.max(mostWorkers, childrenOf(server.pid).length);
   };
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    // One that is refused or cut is not transcoded either.
+    // A stream that is refused or disconnected is not transcoded either.
     if (await isTranscoded(server, victim, clip, countWorkers).catch(() => false)) transcoded += 1;
   }
   return { transcoded, mostWorkers };
 }
 
-/** Publishes a new stream until its rendition is made, or for so long. @param look is called again and again meanwhile */
+/** Publishes a new stream until it is transcoded, or time is up. @returns whether it was @param look is called again and again meanwhile */
 async function isTranscoded(server: ObservedServer, victim: ApiClient, clip: Clip, look: () => void): Promise<boolean> {
   const { id, streamKey } = await victim.createStream({ profiles: [PROFILE] });
   const stop = new AbortController();

@@ -23,16 +23,16 @@ import { type ObservedServer, startObservedServer } from './support/observed-ser
 import type { Answer, BenchOptions } from './support/question.ts';
 import { renditionUrls } from './support/rendition-reader.ts';
 
-/** Low, so that what is measured is the attack. */
+/** The media of the victims: a low bitrate, so that the attack is what is measured. */
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
-/** So that in a few seconds there are parts enough to tell one in a hundred. */
+/** How many victims there are: enough for a 99th percentile of parts within a few seconds. */
 const VICTIMS = 8;
 const INTERVALS: { readonly asked: Intervals; readonly usual: Intervals } = {
   asked: { quietMs: 15_000, hostileMs: 30_000 },
   usual: { quietMs: 4000, hostileMs: 8000 },
 };
 
-/** Answers it for a server without TLS, then for one with it. */
+/** Answers the question for a server without TLS, then for one with TLS. */
 export async function hostileStranger(options: BenchOptions): Promise<readonly Answer[]> {
   const plain = await attacked({ ...HTTP_ATTACKS, ...RTMP_ATTACKS }, options);
   const certificate = makeCertificate();
@@ -64,7 +64,7 @@ async function attacked(
   const playlistPath = (await renditionUrls(streams[0]!.playlistUrl)).video.pathname;
   const { httpPort, rtmpPort, rtmpsPort } = server;
   const target = { httpPort, rtmpPort, rtmpsPort, playlistPath, streamKeys: [] };
-  // Each has addresses of its own, so that no throttle that one has set off hides the next.
+  // Each attack has addresses of its own, so that being throttled for one does not hide the next.
   const jobs = names.map(
     (attack, index): AttackJob => ({
       attack,

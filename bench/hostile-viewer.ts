@@ -25,7 +25,7 @@ const MUST_REACH = '0';
 const QUIET_MS = 12_000;
 const HOSTILE_MS = { asked: 120_000, usual: 30_000 };
 
-/** Answers it for each attack. */
+/** Answers the question for each attack. */
 export async function hostileViewer({ long, only }: BenchOptions): Promise<readonly Answer[]> {
   const attacks = Object.keys(CACHE_ATTACKS).filter((name) => only === undefined || name.includes(only));
   const question = (attack: string) =>
@@ -38,7 +38,7 @@ export async function hostileViewer({ long, only }: BenchOptions): Promise<reado
   setDefaultCACertificates([...getCACertificates(), certificate.cert]);
   const files = await writeCertificate(folder, certificate);
 
-  // Nginx stands on the address it asks from; it forwards those of its viewers.
+  // Nginx asks from this address and forwards the addresses of its viewers.
   const settings = { MILLRACE_LOG_LEVEL: 'info', MILLRACE_TRUSTED_PROXIES: '127.0.0.1' };
   const server = parts.use(await startServerProcess({ settings }));
   const nginx = parts.use(
@@ -70,7 +70,7 @@ export async function hostileViewer({ long, only }: BenchOptions): Promise<reado
       against: `quiet: ${quiet.failures.length} besides ${goodAnswers(quiet)}; ${rateOf(report)}`,
       ratio: undefined,
       mustReach: MUST_REACH,
-      // A player that got nothing at all has no failures either.
+      // A player that got nothing at all would have no failures either.
       reached: hostile.failures.length === 0 && goodAnswers(hostile) > 0,
     });
   }
@@ -79,7 +79,7 @@ export async function hostileViewer({ long, only }: BenchOptions): Promise<reado
   return answers;
 }
 
-/** Playlists and media it had. */
+/** How many playlists and pieces of media a player received. */
 function goodAnswers({ multivariant, renditions }: Watched): number {
   const ofRenditions = [...renditions.values()].map(({ reloads, media }) => reloads.length + media.size);
   return ofRenditions.reduce((sum, count) => sum + count, multivariant.length);

@@ -2,8 +2,8 @@
  * Asks every question, or the groups and questions named on the command line, and prints the answers as Markdown tables.
  *
  * `npm run bench`, `npm run bench -- renditions`, `npm run bench -- get-stream-cpu-us first-part-ms`. With `--write`, the answers
- * go to `bench/README.md`; those of other benches stay there as they are. `--long` takes the time the questions ask for, `--cycles N` so
- * many publish/stop cycles, and `--only TEXT` the attacks whose name holds the text.
+ * go to `bench/README.md`; those of other benches stay there as they are. `--long` takes the time the questions ask for, `--cycles N` sets
+ * the number of publish/stop cycles, and `--only TEXT` takes only the attacks whose name contains the text.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,8 +41,8 @@ import { viewersAcrossNodes } from './viewers-across-nodes.ts';
 import { viewersWakeUpMs } from './viewers-wake-up-ms.ts';
 
 /**
- * Every question by the group it is asked in: what the service is without transcoding, its renditions, managing it, and what somebody
- * who wishes it ill can do to others.
+ * Every question by the group it is asked in: what the service is without transcoding, its renditions, managing it, and what an attacker
+ * can do to others.
  */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   passthrough: {

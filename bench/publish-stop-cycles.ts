@@ -1,5 +1,5 @@
 /**
- * Publishers come and go tens of thousands of times: does anything grow?
+ * Does anything grow when publishers come and go tens of thousands of times?
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,14 +14,14 @@ import { mean } from './support/statistics.ts';
 
 const MB = 1e6;
 const CYCLES = { asked: 40_000, usual: 2000 };
-/** Samples of a quarter; each waits until the media of ended sessions is gone. */
+/** How many samples are taken in each quarter. Each waits until the media of ended sessions is gone. */
 const SAMPLES = { asked: 3, usual: 1 };
 const QUARTERS = 4;
-/** Of all cycles, gone through before the first sample: code is compiled, and caches fill. */
+/** The share of cycles that come before the first sample, so that code is compiled and caches are filled by then. */
 const WARM_SHARE = 0.25;
 const USERS = 8;
 const STREAMS_OF_USER = 5;
-/** Short playlists, so that what a session leaves behind is gone soon. */
+/** Settings with short playlists, so that what a session leaves behind is gone soon. */
 const SETTINGS = {
   MILLRACE_SEGMENT_TARGET_DURATION_S: '2',
   MILLRACE_PLAYLIST_WINDOW_S: '12',
@@ -31,7 +31,7 @@ const SETTINGS = {
 };
 const MAX_GROWTH = 1.05;
 
-/** What a server holds at rest. */
+/** What a server has in use at rest. */
 interface Sample {
   readonly heapMb: number;
   readonly residentMb: number;
@@ -40,7 +40,7 @@ interface Sample {
   readonly logBytes: number;
 }
 
-/** Answers it for all that may grow. */
+/** Answers the question for everything that may grow. */
 export async function publishStopCycles({ long, cycles: asked }: BenchOptions): Promise<readonly Answer[]> {
   const cycles = asked ?? (long ? CYCLES.asked : CYCLES.usual);
   const perQuarter = long ? SAMPLES.asked : SAMPLES.usual;
@@ -72,7 +72,7 @@ export async function publishStopCycles({ long, cycles: asked }: BenchOptions): 
     mustReach: `<= ${MAX_GROWTH}x, no cycle failed`,
     reached: of(last) <= MAX_GROWTH * of(first) && faults.length === 0,
   });
-  // The first of a quarter's samples is what the quarter began with.
+  // The first sample of a quarter was taken at its beginning.
   const level = (of: (sample: Sample) => number) => (quarter: readonly Sample[]) => mean(quarter.slice(1).map(of));
   const perCycle = (of: (sample: Sample) => number) => (quarter: readonly Sample[]) =>
     (of(quarter.at(-1)!) - of(quarter[0]!)) / (perQuarter * perSample);
@@ -92,7 +92,7 @@ export async function publishStopCycles({ long, cycles: asked }: BenchOptions): 
       level(({ descriptors }) => descriptors),
       'open',
     ),
-    // Sessions are kept for a year, so that rows come to be with each; what they must not do is come faster and faster.
+    // Sessions are kept for a year, so each adds rows. But the rows a session adds must not become more and more.
     grows(
       'database rows a cycle',
       perCycle(({ rows }) => rows),
@@ -110,10 +110,10 @@ async function goThrough(cyclers: PeerProcess, cycles: number): Promise<readonly
   return (await cyclers.ask(cycles)) as readonly string[];
 }
 
-/** Once all sessions are given up. */
+/** Takes a sample once all sessions have been released. */
 async function sample(server: ObservedServer): Promise<Sample> {
   const isAtRest = async () => /^millrace_media_memory_bytes 0$/m.test(await (await fetch(server.metricsUrl)).text());
-  await waitFor(isAtRest, { what: 'ended sessions to be given up', timeoutMs: 120_000 });
+  await waitFor(isAtRest, { what: 'ended sessions to be released', timeoutMs: 120_000 });
   const { heapBytes } = await server.memory();
   return {
     heapMb: heapBytes / MB,
@@ -124,7 +124,7 @@ async function sample(server: ObservedServer): Promise<Sample> {
   };
 }
 
-/** Of all tables together. */
+/** Counts the rows of all tables together. */
 function countRows(path: string): number {
   using database = new DatabaseSync(path, { readOnly: true });
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();

@@ -1,6 +1,6 @@
 /**
- * What does a node that owns a stream spend when more and more viewers watch it through another node, and how much later do these
- * know of a part?
+ * What does a node that owns a stream spend when more and more viewers watch it through another node, and how much later do these viewers
+ * learn of a part?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '../test/support/postgres.ts';
@@ -20,26 +20,26 @@ import { percentile } from './support/statistics.ts';
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
 const FEW = 20;
 const MANY = 2000;
-/** One would be too busy itself to see when it was woken. */
+/** How many processes the viewers run in. A single one would be too busy itself to see when it was woken. */
 const PROCESSES = 2;
 const SECONDS = { asked: 60, usual: 15 };
 const LIMIT = { times: 1.2, laterMs: 30 } as const;
-/** Of all parts: a crowd that this machine could not keep up with tells nothing. */
+/** The share of parts that a crowd must have received: one that this machine could not keep up with shows nothing. */
 const MUST_HAVE_HAD = 0.95;
 
-/** What one crowd cost the owner, and what it saw. */
+/** What one crowd of viewers cost the owner, and what it saw. */
 interface Watched {
   readonly requestsPerS: number;
-  /** Of a core. */
+  /** In percent of a core. */
   readonly cpuPercent: number;
-  /** Of all parts that there were for each viewer, 0..1. */
+  /** The share of all parts that the viewers received, 0..1. */
   readonly had: number;
-  /** From the moment a viewer at the owner itself knew of a part until the crowd did. */
+  /** How long it took from when a viewer at the owner itself knew of a part until each viewer of the crowd did. */
   readonly wakeUpMs: readonly number[];
   readonly errors: readonly string[];
 }
 
-/** Answers it for requests, for CPU, and for the delay. */
+/** Answers the question for requests, for CPU, and for the delay. */
 export async function viewersAcrossNodes({ long }: BenchOptions): Promise<readonly Answer[]> {
   await using postgres = await startPostgres();
   const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase(), MILLRACE_LOG_LEVEL: 'info' };
@@ -94,7 +94,7 @@ export async function viewersAcrossNodes({ long }: BenchOptions): Promise<readon
   ];
 }
 
-/** Has a crowd watch for a while, beside one viewer at the owner that says when each part exists. */
+/** Lets a crowd watch for a while, beside one viewer at the owner that shows when each part exists. */
 async function watchWith(
   viewers: number,
   at: string,
@@ -102,7 +102,7 @@ async function watchWith(
 ): Promise<Watched> {
   const { video } = await renditionUrls(at);
   await using crowd = new AsyncDisposableStack();
-  // The video alone: on two cores, as many viewers of the audio as well would measure the machine.
+  // Viewers read the video only. On two cores, as many readers of the audio would measure the machine.
   const job = { urls: [video.href], viewers: viewers / PROCESSES };
   const processes = [];
   for (let index = 0; index < PROCESSES; index += 1) processes.push(crowd.use(await startPeer('viewers.ts', job)));
@@ -129,7 +129,7 @@ async function watchWith(
   };
 }
 
-/** When a viewer at that URL knew of each part of the video, by its path: no part exists later than that. */
+/** When a viewer at that URL knew of each part of the video, by the part's path. No part exists later than that. */
 async function existAtMs(url: string, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
   const { video } = await renditionUrls(url);
   const known = new Map<string, number>();

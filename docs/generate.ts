@@ -47,7 +47,7 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   playlist_timeout: 'What was asked for did not come in three target durations: the publisher stalls.',
   shutting_down: 'The server is ending.',
   outcome_unknown:
-    'The database did not answer in time, so the change may or may not have been made. Repeat the request with the same `Idempotency-Key`, or read the resource.',
+    'The database did not answer in time, so the change may or may not have been made. Repeat the request with the same `Idempotency-Key`, or check what was done.',
 };
 
 /** What each refusal means; the encoder's user reads a longer sentence. */
@@ -67,7 +67,7 @@ const REFUSAL_MEANINGS: Record<Refusal['code'], string> = {
   replaced_by_new_publisher: 'It fell silent, and another publisher took over.',
   terminated: 'It was ended by the API or the operator.',
   timestamps_unusable: 'The timestamps of the publisher jumped several times a second, for half a minute.',
-  internal_error: 'Handling the publisher failed on the server.',
+  internal_error: 'An internal error of the server ended the publish.',
 };
 
 /** What each end of a session means. */
@@ -80,7 +80,7 @@ const END_MEANINGS: Record<EndReason, string> = {
   media_memory_exhausted: 'The media memory of the server, or of the user, was spent.',
   ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than its user may.',
   timestamps_unusable: 'The timestamps of the publisher jumped several times a second, for half a minute.',
-  internal_error: 'Handling the session failed on the server.',
+  internal_error: 'An internal error of the server ended the session.',
   terminated: 'It was ended by the API or the operator.',
   suspended: 'The stream, or its user, was suspended.',
   deleted: 'The stream was deleted.',

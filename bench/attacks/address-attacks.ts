@@ -1,5 +1,5 @@
 /**
- * What somebody can take who has many connections, from one address or from many.
+ * Attacks that take as many places as they can, from one address or from many.
  */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,13 +10,13 @@ import { LeanConnection } from '../support/lean-http.ts';
 import { type Attack, type AttackRun, everyTick, inTurn } from './attack.ts';
 import { dial } from './flood.ts';
 
-/** More than any limit of the server that is attacked. */
+/** How many places an attack tries to hold: more than any limit of the attacked server. */
 const PLACES = 1000;
 const OPENED_PER_TICK = 10;
-/** It holds places; it is no flood. */
+/** How long a refused request waits before the next one. This attack holds places; it is not a flood. */
 const REFUSED_MS = 200;
 
-/** By the name they have in the table. */
+/** The attacks, by their names in the table of results. */
 export const ADDRESS_ATTACKS: Readonly<Record<string, Attack>> = {
   'HTTP connections': holding(
     ({ target }) => target.httpPort,
@@ -63,7 +63,7 @@ export const ADDRESS_ATTACKS: Readonly<Record<string, Attack>> = {
   ),
 };
 
-/** Has as many places taken as it can, and takes one again as soon as it is lost. */
+/** Takes as many places as it can, and takes one again as soon as it is lost. */
 async function keepUp(
   { addresses, sent, signal }: AttackRun,
   take: (localAddress: string, left: () => void) => void,
@@ -81,7 +81,7 @@ async function keepUp(
   });
 }
 
-/** Connections that are opened, used once and kept. */
+/** An attack by connections that are opened, used once and kept. */
 function holding(portOf: (run: AttackRun) => number, use: (socket: Socket) => Promise<void>): Attack {
   return (run) =>
     keepUp(run, (localAddress, left) => {
@@ -93,7 +93,7 @@ function holding(portOf: (run: AttackRun) => number, use: (socket: Socket) => Pr
     });
 }
 
-/** The media sequence number that is to come next, as time goes on. */
+/** Gives the media sequence number of the next segment, which is looked up every second. */
 async function nextReload({ target, addresses, signal }: AttackRun): Promise<() => number> {
   let next = 0;
   const look = async () => {

@@ -1,18 +1,18 @@
 /**
- * What an attack is given, and how its pace is kept.
+ * What an attack is given, and how its rate is limited.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whom to attack. */
+/** The server that is attacked. */
 export interface Target {
-  /** HTTP, or HTTPS where the target has a certificate. */
+  /** The port for HTTP, or for HTTPS where the target has a certificate. */
   readonly httpPort: number;
   readonly rtmpPort: number;
-  /** 0 without a certificate. */
+  /** The port for RTMPS; 0 without a certificate. */
   readonly rtmpsPort: number;
-  /** Path of a media playlist that is there; empty where the attack needs none. */
+  /** The path of a media playlist that exists; empty where the attack needs none. */
   readonly playlistPath: string;
-  /** Of the customer who attacks; nobody else has any. */
+  /** The stream keys of the customer who attacks. Other attackers have none. */
   readonly streamKeys: readonly string[];
 }
 
@@ -29,21 +29,21 @@ export interface AttackRun {
   /** The loopback addresses it comes from. */
   readonly addresses: readonly string[];
   readonly sent: Sent;
-  /** Ends it. */
+  /** Ends the attack when it aborts. */
   readonly signal: AbortSignal;
 }
 
-/** Goes on until its signal aborts. */
+/** An attack, which goes on until its signal aborts. */
 export type Attack = (run: AttackRun) => Promise<void>;
 
-/** What somebody without a key has: the issue's 10,000 requests and 100 Mbit a second. */
+/** The rate at which somebody without a key attacks: 10,000 requests and 100 Mbit a second. */
 export const STRANGER_RATE = { requestsPerS: 10_000, bytesPerS: 12_500_000 } as const;
 
 const TICK_MS = 10;
-/** What was not sent in time is not made up for beyond this. */
+/** How many seconds' worth of what was not sent in time may be sent later. */
 const MAX_DEBT_S = 0.05;
 
-/** Allows so much a second, in small steps. */
+/** Allows an amount a second, in small steps. */
 export class Pace {
   readonly #perS: number;
   #allowed = 0;
@@ -52,7 +52,7 @@ export class Pace {
     this.#perS = perS;
   }
 
-  /** Whether there is something left. */
+  /** Whether something is allowed now. */
   get isOpen(): boolean {
     return this.#allowed > 0;
   }
@@ -61,14 +61,14 @@ export class Pace {
     this.#allowed -= amount;
   }
 
-  /** Adds what the time since the last call is worth. */
+  /** Adds what the seconds since the last call allow. */
   renew(seconds: number): void {
     if (this.#perS === Number.POSITIVE_INFINITY) this.#allowed = this.#perS;
     else this.#allowed = Math.min(this.#allowed + this.#perS * seconds, this.#perS * MAX_DEBT_S);
   }
 }
 
-/** Calls a hundred times a second, with the seconds since the last call. */
+/** Calls `tick` a hundred times a second with the seconds since its last call, until the signal aborts. */
 export async function everyTick(signal: AbortSignal, tick: (seconds: number) => void): Promise<void> {
   for (let last = performance.now(); !signal.aborted; ) {
     await sleep(TICK_MS, undefined, { signal }).catch(() => {});
@@ -78,7 +78,7 @@ export async function everyTick(signal: AbortSignal, tick: (seconds: number) => 
   }
 }
 
-/** Gives the elements of a list in turn, for ever. */
+/** Makes a function that gives the elements of a list in turn, again and again. */
 export function inTurn<Element>(list: readonly Element[]): () => Element {
   let next = 0;
   return () => {

@@ -10,7 +10,7 @@ import { HTTP2_ATTACKS } from './http2-attacks.ts';
 import { RTMP_ATTACKS } from './rtmp-attacks.ts';
 import { TLS_ATTACKS } from './tls-attacks.ts';
 
-/** All of them. */
+/** All attacks. */
 export const ATTACKS: Readonly<Record<string, Attack>> = {
   ...HTTP_ATTACKS,
   ...RTMP_ATTACKS,

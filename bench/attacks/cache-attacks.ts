@@ -1,5 +1,5 @@
 /**
- * What a viewer can do to others who share a cache with it.
+ * Attacks by a viewer on other viewers behind the same cache.
  */
 import { Agent, request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,12 +9,12 @@ import type { Attack, AttackRun } from './attack.ts';
 
 const REQUESTS_PER_S = 100;
 const SEGMENTS_AHEAD = 6;
-/** A segment of 4 s has as many. */
+/** How many parts a segment of 4 s has. */
 const PARTS = 13;
-/** Of a session whose renditions change: init segments to come. */
+/** How many init segments are asked for, as if the renditions of the session changed. */
 const INITS = 3;
 
-/** By the name they have in the table. */
+/** The attacks, by their names in the table of results. */
 export const CACHE_ATTACKS: Readonly<Record<string, Attack>> = {
   'every future name and odd queries, 100 a second': async (run) => {
     using agent = new ViewerAgent(run);
@@ -35,7 +35,7 @@ export const CACHE_ATTACKS: Readonly<Record<string, Attack>> = {
   },
 };
 
-/** What players will ask for soon, as they will write it, and what none should. */
+/** The URLs that players will ask for soon, exactly as they will write them, and odd ones that no player writes. */
 function namesAhead(playlist: string, edge: number): readonly string[] {
   const folder = playlist.slice(0, -'.m3u8'.length);
   const ahead = Array.from({ length: SEGMENTS_AHEAD }, (_, index) => edge + index);
@@ -55,7 +55,7 @@ function namesAhead(playlist: string, edge: number): readonly string[] {
   ];
 }
 
-/** Asks the proxy, whatever certificate it shows. */
+/** Sends requests to the proxy, whatever certificate it shows. */
 class ViewerAgent implements Disposable {
   readonly #run: AttackRun;
   readonly #agent: Agent;
@@ -65,12 +65,12 @@ class ViewerAgent implements Disposable {
     this.#agent = new Agent({ keepAlive: true, rejectUnauthorized: false, localAddress: run.addresses[0]! });
   }
 
-  /** Asks, and does not care for the answer. */
+  /** Sends a request without waiting for its answer. */
   ask(path: string): void {
     void this.read(path).catch(() => {});
   }
 
-  /** The answer's body; empty when there is none. */
+  /** Sends a request. @returns the body of the answer; empty when there is no answer */
   async read(path: string): Promise<string> {
     const { target, sent } = this.#run;
     sent.requests += 1;

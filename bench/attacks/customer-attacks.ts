@@ -1,5 +1,5 @@
 /**
- * What a customer can do with stream keys of its own.
+ * Attacks by a customer with stream keys of its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FlvFileTag, fixtureTags } from '../../test/support/flv-file.ts';
@@ -10,16 +10,16 @@ import type { Attack, AttackRun } from './attack.ts';
 
 const FAT = { fps: 30, gopS: 2, bitrateBps: 40_000_000 };
 const FAT_STREAMS = 4;
-/** Small keyframes, a thousand a second: after each, media can begin anew at another time. */
+/** A thousand small keyframes a second. After each of them media can begin anew at another time. */
 const FAST = { fps: 1000, gopS: 0.001, bitrateBps: 4_500_000 };
-/** Each frame is nearly a second after the one before: a little more would be a jump. */
+/** Media time runs so many times as fast as the clock. Each frame is nearly a second after the previous one; a little more would be a jump. */
 const FAST_FORWARD = 900;
-/** The server has read what was sent; it is not waited for. */
+/** How long the server is given to read what was sent, without waiting for an answer. */
 const READ_AFTER_MS = 50;
 const RETRY_MS = 200;
 const HOUR_MS = 3_600_000;
 
-/** By the name they have in the table. */
+/** The attacks, by their names in the table of results. */
 export const CUSTOMER_ATTACKS: Readonly<Record<string, Attack>> = {
   'four streams of 40 Mbit/s': withEach(FAT_STREAMS, async (client, streamKey, { signal, sent }) => {
     await sendPaced(client, streamKey, FAT, { signal }).finally(() => {
@@ -49,14 +49,14 @@ export const CUSTOMER_ATTACKS: Readonly<Record<string, Attack>> = {
 
 type Use = (client: RtmpClient, streamKey: string, run: AttackRun) => Promise<void>;
 
-/** Publishes to so many streams again and again. */
+/** An attack that publishes to a number of streams at once, to each again and again. */
 function withEach(streams: number, use: Use): Attack {
   return async (run) => {
     const { target, addresses, signal, sent } = run;
     const keepOn = async (streamKey: string) => {
       while (!signal.aborted) {
         sent.connections += 1;
-        await publishOnce(streamKey).catch(() => sleep(RETRY_MS)); // refused or cut: it comes back
+        await publishOnce(streamKey).catch(() => sleep(RETRY_MS)); // refused or disconnected: it comes back
       }
     };
     const publishOnce = async (streamKey: string) => {
@@ -69,7 +69,7 @@ function withEach(streams: number, use: Use): Attack {
   };
 }
 
-/** Sends the small keyframes, each with the timestamp that the rule gives it. */
+/** An attack that sends the small keyframes, each with the timestamp that `timeOf` gives it. */
 function sendingAt(timeOf: (frame: number, atMs: number) => number): Attack {
   return withEach(1, async (client, _streamKey, { signal, sent }) => {
     const media = new StampedMedia(FAST);

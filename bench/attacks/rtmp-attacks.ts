@@ -1,5 +1,5 @@
 /**
- * What somebody without a stream key can do over RTMP.
+ * Attacks over RTMP by somebody without a stream key.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,15 +12,15 @@ import type { Attack } from './attack.ts';
 import { inTurn } from './attack.ts';
 import { type Burst, type Connects, connects, flood } from './flood.ts';
 
-/** An address may have 150 connections. */
+/** How many connections an attack has. An address may have 150. */
 const CONNECTIONS = 40;
-/** Of one burst: many messages at once, as a fast line delivers them. */
+/** The size of a burst: many messages at once, as a fast line delivers them. */
 const BURST_BYTES = 16_000;
-/** The chunk stream of what an encoder sends. */
+/** The chunk stream that encoders use. */
 const CHUNK_STREAM = 3;
 const PING_REQUEST = 6;
 
-/** By the name they have in the table. */
+/** The attacks, by their names in the table of results. */
 export const RTMP_ATTACKS: Readonly<Record<string, Attack>> = {
   'Set Chunk Size messages': messages(controlMessage(MESSAGE.setChunkSize, 128)),
   'Abort messages': messages(message(MESSAGE.abort, Buffer.of(0, 0, 0, 5))),
@@ -53,7 +53,7 @@ export const RTMP_ATTACKS: Readonly<Record<string, Attack>> = {
   'RTMP connections that say nothing': connecting({ perS: 1000, lingerMs: 3000 }),
 };
 
-/** Messages of these kinds in turn, again and again, after the handshake and `connect`. */
+/** An attack that sends messages of these kinds in turn, again and again, after the handshake and `connect`. */
 function messages(...kinds: readonly Message[]): Attack {
   return floodOf(() => {
     const burst = burstOf(kinds);
@@ -64,7 +64,7 @@ function messages(...kinds: readonly Message[]): Attack {
 function floodOf(nextFor: () => () => Burst): Attack {
   return async (run) => {
     const next = nextFor();
-    // RTMP has no requests: its messages are limited by the line alone.
+    // RTMP has no requests, so its messages are limited only by the bytes a second.
     const requestsPerS = Number.POSITIVE_INFINITY;
     await flood(
       { port: run.target.rtmpPort, connections: CONNECTIONS, requestsPerS, greet: shakeHandsAndConnect, next },
@@ -77,7 +77,7 @@ function connecting(how: Omit<Connects, 'port'>): Attack {
   return (run) => connects({ ...how, port: run.target.rtmpPort }, run);
 }
 
-/** As many as make a burst, each chunk with the shortest header it can have. */
+/** As many messages as make a burst, each chunk with the shortest header it can have. */
 function burstOf(kinds: readonly Message[]): Burst {
   const next = inTurn(kinds);
   const writer = new ChunkWriter();
@@ -102,7 +102,7 @@ function command(name: string, transaction: number, ...values: readonly AmfValue
   return commandMessage(encodeAmf0(name, transaction, ...values), 0);
 }
 
-/** A `connect` whose object holds an object that holds an object, and so on: more than an encoder of ours would write. */
+/** A `connect` whose object holds an object that holds an object, and so on, deeper than our AMF0 encoder would write it. */
 function deepObject(depth: number): Buffer {
   const opened = Buffer.from('03000161', 'hex'); // an object, and its member "a"
   const closed = Buffer.from('000009', 'hex');
@@ -114,12 +114,12 @@ function wide(members: number): AmfValue {
   return new Map(Array.from({ length: members }, (_, index) => [`member-${index}`, index]));
 }
 
-/** All an encoder sends before its commands. */
+/** Sends what an encoder sends before its commands. */
 async function shakeHands(socket: Socket): Promise<void> {
   let received = Buffer.alloc(0);
   socket.write(Buffer.concat([Buffer.of(3), Buffer.alloc(HANDSHAKE_BYTES)]));
   while (received.length < 1 + 2 * HANDSHAKE_BYTES) {
-    // Rejects when the server closes with an error, and is given up with the socket when it closes without one.
+    // This rejects when the server closes with an error. When it closes without one, the promise is dropped with the socket.
     const [slice] = (await once(socket, 'data')) as [Buffer];
     received = Buffer.concat([received, slice]);
   }

@@ -1,5 +1,5 @@
 /**
- * What somebody without a key can do to a server that speaks TLS, over HTTPS and RTMPS.
+ * Attacks on TLS, over HTTPS and RTMPS, by somebody without a key.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -8,19 +8,19 @@ import { connect } from 'node:tls';
 import type { Attack, Target } from './attack.ts';
 import { type Connects, connects } from './flood.ts';
 
-/** Both doors. */
+/** The ports that speak TLS. */
 const PORTS: Readonly<Record<string, (target: Target) => number>> = {
   HTTPS: ({ httpPort }) => httpPort,
   RTMPS: ({ rtmpsPort }) => rtmpsPort,
 };
 
-/** A record of one alert (RFC 8446 §6). */
+/** A TLS record with one alert (RFC 8446 §6). */
 const alert = (level: number, description: number): Buffer => Buffer.of(0x15, 3, 3, 0, 2, level, description);
 const FATAL = 2;
 const WARNING = 1;
 const DESCRIPTIONS = [0, 10, 20, 21, 22, 40, 42, 43, 44, 45, 46, 47, 48, 50, 51, 70, 71, 80, 90, 109, 112, 120, 255];
 
-/** By the name they have in the table. */
+/** The attacks, by their names in the table of results. */
 export const TLS_ATTACKS: Readonly<Record<string, Attack>> = Object.fromEntries(
   Object.entries(PORTS).flatMap(([name, portOf]) => {
     const connecting =
@@ -41,11 +41,11 @@ async function sendAlerts(socket: Socket): Promise<void> {
 }
 
 async function sendNoise(socket: Socket): Promise<void> {
-  // A record that says it is a handshake, and is none.
+  // The record says that it is a handshake, but it holds random bytes.
   socket.write(Buffer.concat([Buffer.of(0x16, 3, 1, 0x3e, 0x80), randomBytes(16_000)]));
 }
 
-/** The server has answered, and is told that it will not do. */
+/** An attack that answers the server's part of the handshake with an alert. */
 function alertsInHandshake(portOf: (target: Target) => number): Attack {
   return async (run) => {
     const hello = await clientHello();
@@ -60,7 +60,7 @@ function alertsInHandshake(portOf: (target: Target) => number): Attack {
   };
 }
 
-/** What a client says first, caught by a server that never answers. */
+/** The first message of a TLS client, received by a server that never answers. */
 async function clientHello(): Promise<Buffer> {
   await using server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,15 +1,16 @@
 /**
- * The attackers, in a process of their own. Answers with 1 once the attack runs, and the next message with what was sent until then.
+ * The attackers, in a process of their own. It answers with 1 once the attack runs. The next message ends the attack, and is answered with
+ * what was sent until then.
  */
 import type { Sent, Target } from '../attacks/attack.ts';
 import { ATTACKS } from '../attacks/attacks.ts';
 
-/** What to do, and from where. */
+/** The attack to run, on whom, and from where. */
 export interface AttackJob {
-  /** A name in {@link ATTACKS}. */
+  /** The name of an attack in {@link ATTACKS}. */
   readonly attack: string;
   readonly target: Target;
-  /** Loopback addresses. */
+  /** The loopback addresses it comes from. */
   readonly addresses: readonly string[];
 }
 

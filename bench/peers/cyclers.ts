@@ -1,6 +1,6 @@
 /**
- * Load: publishers that come and go, several at the same time. Answers with their number; each further message is a number of cycles
- * to go through together, answered once they are done with what went wrong.
+ * Load: publishers that come and go, several at the same time. It answers with their number. Each further message is a number of cycles
+ * for all of them together, and is answered with what went wrong once these are done.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fixtureTags } from '../../test/support/flv-file.ts';
@@ -9,13 +9,13 @@ import { RtmpClient } from '../../test/support/rtmp-client.ts';
 /** Where to publish. */
 export interface CyclersJob {
   readonly port: number;
-  /** One publisher for each, at its own loopback address. */
+  /** There is one publisher for each, at its own loopback address. */
   readonly streamKeys: readonly string[];
 }
 
 /** A second of video and audio, sent at once. */
 const TAGS = fixtureTags().filter(({ timestamp }) => timestamp <= 1000);
-/** Long enough that the server has taken the media in before it hears of the end. */
+/** How long each publishes: long enough that the server has handled the media before the end arrives. */
 const PUBLISHED_MS = 50;
 
 process.once('message', (job: CyclersJob) => {

@@ -1,5 +1,5 @@
 /**
- * Loaded into a server's process before its program (`node --import`): tells what cannot be seen from outside. It listens on the
+ * Reports what cannot be seen from outside a server's process. It is loaded there before the program (`node --import`), listens on the
  * Unix socket that `BENCH_SOCKET` names, takes one question a connection and answers it with one line of JSON.
  */
 import { subscribe } from 'node:diagnostics_channel';
@@ -8,23 +8,23 @@ import { createServer } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** What happened in the server since the last time it was asked this. */
+/** What happened in the server since this was last asked. */
 export interface LoopReport {
-  /** The most CPU the main thread used between two turns of its timers: a block that no busy machine explains. In milliseconds. */
+  /** The most CPU time the main thread used between two turns of its timers, in milliseconds. A busy machine does not raise it. */
   readonly blockMs: number;
-  /** The longest time between two turns of its timers, moments in which the thread had no core included. In milliseconds. */
+  /** The longest time between two turns of its timers, in milliseconds. It includes moments in which the thread had no core. */
   readonly pauseMs: number;
-  /** HTTP/1.1 requests that arrived. */
+  /** How many HTTP/1.1 requests arrived. */
   readonly requests: number;
 }
 
-/** What it holds when all garbage is gone. */
+/** The memory in use after a garbage collection. */
 export interface MemoryReport {
-  /** JavaScript's heap and what hangs on it. */
+  /** JavaScript's heap, and the memory outside it that its objects hold. */
   readonly heapBytes: number;
 }
 
-/** The questions it answers. */
+/** The questions that the server's process answers. */
 export type InsideQuestion = 'loop' | 'memory';
 
 const LOOK_EVERY_MS = 1;
@@ -48,7 +48,7 @@ setInterval(() => {
   usedMs = nowUsedMs;
 }, LOOK_EVERY_MS).unref();
 
-/** CPU time of the thread that asks. */
+/** The CPU time of the current thread, in milliseconds. */
 function threadMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -64,7 +64,7 @@ function loopReport(): LoopReport {
 function memoryReport(): MemoryReport {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  // The second time takes what the first one's finalizers let go.
+  // The second collection frees what finalizers of the first one have released.
   collect();
   collect();
   const { heapUsed, external } = process.memoryUsage();

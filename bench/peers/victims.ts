@@ -1,6 +1,6 @@
 /**
- * The customers who must not notice an attack on others: publishers, and a low-latency viewer of each. Answers with their number
- * once each viewer has had a part; tells what they saw since the last time when asked.
+ * The customers who must not notice an attack: publishers, and a low-latency viewer of each. It answers with their number once each viewer
+ * has had a part, and after that with what they have seen since the last time, whenever it is asked.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -9,7 +9,7 @@ import { readParts, renditionUrls } from '../support/rendition-reader.ts';
 import { sendPaced } from '../support/sender.ts';
 import { type MediaShape, readStamps } from '../support/stamped-media.ts';
 
-/** Who they are. */
+/** Who the victims are. */
 export interface VictimsJob {
   readonly rtmpPort: number;
   readonly streams: readonly { readonly streamKey: string; readonly playlistUrl: string }[];
@@ -22,22 +22,22 @@ export interface VictimsJob {
 
 /** A part that a viewer was waiting for. */
 export interface PartLatency {
-  /** Number of the viewer, from 1. */
+  /** The number of the viewer, from 1. */
   readonly viewer: number;
-  /** When its last frame was sent, in wall-clock milliseconds. */
+  /** When the part's last frame was sent, in wall-clock milliseconds. */
   readonly sentAtMs: number;
-  /** From then until the viewer had the whole part. */
+  /** How long it took from then until the viewer had the whole part. */
   readonly latencyMs: number;
 }
 
-/** What happened to them. */
+/** What happened to the victims. */
 export interface VictimsReport {
   readonly parts: readonly PartLatency[];
-  /** Publishers that were cut and viewers that got something else than what they asked for, a sentence each. */
+  /** A sentence for each publisher that was disconnected and each viewer that got something else than it asked for. */
   readonly faults: readonly string[];
 }
 
-/** Before it comes back, as an encoder or a player does. */
+/** After how long an encoder or a player comes back. */
 const RETRY_MS = 500;
 
 let parts: PartLatency[] = [];
@@ -45,14 +45,14 @@ let faults: string[] = [];
 const { signal } = new AbortController();
 
 process.on('message', (message: VictimsJob | 'report') => {
-  if (message !== 'report') return suffer(message);
+  if (message !== 'report') return start(message);
   process.send?.({ parts, faults } satisfies VictimsReport);
   parts = [];
   faults = [];
 });
 process.once('disconnect', () => process.exit());
 
-function suffer({ rtmpPort, streams, shape, localAddress, certificate }: VictimsJob): void {
+function start({ rtmpPort, streams, shape, localAddress, certificate }: VictimsJob): void {
   if (certificate !== undefined) setDefaultCACertificates([...getCACertificates(), certificate]);
   let waiting = streams.length;
   const ready = () => {
@@ -72,7 +72,7 @@ function suffer({ rtmpPort, streams, shape, localAddress, certificate }: Victims
       let isFirst = true;
       for await (const { body, receivedAtMs } of readParts(video, { signal, localAddress })) {
         const last = readStamps(body).at(-1);
-        // The first is old when it is first seen.
+        // The first part is already old when the viewer first sees it.
         if (!isFirst && last !== undefined) {
           parts.push({ viewer: index + 1, sentAtMs: last.sentAtMs, latencyMs: receivedAtMs - last.sentAtMs });
         }
@@ -87,7 +87,7 @@ function suffer({ rtmpPort, streams, shape, localAddress, certificate }: Victims
   }
 }
 
-/** Does it for ever, and notes what ended it once it counts. */
+/** Starts something again whenever it ends, and notes why it ended if that counts by then. */
 async function again(who: string, counts: () => boolean, once: () => Promise<void>): Promise<void> {
   for (;;) {
     await once().catch((error: unknown) => {

@@ -1,7 +1,7 @@
 /**
- * Load: many full low-latency viewers in one process, each reading the playlists and parts of picture and sound on two
- * connections. Answers with their number once all have read a part or failed, after a minute at the latest; tells what they saw
- * when asked.
+ * Load: many full low-latency viewers in one process, each reading the playlists and parts of video and audio on two connections. It
+ * answers with their number once all have read a part or failed, after a minute at the latest, and with what they have seen when it is
+ * asked.
  */
 import { readParts } from '../support/rendition-reader.ts';
 
@@ -18,7 +18,7 @@ export interface ViewersReport {
   readonly errors: readonly string[];
 }
 
-/** Then they count as errors, and the others are not kept waiting. */
+/** How long readers may take until their first part. Later ones count as errors, so that the others are not kept waiting. */
 const READY_WITHIN_MS = 60_000;
 
 const leaving = new AbortController();
@@ -57,7 +57,7 @@ function watch({ urls, viewers }: ViewersJob): void {
       };
       void read(new URL(url), readyOnce).catch((error: unknown) => {
         if (!leaving.signal.aborted) errors.push(String(error));
-        // One that fails before its first part is not waited for: its error tells of it.
+        // A reader that fails before its first part is not waited for. Its error is reported.
         readyOnce();
       });
     }

@@ -7,22 +7,22 @@ import type { Sent } from '../attacks/attack.ts';
 import type { AttackJob } from '../peers/attackers.ts';
 import { startPeer } from './peer-process.ts';
 
-/** What was sent, and for how long. */
+/** What an attack sent, and for how long. */
 export interface AttackReport extends Sent {
   readonly seconds: number;
 }
 
-/** So that attackers take no time from those whose time is measured. */
+/** The niceness of attackers, so that they take no CPU time from the processes that are measured. */
 const NICENESS = 10;
 
-/** Attacks for as long as the work takes. */
+/** Attacks for as long as `work` takes. */
 export async function whileAttacked<Result>(
   job: AttackJob,
   work: () => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly report: AttackReport }> {
   await using attackers = await startPeer('attackers.ts', job);
   setPriority(attackers.pid, NICENESS);
-  // Where there is no taskset, the kernel chooses.
+  // Where there is no taskset, the kernel chooses the core.
   spawnSync('taskset', ['-acp', `${availableParallelism() - 1}`, `${attackers.pid}`], { stdio: 'ignore' });
   const startedAt = performance.now();
   const result = await work();

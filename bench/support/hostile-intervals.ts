@@ -12,19 +12,19 @@ import { type Answer, show } from './question.ts';
 import { type MediaShape, wallMs } from './stamped-media.ts';
 import { percentile } from './statistics.ts';
 
-/** How long each is. */
+/** How long each kind of interval is. */
 export interface Intervals {
   readonly quietMs: number;
   readonly hostileMs: number;
 }
 
-/** What was seen in one interval, or several put together. */
+/** What was observed in one interval, or in several together. */
 export interface Seen {
   /** The most CPU the server's main thread used between two turns of its timers, in milliseconds. */
   readonly blockMs: number;
-  /** The longest time between two turns of its timers, a machine that was busy elsewhere included. */
+  /** The longest time between two turns of its timers, in milliseconds, even if the machine was busy with something else. */
   readonly pauseMs: number;
-  /** Of parts that the victims' viewers waited for. */
+  /** The latencies of the parts that the victims' viewers waited for. */
   readonly latenciesMs: readonly number[];
   /** What went wrong for the victims. */
   readonly faults: readonly string[];
@@ -40,14 +40,14 @@ export interface Attacked {
   readonly sent: AttackReport;
 }
 
-/** What an attack leaves behind counts as its doing. */
+/** How long is waited after an attack: what it leaves behind counts as its effect. */
 const SETTLE_MS = 1500;
-/** After it, viewers that still have no part are given up. */
+/** After how long viewers that still have no part are given up. */
 const LATEST_PART_MS = 60_000;
 const ASK_EVERY_MS = 250;
 const MS_PER_MINUTE = 60_000;
 
-/** Customers whose streams go on meanwhile, each with a publisher and a viewer. */
+/** Starts the customers whose streams go on during attacks, each with a publisher and a viewer. */
 export async function startVictims(
   server: ObservedServer,
   {
@@ -67,8 +67,8 @@ export async function startVictims(
 }
 
 /**
- * Each attack in turn, after an interval without one.
- * @param meanwhile is done during each hostile interval, which takes as long as it does if that is longer
+ * Runs the attacks in turn, each after a quiet interval.
+ * @param meanwhile is called in each hostile interval, which lasts until it is done
  */
 export async function* attackInTurn(
   server: ObservedServer,
@@ -87,7 +87,7 @@ export async function* attackInTurn(
   }
 }
 
-/** What was seen while the work was done. Parts count by when their last frame was sent. */
+/** Observes the server and the victims during `work`. A part counts if its last frame was sent in that time. */
 export async function observe(
   server: ObservedServer,
   victims: PeerProcess,
@@ -112,7 +112,7 @@ export async function observe(
   };
 }
 
-/** What the victims saw until each viewer has had a part that was sent after that moment: those that come late must not be missed. */
+/** What the victims saw until each viewer has had a part that was sent after that moment, so that parts which come late are not missed. */
 async function reportPast(victims: PeerProcess, untilMs: number): Promise<VictimsReport> {
   const deadline = performance.now() + LATEST_PART_MS;
   const parts: PartLatency[] = [];
@@ -131,7 +131,7 @@ async function reportPast(victims: PeerProcess, untilMs: number): Promise<Victim
   return { parts, faults };
 }
 
-/** Several intervals as one: the worst of each, and the latencies of all. */
+/** Takes several intervals as one: the worst of each value, and the latencies of all. */
 export function together(intervals: readonly Seen[]): Seen {
   const most = (of: (seen: Seen) => number) => Math.max(...intervals.map(of));
   return {
@@ -143,17 +143,17 @@ export function together(intervals: readonly Seen[]): Seen {
   };
 }
 
-/** 99 of 100 parts were there within; infinite when none came at all. In milliseconds. */
+/** The time within which 99 of 100 parts arrived, in milliseconds; infinite when none came at all. */
 export const p99Ms = ({ latenciesMs }: Seen): number =>
   latenciesMs.length === 0 ? Number.POSITIVE_INFINITY : percentile(latenciesMs, 0.99);
 
 /** Limits on what strangers and neighbours may cost. */
 const LIMIT = { blockMs: 10, laterMs: 50, logMbPerMinute: 1 } as const;
 
-/** A machine on which parts of 333 ms came later than this while nobody attacked says nothing of an attack. */
+/** A machine on which parts of 333 ms came later than this while nobody attacked shows nothing about an attack. */
 const QUIET_LATEST_MS = 400;
 
-/** One attack held against all quiet intervals of its run. @param question what it was */
+/** Compares one attack with all quiet intervals of its run. @param question what was asked */
 export function answerOf(question: string, { hostile, sent }: Attacked, quiet: Seen): Answer {
   const isTold = p99Ms(quiet) <= QUIET_LATEST_MS;
   const isReached =
@@ -165,14 +165,14 @@ export function answerOf(question: string, { hostile, sent }: Attacked, quiet: S
   return {
     question,
     measured: describe(hostile),
-    against: `quiet: ${describe(quiet)}${isTold ? '' : ', too busy a machine to tell'}; ${rateOf(sent)}`,
+    against: `quiet: ${describe(quiet)}${isTold ? '' : ', the machine was too busy to show anything'}; ${rateOf(sent)}`,
     ratio: undefined,
     mustReach: `block <= ${LIMIT.blockMs} ms, p99 within ${LIMIT.laterMs} ms, log <= ${LIMIT.logMbPerMinute} MB a minute, no fault`,
     reached: isReached,
   };
 }
 
-/** What was seen, in short. */
+/** What was observed, in short. */
 export function describe(seen: Seen): string {
   const { blockMs, pauseMs, latenciesMs, logBytesPerMinute, faults } = seen;
   const latency = latenciesMs.length === 0 ? 'no part came' : `part latency p99 ${show(p99Ms(seen))} ms`;
@@ -181,7 +181,7 @@ export function describe(seen: Seen): string {
   return `block ${show(blockMs)} ms (pause ${show(pauseMs)} ms), ${latency}, ${log}${faulty}`;
 }
 
-/** What the attackers sent a second. */
+/** What the attackers sent in each second, in words. */
 export function rateOf({ requests, bytes, connections, seconds }: AttackReport): string {
   const perS = (count: number) => show(count / seconds);
   return `sent ${perS(requests)} requests, ${show((bytes * 8) / seconds / 1e6)} Mbit and ${perS(connections)} connections a second`;

@@ -36,9 +36,9 @@ export class LeanConnection implements Disposable {
   }
 
   /**
-   * Connects to that port of loopback.
+   * Connects to a port of this machine.
    * @param options.localAddress the loopback address it comes from
-   * @param options.tls over TLS, whatever certificate the server shows
+   * @param options.tls whether to use TLS, whatever certificate the server shows
    */
   static async open(port: number, { localAddress = '127.0.0.1', tls = false } = {}): Promise<LeanConnection> {
     const options = { port, host: '127.0.0.1', localAddress, noDelay: true };

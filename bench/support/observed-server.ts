@@ -1,5 +1,5 @@
 /**
- * The program itself in a process of its own, which also tells how long its event loop was blocked.
+ * The program itself in a process of its own, which can also be asked how long its event loop was blocked.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,21 +14,21 @@ const INSIDE = pathToFileURL(join(import.meta.dirname, '../peers/inside-server.t
 
 /** A server that can be asked about itself. */
 export interface ObservedServer extends ServerProcess {
-  /** What happened since the last call. */
+  /** What happened in its event loop since the last call. */
   loop(): Promise<LoopReport>;
-  /** What it holds once all garbage is gone. */
+  /** Its memory in use after a garbage collection. */
   memory(): Promise<MemoryReport>;
-  /** Bytes it has logged so far. */
+  /** How many bytes it has logged so far. */
   logBytes(): number;
 }
 
-/** Starts one as {@link startServerProcess} does. */
+/** Starts an observed server, with the options of {@link startServerProcess}. */
 export async function startObservedServer(options: ServerOptions = {}): Promise<ObservedServer> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   parts.defer(() => rm(folder, { recursive: true, force: true }));
   const socket = join(folder, 'inside');
-  // Children the server starts do not inherit its environment.
+  // The server's child processes do not inherit its environment.
   const settings = { ...options.settings, NODE_OPTIONS: `--import=${INSIDE}`, BENCH_SOCKET: socket };
   const server = parts.use(await startServerProcess({ ...options, settings }));
   const log = new LogMeter(server.logLines);
@@ -42,7 +42,7 @@ export async function startObservedServer(options: ServerOptions = {}): Promise<
   };
 }
 
-/** Counts what was logged; each line once, however often it is asked. */
+/** Counts the bytes of log lines, each line once, however often it is asked. */
 class LogMeter {
   readonly #lines: readonly string[];
   #counted = 0;

@@ -20,9 +20,9 @@ export interface Answer {
 export interface BenchOptions {
   /** For as long as the question says, which may be half an hour; otherwise for a few minutes, and the answer says so. */
   readonly long: boolean;
-  /** How many publish/stop cycles, for questions that count in these; undefined leaves it to the question. */
+  /** How many publish/stop cycles to run, for questions that count in cycles; undefined leaves the number to the question. */
   readonly cycles?: number | undefined;
-  /** Only the attacks whose name holds this text, for questions that have several; all when undefined. */
+  /** Takes only the attacks whose name contains this text, for questions with several; all of them when undefined. */
   readonly only?: string | undefined;
 }
 

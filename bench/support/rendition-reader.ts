@@ -78,7 +78,7 @@ function readTip({ segments, ended }: MediaPlaylist): Tip {
   return { parts, ended, nextMsn: isOpen ? last.msn : last.msn + 1, nextPart: isOpen ? last.parts.length : 0 };
 }
 
-/** The media playlists a multivariant one names: the first variant's video and audio. */
+/** The URLs of the media playlists that a multivariant playlist names: the first variant's video and audio. */
 export async function renditionUrls(playlistUrl: string): Promise<{ readonly video: URL; readonly audio: URL }> {
   const response = await fetch(playlistUrl);
   const text = await response.text();
@@ -87,7 +87,7 @@ export async function renditionUrls(playlistUrl: string): Promise<{ readonly vid
   return { video: new URL(video, playlistUrl), audio: new URL(audio, playlistUrl) };
 }
 
-/** The same as they stand in the text of the multivariant playlist; undefined where it names none. */
+/** The names of those media playlists as they stand in the multivariant playlist; undefined where it names none. */
 export function playlistNames(multivariant: string): {
   readonly video: string | undefined;
   readonly audio: string | undefined;

@@ -56,8 +56,8 @@ server's process, all its threads included; where the question is about the whol
 npm run bench                                   # every question, about an hour and a quarter
 npm run bench -- passthrough                    # a group: what the service is without transcoding; about ten minutes
 npm run bench -- renditions                     # another: its renditions; about twenty-five minutes
-npm run bench -- hostile                        # another: what strangers and neighbours can do to others; about half an hour
-npm run bench -- hostile-stranger --only alerts # the attacks of a question whose name holds a text
+npm run bench -- hostile                        # another: what attackers can do to others; about half an hour
+npm run bench -- hostile-stranger --only alerts # the attacks of a question whose names contain a text
 npm run bench -- publish-stop-cycles --cycles 400
 npm run bench -- first-part-ms start-ms         # some questions
 npm run bench -- --write renditions             # and their rows of this page anew
@@ -75,12 +75,12 @@ where nothing asked counts in frames, of fewer pictures a second, as large as ev
 Rows say so. Where several ladders are asked for, that is what it takes for each of so many side by side, at its slowest. Each row tells
 when and where it was measured; \`--write\` replaces only those that ran.
 
-The questions of \`hostile\` let quiet and hostile intervals take turns against one server. Attackers run in a process of their own, where
-there is \`taskset\` on the last core, below everybody else's priority, and come from other loopback addresses than the customers they must
-not hurt; they have no key and send up to 10,000 requests or 100 Mbit a second, or hold the keys of one customer. *Block* is the most CPU
-that the server's main thread used between two turns of its timers, so that a machine that is busy elsewhere is not taken for a busy server;
-*pause* is the longest time between two, whatever the reason. *Part latency* is from the last frame of a part sent until a viewer who waited
-for the part has it. What an attack leaves behind, such as requests still unanswered, counts as its doing.
+The questions of \`hostile\` let quiet and hostile intervals take turns against one server. Attackers run in a process of their own with the
+lowest priority, on the last core where there is \`taskset\`, and come from other loopback addresses than the customers they must not hurt.
+They have no key and send up to 10,000 requests or 100 Mbit a second, or they hold the keys of one customer. *Block* is the most CPU time
+that the server's main thread used between two turns of its timers; a machine that is busy with something else does not raise it. *Pause* is
+the longest time between two turns, whatever the reason. *Part latency* is the time from when the last frame of a part was sent until a
+viewer who waited for the part has it. What an attack leaves behind, such as unanswered requests, counts as its effect.
 
 \`live-ladders\` does not count moments in which the host took away a quarter of a core or more, nor what was given up in them, until all
 renditions are back; its row tells of them.

@@ -8,8 +8,8 @@
 import type { AccessRule, ApiKey } from '#domain/user.ts';
 
 /**
- * What a rule may name as a method. HEAD goes with `get`. `publish` is no method of HTTP: on a stream it allows to see and use its
- * stream key.
+ * The methods that a rule may name. `get` includes HEAD. `publish` is not a method of HTTP: on a stream it allows a caller to see and use
+ * the stream key.
  */
 export const ACCESS_METHODS = ['get', 'post', 'put', 'patch', 'delete', 'publish', '*'] as const;
 

@@ -22,7 +22,7 @@ import type { ApiSettings } from './config.ts';
 /** What the API works with; `app.ts` hands it over. */
 export interface ApiOptions {
   readonly settings: ApiSettings;
-  /** Of users whom no admin gave others. */
+  /** The quotas of users for whom an admin has set none. */
   readonly quotas: Quotas;
   readonly store: Pick<Store, 'apiKeys' | 'users' | 'streams' | 'sessions' | 'audit' | 'idempotency'>;
   readonly live: LiveDirectory;
@@ -36,7 +36,7 @@ export interface ApiOptions {
    * offered. Asked at each request, as ingest may start listening after the API was made.
    */
   readonly publishUrls: (hostname: string) => readonly string[];
-  /** Called whenever an API key was presented that is good. */
+  /** Called at every use of a valid API key. */
   readonly onKeyUse?: ((id: ApiKeyId) => void) | undefined;
 }
 

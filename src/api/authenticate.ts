@@ -28,9 +28,9 @@ export interface Caller {
   readonly scope: Scope;
   /** What the key may be used for; see {@link ApiKey.access}. */
   readonly access: ApiKey['access'];
-  /** Whether the key's rules allow to see and use the stream key of a stream. */
+  /** Whether the key's rules allow the caller to see and use the stream key of a stream. */
   readonly mayPublish: (streamId: StreamId) => boolean;
-  /** What the user may take of the service. */
+  /** The quotas that apply to the user. */
   readonly quotas: Quotas;
   /** When it was let in. */
   readonly at: Milliseconds;

@@ -1,5 +1,6 @@
 /**
- * What operations have in common, for the document: what their answers are, the headers of these, and that a request which changes something may be repeated.
+ * What the document says about every operation: its possible answers and their headers, and that a request which changes something may be
+ * repeated.
  */
 import type { FastifySchema } from 'fastify';
 import { type ErrorStatus, failures } from './schemas/answers.ts';

@@ -16,8 +16,8 @@ const STREAM_KEY = /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/;
 export const isStreamKey = (text: string): boolean => STREAM_KEY.test(text);
 
 /**
- * The caller's stream with that key. A wrong key counts as a guess of its address, like one over RTMP, and so does one that the
- * caller may not use: otherwise an API key would allow unlimited guessing.
+ * The caller's stream with that key. A wrong key counts as a guess from the caller's address, like one over RTMP, and so does a key that
+ * the caller may not use: otherwise an API key would allow unlimited guessing.
  * @throws {MillraceError} `too_many_attempts` once the address guessed too often, however right it is now
  */
 export async function streamByKey(

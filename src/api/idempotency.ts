@@ -1,5 +1,5 @@
 /**
- * Requests that their sender may repeat: `Idempotency-Key` on any POST, PUT, PATCH and DELETE.
+ * Requests that their sender may repeat, by means of `Idempotency-Key` on any POST, PUT, PATCH or DELETE.
  *
  * The first request of a key claims it in the store, so that its twins wait, also those that another process received. Its answer becomes
  * durable together with what it changed, so that there is never one without the other.
@@ -19,7 +19,7 @@ import { WaitingClaims } from './waiting-claims.ts';
 /** A request with an `Idempotency-Key` that was the first of its kind. */
 export interface ClaimedRequest {
   readonly claim: IdempotencyClaim;
-  /** Whether an answer was sealed, to be kept together with the change. */
+  /** Whether an answer was sealed, so that it is kept together with the change. */
   isSealed: boolean;
   /** The answer as only the same API key with the same `Idempotency-Key` can read it. */
   seal(answer: Answer): string;
@@ -32,7 +32,7 @@ declare module 'fastify' {
   }
 }
 
-/** Methods of requests that change something. */
+/** The methods of requests that may change something. */
 const REPEATABLE = ['POST', 'PUT', 'PATCH', 'DELETE'];
 /** For a twin that waited in vain. */
 const RETRY_AFTER_S = 5;
@@ -48,7 +48,10 @@ const HEADERS = Type.Object({
   ),
 });
 
-/** Makes every request that changes something, of routes added from now on, repeatable. A request without the header costs a look at its headers. */
+/**
+ * Makes requests repeatable on every route added from now on whose method may change something. A request without `Idempotency-Key` costs
+ * no more than a look at its headers.
+ */
 export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pick<Store, 'idempotency'> }): void {
   const claim = claimHook(store);
   const release = releaseHook(store);
@@ -123,8 +126,8 @@ async function begin(
 }
 
 /**
- * Lets a repeat of what was refused, or of what changed nothing, be judged anew, before its sender can know of it. A request whose
- * outcome is unknown keeps its claim: it may have been done, and then a repeat finds the answer. Otherwise the claim runs out.
+ * Releases the claim of a request that was refused or changed nothing, before its sender gets the answer, so that a repeat is judged anew.
+ * A request whose outcome is unknown keeps its claim: if it was done, a repeat finds the answer, and if not, the claim runs out.
  */
 function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
   return (request, reply, _payload, done) => {

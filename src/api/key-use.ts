@@ -17,7 +17,7 @@ export class KeyUse implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   #times = new Map<ApiKeyId, Milliseconds>();
 
-  /** @param onUse called at every use */
+  /** @param onUse is called at every use of a key */
   constructor(store: Pick<Store, 'apiKeys'>, onUse: (id: ApiKeyId) => void = () => {}) {
     this.#store = store;
     this.#onUse = onUse;

@@ -12,17 +12,17 @@ import { newStreamKeyOf, type StreamKeyField, streamKeyFor } from './stream-key.
 
 const NO_TARGETS = { targets: [] };
 
-/** A stream, with its key where the caller may use that. */
+/** A stream as a caller sees it, with its stream key only where the caller may use that. */
 export function presentStream(stream: Stream, caller: Caller, live: LiveDirectory): Static<typeof StreamSchema> {
   return present(stream, streamKeyFor(caller, stream), live);
 }
 
-/** A stream, with its key, for the caller that has just made the stream or this key. */
+/** A stream with its stream key, for the caller that has just created the stream or this key. */
 export function presentWithNewKey(stream: Stream, live: LiveDirectory): Static<typeof StreamSchema> {
   return present(stream, newStreamKeyOf(stream), live);
 }
 
-/** What runs here is fresher than what is stored; what runs elsewhere is told by the store. */
+/** What runs at this node is taken from there, because the store learns of it later; all else comes from the store. */
 function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Static<typeof StreamSchema> {
   const status = live.status(stream.id);
   const { creatorId, userTags, lastTerminatedAt } = stream;

@@ -25,9 +25,9 @@ export function presentedKey({ headers }: Pick<FastifyRequest, 'headers'>): Secr
 }
 
 /**
- * What follows the scheme, without the spaces around it; empty when nothing does. Only spaces are taken off: other bytes that
- * JavaScript counts as blanks may be half of a character of the key. The end is searched by hand, because an expression for it
- * would try again at each of thousands of spaces.
+ * What follows the scheme, without the spaces around it; empty when nothing follows. Only spaces are removed, because other bytes that
+ * JavaScript counts as white space may be half of a character of the key. A loop finds the end, because a regular expression would try
+ * again at each of thousands of spaces.
  */
 function credentials(header: string): string {
   const start = SCHEME.exec(header)?.[0].length ?? header.length;

@@ -1,5 +1,5 @@
 /**
- * How many requests an API key, and a user with all its keys, may make, and the headers that tell it so. Counted by this process alone.
+ * Limits the requests of an API key, and of a user with all its keys, and announces the limit in headers. Each process counts for itself.
  */
 import type { FastifyReply } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
@@ -17,7 +17,7 @@ export type RateLimit = (key: Pick<ApiKey, 'id'>, user: User, reply: FastifyRepl
 
 /**
  * @param perMinute requests of one key, which may also come at once; 0 = no limit, and no headers
- * @param quotas of users whom no admin gave others
+ * @param quotas those of users for whom an admin has set none
  */
 export function createRateLimit({
   perMinute,

@@ -24,14 +24,14 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** The answer to a request that was done and has nothing to tell. */
+/** The answer to a request that was carried out and needs no body. */
 export const NO_CONTENT: Answer = { status: 204, body: undefined };
 
 /**
  * Hand it to the call of the store that makes the change: both become durable together, or neither.
  *
  * @param answer exactly what will be answered, so that the request may be repeated with its `Idempotency-Key`.
- * It is kept sealed, and not at all when the request has no such key. Of several receipts of one request only one has it
+ * It is kept sealed, and not at all when the request has no such key. When a request has several receipts, only one may have the answer
  */
 export function receiptOf(
   request: FastifyRequest,

@@ -11,21 +11,22 @@ export interface StreamKeyField {
 }
 
 /**
- * Whether a caller may see and use the key of a stream: it is a stream of the caller's user, or of the users that an admin asked for,
- * and the rules of the API key allow `publish` on it.
+ * Whether a caller may see and use the key of a stream: the stream must belong to the caller's user, or to the users that an admin asked
+ * for, and the rules of the API key must allow `publish` on it.
  */
 export function mayUseStreamKey({ scope, mayPublish }: Caller, stream: Stream): boolean {
   return isInScope(scope, stream.userId) && mayPublish(stream.id);
 }
 
 /**
- * The key of a stream for a caller, or nothing. Sessions, playback information and whatever else tells of a stream never show it.
+ * The key of a stream for a caller that may use it, otherwise nothing. Sessions, playback information and whatever else describes a stream
+ * never show it.
  */
 export function streamKeyFor(caller: Caller, stream: Stream): StreamKeyField {
   return mayUseStreamKey(caller, stream) ? newStreamKeyOf(stream) : {};
 }
 
-/** The key of a stream for the caller that has just made this key: whoever may make one gets to know it. */
+/** The key of a stream for the caller that has just created this key. Whoever may create a key is shown it. */
 export function newStreamKeyOf({ streamKey }: Stream): StreamKeyField {
   return { streamKey: streamKey.reveal() };
 }

@@ -7,7 +7,7 @@ export interface Command {
   readonly name: string;
   /** One line of `millrace --help`. */
   readonly summary: string;
-  /** Actions and options that may follow its name, for shells that complete them. */
+  /** Actions and options that may follow the command's name, for completion by shells. */
   readonly words?: readonly string[];
   /** Printed by `--help` behind the command; ends without a line break. */
   help(): string;

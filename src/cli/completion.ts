@@ -1,5 +1,5 @@
 /**
- * `millrace completion`: what a shell needs to complete the command line.
+ * `millrace completion`: scripts with which shells complete the command line.
  */
 import type { Command } from './command.ts';
 import { wrongUsage } from './exit-code.ts';
@@ -11,7 +11,7 @@ const SCRIPTS: Readonly<Record<string, (words: Words) => string>> = { bash, zsh,
 
 /**
  * The subcommand.
- * @param others the commands that are completed besides this one
+ * @param others the commands that the scripts complete besides this one
  */
 export function completionOf(others: readonly Command[]): Command {
   const shells = Object.keys(SCRIPTS);

@@ -1,16 +1,16 @@
 /**
- * The store that a command works on: it must be there. Only the server makes one, so that a command started in the wrong folder cannot
- * quietly make a second, empty store.
+ * The store that a command works on, which must exist already. Only the server creates one, so that a command started in the wrong folder
+ * cannot silently create a second, empty store.
  */
 import { type Config, configFromEnvironment } from '#config.ts';
 import { engineNamed, INSPECTIONS } from '#store/engines.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 
-/** Where a store is, and what it has had done. */
+/** Where a store is, and which migrations it has had. */
 export interface ExistingStore extends Pick<Config['store'], 'dataDir' | 'databaseUrl'> {
-  /** For people: a path, or host, port and database. */
+  /** The store's place as people are told it: a path, or host, port and database. */
   readonly place: string;
-  /** Names of its migrations. */
+  /** The names of the migrations that have been run. */
   readonly migrations: readonly string[];
 }
 

@@ -24,7 +24,7 @@ export interface FirstKeyOptions {
   readonly terminal: { write(text: string): unknown } | undefined;
 }
 
-/** Where the secret is kept until its first use, when nobody looks on. */
+/** The file in which the secret waits for its first use when the server was not started at a terminal. */
 const fileOf = (dataDir: string): string => join(dataDir, 'initial-api-key');
 
 /**
@@ -54,9 +54,9 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
 }
 
 /**
- * Removes the file of the first key once the key has been used: whoever used it has it, and a secret that lies on the disk for good is
- * found by others in the end. A key that is used through another server is noticed at the next start.
- * @returns to be called with the id of each API key that is used
+ * Removes the file of the first key once the key has been used: its user has it by then, and a secret that stays on the disk is found by
+ * others in the end. When the key is used through another server, this server removes its file at its next start.
+ * @returns a function to be called with the id of each API key that is used
  */
 export async function forgetFirstKeyOnUse(
   options: Pick<FirstKeyOptions, 'store' | 'logger' | 'dataDir'>,
@@ -68,7 +68,7 @@ export async function forgetFirstKeyOnUse(
   const remove = async (): Promise<void> => {
     try {
       await rm(file, { force: true });
-      logger.info({ file }, 'first API key was used: its file is removed');
+      logger.info({ file }, 'first API key was used, and its file is removed');
     } catch (error) {
       logger.warn({ file, err: error }, 'first API key was used, but its file cannot be removed; delete it');
     }

@@ -75,16 +75,16 @@ async function create(store: Store, { name, user: userName, access }: Wanted): P
   await print(secret).catch((error: unknown) => withdraw(store, key, error));
 }
 
-/** @throws {Error} of the system when standard output does not take it: a full disk, a closed pipe */
+/** Writes a secret to standard output. @throws {Error} the system's, when it cannot be written: a full disk, a closed pipe */
 async function print(secret: Secret): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // The same error comes as an event, too, which would end the process.
+  // The stream also emits the error as an event, which would end the process if nothing listened.
   process.stdout.once('error', reject);
   process.stdout.write(`${secret.reveal()}\n`, (error) => (error ? reject(error) : resolve()));
   await promise;
 }
 
-/** Revokes a key whose secret nobody has seen. @throws {Exit} always */
+/** Revokes a new key whose secret could not be shown to anybody. @throws {Exit} always, with what happened */
 async function withdraw(store: Store, { id, name }: ApiKey, cause: unknown): Promise<never> {
   const receipt = operatorReceipt(systemClock.now(), { action: 'api_key.deleted', resourceId: id });
   const isRevoked = await store.apiKeys.revoke(id, 'everyone', receipt).catch(() => false);

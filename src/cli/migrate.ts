@@ -40,7 +40,7 @@ MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where it is, as for the server.`
   },
 };
 
-/** The store; in PostgreSQL also a database without any tables yet, which somebody has made for it. */
+/** The store to be migrated. With PostgreSQL it may also be an empty database that an operator has created for it. */
 async function migrated(): Promise<ExistingStore> {
   const { dataDir, databaseUrl } = configFromEnvironment().store;
   if (databaseUrl === undefined) return existingStore();

@@ -23,7 +23,7 @@ import { version } from './version.ts';
 
 /** A drain that takes longer than this is given up. */
 const DRAIN_LIMIT_MS = 4500;
-/** Why it stops by itself. */
+/** Why the server stops by itself. */
 const TOO_MANY_ERRORS = 'too many internal errors';
 
 /**
@@ -96,7 +96,7 @@ ${settingsHelp()}`,
   },
 };
 
-/** Where it listens, by what for. */
+/** The URLs at which the server listens, by what each is for. */
 function urlsOf({ addresses }: App, { http }: Config): Readonly<Record<string, string>> {
   return {
     http: `${http.tlsCert === undefined ? 'http' : 'https'}://${authority(addresses.http)}`,
@@ -107,7 +107,7 @@ function urlsOf({ addresses }: App, { http }: Config): Readonly<Record<string, s
   };
 }
 
-/** The ready line for somebody at a terminal. An address that stands for every interface is shown as the one to try first. */
+/** What the server prints at a terminal once it is ready. An address that stands for every interface is shown as `localhost`. */
 function welcome({ http, metrics, ...ingest }: Readonly<Record<string, string>>, apiPrefix: string): string {
   const local = (url: string) => url.replace('//0.0.0.0:', '//localhost:').replace('//[::]:', '//localhost:');
   return `Millrace ${version()} is ready. Ctrl-C stops it.

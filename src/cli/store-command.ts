@@ -31,7 +31,7 @@ export function storeCommand({ name, summary, usage, words = [], actions }: Stor
     help: () => `Usage:
 ${usage}
 
-Works beside a running server, on a store that a server has made. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where the database is, as for the server.`,
+Works beside a running server, on a store that a server has created. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where the database is, as for the server.`,
     run: async ([action, ...args]) => {
       const act = Object.hasOwn(actions, action ?? '') ? actions[action!] : undefined;
       const known = Object.keys(actions);

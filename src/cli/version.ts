@@ -1,9 +1,9 @@
 /**
- * Which Millrace this is.
+ * The version of Millrace that is running.
  */
 import { readFileSync } from 'node:fs';
 
-/** The version of the package, such as `0.1.0`. */
+/** The version in the package's manifest, such as `0.1.0`. */
 export function version(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(manifest) as { readonly version: string }).version;

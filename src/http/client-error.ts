@@ -1,5 +1,5 @@
 /**
- * Refuses what never becomes a request for Fastify, in the shape of every other error.
+ * Refuses what never becomes a request for Fastify, with an answer in the shape of every other error.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -8,13 +8,13 @@ import { errorBody } from './error-reply.ts';
 
 const REASONS: Readonly<Record<string, readonly [keyof typeof ERRORS, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The path and headers are larger than 16 kB together; send less.'],
-  HPE_INVALID_METHOD: ['invalid_request', 'The method is none that HTTP knows; send one such as GET.'],
+  HPE_INVALID_METHOD: ['invalid_request', 'The method of the request is unknown; send one such as GET.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request took too long to arrive; send it faster.'],
 };
 
 const TUNNEL = new MillraceError(
   'invalid_request',
-  'This server is no proxy; send the request itself instead of CONNECT.',
+  'This server is not a proxy; send the request itself instead of CONNECT.',
 );
 
 /**
@@ -40,7 +40,7 @@ export function answerClientError(nextId: () => string): (error: NodeJS.ErrnoExc
 }
 
 /**
- * A `connect` listener: refuses the method CONNECT, whose target is no path, over either version of HTTP.
+ * A `connect` listener. It refuses the method CONNECT, whose target is not a path, over either version of HTTP.
  * @param nextId gives the request id of the answer
  */
 export function refuseTunnel(

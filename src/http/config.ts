@@ -29,7 +29,7 @@ export const httpSettings = {
   maxConnections: integer(
     'MAX_HTTP_CONNECTIONS',
     '20000',
-    'HTTP connections open at the same time. When all are taken, the network with the most loses one to a network with fewer',
+    'HTTP connections open at the same time. When that many are open, the network with the most loses one to a network with fewer',
     {
       min: 1,
       max: 1_000_000,

@@ -6,7 +6,7 @@ import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { createHttp, listenHttp } from './http.ts';
 
-/** A server for so many connections; `open` gives one that was answered, from an address of the loopback network. */
+/** A server with a limit on its connections, and functions that open connections to it from loopback addresses. */
 async function serverOf(t: TestContext, maxConnections: number, trustedProxies: readonly string[] = []) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const lines: string[] = [];
@@ -19,7 +19,7 @@ async function serverOf(t: TestContext, maxConnections: number, trustedProxies: 
     return http.close();
   });
   const { port } = http.server.address() as AddressInfo;
-  /** Resolves when it was answered, and with undefined when it was closed instead. */
+  /** Opens a connection and resolves with it once it is answered, or with undefined when the server closes it instead. */
   async function open(localAddress: string): Promise<Socket | undefined> {
     const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
     t.after(() => socket.destroy());
@@ -38,16 +38,16 @@ async function serverOf(t: TestContext, maxConnections: number, trustedProxies: 
   return { open, openMany, lines };
 }
 
-test('when all connections are taken, a network with few gets in and the one with most loses its oldest', async (t) => {
+test('when all connections are taken, a network with few gets in and the one with the most loses its oldest', async (t) => {
   const { open, openMany, lines } = await serverOf(t, 10);
   const taken = await openMany(10, '127.0.1.1');
-  assert.equal(await open('127.0.1.1'), undefined, 'who took everything gets no more');
+  assert.equal(await open('127.0.1.1'), undefined, 'the network that has taken all of them gets no more');
   const evicted = [once(taken[0]!, 'close'), once(taken[1]!, 'close')];
   const others = [await open('127.0.2.1'), await open('127.0.3.1')];
   await Promise.all(evicted);
   assert.ok(others.every((socket) => socket !== undefined && !socket.destroyed));
   assert.ok(taken.slice(2).every((socket) => !socket.destroyed));
-  assert.deepEqual(lines, [], 'closed connections are told of together');
+  assert.deepEqual(lines, [], 'closed connections are logged together');
   t.mock.timers.tick(1000);
   const { closed, networks, limit } = JSON.parse(lines.join(''));
   assert.deepEqual({ closed, networks, limit }, { closed: 3, networks: 1, limit: 10 });
@@ -60,7 +60,7 @@ test('a connection that ends gives its place back', async (t) => {
   while ((await open('127.0.1.1')) === undefined);
 });
 
-test('a trusted proxy may hold as many connections as there are, and loses none to others', async (t) => {
+test('a trusted proxy gets further connections although all are taken, and loses none to others', async (t) => {
   const { open, openMany } = await serverOf(t, 10, ['127.0.9.1']);
   const strangers = await openMany(5, '127.0.1.1');
   const proxied = await openMany(5, '127.0.9.1');

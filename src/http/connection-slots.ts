@@ -6,30 +6,31 @@ import { type Admission, FairSlots } from '#lib/fair-slots.ts';
 import { networkOf } from '#lib/network-of.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
-/** How often closed connections are told of: once for all of them. */
+/** For how long closed connections are counted before one line is logged for all of them. */
 const REPORT_MS = 1000;
+/** How many networks are told apart in one line. */
 const MAX_COUNTED_NETWORKS = 1000;
 
 /** What {@link ConnectionSlots} needs. */
 export interface ConnectionSlotsOptions {
-  /** Connections open at the same time. */
+  /** How many connections may be open at the same time. */
   readonly limit: number;
   readonly isTrustedProxy: (address: string) => boolean;
   readonly logger: Logger;
 }
 
 /**
- * The places of connections, by the address of their sockets. When all are taken, the network with the most gives up its oldest
- * connection to one with fewer; whoever took everything is refused more.
+ * Gives each connection a place that counts for the network it comes from. When all are taken, the network with the most loses its oldest
+ * connection to a network with fewer. A network that has taken all places gets no more.
  *
- * Each connection of a trusted proxy is counted as a network of its own, since it carries the requests of many: it finds a place
- * whenever any network holds two, and never loses it.
+ * Each connection of a trusted proxy counts as a network of its own, because it carries the requests of many. It finds a place whenever any
+ * network holds two, and never loses it.
  */
 export class ConnectionSlots {
   readonly #slots: FairSlots<Socket>;
   readonly #options: ConnectionSlotsOptions;
   #proxied = 0;
-  /** Connections closed and not told yet, and the networks they came from, as far as these are counted. */
+  /** How many connections were closed since the last log line, and the networks they came from, as far as these are counted. */
   #closed = 0;
   readonly #networks = new Set<string>();
 
@@ -38,9 +39,9 @@ export class ConnectionSlots {
     this.#options = options;
   }
 
-  /** Gives places to the connections of a server from now on, and closes those that get none. */
+  /** From now on gives each new connection of a server a place, and closes those that get none. */
   guard(server: Server): void {
-    // Before Node looks at the connection: what gets no place costs neither a handshake nor a parser.
+    // This listener runs before Node's own, so a connection that gets no place costs neither a handshake nor a parser.
     server.prependListener('connection', (socket: Socket) => this.#admit(socket));
   }
 

@@ -1,16 +1,16 @@
 /**
- * The host a request names.
+ * Checks the host that a request names.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** A host with an optional port: nothing that could end a URL or a header early. */
+/** A host with an optional port. It has no character that could end a URL or a header early. */
 const HOST = /^[A-Za-z0-9._-]+(:\d{1,5})?$|^\[[0-9A-Fa-f:.]+\](:\d{1,5})?$/;
 
-/** Whether text can be a host with an optional port. */
+/** Whether a text has the form of a host with an optional port. */
 export const isHost = (text: string): boolean => HOST.test(text);
 
 /**
- * Says what is wrong with the host of a request, as a sentence; undefined when nothing is (RFC 9112 §3.2). Only HTTP/1.0 may leave it
+ * Says in a sentence what is wrong with the host of a request; undefined when nothing is (RFC 9112 §3.2). Only HTTP/1.0 may leave the host
  * out.
  */
 export function hostProblem({ rawHeaders, headers, httpVersion }: IncomingMessage): string | undefined {
@@ -19,7 +19,7 @@ export function hostProblem({ rawHeaders, headers, httpVersion }: IncomingMessag
     const name = rawHeaders[index]!;
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
-  if (hosts > 1) return 'The Host header is there more than once; send one.';
+  if (hosts > 1) return 'The request has more than one Host header; send one.';
   const host = headers[':authority'] ?? headers.host;
   if (host === undefined) {
     return httpVersion === '1.0' ? undefined : 'The Host header is missing; send the host you connected to.';

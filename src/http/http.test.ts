@@ -7,7 +7,7 @@ import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { createHttp, listenHttp } from './http.ts';
 
-/** The head of a request with a body, to be completed. */
+/** The beginning of a request with a body, without its last headers. */
 const JSON_BODY = 'POST /read HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
 const SETTINGS = { maxConnections: 100, trustedProxies: [], publicUrl: undefined };
 
@@ -65,7 +65,7 @@ test('a request id of the caller is kept only when it is short and plain', async
   assert.equal(ids.size, 100);
 });
 
-test('what is no HTTP, names no host, or has too large a head, is refused in the shape of every error', async (t) => {
+test('a request that is not HTTP, names no host or has too large a head is refused in the shape of every error', async (t) => {
   const { http } = serverOf(t);
   http.post('/read', () => 'ok');
   await listen(http);
@@ -92,7 +92,7 @@ test('what is no HTTP, names no host, or has too large a head, is refused in the
   }
 });
 
-test('a request of HTTP/1.0 needs no host, and an unknown expectation is ignored', async (t) => {
+test('a request in HTTP/1.0 needs no host, and an unknown expectation is ignored', async (t) => {
   const { http } = serverOf(t);
   await listen(http);
   for (const bytes of [

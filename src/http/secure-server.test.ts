@@ -302,7 +302,7 @@ async function waitForReal(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('a connection beyond the limit is closed before its TLS handshake, and harms no other', async (t) => {
+test('a connection beyond the limit is closed before its TLS handshake, and disturbs no other', async (t) => {
   const server = await serverOf(t, { maxConnections: 1 });
   await server.listen();
   const session = server.http2();
@@ -314,13 +314,13 @@ test('a connection beyond the limit is closed before its TLS handshake, and harm
   assert.equal((await ask(session, '/healthz')).status, 200);
 });
 
-test('a host that opens connection after connection is closed before the handshake, until its allowance is back', async (t) => {
+test('a host that opens connection after connection has them closed before the handshake, until its allowance is back', async (t) => {
   const clock = { now: () => ms(0), monotonic: () => ms(time) };
   let time = 0;
   const server = await serverOf(t, { clock });
   await server.listen();
   let admitted = 0;
-  // Before their handshake: the cost of 1,300 would be the test's.
+  // Connections are ended before their handshake, because 1,300 handshakes would make the test slow.
   server.http.server.on('connection', (socket) => {
     if (!socket.destroyed) admitted += 1;
     socket.destroy();

@@ -48,7 +48,7 @@ export function secureServer(certificate: CertificateWatch): Server {
   return server as unknown as Server;
 }
 
-/** A client that negotiates the keys of a connection again and again would have this server work for nothing. */
+/** TLS options that forbid renegotiation, with which a client could make this server compute keys again and again. */
 const tlsOptions = ({ options }: Certificate) => ({ ...options, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
 
 /** A request's body has as long as over HTTP/1.1. */

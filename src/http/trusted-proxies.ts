@@ -1,14 +1,14 @@
 /**
- * The reverse proxies in front of this server, as the operator names them.
+ * The reverse proxies in front of this server that the operator trusts.
  */
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** What `loopback` stands for. */
+/** The networks that `loopback` stands for. */
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
 /**
- * Makes the function that says whether an address is that of a trusted proxy.
+ * Makes a function that decides whether an address belongs to a trusted proxy.
  * @param proxies addresses, networks such as `10.0.0.0/8`, and `loopback`
  */
 export function trustedProxies(proxies: readonly string[]): (address: string) => boolean {

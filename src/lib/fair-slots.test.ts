@@ -22,7 +22,7 @@ test('when all are taken, the host with the most places loses its oldest one to 
   assert.deepEqual([...slots.holders()], ['a2', 'b1', 'c1']);
 });
 
-test('who holds the most is refused one more', () => {
+test('the host that holds the most places is refused another one', () => {
   const slots = new FairSlots<string>(3);
   for (const holder of ['a1', 'a2']) slots.enter(holder, '192.0.2.1');
   slots.enter('b1', '198.51.100.1');
@@ -30,7 +30,7 @@ test('who holds the most is refused one more', () => {
   assert.equal(slots.size, 3);
 });
 
-test('many hosts of one site count together, and only then each for itself', () => {
+test('the hosts of one site count together against other sites', () => {
   const slots = new FairSlots<string>(6);
   for (let host = 1; host <= 5; host++) slots.enter(`a${host}`, `192.0.2.${host}`);
   slots.enter('b1', '198.51.100.1');
@@ -44,7 +44,7 @@ test('many hosts of one site count together, and only then each for itself', () 
   assert.deepEqual(v6.enter('b1', '2001:db8:2::1'), { admitted: true, evicted: 'a1' });
 });
 
-test('a host that is alone in its site gets a place from a greedy neighbour there', () => {
+test('a host without a place gets one from a neighbour in its site that holds all of them', () => {
   const slots = new FairSlots<string>(3);
   for (const holder of ['a1', 'a2', 'a3']) slots.enter(holder, '192.0.2.1');
   assert.deepEqual(slots.enter('b1', '192.0.2.2'), { admitted: true, evicted: 'a1' });
@@ -72,7 +72,7 @@ test('whatever comes and goes, the limit holds and a host within its share of th
         }
         const held = slots.ofHost(address);
         const { admitted } = slots.enter(id, address);
-        // Five hosts at most: below two places each, somebody else has more.
+        // There are five hosts at most: while one holds fewer than two places, another holds more.
         assert.ok(admitted || held >= limit / 5);
         assert.equal(slots.ofHost(address), admitted ? held + 1 : held);
         assert.ok(slots.size <= limit);

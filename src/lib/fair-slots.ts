@@ -6,17 +6,17 @@ import { type Networks, networksOf } from './network-of.ts';
 /** What became of a holder that asked for a place. */
 export type Admission<Holder> =
   | { readonly admitted: false }
-  /** `evicted` has lost its place to the one admitted: its owner ends it. */
+  /** `evicted` has lost its place to the holder that was admitted, and the caller must end it. */
   | { readonly admitted: true; readonly evicted: Holder | undefined };
 
 const REFUSED = { admitted: false } as const;
 const ADMITTED = { admitted: true, evicted: undefined } as const;
 
 /**
- * Places that anybody may take while there are free ones. When all are taken, the network that holds the most gives one up: first the
- * site (IPv4 /24, IPv6 /48) with the most places, and within it the host (IPv4 /32, IPv6 /64) with the most. Its oldest place goes. A
- * network is refused where it would then hold as many as the one that gives up a place, so that whoever takes everything only
- * competes with itself.
+ * Places that anybody may take while some are free. When all are taken, the network that holds the most gives one up: of the site
+ * (IPv4 /24, IPv6 /48) with the most places, the host (IPv4 /32, IPv6 /64) with the most loses its oldest place. A newcomer is refused
+ * when its network would then hold more places than the one that gives a place up, so that whoever takes everything only competes with
+ * itself.
  *
  * Every call takes constant time, however many networks there are.
  */
@@ -39,16 +39,12 @@ export class FairSlots<Holder> {
     return this.#holders.size;
   }
 
-  has(holder: Holder): boolean {
-    return this.#holders.has(holder);
-  }
-
-  /** Every holder, the one that entered first first. */
+  /** Every holder, in the order in which they entered. */
   holders(): Iterable<Holder> {
     return this.#holders.keys();
   }
 
-  /** Places that the host of an address holds. */
+  /** How many places the host of an address holds. */
   ofHost(address: string): number {
     return this.#byHost.get(networksOf(address).host)?.size ?? 0;
   }
@@ -59,8 +55,8 @@ export class FairSlots<Holder> {
   }
 
   /**
-   * Takes a place. A holder that has one keeps it, as the newest.
-   * @param address where it comes from
+   * Takes a place. A holder that already has one keeps it and becomes the newest.
+   * @param address where the holder comes from
    */
   enter(holder: Holder, address: string): Admission<Holder> {
     if (this.#holders.has(holder)) {
@@ -80,7 +76,7 @@ export class FairSlots<Holder> {
     return { admitted: true, evicted };
   }
 
-  /** Gives the place back; does nothing when the holder has none. */
+  /** Gives the holder's place back. Does nothing when it has none. */
   leave(holder: Holder): void {
     const networks = this.#holders.get(holder);
     if (networks === undefined) return;
@@ -107,7 +103,7 @@ export class FairSlots<Holder> {
     else holders.add(holder);
   }
 
-  /** Who gives its place to one more of these networks; undefined when nobody has two more places than they have. */
+  /** The holder that gives its place to a newcomer from these networks; undefined when no other network holds at least two more places. */
   #victimFor({ host, site }: Networks): Holder | undefined {
     const largestSite = this.#sites.largest!;
     if (this.#sites.exceeds(largestSite, site)) return this.#oldestOf(this.#hosts.get(largestSite)!.largest!);
@@ -123,7 +119,7 @@ export class FairSlots<Holder> {
   }
 }
 
-/** Counts by name, and knows a name with the highest count. */
+/** Counts by name, which always knows a name with the highest count. */
 class Ranking {
   readonly #counts = new Map<string, number>();
   /** The names that have each count. */
@@ -139,7 +135,7 @@ class Ranking {
     return this.#counts.get(name) ?? 0;
   }
 
-  /** Whether `larger` would still have as many as `smaller` after giving it one. */
+  /** Whether `larger` would still have at least as many as `smaller` after giving it one. */
   exceeds(larger: string, smaller: string): boolean {
     return this.countOf(larger) > this.countOf(smaller) + 1;
   }
@@ -155,7 +151,7 @@ class Ranking {
       if (names === undefined) this.#names.set(after, new Set([name]));
       else names.add(name);
     } else this.#counts.delete(name);
-    // Counts move one at a time: the highest moves by no more than that.
+    // A count changes by one at a time, so the highest count does too.
     if (after > this.#highest) this.#highest = after;
     else if (before === this.#highest && !this.#names.has(before)) this.#highest = before - 1;
   }

@@ -11,11 +11,11 @@ export interface Networks {
   readonly site: string;
 }
 
-/** Addresses whose networks are remembered: parsing one costs as much as the rest of counting it. */
+/** How many addresses are remembered with their networks: parsing an address costs as much as all the rest of counting it. */
 const MAX_REMEMBERED = 4096;
 const remembered = new Map<string, Networks>();
 
-/** The networks of an address, IPv4 also when mapped into IPv6. What is no address is its own network. */
+/** The networks of an address. IPv4 mapped into IPv6 counts as IPv4, and a text that is not an address is a network of its own. */
 export function networksOf(address: string): Networks {
   const known = remembered.get(address);
   if (known !== undefined) return known;

@@ -22,7 +22,7 @@ test('a whole allowance may be used at once, and comes back evenly', () => {
   assert.deepEqual(each.take('ann'), { allowed: true, remaining: 59, fullAfterS: 31, retryAfterS: 0 });
 });
 
-test('fewer may come at once than come back in a minute', () => {
+test('fewer may be allowed at once than are allowed in a minute', () => {
   const time = { ms: 0 };
   const clock = { now: () => ms(0), monotonic: () => ms(time.ms) };
   const each = new TokenBuckets({ perMinute: 600, atOnce: 2, clock });

@@ -18,7 +18,7 @@ test('a short target duration still leaves a whole second to caches', () => {
   assert.equal(cacheControlFor(1)('playlist'), 'max-age=1');
 });
 
-test('what another node allows is read from its header', () => {
+test('how long an answer of another node may be kept is read from its header', () => {
   for (const [header, ms] of [
     ['max-age=24, immutable', 24_000],
     ['public,max-age=2', 2000],

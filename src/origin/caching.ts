@@ -2,8 +2,8 @@
  * How long each kind of answer may be kept by any cache between Millrace and a viewer (rfc8216bis Appendix B.1).
  * Times count in target durations, so that a stock cache that obeys `Cache-Control` is a correct CDN.
  *
- * No error may be kept. Names of media are predictable: whoever asks for a segment a moment before it exists would otherwise have the
- * cache refuse it to everybody a moment after.
+ * No error may be kept. Names of media are predictable: if errors were kept, whoever asks for a segment a moment before it exists would
+ * make the cache refuse it to everybody a moment later.
  */
 
 /** Kinds of answers by how long they stay true. */
@@ -12,7 +12,7 @@ export type AnswerKind =
   | 'playlist' // the state of this moment
   | 'thumbnail' // replaced every few seconds
   | 'media' // never changes; its name is never used again
-  | 'unshared'; // true now, perhaps not in a second; or true of this request alone
+  | 'unshared'; // true now but perhaps not a second later, or true for this request alone
 
 /** The `Cache-Control` of a kind of answer. */
 export type CacheControl = (kind: AnswerKind) => string;
@@ -33,7 +33,7 @@ export function cacheControlFor(targetDurationS: number): CacheControl {
   return (kind) => byKind[kind];
 }
 
-/** How long a `Cache-Control` allows an answer to be kept, in milliseconds; 0 where it says nothing of it. */
+/** For how many milliseconds a `Cache-Control` header allows an answer to be kept; 0 when it names no time. */
 export function maxAgeMs(cacheControl: string): number {
   const [, seconds = '0'] = /(?:^|[ ,])max-age=(\d{1,9})(?:,|$)/.exec(cacheControl) ?? [];
   return Number(seconds) * 1000;

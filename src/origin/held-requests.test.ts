@@ -48,7 +48,7 @@ test('one connection cannot take every place there is by sending requests withou
   await waitFor(() => received[0]!().at(-1) === '200', { what: 'an answer to one who waits for it' });
 });
 
-/** Requests that wait until their places are given away; each server-side response comes to `hold` as it arrives. */
+/** Held requests, and a function that sends one over a connection of its own, which then waits until it loses its place. */
 async function heldBy(t: TestContext, limit: number) {
   const held = new HeldRequests(limit);
   const responses: ServerResponse[] = [];
@@ -72,7 +72,7 @@ async function heldBy(t: TestContext, limit: number) {
   return { held, hold, responses };
 }
 
-test('when all places are taken, the network that holds the most gives up its oldest for a request of another', async (t) => {
+test('when all places are taken, the network that holds the most loses its oldest one to a request of another network', async (t) => {
   const { held, hold } = await heldBy(t, 4);
   const attacker = [await hold('127.0.9.1'), await hold('127.0.9.1'), await hold('127.0.9.2'), await hold('127.0.9.1')];
   const refused = await hold('127.0.9.1');
@@ -85,7 +85,7 @@ test('when all places are taken, the network that holds the most gives up its ol
   assert.equal(held.count, 4);
 });
 
-test('what can be answered at once takes no place, also when there is none', async (t) => {
+test('what can be answered at once takes no place, and is answered although all places are taken', async (t) => {
   const { held, hold, responses } = await heldBy(t, 1);
   await hold('127.0.0.1');
   assert.equal(await held.hold(responses[0]!, '127.0.0.1', async () => 'here'), 'here');

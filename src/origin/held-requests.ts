@@ -1,5 +1,6 @@
 /**
- * Requests that wait for media yet to come: how many may, shared by address, and that none goes on waiting for a viewer who left.
+ * Requests that wait for media yet to come. Their number is limited, its places are shared fairly among addresses, and a request stops
+ * waiting when its viewer leaves.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,7 +9,7 @@ import type { Waiting } from '#hls/hls.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 import { hasLeft, pipelineOf } from './viewer-connection.ts';
 
-// Errors that many requests end with are made once, since making one costs a stack trace.
+// Errors that many requests end with are made once, because making one costs a stack trace.
 /** The reason a hold is aborted with when its connection has closed. */
 const VIEWER_LEFT = new Error('the viewer left');
 const TOO_MANY = new MillraceError(
@@ -32,7 +33,7 @@ export class HeldRequests {
   /** How many of them came over each connection of HTTP/1.1. */
   readonly #pipelined = new WeakMap<Socket, number>();
 
-  /** @param limit how many there may be; when so many wait, the network with the most gives up its oldest for one of another network */
+  /** @param limit how many may wait at once; when all places are taken, the network with the most loses its oldest one to another network */
   constructor(limit: number) {
     this.#places = new FairSlots(limit);
   }
@@ -43,11 +44,11 @@ export class HeldRequests {
   }
 
   /**
-   * Answers with what `ask` gives. The request takes a place only when `ask` reads the signal, so that what can be answered at once is
-   * answered however many wait. It waits no longer than the response's connection stays open.
-   * @param from whom the place counts against: an address, or another name for who asks
-   * @returns what `ask` gave; undefined when the viewer left: nobody is there to answer
-   * @throws {MillraceError} `too_many_viewers` when no place can be had, at all or on the connection, or when it was given to another
+   * Waits for the answer that `ask` gives. The request takes a place only when `ask` reads the signal, so what can be answered at once is
+   * answered however many others wait. It waits only while the response's connection is open.
+   * @param from whom the place is charged to: an address, or another name for who asks
+   * @returns what `ask` gave; undefined when the viewer left, since nobody is there to be answered
+   * @throws {MillraceError} `too_many_viewers` when there is no place, in all or on this connection, or when the place was given to another
    *   network; `shutting_down` after {@link release}
    */
   async hold<Answer>(
@@ -91,7 +92,7 @@ export class HeldRequests {
   }
 }
 
-/** One request that may have to wait. It takes its place, and watches its connection, from the moment its signal is read. */
+/** One request that may have to wait. It takes its place and watches its connection from the moment its signal is read. */
 class Hold implements Waiting, Disposable {
   readonly #response: ServerResponse;
   readonly #enter: () => void;

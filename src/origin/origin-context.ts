@@ -10,7 +10,7 @@ import type { HeldRequests } from './held-requests.ts';
 import type { Showings } from './showings.ts';
 import type { ViewerNames } from './viewer.ts';
 
-/** What a context is made with. */
+/** What an {@link OriginContext} is made with. */
 export interface OriginContextOptions {
   readonly audience: Audience;
   readonly viewers: ViewerNames;
@@ -19,7 +19,7 @@ export interface OriginContextOptions {
   readonly cacheControl: CacheControl;
 }
 
-/** Made once by the plugin, handed to each route file. */
+/** What every route needs to answer. The plugin makes one and hands it to each route file. */
 export class OriginContext {
   readonly audience: Audience;
   readonly viewers: ViewerNames;
@@ -36,8 +36,8 @@ export class OriginContext {
   }
 
   /**
-   * Waits for the answer to a request, which takes a place only if it must wait; see {@link HeldRequests.hold}. Another node asks for all
-   * its viewers: what it asks for one stream shares places as one address of its own would.
+   * Waits for the answer to a request, which takes a place only if it must wait; see {@link HeldRequests.hold}. Another node asks on behalf
+   * of all its viewers, so its requests for one stream are charged to a name of their own, as if that were one address.
    */
   hold<Answer>(
     reply: FastifyReply,
@@ -49,7 +49,10 @@ export class OriginContext {
     return this.#held.hold(reply.raw, isNode ? `another node for ${playbackId}` : request.ip, ask);
   }
 
-  /** The `Cache-Control` of an answer: caches keep it only under the one URL its resource has; see `resource-url.ts`. */
+  /**
+   * The `Cache-Control` to answer a request with: the one given when the request names the resource by its one URL, otherwise one that
+   * keeps the answer out of caches. `resource-url.ts` says why.
+   */
   sharedAs({ request }: FastifyReply, url: string, cacheControl: string): string {
     return request.raw.url === url ? cacheControl : this.cacheControl('unshared');
   }

@@ -91,7 +91,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await turn();
 }
 
-test('a stream that nobody publishes to is offline, which no cache keeps, and so is an id of another shape', async (t) => {
+test('a stream that nobody publishes to and an id of another shape are answered as offline, and no cache keeps that', async (t) => {
   const { app } = await originOf(t, () => playlist(''));
   for (const id of [newPlaybackId(), 'x', '..%2f..%2fetc', playbackId.toUpperCase(), `${playbackId}0`]) {
     const response = await app.inject(`/hls/${id}/index.m3u8`);
@@ -150,7 +150,7 @@ test('directives reach the presentation, and an answer that obeyed them may be k
   );
 });
 
-test('errors are answered with their own status, and kept by no cache', async (t) => {
+test('errors are answered with their own status, and no cache keeps them', async (t) => {
   const { app } = await originOf(t, ({ what }) => {
     if (what === 'far') return { type: 'bad_request', reason: 'too far ahead' };
     return what === 'late' ? { type: 'timeout' } : { type: 'not_found' };
@@ -179,7 +179,7 @@ test('errors are answered with their own status, and kept by no cache', async (t
   }
 });
 
-test('caches keep what they get under the one URL of a resource, and nothing under any other spelling of it', async (t) => {
+test('caches keep an answer under the one URL of its resource, and under no other spelling of that URL', async (t) => {
   const { app } = await originOf(
     t,
     ({ what, directives }) =>
@@ -321,7 +321,7 @@ test('a viewer who leaves ends its held request at once, and the gauges tell', a
   assert.equal(await gauge('millrace_held_requests_count'), 0);
 });
 
-test('no more requests are held than may be, and what exists is served all the same', async (t) => {
+test('when as many requests wait as may, another one is refused, but what exists is still served', async (t) => {
   const { app, asked, metrics } = await originOf(
     t,
     ({ what, waiting }) => (what.includes('9') || what === 'late' ? pending(waiting.signal) : segment('here')),
@@ -340,7 +340,7 @@ test('no more requests are held than may be, and what exists is served all the s
   assert.equal((await first).statusCode, 503);
 });
 
-/** Asks from an address of this machine that is not the usual one. */
+/** Sends a request from one of the machine's loopback addresses. */
 function getFrom(localAddress: string, url: string, headers: Record<string, string> = {}) {
   const status = Promise.withResolvers<number>();
   const asked = request(url, { localAddress, agent: false, headers }, (response) => {
@@ -351,7 +351,7 @@ function getFrom(localAddress: string, url: string, headers: Record<string, stri
   return { status: status.promise, leave: () => asked.destroy() };
 }
 
-test('one address that takes all places to wait keeps nobody else from waiting, nor from what exists', async (t) => {
+test('an address that takes all places for waiting does not stop others from waiting or from getting what exists', async (t) => {
   const part = Promise.withResolvers<MediaAnswer>();
   const { app, metrics } = await originOf(
     t,
@@ -377,7 +377,7 @@ test('one address that takes all places to wait keeps nobody else from waiting, 
   for (const { leave } of attack) leave();
 });
 
-test('one address that invents viewers keeps no viewer from another address out', async (t) => {
+test('an address that invents viewers does not keep out viewers from other addresses', async (t) => {
   const { app, viewers } = await originOf(t, () => playlist('#EXTM3U\n'), { maxViewers: 10 });
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   for (let invented = 0; invented < 30; invented += 1) {

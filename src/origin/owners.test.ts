@@ -18,7 +18,7 @@ const KEPT_FOR_MS = 48_000;
 const ADDRESS = '10.0.0.1';
 const QUOTAS = { ...(Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas), viewers: 7 };
 
-/** Owners by a store that holds one session of another node, under any name or, where `isKnown` is false, under none. */
+/** Owners with a store that has the same session of another node under every name, or under none while `isKnown` is false. */
 function setUp(change: Partial<Session> = {}) {
   const world = { isAway: false, isKnown: true, asked: 0, node: THERE as ServiceNode | undefined, passedMs: 0 };
   const found = async () => {
@@ -105,12 +105,12 @@ test('while the store is away, what was found last still holds, and what was nev
   await assert.rejects(owners.find(newPlaybackId(), undefined, ADDRESS), { code: 'store_unavailable' });
 });
 
-test('with the owner comes the viewers quota of the user whose stream it is', async () => {
+test('the owner comes with the quota of viewers of the user whose stream it is', async () => {
   const { owners } = setUp();
   assert.equal((await owners.find(id, undefined, ADDRESS))?.quota.atMost, 7);
 });
 
-test('names that nobody knows displace none that are known, however many are asked for', async () => {
+test('unknown names displace no known ones, however many are asked for', async () => {
   const { owners, world } = setUp();
   await owners.find(id, path, ADDRESS);
   world.isKnown = false;
@@ -122,7 +122,7 @@ test('names that nobody knows displace none that are known, however many are ask
   assert.equal(world.asked, asked, 'it was remembered');
 });
 
-test('an address that asks for names that nobody knows is soon refused, and nobody else is', async () => {
+test('an address that asks for unknown names is soon refused, and nobody else is', async () => {
   const { owners, world } = setUp();
   world.isKnown = false;
   let refused = 0;
@@ -135,5 +135,9 @@ test('an address that asks for names that nobody knows is soon refused, and nobo
   assert.deepEqual([world.asked, refused], [600, 1400]);
   world.isKnown = true;
   assert.equal((await owners.find(id, undefined, ADDRESS))?.origin, THERE.url);
-  assert.equal((await owners.find(id, undefined, '10.9.9.9'))?.origin, THERE.url, 'what is known is told to everybody');
+  assert.equal(
+    (await owners.find(id, undefined, '10.9.9.9'))?.origin,
+    THERE.url,
+    'a known name is answered to everybody',
+  );
 });

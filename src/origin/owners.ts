@@ -10,11 +10,11 @@ import type { Store } from '#store/store.ts';
 import { Remembered } from './remembered.ts';
 import { UnknownNames } from './unknown-names.ts';
 
-/** What a playback id shows may have moved to another node after so long; and what was nowhere may be somewhere. */
+/** How long an answer about a playback id counts: after it the stream may have moved to another node, or begun somewhere. */
 const MOVES_AFTER_MS = 1000;
 /** A media path stays where it is; only its node's address may change, with a restart. */
 const STAYS_FOR_MS = 10_000;
-/** An admin's change to a user's quota counts after so long. */
+/** How long a user's quota is remembered: an admin's change to it counts after this time. */
 const QUOTA_KEPT_MS = 10_000;
 /** What clocks of two machines may differ by. */
 const CLOCKS_DIFFER_MS = 10_000;
@@ -23,9 +23,9 @@ type Found = NonNullable<Awaited<ReturnType<Store['sessions']['newest']>>>;
 
 /** A node that has a session. */
 export interface Owner {
-  /** Of its HTTP interface. */
+  /** The URL of its HTTP interface, without a path. */
   readonly origin: string;
-  /** Of the user whose stream it is. */
+  /** The quota of viewers of the user whose stream it is. */
   readonly quota: ViewerQuota;
 }
 
@@ -36,14 +36,14 @@ export interface OwnersOptions {
   readonly nodeId: NodeId;
   /** How long a session can be watched after its end. */
   readonly keptForMs: number;
-  /** Quotas of users that have none of their own. */
+  /** The quotas of users for whom an admin has set none. */
   readonly quotas: Quotas;
   readonly clock: Clock;
 }
 
 /**
- * Looks owners up in the store, and remembers them. While the store is away, what was found last is taken as still true. Names that the
- * store does not know are remembered apart, and looked up only so often; see {@link UnknownNames}.
+ * Looks owners up in the store, and remembers them. While the store is away, what was found last is taken as still true.
+ * {@link UnknownNames} remembers the names that the store does not know, and limits how often they are looked up.
  */
 export class Owners {
   readonly #options: OwnersOptions;
@@ -62,7 +62,7 @@ export class Owners {
     });
     this.#mediaPaths = new Remembered({
       ask: async (path) => this.#ownerOf(await store.sessions.byMediaPath(path)),
-      // Nowhere it may be only because its node was taken for dead.
+      // A path may have no owner only because its node was wrongly taken for dead.
       keptForMs: (owner) => (owner === undefined ? MOVES_AFTER_MS : STAYS_FOR_MS),
       clock,
     });
@@ -75,9 +75,9 @@ export class Owners {
   }
 
   /**
-   * The node that has what the playback id shows, or the session of that path. Undefined when this one has, or none.
-   * @param address of who asks
-   * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many names that nobody knows are asked for
+   * The node that has what the playback id shows, or the session of that path. Undefined when this node has it, or none.
+   * @param address the address of who asks
+   * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many unknown names are asked for
    */
   find(playbackId: PlaybackId, mediaPath: MediaPath | undefined, address: string): Promise<Owner | undefined> {
     const { sessions } = this.#options.store;
@@ -92,7 +92,7 @@ export class Owners {
     if (mediaPath !== undefined) this.#mediaPaths.expire(mediaPath);
   }
 
-  /** What was found once is looked up again from memory; all else is unknown until the store has it. */
+  /** Answers from memory for a name that was found before. Any other name is unknown until the store has it. */
   async #find<Name extends string>(
     remembered: Remembered<Name, Owner | undefined>,
     name: Name,

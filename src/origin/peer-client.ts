@@ -6,35 +6,35 @@ import { Agent } from 'undici';
 import { MillraceError } from '#domain/errors.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
-/** An answer stops coming for so long: the node is stuck, or cut off. */
+/** After an answer has paused for so long, its node is taken to hang or to be unreachable. */
 const BODY_TIMEOUT_MS = 10_000;
-/** Beyond what the other node holds a request for. */
+/** How much longer than the other node may hold a request its answer is waited for. */
 const ANSWER_MARGIN_MS = 5000;
 /** Shorter than nodes keep idle connections, so that none is used while it is being closed. */
 const KEEP_ALIVE_MS = 30_000;
-/** One answer: a segment of ten seconds at 50 Mbit/s. */
+/** The largest answer accepted: a segment of ten seconds at 50 Mbit/s. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** All answers that are arriving at one time. */
+/** How many bytes all answers that are arriving may have together. */
 const MAX_ARRIVING_BYTES = 512 * 1024 * 1024;
 
 /** What another node answered. */
 export interface PeerAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The body, in order. */
+  /** The pieces of the body, in order. */
   readonly pieces: readonly Uint8Array[];
   readonly sizeBytes: number;
 }
 
-/** What a client is made with. */
+/** What a {@link PeerClient} is made with. */
 export interface PeerClientOptions {
-  /** How many connections to one node there may be: one for each request under way. */
+  /** How many connections to one node may be open; each request under way needs one. */
   readonly maxConnections: number;
   /** How long the other node may hold a request. */
   readonly longestHoldMs: number;
 }
 
-/** A client for every other node. It follows no redirect, and sends nothing that its caller does not name. */
+/** Sends requests to other nodes. It follows no redirects and adds no headers of its own choice. */
 export class PeerClient implements AsyncDisposable {
   readonly #agent: Agent;
   #arrivingBytes = 0;
@@ -52,8 +52,9 @@ export class PeerClient implements AsyncDisposable {
 
   /**
    * Gets a whole answer, whatever its status.
-   * @param origin of the node @param path as `resource-url.ts` makes it
-   * @throws {MillraceError} `node_unreachable` when there is no answer, or only part of one; `too_many_viewers` when too much is arriving
+   * @param origin the URL of the node's HTTP interface, without a path
+   * @param path one that `resource-url.ts` makes
+   * @throws {MillraceError} `node_unreachable` when no answer, or only part of one, arrives; `too_many_viewers` when too many bytes arrive
    */
   async get(
     origin: string,
@@ -79,13 +80,13 @@ export class PeerClient implements AsyncDisposable {
     }
   }
 
-  /** Ends every request. */
+  /** Ends every request under way. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#agent.destroy();
   }
 }
 
-/** The node that has a stream gave no answer, or one that makes no sense. */
+/** The error for a viewer when the node that has a stream gives no answer, or one that makes no sense. */
 export function unreachableNode(cause?: unknown): MillraceError {
   return new MillraceError('node_unreachable', 'The server that has this stream does not answer; try again soon.', {
     cause,
@@ -96,7 +97,7 @@ export function unreachableNode(cause?: unknown): MillraceError {
 function tooMuch(): MillraceError {
   return new MillraceError(
     'too_many_viewers',
-    'This server gets as much media from other servers as it can hold; try again soon.',
+    'This server is fetching as much media from other servers as it can hold; try again soon.',
     { retryAfterS: 1 },
   );
 }

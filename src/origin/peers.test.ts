@@ -32,7 +32,7 @@ interface Asked {
   readonly answer: () => void;
 }
 
-/** A node that has nothing, in front of an owner whose answers the test gives, or `onAsked` at once. */
+/** A node that has no session, and the owner that it asks. The test answers for the owner later, or `onAsked` does so at once. */
 async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {}) {
   const asked: Asked[] = [];
   const owner = createServer(({ url = '', headers }, response) => {
@@ -95,7 +95,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
   return { app, asked, isHolding };
 }
 
-test('viewers who wait for the same playlist are one request to its node, in whatever way each of them asks', async (t) => {
+test('viewers who wait for the same playlist make one request to its node, whatever spelling each of them uses', async (t) => {
   const { app, asked } = await setUp(t);
   const list = `${media}/source.m3u8`;
   const spellings = ['?_HLS_msn=7&_HLS_part=2', '?_HLS_part=2&_HLS_msn=7', '?a=1&_HLS_msn=07&_HLS_part=2'];
@@ -141,7 +141,7 @@ test('media comes from its node once and whole, and each viewer gets the part of
   assert.match(String(told), /^\.[\w-]{43}$/);
 });
 
-test('a node is told once of each viewer, and believes nobody who has not the secret', async (t) => {
+test('a node is told about each viewer once', async (t) => {
   const { app, asked } = await setUp(t, ({ answer }) => answer());
   const list = `${media}/source.m3u8`;
   const tell = async (msn: number, userAgent: string) => {
@@ -155,7 +155,7 @@ test('a node is told once of each viewer, and believes nobody who has not the se
   assert.deepEqual(await tell(3, 'a'), ['']);
 });
 
-test('when its node dies, all who wait are told to try again, and the next one asks anew', async (t) => {
+test('when the node of a stream dies, all who wait are told to try again, and the next request asks it anew', async (t) => {
   const { app, asked } = await setUp(t);
   const url = `${media}/source.m3u8?_HLS_msn=7`;
   const all = Array.from({ length: 20 }, () => app.inject(url));
@@ -171,7 +171,7 @@ test('when its node dies, all who wait are told to try again, and the next one a
   assert.equal((await again).statusCode, 200);
 });
 
-test('what its node refuses is refused in the same words, and asked for again by the next one', async (t) => {
+test('a refusal by the node of a stream is passed on, and the next viewer makes that node be asked again', async (t) => {
   const { app, asked } = await setUp(t, ({ url, response }) => {
     const [status, code] = url.includes('msn') ? [400, 'invalid_request'] : [404, 'not_found'];
     response.writeHead(status, { 'cache-control': 'no-store' }).end(JSON.stringify({ errors: ['No.'], code }));
@@ -192,11 +192,11 @@ test('what its node refuses is refused in the same words, and asked for again by
   }
 });
 
-test('who asks too early has nobody else refused, not even those who ask while the refusal is on its way', async (t) => {
+test('a viewer who asks too early makes nobody else be refused, not even those who ask while the refusal is on its way', async (t) => {
   const { app, asked, isHolding } = await setUp(t);
   const url = `${media}/source/9.m4s`;
   const early = app.inject(url);
-  await waitFor(() => asked.length === 1, { what: 'the request of the one who is early' });
+  await waitFor(() => asked.length === 1, { what: 'the request that comes too early' });
   const others = [app.inject(url), app.inject(url)];
   await waitFor(() => isHolding(3), { what: 'the others' });
   asked[0]!.response.writeHead(404).end(JSON.stringify({ errors: ['No.'], code: 'not_found' }));
@@ -207,7 +207,7 @@ test('who asks too early has nobody else refused, not even those who ask while t
   assert.equal(asked.length, 2);
 });
 
-test('an answer that makes no sense is none', async (t) => {
+test('an answer that makes no sense counts as no answer', async (t) => {
   const { app } = await setUp(t, ({ url, response }) => {
     if (url.includes('msn=1')) response.writeHead(200, { 'content-encoding': 'gzip' }).end('not gzip');
     else if (url.includes('msn=2')) response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
@@ -219,7 +219,7 @@ test('an answer that makes no sense is none', async (t) => {
   }
 });
 
-test('the request ends when the last viewer who waits has left', async (t) => {
+test('the request to the other node ends when the last waiting viewer has left', async (t) => {
   const { app, asked, isHolding } = await setUp(t);
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   const leaving = [new AbortController(), new AbortController()];

@@ -1,8 +1,8 @@
 /**
  * Shows sessions that run at other nodes.
  *
- * Any node can be asked for any stream, also behind one name for all of them. Whatever number of viewers a node has, it asks another only
- * once for each playlist, part and segment, by the one URL that resource has, and sends nothing on that a viewer chose.
+ * A viewer may ask any node for any stream, for example through one host name for all nodes. However many viewers a node has, it asks
+ * another node only once for each playlist, part and segment, by that resource's one URL, and passes on nothing that a viewer chose.
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -21,21 +21,21 @@ import type { Showing } from './showing.ts';
 import type { ViewerNames } from './viewer.ts';
 
 const decompress = promisify(gunzip);
-/** A playlist of an hour, with every part named, is a tenth of it. */
+/** The largest playlist accepted, unpacked: ten times one of an hour that names every part. */
 const MAX_PLAYLIST_BYTES = 16 * 1024 * 1024;
-/** Media, and playlists whose directives say what they must hold, are asked for by one viewer after another within seconds. */
+/** How long media and playlists with a blocking directive are kept: viewers ask for them one after another within seconds. */
 const FINAL_KEPT_MS = 5000;
-/** Playlists of the moment: so many viewers make no more than four requests a second, and what they get is hardly older. */
+/** How long other playlists are kept: however many viewers ask, this makes at most four requests a second, and the answer is hardly older. */
 const CURRENT_KEPT_MS = 250;
 const MAX_KEPT_BYTES = 128 * 1024 * 1024;
-/** Names of viewers in one request: about 5 kB. */
+/** How many viewers one request names to the other node, in about 5 kB. */
 const MAX_TOLD = 400;
 
 /** What asking other nodes takes. */
 export interface PeersOptions extends PeerClientOptions {
   readonly owners: Owners;
   readonly viewers: ViewerNames;
-  /** Knows whom to tell of. */
+  /** Knows which viewers another node has not been told about yet. */
   readonly audience: Pick<Audience, 'takeUntold'>;
   readonly clock: Clock;
 }
@@ -44,11 +44,11 @@ export interface PeersOptions extends PeerClientOptions {
 export interface Sought {
   readonly playbackId: PlaybackId;
   readonly mediaPath: MediaPath | undefined;
-  /** The viewer's. */
+  /** The viewer's address. */
   readonly address: string;
 }
 
-/** Every other node. */
+/** Finds and shows sessions of every other node. */
 export class Peers implements AsyncDisposable {
   readonly #options: PeersOptions;
   readonly #client: PeerClient;
@@ -69,7 +69,7 @@ export class Peers implements AsyncDisposable {
     return owner && new ShowingElsewhere(playbackId, mediaPath, owner, (request) => this.#get(owner, request));
   }
 
-  /** Ends every request. */
+  /** Ends every request under way. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#client[Symbol.asyncDispose]();
   }
@@ -95,20 +95,20 @@ export class Peers implements AsyncDisposable {
     };
     const name = `${origin}${url}`;
     const received = await this.#answers.get(name, ask, waiting);
-    // The node may have refused before this viewer asked: what was not there for the one who asked too early may be there by now.
+    // The node may have decided before this viewer asked: what did not exist for somebody who asked too early may exist by now.
     const isStale = !isOwn && (received.status === 400 || received.status === 404);
     return isStale ? await this.#answers.get(name, ask, waiting) : received;
   }
 }
 
-/** One resource that is asked for. */
+/** A request for one resource. */
 interface Request {
   readonly url: string;
   readonly playbackId: PlaybackId;
   readonly mediaPath: MediaPath | undefined;
-  /** Those who ask for a playlist are viewers, whom its node is told of. */
+  /** Whether it is a playlist: who asks for one is a viewer, and the other node is told about its viewers. */
   readonly isPlaylist: boolean;
-  /** How long the answer may be kept here, if its node allows as much. */
+  /** How long the answer may be kept here at most. The other node may allow less. */
   readonly keptForMs: number;
   readonly waiting: Waiting;
 }
@@ -121,13 +121,13 @@ interface Received {
   readonly sizeBytes: number;
   readonly keptForMs: number;
   readonly pieces: readonly Uint8Array[];
-  /** The body as text, where it is one. */
+  /** The playlist in the body; undefined when the body is something else. */
   readonly playlist: RenderedPlaylist | undefined;
-  /** What the node refused with; undefined where it did not. */
+  /** The node's refusal; undefined when it gave what was asked for. */
   readonly refusal: MillraceError | undefined;
 }
 
-/** A session at another node. What it gives, and refuses, is what that node gives and refuses. */
+/** Shows a session that runs at another node. It gives and refuses what that node gives and refuses. */
 class ShowingElsewhere implements Showing {
   readonly quota: ViewerQuota;
   readonly #playbackId: PlaybackId;
@@ -195,7 +195,7 @@ class ShowingElsewhere implements Showing {
   }
 }
 
-/** Reads an answer once for all who share it. @throws {MillraceError} `node_unreachable` when it makes no sense */
+/** Reads an answer, once for all who share it. @throws {MillraceError} `node_unreachable` when it makes no sense */
 async function receive({ status, headers, pieces, sizeBytes }: PeerAnswer, keptForMs: number): Promise<Received> {
   const contentType = headers['content-type'] ?? '';
   const cacheControl = headers['cache-control'] ?? 'no-store';
@@ -220,7 +220,7 @@ async function readPlaylist(pieces: readonly Uint8Array[]): Promise<RenderedPlay
   }
 }
 
-/** What a node refused with, in the catalogue's words and its own sentence. */
+/** A node's refusal as an error with its code and its sentence. One that makes no sense counts as no answer. */
 function refusalOf(status: number, retryAfter: string | undefined, pieces: readonly Uint8Array[]): MillraceError {
   const { code, sentence } = readRefusal(pieces);
   if (code === undefined || ERRORS[code].status !== status) return unreachableNode(new Error(`status ${status}`));

@@ -30,7 +30,7 @@ export function multivariantRoute(app: FastifyInstance, context: OriginContext):
     const showing = isPlaybackId(playbackId) ? await context.showings.find(request, playbackId) : undefined;
     if (!isPlaybackId(playbackId) || showing === undefined) throw offline();
     if (!noteViewer(request, context, playbackId, showing)) {
-      throw new MillraceError('too_many_viewers', 'This stream has all the viewers it may have; try again soon.', {
+      throw new MillraceError('too_many_viewers', 'This stream has as many viewers as it may have; try again soon.', {
         retryAfterS: 5,
       });
     }
@@ -61,7 +61,7 @@ export function mediaPlaylistRoute(app: FastifyInstance, context: OriginContext)
   );
 }
 
-/** Notes who asks for a playlist; false when it is a new viewer for whom there is no place. */
+/** Counts who asks for a playlist as a viewer. Returns false for a new viewer when the stream has as many as it may. */
 function noteViewer(
   request: FastifyRequest,
   { audience, viewers }: OriginContext,
@@ -74,7 +74,7 @@ function noteViewer(
   return true;
 }
 
-/** @param url the one under which caches may keep the answer */
+/** Sends a playlist, or throws why there is none. @param url the only one under which caches may keep the answer */
 async function sendPlaylist(
   reply: FastifyReply,
   context: OriginContext,

@@ -49,12 +49,12 @@ export class Remembered<Key, Answer> {
     return await Promise.race([answer, sleep(patienceMs, known.answer, { ref: false })]);
   }
 
-  /** Whether there is an answer, however old. */
+  /** Whether there is an answer for this key, however old. */
   has(key: Key): boolean {
     return this.#entries.get(key)?.known !== undefined;
   }
 
-  /** Takes an answer that was found in another way. */
+  /** Remembers an answer that was found in another way. */
   set(key: Key, answer: Answer): void {
     const entry = this.#entries.get(key) ?? this.#add(key);
     entry.known = { answer, until: this.#options.clock.monotonic() + this.#options.keptForMs(answer) };

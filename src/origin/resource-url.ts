@@ -1,19 +1,19 @@
 /**
  * The one URL of each resource, without scheme and host, as playlists name it and as players ask for it.
  *
- * The same resource is also answered under other spellings: parameters nobody knows, directives in another order, escapes that are not
- * needed, a slash at the end. There is no end of those, so no cache may keep what it gets under one of them.
+ * Requests for the same resource may be spelled in other ways: with unknown parameters, with directives in another order, with needless
+ * escapes, with a slash at the end. They are answered too, but their number has no bound, so no cache may keep what it gets under them.
  */
 import type { MediaPath, PlaybackId } from '#domain/ids.ts';
 import type { PlaylistDirectives } from '#hls/hls.ts';
 
-/** The multivariant playlist. */
+/** The URL of a stream's multivariant playlist. */
 export const multivariantUrl = (playbackId: PlaybackId): string => `/hls/${playbackId}/index.m3u8`;
 
-/** The thumbnail. */
+/** The URL of a stream's thumbnail. */
 export const thumbnailUrl = (playbackId: PlaybackId): string => `/hls/${playbackId}/thumbnail.jpg`;
 
-/** A media playlist, with directives in the order of their names (rfc8216bis §6.2.5). */
+/** The URL of a media playlist, with its directives in the order of their names (rfc8216bis §6.2.5). */
 export function playlistUrl(
   playbackId: PlaybackId,
   mediaPath: MediaPath,
@@ -28,6 +28,6 @@ export function playlistUrl(
   return `/hls/${playbackId}/${mediaPath}/${rendition}.m3u8${query}`;
 }
 
-/** An init segment, a segment or a part. */
+/** The URL of an init segment, a segment or a part. */
 export const mediaUrl = (playbackId: PlaybackId, mediaPath: MediaPath, rendition: string, name: string): string =>
   `/hls/${playbackId}/${mediaPath}/${rendition}/${name}`;

@@ -7,7 +7,7 @@ interface Text extends Shareable {
   readonly text: string;
 }
 
-/** Answers that come when the test says so. */
+/** Shared answers whose questions the test answers. */
 function setUp() {
   const world = { now: 0, asked: [] as { signal: AbortSignal; answer: PromiseWithResolvers<Text> }[] };
   const clock = { now: () => ms(world.now), monotonic: () => ms(world.now) };
@@ -23,7 +23,7 @@ function setUp() {
 
 const text = (value: string, keptForMs = 1000, sizeBytes = 10): Text => ({ text: value, keptForMs, sizeBytes });
 
-test('a thousand who ask for the same share one question, and its answer', async () => {
+test('a thousand requests for the same answer share one question and its answer', async () => {
   const { get, world } = setUp();
   const all = Array.from({ length: 1000 }, () => get('a'));
   const another = get('b');
@@ -34,7 +34,7 @@ test('a thousand who ask for the same share one question, and its answer', async
   assert.equal((await another).text, 'B');
 });
 
-test('an answer is kept as long as it says, without a place to wait being asked for, and an error is not kept', async () => {
+test('an answer is kept as long as it allows and then given without waiting, and an error is not kept', async () => {
   const { answers, ask, get, world } = setUp();
   const first = get('a');
   world.asked[0]!.answer.resolve(text('A'));
@@ -55,7 +55,7 @@ test('an answer is kept as long as it says, without a place to wait being asked 
   assert.equal(world.asked.length, 3);
 });
 
-test('the question ends when the last who waits leaves, and not before; who comes then asks anew', async () => {
+test('a question is aborted when the last one who waits leaves, not earlier, and the next request asks anew', async () => {
   const { get, world } = setUp();
   const [first, last] = [new AbortController(), new AbortController()];
   const [one, other] = [get('a', first.signal), get('a', last.signal)];
@@ -71,7 +71,7 @@ test('the question ends when the last who waits leaves, and not before; who come
   assert.equal((await anew).text, 'A');
 });
 
-test('no more bytes are kept than may be: the oldest answer is let go', async () => {
+test('when the kept answers exceed their limit in bytes, the oldest is dropped', async () => {
   const { get, world } = setUp();
   for (const name of ['a', 'b', 'c']) {
     const answer = get(name);

@@ -1,19 +1,19 @@
 /**
- * Answers that many wait for and that are asked for once.
+ * Answers that are asked for once, however many wait for them.
  */
 import type { Waiting } from '#hls/hls.ts';
 import type { Clock } from '#lib/clock.ts';
 
-/** An answer as it is shared. */
+/** What an answer must say about itself so that it can be shared. */
 export interface Shareable {
   readonly sizeBytes: number;
-  /** How long those who ask later may have it, in milliseconds. */
+  /** For how many milliseconds it may be given to those who ask later. */
   readonly keptForMs: number;
 }
 
-/** What sharing takes. */
+/** What {@link SharedAnswers} is made with. */
 export interface SharedAnswersOptions {
-  /** All answers kept for those who ask later; beyond it the oldest are let go. */
+  /** How many bytes the kept answers may have together; beyond this the oldest are dropped. */
   readonly maxKeptBytes: number;
   readonly clock: Clock;
 }
@@ -31,7 +31,7 @@ interface Question<Answer> {
 
 interface Kept<Answer> {
   readonly answer: Answer;
-  /** Monotonic time. */
+  /** The monotonic time until which it may be given out. */
   readonly until: number;
 }
 
@@ -48,10 +48,10 @@ export class SharedAnswers<Answer extends Shareable> {
   }
 
   /**
-   * The answer of that name: a kept one at once, else that of the question under way or of a new one.
-   * @param ask its signal aborts when nobody waits any more
-   * @param waiting its signal is not read when the answer is kept
-   * @throws what asking throws, and the signal's reason when it aborts before
+   * Gets the answer with this name: at once when it is kept, otherwise from the question under way, or from a new one.
+   * @param ask asks a new question; its signal aborts when nobody waits for the answer any more
+   * @param waiting the caller's place; its signal is not read when the answer is kept
+   * @throws what `ask` throws, or the reason of the caller's signal when that aborts first
    */
   get(name: string, ask: (signal: AbortSignal) => Promise<Answer>, waiting: Waiting): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -104,7 +104,7 @@ export class SharedAnswers<Answer extends Shareable> {
     return question;
   }
 
-  /** Who asks for the same from now on begins anew. */
+  /** Aborts a question that nobody waits for. Whoever asks for the same answer from now on begins a new one. */
   #giveUp(name: string, question: Question<Answer>): void {
     if (this.#questions.get(name) === question) this.#questions.delete(name);
     question.controller.abort();

@@ -1,23 +1,23 @@
 /**
- * What viewers are shown of a session, in the same terms whether it runs at this node or at another.
+ * What viewers are shown of a session, by the same interface whether it runs at this node or at another.
  */
 import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Waiting } from '#hls/hls.ts';
 import type { Watchable } from '#live/live.ts';
 import type { ViewerQuota } from '#live/viewers.ts';
 
-/** An answer, and what another node said of how long it may be kept. */
+/** An answer; when it comes from another node, with the `Cache-Control` that node gave it. */
 export type Shown<Answer> = Answer & { readonly cacheControl?: string };
 
 /** The answer to a request for a thumbnail. */
 export type ThumbnailAnswer = { readonly type: 'jpeg'; readonly bytes: Uint8Array } | { readonly type: 'not_found' };
 
-/** A session as viewers meet it. Each answer is waited for as in `hls/hls.ts`. */
+/** What viewers can ask of a session. Each answer is waited for as `Waiting` in `hls/hls.ts` says. */
 export interface Showing {
   multivariant(waiting: Waiting): Promise<Shown<PlaylistAnswer>>;
   playlist(rendition: string, directives: PlaylistDirectives, waiting: Waiting): Promise<Shown<PlaylistAnswer>>;
   media(rendition: string, name: string, waiting: Waiting): Promise<Shown<MediaAnswer>>;
   thumbnail(waiting: Waiting): Promise<Shown<ThumbnailAnswer>>;
-  /** Whose viewers' quota its viewers count against; undefined where the session runs here, since `live` knows it then. */
+  /** The quota that its viewers count against; undefined for a session that runs here, whose quota `live` knows. */
   readonly quota: ViewerQuota | undefined;
 }
 

@@ -8,15 +8,15 @@ import type { Peers } from './peers.ts';
 import { type Showing, ShowingHere } from './showing.ts';
 import type { ViewerNames } from './viewer.ts';
 
-/** What finding takes. */
+/** What {@link Showings} is made with. */
 export interface ShowingsOptions {
   readonly live: LiveDirectory;
   readonly viewers: ViewerNames;
-  /** The other nodes; undefined where there are none. */
+  /** The other nodes; undefined when this server is the only one. */
   readonly peers: Peers | undefined;
 }
 
-/** Every session that can be watched. */
+/** Finds every session that can be watched. */
 export class Showings {
   readonly #options: ShowingsOptions;
 
@@ -25,15 +25,15 @@ export class Showings {
   }
 
   /**
-   * What a playback id shows, or the session of one media path. A request that another node sent is answered from what runs here, and
-   * never sent on.
-   * @throws {MillraceError} `store_unavailable`, `too_many_viewers`
+   * What a playback id shows, or the session of one media path; undefined when nothing is found. A request from another node is answered
+   * from what runs here, and never passed on.
+   * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many unknown names are asked for
    */
   async find(request: FastifyRequest, playbackId: PlaybackId, mediaPath?: MediaPath): Promise<Showing | undefined> {
     const { live, viewers, peers } = this.#options;
     const watchable = mediaPath === undefined ? live.watch(playbackId) : live.watchPath(playbackId, mediaPath);
     const here = watchable && new ShowingHere(watchable);
-    // What ended here may go on elsewhere; the files of a session never move.
+    // A stream whose session ended here may go on at another node. The media of one session never moves.
     if (watchable !== undefined && (mediaPath !== undefined || watchable.phase !== 'ended')) return here;
     if (peers === undefined || viewers.told(request, playbackId) !== undefined) return here;
     return (await peers.find({ playbackId, mediaPath, address: request.ip })) ?? here;

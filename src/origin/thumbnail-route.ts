@@ -29,7 +29,7 @@ export function thumbnailRoute(app: FastifyInstance, context: OriginContext): vo
     if (answer.type === 'not_found') {
       throw new MillraceError(
         'not_found',
-        'There is no picture of this stream: it has only just begun, has no video, or is not transcoded.',
+        'This stream has no thumbnail: it has only just begun, has no video, or is not transcoded.',
       );
     }
     const { bytes, cacheControl = context.cacheControl('thumbnail') } = answer;

@@ -1,36 +1,36 @@
 /**
- * Names that the store does not know: anybody can make them up, and must not make the store work for it.
+ * Names that the store does not know. Anybody can invent them, so looking them up must cost the store next to nothing.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 
-/** Names that were nowhere when they were looked up last; beyond it the one looked up longest ago is forgotten. */
+/** How many names are remembered as unknown; beyond this the one that was looked up longest ago is forgotten. */
 const MAX_NAMES = 10_000;
-/** Names one network may ask for in vain each minute: more than players that wait for the same few streams ever do. */
+/** How many unknown names one network may ask for in a minute: more than players waiting for the same few streams ever do. */
 const UNKNOWN_PER_MINUTE = 600;
-/** Looks at one time, in all and for one network. */
+/** How many names are looked up at one time, in all and for one network. */
 const MAX_LOOKS = 32;
 const MAX_LOOKS_PER_NETWORK = 4;
 
 const TOO_MANY = new MillraceError(
   'too_many_viewers',
-  'Too many streams that nobody knows are asked for from your network; try again soon.',
+  'Your network asks for too many streams that do not exist; try again soon.',
   { retryAfterS: 1 },
 );
 
 /** What {@link UnknownNames} is made with. */
 export interface UnknownNamesOptions {
-  /** How long a name that was nowhere is taken to be nowhere, in milliseconds. */
+  /** For how many milliseconds a name that was not found is taken to be still unknown. */
   readonly keptForMs: number;
   readonly clock: Clock;
 }
 
-/** Looks names up at most once at a time each, at most so often for each network, and remembers for a moment which are nowhere. */
+/** Looks each name up at most once at a time, limits how often each network may ask, and remembers unknown names for a moment. */
 export class UnknownNames<Answer> {
   readonly #options: UnknownNamesOptions;
-  /** With the monotonic time until which they are taken to be nowhere; the oldest first. */
+  /** The unknown names, the oldest first, each with the monotonic time until which it is taken to be unknown. */
   readonly #nowhere = new Map<string, number>();
   readonly #looks = new Map<string, PromiseWithResolvers<Answer | undefined>>();
   readonly #places = new FairSlots<PromiseWithResolvers<Answer | undefined>>(MAX_LOOKS);
@@ -42,10 +42,10 @@ export class UnknownNames<Answer> {
   }
 
   /**
-   * What a name stands for; undefined when it stands for nothing.
-   * @param address of who asks: its network pays for names that stand for nothing
-   * @param find gives undefined for a name that is nowhere
-   * @throws {MillraceError} `too_many_viewers` when that network, or everybody together, asks for too many; and what `find` throws
+   * Finds what a name stands for; undefined when it is unknown.
+   * @param address the address of who asks: unknown names count against its network
+   * @param find looks the name up, and gives undefined when it is unknown
+   * @throws {MillraceError} `too_many_viewers` when this network, or all networks together, ask for too many; and what `find` throws
    */
   async look(
     name: string,

@@ -1,24 +1,24 @@
 /**
- * What tells viewers apart: their address and user agent. A node that asks another for its viewers tells of them in a header that only
- * nodes can write, so that the node which has the stream counts each viewer once, wherever it asks.
+ * Viewers are told apart by their address and user agent. A node that asks another node on behalf of its viewers names them in a header
+ * that only nodes can write, so that the node which has the stream counts each viewer once, whichever node that viewer asks.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Secret } from '#domain/secret.ts';
 import type { Viewer } from '#live/viewers.ts';
 
-/** Carries names of viewers, separated by commas, and the proof that a node wrote it. */
+/** The header that carries names of viewers, separated by commas, and the proof that a node wrote it. */
 export const VIEWERS_HEADER = 'x-millrace-viewers';
 
 /** Longer user agents are cut: they are chosen by the caller. */
 const MAX_USER_AGENT_LENGTH = 200;
-/** 72 bits of a hash: enough for a million viewers, and short enough to tell of hundreds in one header. */
+/** Characters of a viewer's name. They hold 72 bits of a hash: enough for a million viewers, and few enough for hundreds in one header. */
 const NAME_LENGTH = 12;
 
 /** Names viewers, in a way that gives away neither address nor user agent. */
 export class ViewerNames {
   readonly #secret: Secret | undefined;
-  /** What was found in the headers of requests under way: several steps of an answer ask. */
+  /** What the headers of requests under way were found to say, because several steps of an answer ask for it. */
   readonly #told = new WeakMap<FastifyRequest, readonly string[] | undefined>();
 
   /** @param secret of all nodes; undefined where there is only one, which believes no header */
@@ -26,14 +26,14 @@ export class ViewerNames {
     this.#secret = secret;
   }
 
-  /** Who sent a request. */
+  /** The viewer that sent a request. */
   of(request: FastifyRequest): Viewer {
     const userAgent = request.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? '';
     const address = request.ip;
     return { name: hash('sha256', `${address} ${userAgent}`, 'base64url').slice(0, NAME_LENGTH), address };
   }
 
-  /** The viewers another node tells of when it asks for one stream; undefined when a viewer asks itself. */
+  /** The viewers that another node names when it asks for this stream; undefined when a viewer sent the request itself. */
   told(request: FastifyRequest, playbackId: string): readonly string[] | undefined {
     const header = request.headers[VIEWERS_HEADER];
     if (this.#secret === undefined || typeof header !== 'string') return undefined;
@@ -49,7 +49,7 @@ export class ViewerNames {
     return names === '' ? [] : names.split(',');
   }
 
-  /** The header for asking another node for one stream, which tells it of these viewers. */
+  /** The header with which to ask another node for a stream; it names these viewers to that node. */
   header(playbackId: string, names: readonly string[]): Readonly<Record<string, string>> {
     return this.#secret === undefined
       ? {}

@@ -29,7 +29,7 @@ export interface UsersTable {
   created_at: Milliseconds;
   is_admin: Flag;
   suspended: Flag;
-  /** JSON text of the quotas an admin gave it. */
+  /** The quotas that an admin has given the user, as JSON text. */
   quotas: string;
 }
 
@@ -68,7 +68,7 @@ export interface StreamsTable {
   /** JSON text. */
   user_tags: string | null;
   last_terminated_at: Milliseconds | null;
-  /** How often its broadcast was ended by the API. */
+  /** How often the API has terminated the stream. */
   terminations: number;
   health: string | null;
   deleted_at: Milliseconds | null;
@@ -106,7 +106,7 @@ export interface SessionsTable {
   transcoded_segments_duration: number;
   peak_viewers: number;
   viewers: number;
-  /** That of the stream when the session began: once the stream has more, the session is to end. */
+  /** The stream's `terminations` when the session began. Once the stream has more, the session must end. */
   terminations: number;
   health: string | null;
 }
@@ -117,11 +117,11 @@ export interface NodesTable {
   url: string;
   /** The node counts as gone from then on. */
   lease_until: Milliseconds;
-  /** Names the process that holds the lease, since one that was started again has the id of the one before. */
+  /** Names the process that holds the lease, because a node that is started again keeps its id. */
   incarnation: string;
 }
 
-/** Which node was the last to take a stream for its publisher. Rows stay when the publisher has gone. */
+/** Which node was the last to take a stream for its publisher. A row stays after the publisher has gone. */
 export interface PublishersTable {
   stream_id: StreamId;
   node_id: NodeId;

@@ -29,8 +29,8 @@ export interface WriteResult {
 
 /**
  * Runs queries on one database. Calls reject with `MillraceError('store_unavailable')` when the database is away, its
- * queue is full or the time limit has passed, and then have changed nothing; a write rejects with `outcome_unknown` where the engine
- * cannot tell. The engine heals by itself. No call blocks the event loop.
+ * queue is full or the time limit has passed, and have changed nothing then. A write rejects with `outcome_unknown` when the engine
+ * cannot know whether it changed anything. The engine heals by itself. No call blocks the event loop.
  */
 export interface Engine extends AsyncDisposable {
   /** Whether other processes may serve from the same database. */
@@ -50,7 +50,7 @@ export interface Engine extends AsyncDisposable {
   read<Row>(query: Query<Row>): Promise<readonly Row[]>;
   /**
    * All or nothing; resolves after a durable commit, which concurrent callers may share. A caller's failure never fails its
-   * neighbours. One that rejects with `outcome_unknown` has happened, will yet happen, or never does.
+   * neighbours. A write that rejects with `outcome_unknown` may have happened, may happen later, or may never happen.
    *
    * Only SQLite does one write after another. In PostgreSQL each query of a write sees what others committed before it (`read
    * committed`), and waits for those that are changing the same rows: what must not race belongs into a unique index, or into the

@@ -26,7 +26,7 @@ test('four look-ups run at a time, the others wait in their order, and those bey
   }
 });
 
-test('a look-up that waits too long is refused, and takes no turn of others', async (t) => {
+test('a look-up that waits too long is refused, and its turn goes to the next one', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { begun, look } = setUp();
   const running = Array.from({ length: 4 }, look);

@@ -1,15 +1,15 @@
 /**
- * How many look-ups for strangers may be under way: of stream keys and playback ids that may not exist. A flood of them waits here, and
- * not in the queue of the database, where everybody else's reads would wait behind it.
+ * Limits look-ups of stream keys and playback ids that anybody can invent. A flood of them waits here and not in the queue of the database,
+ * where it would delay everybody else's reads.
  */
 import { storeUnavailable } from './unavailable.ts';
 
-/** Look-ups at one time: half of the connections that read, so that the others are free. */
+/** How many look-ups run at one time: half as many as there are connections for reads, so that the others stay free. */
 const RUNNING = 4;
-/** Look-ups that wait. With a thousand done in a second, which is slow, the last of them waits a quarter of a second. */
+/** How many look-ups may wait. Even a slow database answers a thousand in a second, so the last one waits a quarter of a second. */
 const WAITING = 256;
 
-/** The budget of one store. */
+/** Runs look-ups within the budget of one store, in the order in which they came. */
 export class LookupBudget {
   readonly #timeoutMs: number;
   readonly #waiting = new Set<() => void>();
@@ -20,9 +20,9 @@ export class LookupBudget {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Looks up as soon as it may. @throws {MillraceError} `store_unavailable` when too many wait, or for too long */
+  /** Runs a look-up as soon as its turn comes. @throws {MillraceError} `store_unavailable` when too many wait, or this one waits too long */
   async run<Found>(look: () => Promise<Found>): Promise<Found> {
-    // Whose turn comes takes the place of the one before, so that nobody gets in between.
+    // A look-up whose turn comes takes over the place of the one that ended, so that no other can get in between.
     if (this.#running >= RUNNING) await this.#turn();
     else this.#running += 1;
     try {

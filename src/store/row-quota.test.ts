@@ -4,7 +4,7 @@ import { newUserId } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
 import { RowQuota } from './row-quota.ts';
 
-/** Processes that share rows of which each counts with a quota of its own; time is the test's. */
+/** Quotas of several processes that share the same rows, with a clock that the test sets. */
 function setUp(processes = 1) {
   const world = { rows: 0, counts: 0, counted: 0, now: 0 };
   const quotas = Array.from(
@@ -30,7 +30,7 @@ function setUp(processes = 1) {
 
 const user = newUserId();
 
-test('creates far below the quota are counted rarely: the rows read for each stay few, however many there are', async () => {
+test('far below the quota rows are counted rarely: few are read for each create, however many there are', async () => {
   const readPerCreate: number[] = [];
   for (const atMost of [2000, 20_000]) {
     const { world, quotas, add } = setUp();
@@ -49,7 +49,7 @@ test('without a limit nothing is counted', async () => {
   assert.deepEqual([world.rows, world.counts], [100, 0]);
 });
 
-test('a count is asked for once by all who wait for it, and a user who is full is refused by one count', async () => {
+test('all creates that wait for a count share it, and one count refuses them all to a user at the quota', async () => {
   const { world, quotas, add } = setUp();
   world.rows = 50;
   const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => quotas[0]!.create(user, 50, add)));
@@ -58,7 +58,7 @@ test('a count is asked for once by all who wait for it, and a user who is full i
   assert.equal(world.rows, 50);
 });
 
-test('a create that failed takes no room', async () => {
+test('a create that fails does not count against the quota', async () => {
   const { world, quotas, add } = setUp();
   const failing = () => Promise.reject(new Error('not created'));
   for (let n = 0; n < 10; n += 1) await assert.rejects(quotas[0]!.create(user, 1, failing), /not created/);
@@ -66,7 +66,7 @@ test('a create that failed takes no room', async () => {
   assert.equal(world.rows, 1);
 });
 
-test('sixteen processes that fill up one user together exceed the quota by no more than one each', async () => {
+test('sixteen processes that create rows of one user at once exceed the quota by no more than one each', async () => {
   const { world, quotas, add } = setUp(16);
   const atMost = 1000;
   const fill = async (quota: RowQuota) => {
@@ -76,7 +76,7 @@ test('sixteen processes that fill up one user together exceed the quota by no mo
   assert.ok(world.rows >= atMost && world.rows <= atMost + 16, String(world.rows));
 });
 
-test('what other processes created meanwhile is counted after a second', async () => {
+test('what other processes have created is counted after a second', async () => {
   const { world, quotas, add } = setUp();
   await quotas[0]!.create(user, 1000, add);
   world.rows = 1000;

@@ -1,34 +1,35 @@
 /**
- * How many rows of a kind a user may have, asked at every create without counting them every time.
+ * Limits how many rows of a kind a user may have, without counting them at every create.
  *
- * After a count, a share of the room that was left may be used up before the rows are counted again: a 32nd, so that up to 32
- * processes that count at the same time cannot overfill it together. Near the limit each create counts. Within one process a quota is
- * therefore exact. Processes that create at the same moment may exceed it by one each, and by a 32nd of it each when a user fills it up
- * from several of them within {@link COUNT_KEPT_MS}.
+ * After a count, a 32nd of the room that was left may be used up before the rows are counted again, so that up to 32 processes that
+ * count at the same time cannot exceed the quota together. Near the limit every create counts. Within one process a quota is therefore
+ * exact. Processes that create at the same moment may exceed it by one row each, and by a 32nd of the quota each when a user fills it up
+ * through several of them within {@link COUNT_KEPT_MS}.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
-/** The share of what is left that may be used up without counting again. */
+/** The part of the room left that may be used up without counting again: one in so many. */
 const SHARE_OF_ROOM = 32;
-/** How long a count is good for, since other processes create and delete as well. */
+/** How long a count is valid. Other processes create and delete rows as well. */
 const COUNT_KEPT_MS = 1000;
-/** Users remembered; of more, the one that was counted first is counted anew. */
+/** How many users are remembered. When there are more, the one remembered the longest is forgotten, and counted anew. */
 const MAX_USERS = 10_000;
 
-/** What is known of one user. */
+/** What is known about one user's rows. */
 interface UserRows {
-  /** Creates that need no count, until {@link UserRows.countedAt} is too long ago. */
+  /** How many creates need no count, as long as the last one is valid. */
   granted: number;
+  /** The monotonic time of the last count. */
   countedAt: Milliseconds;
   readonly creating: Set<Promise<unknown>>;
-  /** The count under way; gives how many more there may be. */
+  /** The count under way, which gives how many more rows there may be. */
   counting: Promise<number> | undefined;
 }
 
-/** The quota of one kind of row. */
+/** Keeps users within their quota of one kind of row. */
 export class RowQuota {
   readonly #what: string;
   readonly #count: (user: UserId, atMost: number) => Promise<number>;
@@ -36,8 +37,8 @@ export class RowQuota {
   readonly #users = new Map<UserId, UserRows>();
 
   /**
-   * @param options.what of what there may be so many, as people say it: `streams`
-   * @param options.count counts a user's rows, no further than `atMost`
+   * @param options.what the kind of row, as errors name it to people: `streams`
+   * @param options.count counts a user's rows, but no further than `atMost`
    */
   constructor(options: {
     readonly what: string;
@@ -51,7 +52,7 @@ export class RowQuota {
 
   /**
    * Creates a row, if the user may have one more.
-   * @param atMost how many the user may have; 0 = any number
+   * @param atMost how many rows the user may have; 0 = any number
    * @throws {MillraceError} `quota_exceeded`
    */
   async create(user: UserId, atMost: number, create: () => Promise<void>): Promise<void> {
@@ -64,7 +65,7 @@ export class RowQuota {
       if ((await rows.counting) > 0) continue;
       throw new MillraceError(
         'quota_exceeded',
-        `You have ${atMost} ${this.#what}, as many as you may; delete some first, or ask an admin for more.`,
+        `You have ${atMost} ${this.#what}, which is as many as you may have; delete some first, or ask an admin for more.`,
       );
     }
     rows.granted -= 1;
@@ -77,7 +78,7 @@ export class RowQuota {
     }
   }
 
-  /** Waits for the creates under way, so that the count has them, or has them not for good. */
+  /** Counts the rows, after the creates under way have ended, so that none of them is missed. @returns how many more there may be */
   async #recount(user: UserId, rows: UserRows, atMost: number): Promise<number> {
     rows.granted = 0;
     await Promise.allSettled(rows.creating);

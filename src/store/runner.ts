@@ -15,7 +15,7 @@ import { ReadCache } from './read-cache.ts';
 import type { IdempotencyClaim, Page, PageKey, Receipt, Scope } from './store.ts';
 import { storeUnavailable } from './unavailable.ts';
 
-/** How long a stranger's look-up may wait for its turn, in milliseconds. */
+/** How long a look-up that anybody can cause may wait for its turn, in milliseconds. */
 const STRANGERS_WAIT_MS = 5000;
 
 /** What goes with a change. */
@@ -28,7 +28,7 @@ export interface ChangeOptions {
 
 /** Runs queries. */
 export class Runner {
-  /** Names this opening of the store among all there ever were: a process that was started again is another one. */
+  /** Names this opening of the store, unlike any other: a process that is started again gets another name. */
   readonly incarnation = randomUUID();
   readonly #engine: Engine;
   readonly #cache: ReadCache;
@@ -62,14 +62,14 @@ export class Runner {
   }
 
   /**
-   * As `cachedOne`, for what strangers ask: it may not exist. They have a budget and a memory of their own, so that a flood of them
-   * neither delays nor forgets what others ask.
+   * Reads one row as `cachedOne` does, for look-ups that anybody can cause with names that may not exist. They have a budget and a cache
+   * of their own, so that a flood of them neither delays other reads nor displaces what is cached for those.
    */
   strangersOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
     return this.#strangersCache.get(query, () => this.#strangers.run(() => this.one(query, itemOf)));
   }
 
-  /** As `all`, for what strangers ask. */
+  /** Reads rows as `all` does, within the budget for look-ups that anybody can cause. */
   strangersAll<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item[]> {
     return this.#strangers.run(() => this.all(query, itemOf));
   }
@@ -96,15 +96,15 @@ export class Runner {
     return results.map(({ changes }) => changes);
   }
 
-  /** Who writes, for a query that only the holder of a node's lease may make. */
+  /** The arguments that name this process as the writer, for queries that only the holder of the node's lease may make. */
   writer(node: NodeId): WriterArgs {
     return { writer: node, incarnation: this.incarnation };
   }
 
   /**
-   * Runs queries of which the last one changes something only for its owner, while that holds its lease. Says whether it did.
+   * Runs queries of which the last one changes something only when the writer is the owner and holds its lease. Returns whether it did.
    * @param isOwned gives a row when the writer is the owner, whether or not it holds its lease at the moment
-   * @throws {MillraceError} `store_unavailable` when it changed nothing for the lack of a lease alone: try again once it is renewed
+   * @throws {MillraceError} `store_unavailable` when only the lease was missing: try again once it is renewed
    */
   async writeAsOwner(queries: readonly Query[], isOwned: Query): Promise<boolean> {
     const changes = await this.write(queries);
@@ -113,8 +113,8 @@ export class Runner {
   }
 
   /**
-   * Tells why the owner's write changed nothing: false when it is not the owner any more.
-   * @throws {MillraceError} `store_unavailable` when it is, so that only its lease can be out
+   * Finds out why an owner's write changed nothing. Returns false when the writer is not the owner any more.
+   * @throws {MillraceError} `store_unavailable` when it still is the owner, so that only its lease can have run out
    */
   async mustHaveLapsed(isOwned: Query): Promise<false> {
     if ((await this.#engine.read(isOwned)).length === 0) return false;

@@ -2,14 +2,14 @@
  * The contract of the store, in the domain's words. Every engine passes the suite in `store.contract.ts`.
  *
  * Every write resolves only after it is durable; concurrent writes may share one commit. Every call rejects with
- * `MillraceError('store_unavailable')` when the store is away, its queue is full or its time limit has passed: nothing has happened
- * then, and nothing will. A write of which nobody can tell whether it happened rejects with `outcome_unknown` instead: repeat only
- * what is harmless twice. The store heals by itself. No call blocks the event loop.
+ * `MillraceError('store_unavailable')` when the store is away, its queue is full or its time limit has passed. Nothing has happened
+ * then, and nothing will. When nobody can know whether a write happened, it rejects with `outcome_unknown` instead: repeat it only if it
+ * is harmless twice. The store heals by itself. No call blocks the event loop.
  *
- * Where several processes share the database, some calls take the node that writes: what they say of live media counts only from the
+ * Where several processes share the database, some calls take the node that writes. What they say about live media counts only from the
  * node that took the stream last, and only while the process holds the lease of that node (`docs/decisions/0014-who-may-write.md`).
- * Such a call says false when the stream or session belongs to another node by now, and rejects with `store_unavailable` while the
- * lease is out; both times nothing has changed.
+ * Such a call returns false when the stream or session belongs to another node by now, and rejects with `store_unavailable` while the
+ * lease has run out. Both times nothing has changed.
  */
 import type { AuditEntry } from '#domain/audit.ts';
 import type { ApiKeyId, MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
@@ -114,9 +114,9 @@ export interface Receipt {
 /** How long a request is remembered after it was answered, for those who repeat it; in milliseconds. */
 export const ANSWERS_KEPT_MS = 24 * 3600 * 1000;
 
-/** How many rows of a kind their user may have, when one more is created. */
+/** How many rows of a kind the user may have when another one is created. */
 export interface RowLimit {
-  /** 0 = any number. How exactly it is kept: `row-quota.ts`. */
+  /** The quota; 0 = any number. `row-quota.ts` says how exactly it is kept. */
   readonly atMost?: number;
 }
 
@@ -211,7 +211,7 @@ export interface Store extends AsyncDisposable {
      */
     change(id: StreamId, scope: Scope, change: StreamChange, receipt: Receipt, when?: 'idle'): Promise<boolean>;
     /**
-     * Counts one more termination, which disconnects every publisher that was accepted before. Announces `stream_changed`.
+     * Counts one more termination, which disconnects every publisher that was accepted before it. Announces `stream_changed`.
      * @param notWithinMs refused when that was done less than so long ago
      */
     terminate(
@@ -225,7 +225,7 @@ export interface Store extends AsyncDisposable {
      * @param ids each once @param receipts one each, in order
      */
     delete(ids: readonly StreamId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
-    /** Sets what live media says of it. @param writer the node that says so, where processes share the store */
+    /** Sets what live media says about the stream. @param writer the node that says so, where processes share the store */
     setActivity(
       id: StreamId,
       activity: Pick<Stream, 'isActive' | 'lastSeen' | 'health'>,
@@ -241,12 +241,12 @@ export interface Store extends AsyncDisposable {
     create(session: Session, writer?: NodeId): Promise<boolean>;
     get(id: SessionId, scope: Scope): Promise<Session | undefined>;
     /**
-     * Says false when there is no such session.
+     * Changes a session. Returns false when there is no such session.
      * @param writer the node it runs on, where processes share the store: nothing changes once another node has ended it as `node_lost`
      */
     change(id: SessionId, change: SessionChange, writer?: NodeId): Promise<boolean>;
     /**
-     * Goes on with a session that other nodes may have ended as `node_lost` while its own was taken for dead. Says false, and changes
+     * Resumes a session that other nodes may have ended as `node_lost` because they took its node for dead. Returns false, and changes
      * nothing, when another node has taken the stream meanwhile.
      */
     resume(session: Pick<Session, 'id' | 'streamId'>, change: SessionChange, writer: NodeId): Promise<boolean>;
@@ -285,8 +285,8 @@ export interface Store extends AsyncDisposable {
   readonly nodes: {
     /**
      * Holds the lease for so long from now; the node is there from its first call on. Says whether the lease that this process held had
-     * run out since. The first call of a process takes the lease from an earlier one and lets go of the publishers that were connected
-     * to it.
+     * run out since. The first call of a process takes the lease over from an earlier process of the node and releases the publishers that
+     * were connected to that one.
      */
     renew(node: ServiceNode, leaseMs: number): Promise<{ readonly hadLapsed: boolean }>;
     /** Gives the lease back: the node stops, and no publisher is connected to it any more. */
@@ -305,14 +305,14 @@ export interface Store extends AsyncDisposable {
   /** Which node a stream's publisher is connected to: one at a time. */
   readonly publishers: {
     /**
-     * Takes the stream for a node, if no other node that lives has a connected publisher of it. A stream taken from another node is not
-     * active. Announces `stream_published`.
-     * @throws {MillraceError} `store_unavailable` also when this process does not hold the lease of the node
+     * Takes the stream for a node, unless a publisher of it is connected to another node that lives. A stream that is taken over from
+     * another node is not active at first. Announces `stream_published`.
+     * @throws {MillraceError} `store_unavailable`, also when this process does not hold the lease of the node
      */
     claim(stream: StreamId, node: NodeId): Promise<boolean>;
-    /** The publisher of that node is gone; does nothing when another node has taken the stream. */
+    /** Notes that the stream's publisher at this node is gone. Does nothing when another node has taken the stream. */
     release(stream: StreamId, node: NodeId): Promise<void>;
-    /** The nodes that took the streams last, also when their publishers have gone. */
+    /** The node that took each stream last, even if its publisher has gone since. */
     ownersOf(streams: readonly StreamId[]): Promise<ReadonlyMap<StreamId, NodeId>>;
   };
 

@@ -9,29 +9,29 @@ function recorded() {
   return { lines, counted: new CountedLines(logger) };
 }
 
-const told = ({ msg, code, count, networks }: Record<string, unknown>) => [msg, code, count, networks];
+const countsOf = ({ msg, code, count, networks }: Record<string, unknown>) => [msg, code, count, networks];
 
-test('the first of a kind is told at once with its example, the rest as one count every ten seconds', (t) => {
+test('the first occurrence of a kind is logged at once with its example, the others as one count every ten seconds', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { lines, counted } = recorded();
   for (let index = 0; index < 5; index++) {
     counted.note('info', 'publishers refused', { code: 'a' }, { address: `192.0.${index}.1`, example: { index } });
   }
   counted.note('info', 'publishers refused', { code: 'b' }, { address: '192.0.2.1' });
-  assert.deepEqual(lines.map(told), [
+  assert.deepEqual(lines.map(countsOf), [
     ['publishers refused', 'a', 1, 1],
     ['publishers refused', 'b', 1, 1],
   ]);
   assert.equal(lines[0]!.index, 0);
   t.mock.timers.tick(10_000);
-  assert.deepEqual(lines.slice(2).map(told), [['publishers refused', 'a', 4, 4]]);
+  assert.deepEqual(lines.slice(2).map(countsOf), [['publishers refused', 'a', 4, 4]]);
   t.mock.timers.tick(10_000);
   assert.equal(lines.length, 3, 'nothing more happened');
   counted.note('info', 'publishers refused', { code: 'a' }, { address: '192.0.2.1' });
-  assert.equal(lines.length, 4, 'after a quiet interval the next is a first one again');
+  assert.equal(lines.length, 4, 'after a quiet interval the next occurrence is logged at once again');
 });
 
-test('ten thousand refusals make one line a second at most', (t) => {
+test('ten thousand refusals a second make at most one line a second', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { lines, counted } = recorded();
   const SECONDS = 20;
@@ -44,10 +44,10 @@ test('ten thousand refusals make one line a second at most', (t) => {
   assert.ok(lines.length <= SECONDS, `${lines.length} lines`);
   counted[Symbol.dispose]();
   const total = lines.reduce((sum, { count }) => sum + Number(count), 0);
-  assert.equal(total, SECONDS * 10_000, 'none is lost from the counts');
+  assert.equal(total, SECONDS * 10_000, 'no refusal is missing from the counts');
 });
 
-test('networks are sites, and only so many are told apart', (t) => {
+test('networks are counted by site, and at most a thousand are told apart', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { lines, counted } = recorded();
   for (let index = 0; index < 5000; index++) {

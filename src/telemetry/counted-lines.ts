@@ -1,47 +1,51 @@
 /**
- * Log lines that somebody without a key can cause: told as counts, so that nobody can fill the log.
+ * Log lines about events that anybody can cause without a key. Repeated ones are logged as counts, so that nobody can fill the log.
  */
 import { networksOf } from '#lib/network-of.ts';
 import type { Logger } from './logger.ts';
 
-/** How long more of the same are only counted. */
+/** How long further occurrences of the same kind are only counted. */
 const INTERVAL_MS = 10_000;
-/** Networks that are told apart in one interval. A line that says so many means that many or more. */
+/** How many networks are told apart in one interval. A line with this number stands for that many or more. */
 const MAX_NETWORKS = 1000;
 
 /** The level a line is written at. */
 export type CountedLevel = 'info' | 'warn' | 'error';
 
-/** What is known of one occurrence besides its kind. */
+/** What is known about an occurrence besides its kind. */
 export interface Occurrence {
-  /** Where it came from. */
+  /** The network address that caused it. */
   readonly address?: string | undefined;
   /** How often it happened; once by default. */
   readonly count?: number;
-  /** Fields of the line that is written at once, so that an operator has one example to look at. */
+  /** Further fields for the line that is written at once, so that an operator has one example to look at. */
   readonly example?: object;
 }
 
-interface Untold {
+/** What has happened since the last line. */
+interface Unreported {
   count: number;
   readonly networks: Set<string>;
 }
 
 /**
- * Writes the first line of a kind at once, and after that one line every 10 s for as long as there is something to tell: how often it
- * happened since the last line, and from how many networks (IPv4 /24, IPv6 /48; at most 1000 are told apart).
+ * Writes the first line of a kind at once, and after that one line every 10 s for as long as it goes on happening: how often it happened
+ * since the line before, and from how many networks (IPv4 /24, IPv6 /48; at most 1000 are told apart).
  */
 export class CountedLines implements Disposable {
   readonly #logger: Logger;
-  readonly #kinds = new Map<string, { readonly untold: Untold; readonly tell: () => void; timer: NodeJS.Timeout }>();
+  readonly #kinds = new Map<
+    string,
+    { readonly unreported: Unreported; readonly report: () => void; timer: NodeJS.Timeout }
+  >();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   /**
-   * Something happened that may happen too often to be told each time.
-   * @param kind fields that tell kinds of the same message apart; their values are the service's own words, so they are few
+   * Takes note of something that may happen too often for a log line each time.
+   * @param kind fields that distinguish kinds of the same message. Their values must be the service's own words, so that there are few.
    */
   note(
     level: CountedLevel,
@@ -52,38 +56,38 @@ export class CountedLines implements Disposable {
     const key = JSON.stringify([message, kind]);
     const known = this.#kinds.get(key);
     if (known !== undefined) {
-      known.untold.count += count;
-      addNetwork(known.untold.networks, address);
+      known.unreported.count += count;
+      addNetwork(known.unreported.networks, address);
       return;
     }
-    const untold: Untold = { count: 0, networks: new Set() };
-    const tell = () => {
-      this.#logger[level]({ ...kind, count: untold.count, networks: untold.networks.size }, message);
-      untold.count = 0;
-      untold.networks.clear();
+    const unreported: Unreported = { count: 0, networks: new Set() };
+    const report = () => {
+      this.#logger[level]({ ...kind, count: unreported.count, networks: unreported.networks.size }, message);
+      unreported.count = 0;
+      unreported.networks.clear();
     };
-    const timer = setTimeout(() => this.#tellAgain(key), INTERVAL_MS).unref();
-    this.#kinds.set(key, { untold, tell, timer });
+    const timer = setTimeout(() => this.#reportAgain(key), INTERVAL_MS).unref();
+    this.#kinds.set(key, { unreported, report, timer });
     this.#logger[level]({ ...kind, count, networks: address === undefined ? 0 : 1, ...example }, message);
   }
 
-  /** Tells what has not been told. */
+  /** Logs the counts that have not been logged yet. */
   [Symbol.dispose](): void {
-    for (const { untold, tell, timer } of this.#kinds.values()) {
+    for (const { unreported, report, timer } of this.#kinds.values()) {
       clearTimeout(timer);
-      if (untold.count > 0) tell();
+      if (unreported.count > 0) report();
     }
     this.#kinds.clear();
   }
 
-  #tellAgain(key: string): void {
+  #reportAgain(key: string): void {
     const kind = this.#kinds.get(key)!;
-    if (kind.untold.count === 0) {
+    if (kind.unreported.count === 0) {
       this.#kinds.delete(key);
       return;
     }
-    kind.tell();
-    kind.timer = setTimeout(() => this.#tellAgain(key), INTERVAL_MS).unref();
+    kind.report();
+    kind.timer = setTimeout(() => this.#reportAgain(key), INTERVAL_MS).unref();
   }
 }
 

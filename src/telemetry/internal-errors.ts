@@ -1,21 +1,21 @@
 /**
- * Errors that are our own fault: each is counted, and each kind of them is logged once.
+ * Errors that are the service's own fault. Each is counted, and the first of each kind is logged.
  */
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Kinds remembered; there are as many as places in the code that fail, so beyond this none is told. */
+/** How many kinds are logged. There is one for each place in the code that fails, so further kinds are only counted. */
 const MAX_KINDS = 100;
 
-/** Where an error was caught: a label of the metric. */
+/** Where an error was caught. It is a label of the metric. */
 export type ErrorPlace =
-  | 'ingest' // what a publisher sent was being taken in
-  | 'session' // the session's own work: its pacer, its state, its end
-  | 'transcoder' // what a transcoder made was being taken in
-  | 'retire' // an ended session was being let go of
-  | 'process'; // nowhere else
+  | 'ingest' // while handling what a publisher sent
+  | 'session' // in the session's own work: its pacer, its state, its end
+  | 'transcoder' // while handling what a transcoder produced
+  | 'retire' // while releasing a session that has ended
+  | 'process'; // by the process's last handler, because nothing else caught it
 
-/** Takes note of errors. What became of what they broke off is its caller's business. */
+/** Counts and logs internal errors. Its caller decides what becomes of the work that an error interrupted. */
 export class InternalErrors {
   readonly #logger: Logger;
   readonly #metrics: Pick<Metrics, 'internalErrors'>;
@@ -26,7 +26,7 @@ export class InternalErrors {
     this.#metrics = metrics;
   }
 
-  /** Counts an error; the first of its kind, thrown at the same line, is logged with its stack. Never throws. */
+  /** Counts an error, and logs the first of its kind with its stack. Errors are of one kind when the same line threw them. Never throws. */
   note(where: ErrorPlace, error: unknown): void {
     this.#metrics.internalErrors.inc({ where });
     const kind = `${where} ${kindOf(error)}`;
@@ -36,7 +36,7 @@ export class InternalErrors {
   }
 }
 
-/** By its name and the line that threw it: messages may hold what differs each time. */
+/** An error's name and the line that threw it. Its message is left out because it may differ each time. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const thrownAt = String(error.stack)

@@ -1,28 +1,31 @@
 /**
- * How much may be logged: the last resort that keeps the log from filling a disk, whatever happens.
+ * The limit on how much is logged: the last resort that keeps the log from filling a disk, whatever happens.
  */
 
-/** How long lines are counted together. */
+/** How long an interval of the limit lasts. */
 export const INTERVAL_MS = 10_000;
-/** Lines of the same message in one interval. */
+/** How many lines of the same message are written in one interval. */
 const MAX_LINES_OF_A_MESSAGE = 100;
-/** Bytes of all lines in one interval. Six intervals make less than 1 MB, also with the last line and the count of what was dropped. */
+/**
+ * How many bytes are written in one interval. Six intervals stay below 1 MB, although the last line of each may exceed the limit and
+ * the count of dropped lines comes on top.
+ */
 const MAX_BYTES = 140_000;
-/** Beyond these only the first line of each message is written, so that what is rare is not lost among what is frequent. */
+/** After this many bytes only the first line of each message is written, so that frequent messages do not displace rare ones. */
 const FIRST_LINES_ONLY_BYTES = 100_000;
-/** Messages that are told apart; the service has fewer. All others count as one. */
+/** How many messages are told apart. The service has fewer; any others would count as one. */
 const MAX_MESSAGES = 300;
 const OTHER = 'other messages';
-/** Of a message, in characters: enough to tell messages apart. */
+/** How many characters of a message are compared, which is enough to tell messages apart. */
 const MAX_NAME = 80;
 
-/** Decides line by line. An interval begins with the first line and ends when its owner says so. */
+/** Decides for each line whether it may be written. An interval begins with its first line and ends when the owner calls `renew`. */
 export class LineLimit {
   readonly #lines = new Map<string, number>();
   #dropped = new Map<string, number>();
   #bytes = 0;
 
-  /** Counts a line of a message, and says whether it may be written. */
+  /** Counts a line with this message, and returns whether it may be written. */
   admits(message: string): boolean {
     const short = message.slice(0, MAX_NAME);
     const name = this.#lines.has(short) || this.#lines.size < MAX_MESSAGES ? short : OTHER;
@@ -34,12 +37,12 @@ export class LineLimit {
     return false;
   }
 
-  /** A line was written. */
+  /** Counts the bytes of a line that was written. */
   wrote(bytes: number): void {
     this.#bytes += bytes;
   }
 
-  /** Begins the next interval. @returns how many lines of each message were dropped in the last one; undefined when none was */
+  /** Begins the next interval. @returns how many lines of each message were dropped in the last interval; undefined when none was */
   renew(): Readonly<Record<string, number>> | undefined {
     const dropped = this.#dropped.size === 0 ? undefined : Object.fromEntries(this.#dropped);
     this.#lines.clear();

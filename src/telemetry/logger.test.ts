@@ -52,7 +52,7 @@ function limited(t: TestContext, level = 'info') {
   return { logger, records, lines, endInterval: () => t.mock.timers.tick(10_000) };
 }
 
-test('lines of one message beyond a hundred in an interval are dropped, and their number is told once', (t) => {
+test('lines of one message beyond a hundred in an interval are dropped, and their number is logged once', (t) => {
   const { logger, records, endInterval } = limited(t);
   const child = logger.child({ connection: 1 });
   for (let index = 0; index < 5000; index++) child.warn({ index }, 'frequent');
@@ -65,7 +65,7 @@ test('lines of one message beyond a hundred in an interval are dropped, and thei
   assert.equal(records().at(-1)!.msg, 'frequent', 'the next interval begins with a new allowance');
 });
 
-test('whatever is logged, a minute of log is less than 1 MB, and each error keeps its first stack', (t) => {
+test("whatever is logged, a minute of log is less than 1 MB and has the stack of each interval's first error", (t) => {
   const { logger, lines, records, endInterval } = limited(t);
   for (let interval = 0; interval < 6; interval++) {
     for (let index = 0; index < 20_000; index++) logger.info({ filler: 'é'.repeat(300) }, `message ${index % 50}`);
@@ -80,7 +80,7 @@ test('whatever is logged, a minute of log is less than 1 MB, and each error keep
   }
 });
 
-test('lines of the debug level are never dropped, and count for nothing', (t) => {
+test('lines of level debug are never dropped, and do not count towards the limit', (t) => {
   const { logger, records } = limited(t, 'debug');
   for (let index = 0; index < 5000; index++) logger.debug({ filler: 'x'.repeat(100) }, 'detail');
   logger.info({}, 'rare');

@@ -20,22 +20,22 @@ const REDACTED = ['authorization', 'streamKey', 'apiKey', 'secret', 'cookie'].fl
   `*.*.${name}`,
 ]);
 
-/** Lines of this level and below are written without a limit: they are for an operator who is looking for something. */
+/** Lines of this level and below are written without a limit, because an operator who turns them on is looking for something. */
 const DEBUG = 20;
 
 /**
- * A logger that writes at `level` and above, less than 1 MB a minute: of lines that repeat too often, as {@link LineLimit} decides, only
- * their number is told, every 10 s. Lines of `debug` have no limit.
+ * A logger that writes lines of `level` and above, less than 1 MB a minute. {@link LineLimit} decides which lines are dropped, and their
+ * number is logged every 10 s. Lines of level `debug` have no limit.
  * @param destination where lines go; standard output by default. Written at once, so nothing is lost at an exit.
  */
 export function createLogger(level: string, destination: { write(line: string): void } = standardOutput()): Logger {
   const limit = new LineLimit();
   let isLimited = false;
-  let interval: NodeJS.Timeout | undefined;
+  let isCounting = false;
   const endInterval = () => {
-    interval = undefined;
+    isCounting = false;
     const dropped = limit.renew();
-    if (dropped !== undefined) logger.warn({ dropped }, 'log lines dropped: too many of the same');
+    if (dropped !== undefined) logger.warn({ dropped }, 'log lines dropped: too many in 10 s');
   };
   const logger = pino(
     {
@@ -48,7 +48,8 @@ export function createLogger(level: string, destination: { write(line: string): 
           isLimited = lineLevel > DEBUG;
           if (isLimited) {
             if (!limit.admits(messageOf(args))) return;
-            interval ??= setTimeout(endInterval, INTERVAL_MS).unref();
+            if (!isCounting) setTimeout(endInterval, INTERVAL_MS).unref();
+            isCounting = true;
           }
           method.apply(this, args);
         },
@@ -64,7 +65,7 @@ export function createLogger(level: string, destination: { write(line: string): 
   return logger;
 }
 
-/** The text of a line, given after its fields or alone. */
+/** The message of a line, which is given after its fields or alone. */
 const messageOf = ([first, second]: readonly unknown[]): string => String(typeof first === 'string' ? first : second);
 
 /**

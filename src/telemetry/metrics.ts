@@ -65,7 +65,7 @@ export function createMetrics() {
     }),
     internalErrors: new Counter({
       name: 'millrace_internal_errors_total',
-      help: 'Errors by our own fault, by where they were caught; each costs one session at most',
+      help: 'Internal errors of the service by where they were caught; each costs one session at most',
       labelNames: ['where'],
       registers,
     }),

@@ -250,7 +250,7 @@ test('operations on keys, users and the audit log say how they may be refused', 
   ]);
 });
 
-test('answers to a request with a good key tell of the rate limit, and every change takes an Idempotency-Key', async (t) => {
+test('answers to a request with a valid key have the rate limit, and every change takes an Idempotency-Key', async (t) => {
   const api = await startApi(t);
   const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
   for (const [path, methods] of Object.entries(paths)) {

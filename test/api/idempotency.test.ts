@@ -199,7 +199,7 @@ test('while the store is away a repeat is refused with 503, and done once it is 
   assert.equal(done.headers['idempotency-replayed'], undefined);
 });
 
-test('PATCH and DELETE can be repeated: the same answer without a body, and nothing done twice', async (t) => {
+test('a repeated PATCH or DELETE gets the same answer without a body, and nothing is done twice', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('admin');
   const made = [];
@@ -227,7 +227,7 @@ test('PATCH and DELETE can be repeated: the same answer without a body, and noth
   }
 });
 
-test('a change of nothing can be repeated at once', async (t) => {
+test('a request that changes nothing can be repeated at once', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
@@ -237,7 +237,7 @@ test('a change of nothing can be repeated at once', async (t) => {
   }
 });
 
-test('a request whose outcome is unknown is not done again: a repeat finds what became of it', async (t) => {
+test('a request whose outcome is unknown, but which was carried out, is not carried out again by a repeat', async (t) => {
   const state = { isSlow: true };
   const api = await startApi(t, {}, (store) => ({
     ...store,
@@ -260,7 +260,7 @@ test('a request whose outcome is unknown is not done again: a repeat finds what 
   assert.equal(await countStreams(api, key), 1);
 });
 
-test('a request whose outcome is unknown and that was not done keeps its twins waiting until its claim has run out', async (t) => {
+test('a request whose outcome is unknown, and which was not carried out, keeps its claim until that runs out', async (t) => {
   const state = { isSlow: true };
   const released: unknown[] = [];
   const api = await startApi(t, {}, (store) => ({

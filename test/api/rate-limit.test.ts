@@ -58,7 +58,7 @@ test('all keys of a user together have a quota of requests, which an admin may c
   const refused = await api.call('GET', '/stream', { key: second });
   assert.equal(refused.json().code, 'too_many_requests');
   assert.equal(refused.headers['retry-after'], '20');
-  assert.equal(await ask(bob), 200, 'another user is not touched');
+  assert.equal(await ask(bob), 200, 'another user is not affected');
   const quotas = { requestsPerMinute: 0 };
   await api.call('PATCH', `/user/${first.userId}`, { key: admin, body: { quotas } });
   assert.deepEqual([await ask(first), await ask(second)], [200, 200]);

@@ -88,7 +88,7 @@ test('no operation shows a stream key but to the user of the stream and to an ad
   assert.deepEqual(shown, MAY_SHOW, 'all of them were really asked');
 });
 
-test('a key with rules sees and uses the stream keys that a rule with publish names, and those it makes', async (t) => {
+test('an API key with rules sees and uses the stream keys of streams that it may publish to, and those it creates', async (t) => {
   const api = await startApi(t);
   const owner = await api.makeKey('ann');
   const [mine, other] = [
@@ -124,7 +124,7 @@ test('a key with rules sees and uses the stream keys that a rule with publish na
   assert.match(rotated.json().streamKey, /^\w{4}(-\w{4}){3}$/);
 });
 
-test('a key that may not use stream keys makes none that may', async (t) => {
+test('an API key that may not use stream keys cannot create one that may', async (t) => {
   const api = await startApi(t);
   const everyMethod = ['get', 'post', 'patch', 'put', 'delete'];
   const key = await api.makeKey('ann', 'limited', undefined, [{ resources: ['*'], methods: everyMethod }]);

@@ -1,6 +1,6 @@
 /**
- * Loaded into a serving process by a test (`node --import`): the first SIGUSR2 throws at the event loop, the next one rejects a promise
- * that nobody handles, and so on; as many times each as `?times=` at the end of its URL says.
+ * Loaded into a serving process by a test (`node --import`). The first SIGUSR2 throws errors in the event loop, the next one rejects
+ * promises that nobody handles, and so on. The number of errors for each signal is in `?times=` at the end of the module's URL.
  */
 const times = Number(new URL(import.meta.url).searchParams.get('times'));
 let signals = 0;

@@ -82,7 +82,7 @@ test('a file that cannot be written leaves the store without a key, so that the 
   assert.deepEqual(await store.apiKeys.list(), []);
 });
 
-test('the file of a key that was used before the start, or that is no key any more, is removed at the start', async (t) => {
+test('the file of a key that was used before the start, or that no longer exists, is removed at the start', async (t) => {
   const { options, file, store } = await firstStart(t);
   await ensureFirstKey({ ...options, terminal: undefined });
   await forgetFirstKeyOnUse(options);

@@ -9,7 +9,7 @@ import { dataFolder, serve } from './millrace.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
-/** A server that throws so many times at each SIGUSR2. */
+/** A server with a number of errors at each SIGUSR2. */
 async function serveWithFaults(t: TestContext, times: number) {
   const faults = new URL(`./faults-on-signal.ts?times=${times}`, import.meta.url).href;
   const command = [process.execPath, '--import', faults, LAUNCHER, 'serve'] as const;
@@ -37,7 +37,7 @@ test('a process goes on after an error that nothing has caught: each is counted,
   assert.match(told[1]!, /TypeError: a rejection for this test/);
 });
 
-test('more than a hundred in a minute end it, drained, with an exit code that has it started again', async (t) => {
+test('after more than a hundred errors in a minute a server drains and ends with an exit code that has it started again', async (t) => {
   const { child, finished } = await serveWithFaults(t, 101);
   child.kill('SIGUSR2');
   const { code, stdout, stderr } = await finished;

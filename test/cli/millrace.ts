@@ -11,7 +11,7 @@ import type { TestContext } from 'node:test';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 
-/** What `npx millrace` runs. */
+/** The program that `npx millrace` runs. */
 export const LAUNCHER = join(import.meta.dirname, '../../bin/millrace.js');
 
 /** A data folder that is gone after the test. */
@@ -21,7 +21,7 @@ export async function dataFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** A data folder with an empty store, as a server's first start leaves it but for the first key. */
+/** A data folder with an empty store, as a server's first start leaves it, but without the first key. */
 export async function storeFolder(t: TestContext): Promise<string> {
   const folder = await dataFolder(t);
   await makeStore(folder);
@@ -47,9 +47,9 @@ export interface RunOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** The Node that reads the launcher; this one by default. */
   readonly node?: string;
-  /** Another installation's launcher. */
+  /** The launcher of another installation. */
   readonly launcher?: string;
-  /** A pipe to type into; nothing by default. */
+  /** Standard input: a pipe to write to, or nothing, which is the default. */
   readonly stdin?: 'pipe' | 'ignore';
   /** Run instead of the launcher and the arguments. */
   readonly command?: readonly [string, ...string[]];

@@ -3,7 +3,7 @@
  */
 import { execFileSync } from 'node:child_process';
 
-/** Its path; undefined when there is none. */
+/** The path of that Node; undefined when there is none. */
 export const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
   try {
     const major = Number.parseInt(execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
@@ -13,5 +13,5 @@ export const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
   }
 });
 
-/** Options of a test that needs one. */
+/** The options of a test that needs such a Node. */
 export const needsOldNode = { skip: oldNode === undefined && 'no Node older than 24 is installed' };

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const npm = (folder: string, ...args: string[]) =>
   promisify(execFile)('npm', args, { cwd: folder, maxBuffer: 16 * 1024 * 1024 });
 
-/** The package as npm would publish it, installed into an empty folder: the launcher's path. */
+/** Installs the package, as npm would publish it, into an empty folder. @returns the path of its launcher */
 async function installed(folder: string, ...options: string[]): Promise<string> {
   await npm(ROOT, 'pack', '--ignore-scripts=false', '--pack-destination', folder);
   const [tarball] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
@@ -35,7 +35,7 @@ test('the package installed into an empty folder serves, and holds no tests, ben
   );
 });
 
-test('under a Node that is too old the package says in one sentence which it needs', needsOldNode, async (t) => {
+test('under a Node that is too old the package says in one sentence which Node it needs', needsOldNode, async (t) => {
   const launcher = await installed(await dataFolder(t), '--omit=optional');
   const { code, stdout, stderr } = await run(['serve'], { launcher, node: oldNode! });
   assert.equal(code, 1);

@@ -41,7 +41,7 @@ test('the first start writes a key that works, readable by its owner only, and r
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   const key = (await readFile(file, 'utf8')).trim();
   assert.equal((await listStreams(first.http, `${key}x`)).status, 401);
-  assert.equal((await stat(file)).mode & 0o777, 0o600, 'a wrong key is no use of it');
+  assert.equal((await stat(file)).mode & 0o777, 0o600, 'a wrong key does not count as its use');
   assert.equal((await listStreams(first.http, key)).status, 200);
   await waitFor(() => !existsSync(file), { what: 'the file to be gone' });
   assert.equal((await fetch(first.metrics)).status, 200);
@@ -51,7 +51,7 @@ test('the first start writes a key that works, readable by its owner only, and r
   assert.ok(!`${stdout}${stderr}`.includes(key));
 
   const second = await serve(t, { settings: { DATA_DIR } });
-  assert.equal(existsSync(file), false, 'a second start makes no other');
+  assert.equal(existsSync(file), false, 'a second start makes no other key');
   assert.equal((await listStreams(second.http, key)).status, 200);
 });
 
@@ -115,7 +115,7 @@ test('a data folder in use, or one that cannot be made, is one sentence', async 
   assert.match(neverThere.stderr, /^The data folder \/proc\/millrace\/data .* MILLRACE_DATA_DIR .*\.\n$/);
 });
 
-test('on a terminal, the ready line is for people', { skip: NO_TERMINAL }, async (t) => {
+test('on a terminal, the server says in words for people that it is ready', { skip: NO_TERMINAL }, async (t) => {
   const DATA_DIR = await storeFolder(t);
   const settings = { DATA_DIR, HTTP_PORT: '0', RTMP_PORT: '0', METRICS_PORT: '0' };
   const command = ['script', '--quiet', '--command', `'${process.execPath}' '${LAUNCHER}' serve`, '/dev/null'] as const;
@@ -141,7 +141,7 @@ test('the version is that of the package', async () => {
   assert.equal((await run(['--version'])).stdout, `millrace ${version}\n`);
 });
 
-test('a shell completes commands and their options by the script it is given', async () => {
+test('a shell completes commands and their options with the script that the command prints', async () => {
   const { stdout } = await run(['completion', 'bash']);
   const complete = (...words: string[]) => {
     const ask = `COMP_WORDS=(millrace ${words.join(' ')}) COMP_CWORD=${words.length}; _millrace; echo "\${COMPREPLY[@]}"`;

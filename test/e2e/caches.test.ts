@@ -58,7 +58,7 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
     const playlistUrl = await videoPlaylist(indexUrl);
     const now = readMediaPlaylist((await get(playlistUrl.replace(proxy.url, server.url))).body.toString());
     const next = nextDirectives(now);
-    // An address that no other test here asks for: players name a part.
+    // No other test here asks for this URL, because players also name a part.
     const url = `${playlistUrl}?${next.replace(/&.*/, '')}`;
     const answers = await Promise.all(Array.from({ length: 10 }, () => get(url)));
     const sources = answers.map(({ headers }) => headers.get('x-cache'));
@@ -140,7 +140,7 @@ describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concu
   });
   after(() => parts.disposeAsync());
 
-  test('a player sees no answer but 200 while another asks for every name to come, and in every odd way', async () => {
+  test('a player gets no answer but 200 while another viewer asks for every future name and with odd queries', async () => {
     const stop = new AbortController();
     const attack = askForWhatIsToCome(indexUrl, stop.signal);
     const watched = await watch(indexUrl, { signal: AbortSignal.timeout(30_000) });
@@ -149,7 +149,7 @@ describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concu
     assertLoaded(watched);
     for (const viewing of watched.renditions.values()) assertMedia(viewing);
     const { refusals, kept } = await attack;
-    assert.ok(refusals > 100, `${refusals} requests were for what was not there`);
+    assert.ok(refusals > 100, `${refusals} requests were for what did not exist`);
     assert.deepEqual(kept, [], 'refusals that came from the cache');
   });
 
@@ -176,12 +176,12 @@ describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concu
   });
 });
 
-/** An address of its own, as the proxy sees it. */
+/** The attacker's address, as the proxy sees it. */
 const ATTACKER = '127.0.9.1';
 
 /**
- * Asks a hundred times a second, until the signal aborts, for media and playlists that are yet to come, by all the names they can have, and
- * for others that never will.
+ * Asks a hundred times a second, until the signal aborts, for media and playlists that do not exist yet, by all the names they can have,
+ * and for some that never will exist.
  * @returns how many requests were refused, and the refusals that a cache answered with
  */
 async function askForWhatIsToCome(indexUrl: string, signal: AbortSignal) {
@@ -214,7 +214,7 @@ async function askForWhatIsToCome(indexUrl: string, signal: AbortSignal) {
   return { refusals, kept };
 }
 
-/** What a player would ask for in the seconds to come, and what none would. @param parts of the segment that grows */
+/** The URLs that a player would ask for in the next seconds, and odd ones that none would. @param parts how many the growing segment has */
 function namesToCome(list: string, msn: number, parts: number): readonly string[] {
   const folder = list.replace(/\.m3u8$/, '');
   const index = new URL('../index.m3u8', list).href;

@@ -1,5 +1,5 @@
 /**
- * What one user may take of a server: its publishers are told when it is too much, and another user notices nothing.
+ * How much one user may use of a server: its publishers are told when it is too much, and another user is not affected.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -10,7 +10,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { get } from './viewer.ts';
 
-/** The fixture's two seconds are 24 kB: about ten times as many are ten seconds of media at this bitrate. */
+/** The limit of the bitrate. The fixture's two seconds are 24 kB, so about ten times as many bytes are ten seconds of media at this limit. */
 const BITRATE_KBPS = 200;
 const FIXTURE_MS = 2000;
 
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-/** Another user than the admin, whom nothing limits. */
+/** Makes a user with an API key. The admin would not do, because nothing limits admins. */
 async function newUser(name: string): Promise<ApiClient> {
   const created = (await (await server.api.request('POST', '/user', { name })).json()) as { id: string };
   const token = await server.api.request('POST', '/api-token', { name: `of ${name}`, userId: created.id });
@@ -40,7 +40,7 @@ const endReasonOf = async (api: ApiClient, { id }: CreatedStream): Promise<strin
   return session?.endReason;
 };
 
-/** The fixture again and again, one after another in time. */
+/** The fixture's tags several times over, each time with later timestamps. */
 function* repeated(times: number): Iterable<FlvFileTag> {
   for (let time = 0; time < times; time++) {
     for (const tag of fixtureTags()) yield { ...tag, timestamp: tag.timestamp + time * FIXTURE_MS };

@@ -10,7 +10,7 @@ import { expressionsIn, slowness } from './regular-expressions.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Expressions made of a constant: the constant is judged in their place. */
+/** Expressions that are made of a constant, with the constant that is judged in their place. */
 const CONSTANTS: Readonly<Record<string, string>> = {
   "new RegExp(STORABLE, 'u')": STORABLE,
   "new RegExp(NAME_PATTERN, 'u')": NAME_PATTERN,
@@ -18,7 +18,7 @@ const CONSTANTS: Readonly<Record<string, string>> = {
 
 /** Expressions that the analysis cannot judge, and why they are harmless all the same. */
 const HARMLESS: Readonly<Record<string, string>> = {
-  '/^::ffff:(?=[\\d.]+$)/': 'sees only addresses as the kernel writes them',
+  '/^::ffff:(?=[\\d.]+$)/': 'it only sees addresses as the kernel writes them',
 };
 
 it('every regular expression takes time in proportion to the text it sees', () => {
@@ -33,7 +33,7 @@ it('every regular expression takes time in proportion to the text it sees', () =
   const verdicts = new Map<string, string | undefined>();
   const slow = expressions.flatMap(({ at, text, pattern = CONSTANTS[text], flags }) => {
     if (HARMLESS[text] !== undefined) return [];
-    if (pattern === undefined) return [`${at} ${text} is built at run time, so nothing can be proven of it`];
+    if (pattern === undefined) return [`${at} ${text} is built at run time, so nothing can be proven about it`];
     const key = `${flags} ${pattern}`;
     if (!verdicts.has(key)) verdicts.set(key, slowness(pattern, flags));
     const why = verdicts.get(key);
@@ -42,7 +42,7 @@ it('every regular expression takes time in proportion to the text it sees', () =
   assert.deepEqual(slow, []);
 });
 
-it('so does every pattern of the schemas that check requests', async (t) => {
+it('every pattern in the schemas that check requests takes time in proportion to the text it sees', async (t) => {
   const api = await startApi(t);
   const patterns = patternsIn([SCHEMAS, (await api.http.inject('/api/openapi.json')).json()]);
   assert.ok(patterns.size >= 4, 'found the patterns to judge');
@@ -54,7 +54,7 @@ it('so does every pattern of the schemas that check requests', async (t) => {
 });
 
 describe('the search for regular expressions', () => {
-  it('finds literals and calls, and no prose or text that looks like one', () => {
+  it('finds literals and calls, but no comments or strings that look like one', () => {
     const source = [
       '/** not /this+/ */',
       "const path = 'a/b/c';",
@@ -70,7 +70,7 @@ describe('the search for regular expressions', () => {
     ]);
   });
 
-  it('calls an expression slow that can take the square of the length of a text, or more', () => {
+  it('calls an expression slow when its time can grow with the square of the length of a text, or faster', () => {
     assert.equal(slowness('^ *bearer +(.*\\S) *$', 'i'), '2nd degree polynomial');
     assert.match(slowness('(a+)+$', '') ?? '', /^exponential/);
     assert.equal(slowness('^ *bearer +', 'i'), undefined);

@@ -1,5 +1,5 @@
 /**
- * Finds the regular expressions of a source file, and judges how long they can take.
+ * Finds the regular expressions of a source file, and judges how their time grows with the text they see.
  */
 import { type CallExpression, type NewExpression, parseSync, type Span, Visitor } from 'oxc-parser';
 import { checkSync } from 'recheck';
@@ -8,9 +8,9 @@ import { checkSync } from 'recheck';
 export interface Expression {
   /** `src/folder/file.ts:line`, as editors and terminals link it. */
   readonly at: string;
-  /** As it stands in the source. */
+  /** The expression as it stands in the source. */
   readonly text: string;
-  /** What it matches; undefined where the source builds it from something else than literals. */
+  /** Its pattern; undefined where the source builds it from something else than literals. */
   readonly pattern: string | undefined;
   readonly flags: string;
 }
@@ -40,7 +40,7 @@ export function expressionsIn(path: string, source: string): readonly Expression
 
 /** Says why an expression is not proven to take time in proportion to the text it sees; undefined when it is. */
 export function slowness(pattern: string, flags: string): string | undefined {
-  // The automaton proves; the other way to check tries many texts and proves nothing.
+  // Only the automaton proves something. The package's other checker tries many texts, which proves nothing.
   const verdict = checkSync(pattern, flags, { checker: 'automaton' });
   switch (verdict.status) {
     case 'safe':

@@ -1,6 +1,6 @@
 /**
- * Keyframes whose parameter sets state a picture of a size they do not have, as decoders meet them when nobody looks before.
- * Loads FFmpeg into its process: for tests that do so anyway.
+ * Keyframes whose parameter sets state a larger size than the frames have, as a decoder would get them if nothing checked them before.
+ * It loads FFmpeg into the process, so it is for tests that do so anyway.
  */
 import { AV_PIX_FMT_YUV420P } from 'node-av/constants';
 import { FFmpegError, Frame } from 'node-av/lib';
@@ -13,17 +13,17 @@ import { makeClip } from './clip.ts';
 import { accessUnit, obuOf, resizedAvcSps, resizedHevcSps, resizedSequence } from './parameter-sets.ts';
 
 const SIZE = { width: 640, height: 360 };
-/** x265 codes whole blocks of 16 lines. */
+/** The size that x265 encodes, which is a multiple of 16 lines. */
 const HEVC_SIZE = { width: 640, height: 368 };
 const FRAMES = 3;
 
-/** A decoder configuration, and units that are beyond it. */
+/** A decoder configuration, and access units that state a larger size. */
 export interface OversizedUnits {
   readonly config: Uint8Array;
   readonly units: readonly Uint8Array[];
 }
 
-/** Makes them; each is a keyframe. */
+/** Makes access units that state this size. Each is a keyframe. */
 export function oversizedUnits(codec: VideoCodec, width: number, height: number): OversizedUnits {
   return MAKERS[codec]({ width, height });
 }
@@ -34,14 +34,14 @@ const MAKERS: Record<VideoCodec, (size: typeof SIZE) => OversizedUnits> = {
     const { config } = track;
     const spsLength = config[6]! * 256 + config[7]!;
     const sps = resizedAvcSps(config.subarray(8, 8 + spsLength), SIZE, size);
-    // FFmpeg's PPS keep to the SPS they came behind: another one takes effect with the next PPS.
+    // FFmpeg ties a PPS to the SPS before it, so another SPS takes effect only with the next PPS.
     const ppsAt = 8 + spsLength + 3;
     const pps = config.subarray(ppsAt, ppsAt + config[ppsAt - 1]!);
     const slices = (data: Uint8Array) => [...nalUnits(data, 4)].filter((nal) => (nal[0]! & 0x1f) <= 5);
     return { config, units: packets.map(({ data }) => accessUnit(sps, pps, ...slices(data))) };
   },
 
-  // x265 by FFmpeg writes start codes, in its configuration too; so FFmpeg's decoder expects them.
+  // FFmpeg's x265 writes start codes even into its configuration, so FFmpeg's decoder expects them.
   h265(size) {
     const { track, packets } = makeClip({ ...SIZE, frames: FRAMES, gop: 1, openGop: true });
     const sets = withoutStartCodes(track.config).map((nal) =>

@@ -1,5 +1,5 @@
 /**
- * Parameter sets rewritten to state another size, as whoever wants to exhaust a decoder would.
+ * Rewrites parameter sets to state another size, as an attacker who wants to exhaust a decoder would.
  */
 import { withoutEmulationPrevention } from '#media/nal.ts';
 
@@ -22,11 +22,12 @@ const macroblocks = ({ width, height }: Size): string => ue(Math.ceil(width / 16
 
 function replaced(bits: string, from: string, to: string): string {
   const [before, after, ...more] = bits.split(from);
-  if (after === undefined || more.length > 0) throw new Error('the size is not to be found in the parameter set once');
+  if (after === undefined || more.length > 0)
+    throw new Error('the parameter set does not contain the size exactly once');
   return before + to + after;
 }
 
-/** A NAL unit with a size in it replaced; `headerBytes` of it stay as they are. */
+/** Replaces a size in a NAL unit, whose first `headerBytes` stay as they are. */
 function resizedNal(nal: Uint8Array, headerBytes: number, from: string, to: string): Uint8Array {
   const payload = bitsOf(withoutEmulationPrevention(nal.subarray(headerBytes)));
   const out = [...nal.subarray(0, headerBytes)];
@@ -57,7 +58,7 @@ export function resizedSequence(payload: Uint8Array, from: Size, to: Size): Uint
   return Uint8Array.from(bytesOf(replaced(bitsOf(payload), size(from), size(to))));
 }
 
-/** NAL units as one access unit, each behind its length in four bytes. */
+/** Makes one access unit of NAL units, each preceded by its length in four bytes. */
 export function accessUnit(...nals: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(
     nals.flatMap((nal) => {
@@ -68,7 +69,7 @@ export function accessUnit(...nals: readonly Uint8Array[]): Uint8Array {
   );
 }
 
-/** An OBU with its size, which is at most 127 bytes or written in as many as it takes. */
+/** Makes an OBU with its size, which is written in as many bytes as it takes (LEB128). */
 export function obuOf(type: number, payload: Uint8Array): Uint8Array {
   const size: number[] = [];
   for (let rest = payload.length; size.length === 0 || rest > 0; rest = Math.floor(rest / 128)) {

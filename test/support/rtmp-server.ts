@@ -28,11 +28,11 @@ export interface TestRtmpServer extends AsyncDisposable {
    * take note of what came in until now.
    */
   advance(byMs: number): Promise<void>;
-  /** From now on the server's clock moves by {@link advance} alone, so that nothing in a test depends on how long it takes. */
+  /** From now on the server's clock moves only by {@link advance}, so that nothing in a test depends on how long it takes. */
   stopClock(): void;
 }
 
-/** The settings of RTMP where nobody has set any. */
+/** The default settings of RTMP. */
 export function defaultRtmpSettings(): RtmpSettings {
   const values = Object.entries(rtmpSettings).map(([key, { fallback, parse }]) => [
     key,

@@ -30,7 +30,7 @@ export function someUser(change: Partial<User> = {}): User {
   };
 }
 
-/** Quotas that limit only what a test says. */
+/** Quotas without limits, except those that a test names. */
 export function someQuotas(limits: Partial<Quotas> = {}): Quotas {
   return { ...(Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas), ...limits };
 }

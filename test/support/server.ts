@@ -168,7 +168,7 @@ function environment(dataDir: string, { settings }: ServerOptions): Record<strin
   };
 }
 
-/** A module that moves the wall clock of the process that imports it. */
+/** The URL of a module that moves the wall clock of the process that imports it. */
 function clockAhead(aheadMs: number): string {
   const source = `const now = Date.now; Date.now = () => now() + ${aheadMs};`;
   return `data:text/javascript,${encodeURIComponent(source)}`;

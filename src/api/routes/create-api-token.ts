@@ -75,7 +75,7 @@ function mustNotExceed(access: NewApiToken['access'], caller: Caller): void {
 }
 
 /**
- * Whose key it is to be; the user is undefined when it is the caller.
+ * Finds the user that the key is for; `user` is undefined when that is the caller.
  * @throws {MillraceError} `admin_only` for another user's id, whether there is one or not
  */
 async function ownerOf(

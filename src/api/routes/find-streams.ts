@@ -23,7 +23,7 @@ const byKey = {
   operationId: 'getStreamByKey',
   summary: 'Get the stream of a stream key',
   description:
-    'Paths end up in the logs of proxies: name a stream by its id where you can. Needs `publish` on the stream where the API key has rules. Wrong keys are throttled like those of publishers.',
+    'Paths end up in the logs of proxies: name a stream by its id where you can. An API key with rules needs `publish` on the stream. Wrong keys are throttled like those of publishers.',
   params: streamKeyParams,
 };
 

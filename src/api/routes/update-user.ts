@@ -17,7 +17,7 @@ const schema = {
   operationId: 'updateUser',
   summary: 'Rename, suspend, resume, promote or demote a user, or change its quotas',
   description:
-    "Admins only. A suspended user's API keys are refused from the next request on, and publishers to its streams are cut. The last active admin can be neither suspended nor demoted. Of the quotas only those named change; null takes one back to the default.",
+    "Admins only. A suspended user's API keys are refused from the next request on, and publishers to its streams are disconnected. The last active admin can be neither suspended nor demoted. Only the quotas that are named change; null returns one to the default.",
   tags: ['user'],
   security: [{ apiKey: [] }],
   params: userIdParams,
@@ -48,7 +48,7 @@ export const updateUser: ApiRoute = (api, { authenticate, store }) => {
 
 const unknownUser = () => new MillraceError('not_found', 'There is no user of that id; see GET /user.');
 
-/** The names of what a body changes, for the audit log. */
+/** The names of the fields that a body changes, for the audit log. */
 function changedFields({ quotas = {}, ...rest }: Static<typeof UserChangeSchema>): readonly string[] {
   return [...Object.keys(rest), ...Object.keys(quotas).map((name) => `quotas.${name}`)];
 }

@@ -36,5 +36,5 @@ const REASONS = {
   429: 'Too many requests of this API key, or too many wrong API keys from this address; wait as long as Retry-After says.',
   501: 'The reference service has it, Millrace not yet.',
   503: 'The store is away; try again after Retry-After.',
-  504: 'Whether it was done is not known; repeat it with the same Idempotency-Key, or look before trying again.',
+  504: 'It is not known whether this was done; repeat it with the same Idempotency-Key, or check before trying again.',
 } as const;

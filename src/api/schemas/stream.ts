@@ -73,7 +73,7 @@ export const StreamSchema = Type.Object(
     streamKey: Type.Optional(
       Type.String({
         description:
-          'The secret to publish with, as rtmp://host/live/<streamKey>. Absent on a session, and for API keys whose rules do not allow `publish`.',
+          'The secret to publish with, as rtmp://host/live/<streamKey>. Absent in sessions, and in answers to API keys whose rules do not allow `publish`.',
       }),
     ),
     playbackId: Type.String({ description: 'What viewers use, as /hls/<playbackId>/index.m3u8. Not a secret.' }),

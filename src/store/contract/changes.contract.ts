@@ -109,7 +109,7 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await change(), true);
   });
 
-  it('lets either a change of an idle stream or the claim of its publisher win, in whichever order they meet', async () => {
+  it('either shows a publisher the change of an idle stream or refuses the change, in whichever order change and claim meet', async () => {
     const { store, user } = fixture;
     const node = someNode();
     await store.nodes.renew(node, 60_000);
@@ -117,7 +117,7 @@ function streamChanges(fixture: Fixture): void {
       const stream = await create();
       const change = () =>
         store.streams.change(stream.id, user.id, { record: true }, someReceipt(), 'idle').catch(() => false);
-      // The gate reads a stream once it has taken it.
+      // The publish gate reads a stream after it has taken it for its node.
       const claim = async () => {
         await store.publishers.claim(stream.id, node.id);
         return (await store.streams.get(stream.id, user.id))?.record;
@@ -138,7 +138,7 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await terminate(100_000), 'done');
     assert.deepEqual(await terminate(102_000), { retryAfterMs: 3000 });
     assert.equal((await store.streams.get(stream.id, user.id))?.lastTerminatedAt, 100_000);
-    assert.equal((await store.streams.get(stream.id, user.id))?.terminations, 1, 'one that was refused does not count');
+    assert.equal((await store.streams.get(stream.id, user.id))?.terminations, 1, 'a refused one does not count');
     assert.equal(await terminate(105_000), 'done');
     assert.equal((await store.streams.get(stream.id, user.id))?.terminations, 2);
     assert.equal((await store.streams.get(stream.id, user.id))?.lastTerminatedAt, 105_000);
@@ -176,7 +176,7 @@ function streamChanges(fixture: Fixture): void {
     }
   });
 
-  it('creates no more streams than a user may have, however many are created at once, and some again once others are deleted', async () => {
+  it('creates no more streams than a user may have, however many are asked for at once, and as many again as are deleted', async () => {
     const { store, user } = fixture;
     const [atMost, asked] = [40, 60];
     const another = () => store.streams.create(someStream(user.id), someReceipt(), { atMost });

@@ -181,7 +181,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.deepEqual(await publishers.ownersOf([]), new Map());
     });
 
-    it('takes nothing from a node whose lease is out, and says that it is', async () => {
+    it('refuses every write of a node whose lease has run out as store_unavailable, until it is renewed', async () => {
       const { store, user } = fixture;
       const node = await nodeFor(LONG_MS);
       const { stream, sessions } = await streamOn(node, ['live']);
@@ -206,7 +206,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal((await store.sessions.get(sessions[0]!.id, user.id))?.viewers, 9);
     });
 
-    it('takes nothing of a stream from the node that had it before another took it', async () => {
+    it('refuses what a node says about a stream that another node has taken since', async () => {
       const { store, user } = fixture;
       const [before, after] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const { stream, sessions } = await streamOn(before, ['live']);
@@ -215,7 +215,11 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal(await store.streams.setActivity(stream.id, ACTIVE, before.id), true, 'until another takes it');
       await store.publishers.claim(stream.id, after.id);
       const taken = await store.streams.get(stream.id, user.id);
-      assert.deepEqual([taken?.isActive, taken?.health], [false, undefined], 'what the one before said counts no more');
+      assert.deepEqual(
+        [taken?.isActive, taken?.health],
+        [false, undefined],
+        'what the node before it said counts no more',
+      );
 
       assert.equal(await store.streams.setActivity(stream.id, ACTIVE, before.id), false);
       const another = someSession(stream, { nodeId: before.id });
@@ -223,7 +227,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal(await store.sessions.resume(sessions[0]!, { phase: 'live' }, before.id), false);
       assert.equal((await store.streams.get(stream.id, user.id))?.isActive, false);
       assert.equal(await store.sessions.get(another.id, user.id), undefined);
-      // Its own session it still ends.
+      // The node may still end its own session.
       assert.equal(
         await store.sessions.change(sessions[0]!.id, { phase: 'ended', endReason: 'replaced' }, before.id),
         true,
@@ -231,11 +235,11 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal(
         await store.sessions.change(sessions[0]!.id, { viewers: 9 }, after.id),
         false,
-        'and nobody else does',
+        'no other node may change the session',
       );
     });
 
-    it('lets a node go on with a session that was ended for it, but only in so many words and while the stream is its own', async () => {
+    it('lets a node resume a session that others ended as node_lost, but only by resume and while the stream is still its own', async () => {
       const { store, user } = fixture;
       const [node, other] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const [kept, lost] = [await streamOn(node, ['live']), await streamOn(node, ['live'])];

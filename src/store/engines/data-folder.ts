@@ -11,14 +11,14 @@ import { proveWritable, sqliteOpenError } from './sqlite/open-failure.ts';
 /** How long a command's short hold is waited for, in milliseconds. */
 const LOCK_TIMEOUT_MS = 250;
 
-/** What Millrace keeps there; everything that holds a secret is one of these. */
+/** The files that Millrace keeps in its data folder. Every file with a secret is one of these. */
 const OUR_FILES = /^(?:millrace\.(?:db|lock)|node-id|initial-api-key)/;
-/** Permissions of the group and of everybody else. */
+/** The permissions of the group and of all others. */
 const OF_OTHERS = 0o077;
 
 /**
- * Makes the folder, for its owner alone. Where it is there already, others lose their permissions to what Millrace keeps in it, and to the
- * folder itself when it holds nothing else: somebody's home, or `/tmp`, stays as it is.
+ * Makes the folder, for its owner alone. When it exists already, its group and all others lose their permissions on the files that Millrace
+ * keeps in it, and on the folder itself if it holds nothing else. A folder with other files, such as a home or `/tmp`, is left as it is.
  * @throws {StoreOpenError}
  */
 export function makeFolder(dataDir: string): void {
@@ -33,7 +33,7 @@ export function makeFolder(dataDir: string): void {
   if (ours.length === names.length) closeToOthers(dataDir);
 }
 
-/** Makes a folder and those it lies in. Node's own way never ends where the system says that an existing folder is not there (`/proc`). */
+/** Makes a folder and its parents. Node's `recursive` never ends where the system denies that an existing folder exists (`/proc`). */
 function makeAll(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -46,7 +46,7 @@ function makeAll(folder: string): void {
   }
 }
 
-/** A folder that cannot be listed is refused a moment later, with what is wrong. */
+/** The names in a folder; none when it cannot be listed, because opening the store then fails a moment later and says why. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
@@ -55,7 +55,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** What belongs to another user, or is gone meanwhile, stays as it is; so does what a link points to. */
+/** Takes a file's permissions from its group and all others. Files of another user, links and files that are gone are left as they are. */
 function closeToOthers(path: string): void {
   try {
     const stats = lstatSync(path);

@@ -25,7 +25,7 @@ const REPOSITORY = join(import.meta.dirname, '../../..');
 const root = mkdtempSync(join(tmpdir(), 'millrace-postgres-data-'));
 const away = isMillraceError('store_unavailable');
 const unknown = isMillraceError('outcome_unknown');
-/** Of a write whose connection broke it depends on the moment. */
+/** When a connection breaks during a write, the error depends on the moment. */
 const awayOrUnknown = (error: unknown) => away(error) || unknown(error);
 let server: PostgresServer;
 before(async () => {
@@ -69,7 +69,7 @@ const update = (id: string, n: number): Query => ({
 const things = (engine: Engine) =>
   engine.read<{ id: string; n: number }>({ sql: 'select id, n from things order by id', parameters: [] });
 
-/** Locks every row of `things` until what it gives is called. */
+/** Locks every row of `things`. @returns a function that unlocks them */
 async function lockThings(url: string): Promise<() => Promise<void>> {
   const blocker = assert.rejects(
     server.query('begin; select from things for update; select pg_sleep(600)', url),
@@ -172,7 +172,7 @@ describe('a write whose answer does not come', () => {
     };
     return { engine, direct, proxy, [Symbol.asyncDispose]: close };
   }
-  /** A write of one query, of several, and of one whose changes are counted before the commit. */
+  /** The shapes of a write: one query, several, and one whose changes are counted before the commit. */
   const shapes = {
     'of one query': [insert('a')],
     'of several queries': [insert('a'), insert('b')],
@@ -184,7 +184,7 @@ describe('a write whose answer does not come', () => {
       await using open = await proxied();
       const { engine, direct, proxy } = open;
       await engine.write([]).then(() => engine.write([update('nothing', 1)]));
-      // The server does it, and nobody hears that it has.
+      // The server carries the write out, but its answer never arrives.
       proxy.onRequest(
         (bytes) => /commit|insert/.test(bytes) && proxy.muteAnswers(/commit/.test(bytes) || queries.length === 1),
       );
@@ -195,7 +195,7 @@ describe('a write whose answer does not come', () => {
     });
   }
 
-  it('has surely not happened when the connection broke before its commit was sent', async () => {
+  it('is known not to have happened when the connection broke before its commit was sent', async () => {
     await using open = await proxied();
     const { engine, direct, proxy } = open;
     await engine.write([update('nothing', 1)]);
@@ -207,7 +207,7 @@ describe('a write whose answer does not come', () => {
     assert.deepEqual(await things(direct), []);
   });
 
-  it('has surely not happened when the server gave it up for taking too long, or was never reached', async () => {
+  it('is known not to have happened when the server gave it up for taking too long, or was never reached', async () => {
     await using open = await proxied();
     const { engine, direct, proxy } = open;
     await direct.write([insert('a')]);

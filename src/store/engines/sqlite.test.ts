@@ -268,7 +268,7 @@ describe('a slow disk', () => {
     await create;
   });
 
-  it('makes a write of unknown outcome at its time limit, and what waited behind one is refused and never happens', async () => {
+  it('makes the outcome of a write unknown at its time limit, while one that waited for it is refused and never happens', async () => {
     await using open = await spoilt({ writeTimeoutMs: 100 });
     const { store, user, faults } = open;
     setFault(faults, 'commitDelayMs', FOREVER_MS);
@@ -579,7 +579,7 @@ it('no query reads a whole table, nor sorts one', async () => {
     /^SCAN (users|others)\b.*: update "users"/,
     // Everybody's rows, in the order of the index: stops at the end of the page.
     /^SCAN (streams|sessions|audit) USING (COVERING )?INDEX .*: select .* limit \?$/,
-    // Rows of one user, which the inner query has found by an index and no further than its limit.
+    // The rows of one user, which the inner query finds by an index and only up to its limit.
     /^SCAN counted: select count\(\*\) as "count" from \(select .* limit \?\) as "counted"$/,
     // Nodes are few.
     /^SCAN nodes: select "id" from "nodes"/,

@@ -1,6 +1,6 @@
 /**
- * What shares the service out among users, and keeps apart the nodes that write of it: quotas of users, how often a stream was
- * terminated, which node took a stream last, and which process holds the lease of a node.
+ * Adds what sharing the service among users and nodes needs: the quotas of users, how often a stream was terminated, whether a stream's
+ * publisher is still connected to the node that took it last, and which process holds a node's lease.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
@@ -13,5 +13,5 @@ async function up(db: Kysely<unknown>): Promise<void> {
   await sql`alter table nodes add column incarnation text not null default ''`.execute(db);
 }
 
-/** Everything that sharing needs. */
+/** Adds columns to users, streams, sessions, publishers and nodes. */
 export const shares: Migration = { up };

@@ -67,7 +67,7 @@ export function apiKeyQueries(db: Kysely<Database>) {
       return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
     }),
 
-    /** How many unrevoked ones a user has; counts no further than the limit. */
+    /** Counts a user's unrevoked keys, but no further than the limit. */
     countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
       db
         .selectFrom((eb) =>

@@ -13,11 +13,11 @@ type Id = Pick<NodesTable, 'id'>;
 export const lives = (now: RawBuilder<Milliseconds>, node: NodeId | RawBuilder<unknown>): RawBuilder<SqlBool> =>
   sql`exists (select 1 from nodes where nodes.id = ${node} and nodes.lease_until > ${now})`;
 
-/** Who writes what only the owner of a stream or session may write. */
+/** Names the writer of what only the owner of a stream or session may write. */
 export interface WriterArgs {
-  /** Id of the node. */
+  /** The id of the node. */
   readonly writer: NodeId;
-  /** Which of its processes. */
+  /** The process of the node that writes. */
   readonly incarnation: string;
 }
 
@@ -32,7 +32,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
   const ownsSessions = sql<boolean>`exists (select 1 from sessions where sessions.node_id = nodes.id and phase <> 'ended')`;
 
   return {
-    /** Of a process that holds it. */
+    /** Renews the lease of a process that still holds it. */
     renewHeld: prepare((args: NodesTable) =>
       db
         .updateTable('nodes')
@@ -42,7 +42,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
         .where((eb) => eb.not(isOut)),
     ),
 
-    /** Of any process, which has it from now on. The node is made when it is new. */
+    /** Gives the lease to a process, whoever had it before. Adds the node when it is new. */
     renew: prepare((args: NodesTable) =>
       db
         .insertInto('nodes')
@@ -84,7 +84,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
         .onConflict((conflict) => conflict.column('name').doNothing()),
     ),
 
-    /** One whose lease this process holds. */
+    /** Gives the node when the process holds its lease. */
     heldBy: prepare((args: WriterArgs) =>
       db.selectFrom('nodes').select('id').where('id', '=', args.writer).where(holdsLease(now, args)),
     ),

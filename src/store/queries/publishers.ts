@@ -1,8 +1,9 @@
 /**
- * Queries on which node has a stream's publisher.
+ * Queries on the nodes that streams' publishers are connected to.
  *
- * The node that took a stream last owns it, also after the publisher has gone: until another node takes the stream, only the owner
- * says whether it is active. Who takes a stream holds its row before, so that nothing which depends on the owner changes meanwhile.
+ * The node that took a stream last owns it, even after the publisher has gone: until another node takes the stream, only the owner
+ * decides whether it is active. Whoever takes a stream first locks its row (`hold` in `streams.ts`), so that nothing which depends on the
+ * owner changes meanwhile.
  */
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { NodeId } from '#domain/ids.ts';
@@ -24,7 +25,10 @@ export const isPublished = (now: RawBuilder<Milliseconds>): RawBuilder<SqlBool> 
 /** The queries, prepared for one dialect. @param now SQL for the database's clock */
 export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
   return {
-    /** Nothing while a publisher is connected to another node that lives, or while the process does not hold the lease of its node. */
+    /**
+     * Takes a stream for a node. Changes nothing while a publisher is connected to another node that lives, or while the process does not
+     * hold the lease of its node.
+     */
     claim: prepare(({ stream_id, writer, incarnation }: OfStream & WriterArgs) =>
       db
         .insertInto('publishers')
@@ -48,7 +52,7 @@ export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseco
         ),
     ),
 
-    /** Giving up needs no lease, but it must be the same process: one that was started again may have taken the stream anew. */
+    /** Releases a stream. That needs no lease, but the process must be the same: a later one may have taken the stream anew. */
     release: prepare(({ stream_id, writer, incarnation }: OfStream & WriterArgs) =>
       db
         .updateTable('publishers')
@@ -60,7 +64,7 @@ export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseco
         ),
     ),
 
-    /** Those of a node that starts, or leaves. */
+    /** Releases the streams of a node that starts or stops. */
     releaseAll: prepare((args: Pick<PublishersTable, 'node_id'>) =>
       db
         .updateTable('publishers')
@@ -69,7 +73,7 @@ export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseco
         .where('connected', '=', sql.lit(1 as const)),
     ),
 
-    /** Those of a node, if its lease is out. */
+    /** Releases the streams of a node if its lease has run out. */
     releaseLost: prepare((args: Pick<PublishersTable, 'node_id'>) =>
       db
         .updateTable('publishers')
@@ -79,7 +83,7 @@ export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseco
         .where((eb) => eb.not(lives(now, sql.ref('publishers.node_id')))),
     ),
 
-    /** @param ids under any keys; always as many, so that it is compiled once */
+    /** Gives the owners of streams. @param ids under any keys; always the same number, so that the query is compiled once */
     ownersOf: prepare((ids: Readonly<Record<string, PublishersTable['stream_id']>>) =>
       db.selectFrom('publishers').select(['stream_id', 'node_id']).where('stream_id', 'in', Object.values(ids)),
     ),

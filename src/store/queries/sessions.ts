@@ -75,8 +75,8 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
 
   return {
     /**
-     * A repeat sets again what may change, so that a write whose outcome is unknown can be repeated. It does not bring back a session
-     * that was ended because its node was taken for dead.
+     * Creates a session. A repeat sets again what may change, so that a write whose outcome is unknown can be repeated. It does not bring
+     * back a session that was ended because its node was taken for dead.
      */
     create: prepare((row: SessionsTable) =>
       db
@@ -103,7 +103,7 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       db.updateTable('sessions').set(change).where('id', '=', id),
     ),
 
-    /** By the node it runs on, while that holds its lease and no other node has ended the session for it. */
+    /** Changes a session for the node it runs on, if that holds its lease and no other node has ended the session as lost. */
     changeBy: prepare(({ id, writer, incarnation, ...change }: Columns<'id'> & WriterArgs & SessionChangeRow) =>
       db
         .updateTable('sessions')
@@ -114,7 +114,7 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where(holdsLease(now, { writer, incarnation })),
     ),
 
-    /** One that `changeBy` changes, whether or not its node holds the lease at the moment. */
+    /** Gives a session that `changeBy` could change, whether or not its node holds the lease at the moment. */
     ofWriter: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
       db
         .selectFrom('sessions')
@@ -124,7 +124,7 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where(isNotLost),
     ),
 
-    /** As `changeBy`, also of one that was ended for its node, as long as no other node has taken the stream. Hold the stream before. */
+    /** Does what `changeBy` does, also for a session that was ended as lost, unless another node took the stream. Needs `hold` before. */
     resume: prepare(({ id, writer, incarnation, ...change }: Columns<'id'> & WriterArgs & SessionChangeRow) =>
       db
         .updateTable('sessions')
@@ -136,7 +136,7 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where(holdsLease(now, { writer, incarnation })),
     ),
 
-    /** One that `resume` changes, whether or not its node holds the lease at the moment. */
+    /** Gives a session that `resume` could change, whether or not its node holds the lease at the moment. */
     resumable: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
       db
         .selectFrom('sessions')
@@ -256,7 +256,7 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
   };
 }
 
-/** It was not ended by another node because its own was taken for dead. */
+/** Whether a session was not ended by another node that took its own for dead. */
 const isNotLost = sql<boolean>`coalesce(sessions.end_reason, '') <> 'node_lost'`;
 
 /** A playback id belongs to one stream, deleted or not. */
@@ -276,7 +276,7 @@ function listed({ order, direction, isActive }: SessionListChoice, args: Session
   return conditions;
 }
 
-/** The columns of a change. A key that is there with `undefined` empties its column; one that is not, or cannot change, leaves it. */
+/** The columns of a change. A key with the value `undefined` empties its column. Columns of absent keys, or of keys that cannot change, stay. */
 export function rowOfSessionChange({ totals, ...change }: SessionChange): SessionChangeRow {
   const columns = Object.entries(change)
     .filter(([key]) => key in CHANGING)

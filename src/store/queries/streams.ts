@@ -107,7 +107,7 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
       return listed(choice, args).reduce((query, condition) => query.where(condition), count);
     }),
 
-    /** How many a user has; counts no further than the limit. */
+    /** Counts a user's streams, but no further than the limit. */
     countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
       db
         .selectFrom((eb) =>
@@ -125,8 +125,8 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
     change: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) => change({ id, user_id }, row)),
 
     /**
-     * Changes nothing, but until the end of the write nobody else can change the stream or take it for a node. PostgreSQL shows a query
-     * what was committed before it began, also when it has waited: what depends on the owner must come after this.
+     * Locks the row of a stream: until the end of the write nobody else can change the stream or take it for a node. PostgreSQL shows a
+     * query what was committed before it began, even if it had to wait for a lock, so queries that depend on the owner must come after this.
      */
     hold: prepare((args: Columns<'id'>) =>
       db
@@ -135,7 +135,7 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
         .where('id', '=', args.id),
     ),
 
-    /** Nothing while media comes in, or a node that lives has a publisher who may send some at any moment. Hold it before. */
+    /** Changes nothing while media comes in, or while a publisher who may send some is connected to a node that lives. Needs `hold` before. */
     changeIdle: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) =>
       change({ id, user_id }, row)
         .where('is_active', '=', sql.lit(0 as const))
@@ -172,7 +172,7 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
       db.updateTable('streams').set(activity).where('id', '=', id),
     ),
 
-    /** By a node that holds its lease, unless another one has taken the stream since. Hold the stream before. */
+    /** Sets the activity for a node that holds its lease, unless another node has taken the stream since. Needs `hold` before. */
     setActivityBy: prepare(
       ({ id, writer, incarnation, ...activity }: Columns<'id' | 'is_active' | 'last_seen' | 'health'> & WriterArgs) =>
         db
@@ -183,7 +183,7 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
           .where(holdsLease(now, { writer, incarnation })),
     ),
 
-    /** One that no other node has taken since this one did. */
+    /** Gives a stream that no other node has taken since this one did. */
     ofWriter: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
       db
         .selectFrom('streams')
@@ -192,7 +192,7 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
         .where(isNotTakenFrom(sql.ref('streams.id'), args.writer)),
     ),
 
-    /** The same as a change of nothing, by a process that holds the lease of its node. Hold the stream before. */
+    /** Changes nothing, but counts as a change if no other node has taken the stream and the process holds its lease. Needs `hold` before. */
     mustBeOf: prepare(({ id, writer, incarnation }: Columns<'id'> & WriterArgs) =>
       db
         .updateTable('streams')
@@ -202,7 +202,7 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
         .where(holdsLease(now, { writer, incarnation })),
     ),
 
-    /** Before a node takes a stream from another: what that said of it last counts no more. Holds the stream, too. */
+    /** Locks the row of a stream that a node is about to take, and clears what another node said about it last. */
     passTo: prepare(({ id, writer }: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
       db
         .updateTable('streams')

@@ -1,5 +1,5 @@
 /**
- * Which node has a stream's publisher, in the store.
+ * The nodes that streams' publishers are connected to, in the store.
  */
 import type { NodeId, StreamId } from '#domain/ids.ts';
 import { type Engine, Unchanged } from '#store/engine.ts';

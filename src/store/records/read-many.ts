@@ -1,11 +1,11 @@
 /**
- * Reading what has any of many ids.
+ * Reads the rows of many ids.
  */
 
-/** Ids of one query. */
+/** How many ids one query takes. */
 const MANY = 32;
 
-/** Reads the ids in runs of the same length, so that one query fits all. @param read is given each run under any keys */
+/** Reads the rows of ids in runs of the same length, so that one prepared query fits all. @param read is given each run, under any keys */
 export async function readMany<Id, Item>(
   ids: readonly Id[],
   read: (run: Record<string, Id>) => Promise<readonly Item[]>,
@@ -13,7 +13,7 @@ export async function readMany<Id, Item>(
   return (await Promise.all(runsOf(ids).map(read))).flat();
 }
 
-/** The last run is filled up with its first id. */
+/** Divides ids into runs. The last run is filled up by repeating its first id. */
 function runsOf<Id>(ids: readonly Id[]): Record<string, Id>[] {
   return Array.from({ length: Math.ceil(ids.length / MANY) }, (_, run) => {
     const first = run * MANY;

@@ -24,7 +24,10 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
   const sessions = sessionQueries(compiler, now);
   const streams = streamQueries(compiler, now);
 
-  /** One of a stream that no other node has taken; of a repeat, what the owner of the session may still write. */
+  /**
+   * Creates a session of a stream that no other node has taken. When another node has taken the stream, it only changes the session if
+   * that exists already, as the session's node still may.
+   */
   async function createBy(session: Session, writer: NodeId): Promise<boolean> {
     const id = session.streamId;
     const mustOwn = changingOne(streams.mustBeOf({ id, ...runner.writer(writer) }));

@@ -44,7 +44,7 @@ const KINDS: Readonly<Record<string, Failure['kind']>> = {
   // The server has become a standby.
   [CODE.readOnlyTransaction]: 'away',
   [CODE.lockNotAvailable]: 'away',
-  // The server gave up a transaction that waited for us.
+  // The server gave up a transaction that waited too long for our next query.
   [CODE.idleInTransaction]: 'away',
   [CODE.invalidDatabase]: 'away',
 };
@@ -52,7 +52,7 @@ const KINDS: Readonly<Record<string, Failure['kind']>> = {
 /** Connection, authorization, resources, intervention of the operator, system. */
 const AWAY_CLASSES = ['08', '28', '53', '57', '58'];
 
-/** Connection, intervention of the operator: the answer that ends a connection may come in place of that to a commit. */
+/** Classes of errors that end a connection (08: connection, 57: operator). One may arrive in place of the answer to a commit. */
 const ENDS_CONNECTION = ['08', '57'];
 
 /** The database cannot be asked, says our side of it. */
@@ -61,8 +61,8 @@ export class Away extends Error {
 }
 
 /**
- * Whether the server has said that it did nothing of what it was asked. It says so of a query that failed, and of every query after it
- * in the same transaction. A connection that ends, whoever ends it, says nothing of the commit that was under way.
+ * Whether an error proves that the server did nothing of what it was asked. The error of a failed query does, and so does that of every
+ * query after it in the same transaction. When a connection ends, whoever ends it, the commit under way may have happened.
  */
 export function isRefusal(error: unknown): boolean {
   if (!(error instanceof DatabaseError) || error.code === undefined) return false;

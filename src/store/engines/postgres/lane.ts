@@ -42,12 +42,12 @@ export interface LaneOptions {
 }
 
 /**
- * What a call does with its connection. May be tried again when the server refused it, so it must leave nothing behind then.
- * @param committing to be called before anything is sent that makes what it did last
+ * What a call does with its connection. It may be tried again after the server refused it, so it must have changed nothing then.
+ * @param committing must be called before anything is sent that makes its changes durable
  */
 export type Work<Result> = (client: PoolClient, committing: () => void) => Promise<Result>;
 
-/** The connection broke, or the time was up, after a commit was sent and before it was answered. */
+/** Thrown when the connection broke, or the time was up, after a commit was sent and before it was answered. */
 class Unanswered extends Away {}
 
 /** Some connections, made when needed, and again after they broke. */

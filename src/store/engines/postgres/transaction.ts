@@ -13,7 +13,7 @@ const NOTIFY = 'select pg_notify($1, told) from json_array_elements_text($2::jso
 
 /**
  * Runs queries as one transaction on a connection that sends without waiting for answers.
- * @param committing called before the commit is sent: from then on only an answer can tell whether it was done
+ * @param committing is called before the commit is sent; from then on only the server's answer can say whether it happened
  * @throws {Unchanged}
  * @throws an error of `pg`
  */

@@ -6,7 +6,7 @@
 export interface Failure {
   /**
    * `unique`: the row is there already. `unchanged`: a query did not change what it must. `away`: the database cannot do it now, and
-   * has done nothing. `unknown`: it may have done it. `defect`: the query is wrong.
+   * has changed nothing. `unknown`: it may have done what it was asked. `defect`: the query is wrong.
    */
   readonly kind: 'unique' | 'unchanged' | 'away' | 'unknown' | 'defect';
   /** SQLite's own words. They may name columns, never values. */

@@ -16,13 +16,13 @@ export const FAULT = {
   crashes: 2,
   /** Not a fault: how many commits there were. */
   commits: 3,
-  /** A disk that fails: so many commits end in an error of input and output, after they were written. */
+  /** How many commits still fail with an I/O error after they were written, as on a failing disk. */
   failingCommits: 4,
-  /** A worker that dies when it has committed, before it can say so: so many times. */
+  /** How many times a worker still dies after a commit, before it can answer. */
   crashesAfterCommit: 5,
 } as const;
 
-/** SQLite's result code. */
+/** SQLite's result code of an I/O error. */
 const IO_ERROR = 10;
 
 /** SQLite's own limit of pages. */
@@ -51,7 +51,7 @@ export function holdCommit(faults: Faults): void {
   if (delayMs > 0) Atomics.wait(faults, FAULT.commitDelayMs, delayMs, delayMs);
 }
 
-/** In place of a commit's own answer. @throws what SQLite throws when the disk fails */
+/** Lets a commit that has happened look like a failed one. @throws what SQLite throws when the disk fails */
 export function failCommit(faults: Faults): void {
   if (!isDue(faults, 'failingCommits')) return;
   throw Object.assign(new Error('disk I/O error'), { errcode: IO_ERROR });
@@ -62,12 +62,12 @@ export function crash(faults: Faults): void {
   if (isDue(faults, 'crashes')) throw new Error('a test asked this worker to die');
 }
 
-/** After a batch of writes, before it is answered. */
+/** Ends the worker after a batch of writes, before it is answered, if a test asked for it. */
 export function crashAfterCommit(faults: Faults): void {
   if (isDue(faults, 'crashesAfterCommit')) throw new Error('a test asked this worker to die');
 }
 
-/** Whether one more is asked for; it counts as done. */
+/** Whether a test asked for this fault once more. Asking counts it as done. */
 function isDue(faults: Faults, fault: keyof typeof FAULT): boolean {
   if (Atomics.load(faults, FAULT[fault]) <= 0) return false;
   Atomics.sub(faults, FAULT[fault], 1);

@@ -72,7 +72,7 @@ export class WorkerLane {
 
   /**
    * Runs one call.
-   * @throws {MillraceError} `store_unavailable`, or `outcome_unknown` for a write that the worker was given
+   * @throws {MillraceError} `store_unavailable`, or `outcome_unknown` for a write that was already with the worker
    * @param announcements told before this resolves, and also when it is done too late
    * @throws {UniqueViolation}
    * @throws {Unchanged}
@@ -220,7 +220,7 @@ export class WorkerLane {
     return new Error(`store query: ${failure.reason}`);
   }
 
-  /** The worker was given the call. A write may have been committed, or may yet be; a read is only without its answer. */
+  /** The error of a call that was with the worker and gets no answer. A write may have been committed, or may be later. */
   #unanswered(reason: string): MillraceError {
     const error = this.#unavailable(reason);
     return this.#options.job.role === 'write' ? outcomeUnknown(reason) : error;

@@ -29,7 +29,7 @@ export function runWrites(connection: Connection, calls: readonly Call[], faults
     const isUndone = passes && rolledBack(db);
     if (!isUndone) connection.close();
     const failure = failureOf(error);
-    // A commit whose bytes are written but not flushed counts for whoever opens the database next.
+    // A commit whose bytes were written but not flushed is valid for whoever opens the database next.
     return calls.map(() => (isCommitting && !isUndone ? { ...failure, kind: 'unknown' } : failure));
   }
 }
