@@ -5,6 +5,7 @@ import type { Server, Socket } from 'node:net';
 import { type Admission, FairSlots } from '#lib/fair-slots.ts';
 import { networkOf } from '#lib/network-of.ts';
 import type { Logger } from '#telemetry/logger.ts';
+import type { Flooders } from './flooders.ts';
 
 /** For how long closed connections are counted before one line is logged for all of them. */
 const REPORT_MS = 1000;
@@ -15,6 +16,8 @@ const MAX_COUNTED_NETWORKS = 1000;
 export interface ConnectionSlotsOptions {
   /** How many connections may be open at the same time. */
   readonly limit: number;
+  /** Hosts that get no place. */
+  readonly flooders: Pick<Flooders, 'has'>;
   readonly isTrustedProxy: (address: string) => boolean;
   readonly logger: Logger;
 }
@@ -47,6 +50,10 @@ export class ConnectionSlots {
 
   #admit(socket: Socket): void {
     const { remoteAddress = '' } = socket;
+    if (this.#options.flooders.has(remoteAddress)) {
+      socket.destroy();
+      return;
+    }
     const admission = this.#enter(socket, remoteAddress);
     if (!admission.admitted) {
       this.#close(socket);

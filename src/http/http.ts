@@ -14,12 +14,15 @@ import { ConnectionSlots } from './connection-slots.ts';
 import { drainOnClose } from './drain.ts';
 import { BODY_LIMIT_BYTES, sendError, toMillraceError } from './error-reply.ts';
 import { FailureLog } from './failure-log.ts';
+import { Flooders } from './flooders.ts';
 import { hostProblem } from './host-header.ts';
 import { acceptOnlyJson } from './json-body.ts';
 import { plainServer } from './plain-server.ts';
 import { requestIds } from './request-id.ts';
+import { inTurns } from './request-turns.ts';
 import { secureServer } from './secure-server.ts';
 import { serveRequests } from './serve-requests.ts';
+import { cutSessionFloods } from './session-floods.ts';
 import { observeRequests } from './telemetry.ts';
 import { limitHandshakes } from './tls-handshakes.ts';
 import { trustedProxies } from './trusted-proxies.ts';
@@ -54,7 +57,8 @@ export function createHttp({
   const nextRequestId = requestIds();
   const nextId = () => nextRequestId({ headers: {} });
   const isTrustedProxy = trustedProxies(settings.trustedProxies);
-  const slots = new ConnectionSlots({ limit: settings.maxConnections, isTrustedProxy, logger });
+  const flooders = new Flooders({ clock, isTrustedProxy, logger });
+  const slots = new ConnectionSlots({ limit: settings.maxConnections, flooders, isTrustedProxy, logger });
   const http = fastify({
     logger: false,
     genReqId: nextRequestId,
@@ -64,9 +68,12 @@ export function createHttp({
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
     serverFactory: (handler) => {
       const server = certificate === undefined ? plainServer() : secureServer(certificate);
-      if (certificate !== undefined) limitHandshakes(server, { clock, isTrustedProxy });
+      if (certificate !== undefined) {
+        limitHandshakes(server, { clock, isTrustedProxy });
+        cutSessionFloods(server, { clock, flooders, isTrustedProxy });
+      }
       slots.guard(server);
-      serveRequests(server, handler, nextId);
+      serveRequests(server, inTurns(handler, { flooders, isTrustedProxy }), nextId);
       return server;
     },
     // Answers are written as the handlers made them: a serializer compiled from the schema would put a profile's keys into
@@ -90,6 +97,10 @@ export function createHttp({
   const headers = secureHeaders(settings.publicUrl ?? (certificate && 'https:'));
   const isClosing = drainOnClose(http);
   const failures = new FailureLog(logger);
+  http.addHook('onClose', (_instance, done) => {
+    flooders[Symbol.dispose]();
+    done();
+  });
 
   acceptOnlyJson(http);
 

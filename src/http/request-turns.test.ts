@@ -1,59 +1,133 @@
 import assert from 'node:assert/strict';
-import { type AddressInfo, connect } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { Flooders } from './flooders.ts';
 import { createHttp, listenHttp } from './http.ts';
-
-/** A server that notes how many requests it starts in each turn of the event loop. */
-async function serverOf(t: TestContext) {
-  const settings = { maxConnections: 100, trustedProxies: [], publicUrl: undefined };
-  const http = createHttp({ settings, logger: silentLogger, metrics: createMetrics() });
-  const startedInTurns: number[] = [];
-  let started = 0;
-  http.addHook('onRequest', (_request, _reply, done) => {
-    if (started === 0) {
-      setImmediate(() => {
-        startedInTurns.push(started);
-        started = 0;
-      });
-    }
-    started += 1;
-    done();
-  });
-  const { port } = await listenHttp(http, { host: '127.0.0.1', port: 0 });
-  t.after(() => {
-    http.server.closeAllConnections();
-    return http.close();
-  });
-  assert.equal((http.server.address() as AddressInfo).port, port);
-  return { port, startedInTurns };
-}
+import { inTurns } from './request-turns.ts';
 
 const REQUEST = 'GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n';
 const LAST = 'GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
 
-test('requests sent at once on a connection are all answered, a few in each turn of the event loop', async (t) => {
-  const { port, startedInTurns } = await serverOf(t);
-  const socket = connect(port, '127.0.0.1');
-  socket.write(REQUEST.repeat(59) + LAST);
-  const answers = await text(socket);
-  assert.equal(answers.match(/HTTP\/1\.1 200/g)?.length, 60);
-  assert.equal(
-    startedInTurns.reduce((sum, count) => sum + count),
-    60,
-  );
-  // Those that started the first turn, and those of the next, which are counted with them.
-  assert.ok(Math.max(...startedInTurns) <= 16, startedInTurns.join());
+/** A server that counts the requests Node makes of what it reads. */
+async function serverOf(t: TestContext) {
+  let time = 0;
+  const clock = { now: () => ms(0), monotonic: () => ms(time) };
+  const settings = { maxConnections: 100, trustedProxies: [], publicUrl: undefined };
+  const http = createHttp({ settings, logger: silentLogger, metrics: createMetrics(), clock });
+  let parsed = 0;
+  http.server.on('request', () => {
+    parsed += 1;
+  });
+  const { port } = await listenHttp(http, { host: '0.0.0.0', port: 0 });
+  t.after(() => {
+    http.server.closeAllConnections();
+    return http.close();
+  });
+  return {
+    parsed: () => parsed,
+    pass: (milliseconds: number) => {
+      time += milliseconds;
+    },
+    /** What the server answers to these bytes until it closes the connection. */
+    send: async (bytes: string, localAddress = '127.0.0.1') => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress });
+      socket.write(bytes);
+      return await text(socket).catch(() => '');
+    },
+  };
+}
+
+test('requests sent ahead on a connection are all answered, in their order', async (t) => {
+  const server = await serverOf(t);
+  const answers = await server.send(REQUEST.repeat(19) + LAST);
+  assert.equal(answers.match(/HTTP\/1\.1 200/g)?.length, 20);
 });
 
-test('a connection that sends far more requests than it takes answers is closed', async (t) => {
-  const { port, startedInTurns } = await serverOf(t);
-  const socket = connect(port, '127.0.0.1').on('error', () => {});
-  socket.write(REQUEST.repeat(5000));
-  await new Promise((resolve) => socket.resume().once('close', resolve));
-  const response = await fetch(`http://127.0.0.1:${port}/healthz`);
-  assert.equal(response.status, 200);
-  assert.ok(startedInTurns.reduce((sum, count) => sum + count) < 100, startedInTurns.join());
+test('a connection that sends far more requests ahead than it takes answers is closed, and the rest of its bytes never parsed', async (t) => {
+  const server = await serverOf(t);
+  await server.send(REQUEST.repeat(1500));
+  assert.ok(server.parsed() <= 33, `${server.parsed()} requests were parsed`);
+});
+
+test('a host that was cut for its flood gets no new connection for ten seconds, and other hosts do', async (t) => {
+  const server = await serverOf(t);
+  await server.send(REQUEST.repeat(1500), '127.0.0.2');
+  assert.equal(await server.send(LAST, '127.0.0.2'), '');
+  assert.match(await server.send(LAST, '127.0.0.3'), /^HTTP\/1\.1 200/);
+  server.pass(10_000);
+  assert.match(await server.send(LAST, '127.0.0.2'), /^HTTP\/1\.1 200/);
+});
+
+/** Requests that never reach a server, and the sockets of those that were started. */
+function turns({ trustedProxies = [] }: { readonly trustedProxies?: readonly string[] } = {}) {
+  const started: unknown[] = [];
+  const isTrustedProxy = (address: string) => trustedProxies.includes(address);
+  const clock = { now: () => ms(0), monotonic: () => ms(0) };
+  const flooders = new Flooders({ clock, isTrustedProxy, logger: silentLogger });
+  const serve = inTurns(({ socket }) => void started.push(socket), { flooders, isTrustedProxy });
+  const connection = (remoteAddress: string) => {
+    const socket = { remoteAddress, isClosed: false, destroy: () => Object.assign(socket, { isClosed: true }) };
+    const send = () => {
+      const request = { socket, httpVersionMajor: 1, destroyed: false };
+      serve(request as unknown as IncomingMessage, {} as ServerResponse);
+      return request;
+    };
+    return { socket, send };
+  };
+  return { started, flooders, connection };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('at most sixteen requests are started in a turn of the event loop, over however many connections they came', async () => {
+  const { started, connection } = turns();
+  for (let each = 0; each < 100; each += 1) connection(`192.0.2.${each}`).send();
+  assert.equal(started.length, 16);
+  for (let before = 16; started.length < 100; before = started.length) {
+    await turn();
+    assert.ok(started.length - before <= 16 && started.length > before);
+  }
+});
+
+test('hosts take turns: one request does not wait for the many of another host', async () => {
+  const { started, connection } = turns();
+  for (let each = 0; each < 500; each += 1) connection('192.0.2.1').send();
+  const other = connection('198.51.100.1');
+  other.send();
+  await turn();
+  assert.ok(started.includes(other.socket));
+});
+
+test('each connection of a trusted proxy takes turns of its own', async () => {
+  const { started, connection } = turns({ trustedProxies: ['10.0.0.1'] });
+  for (let each = 0; each < 500; each += 1) connection('192.0.2.1').send();
+  const [first, second] = [connection('10.0.0.1'), connection('10.0.0.1')];
+  for (let each = 0; each < 30; each += 1) first.send();
+  second.send();
+  await turn();
+  assert.ok(started.includes(second.socket));
+});
+
+test('a request that was taken back while it waited is never started', async () => {
+  const { started, connection } = turns();
+  const requests = Array.from({ length: 40 }, () => connection('192.0.2.1').send());
+  for (const request of requests) request.destroyed = true;
+  for (let each = 0; each < 5; each += 1) await turn();
+  assert.equal(started.length, 16, 'those that were started at once');
+});
+
+test('a host that flooded lately may not send ahead while requests wait', () => {
+  const { flooders, connection } = turns();
+  for (let each = 0; each < 20; each += 1) connection('192.0.2.9').send();
+  flooders.add('192.0.2.1', 'pipelined_requests');
+  const patient = connection('192.0.2.1');
+  patient.send();
+  assert.equal(patient.socket.isClosed, false);
+  patient.send();
+  assert.equal(patient.socket.isClosed, true);
 });

@@ -1,59 +1,123 @@
 /**
- * Starts the requests of one connection a few at a time, so that whoever sends many at once holds up only itself.
+ * Starts a few requests in each turn of the event loop, the hosts that sent them taking turns, so that whoever sends many at once
+ * holds up itself and nobody else.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import { FairQueue } from '#lib/fair-queue.ts';
+import { networkOf } from '#lib/network-of.ts';
+import type { Flooders } from './flooders.ts';
 
-/** Requests of one connection that are started in one turn of the event loop. */
-const PER_TURN = 8;
+/** Requests that are started in one turn of the event loop. Each takes up to a tenth of a millisecond. */
+const PER_TURN = 16;
 /**
- * Requests that may wait on one HTTP/1.1 connection; beyond it the connection is closed. Hardly any client sends a request before
+ * Requests that may wait on one HTTP/1.1 connection. Beyond it the connection is closed. Hardly any client sends a request before
  * the answer to the one before. HTTP/2 has its own limit, `MAX_STREAMS`.
  */
-const MAX_WAITING = 64;
+const MAX_WAITING = 16;
+/** The same where the host flooded lately: enough for a client that waits for its answers. */
+const MAX_WAITING_OF_FLOODER = 1;
 
 /** What serves a request. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The requests of one connection in this turn of the event loop. */
-interface Turn {
-  started: number;
-  readonly waiting: (readonly [IncomingMessage, ServerResponse])[];
+/** What {@link inTurns} needs. */
+export interface RequestTurnsOptions {
+  readonly flooders: Flooders;
+  /** Each connection of a trusted proxy takes turns of its own, since it carries the requests of many. */
+  readonly isTrustedProxy: (address: string) => boolean;
 }
 
-/** Wraps what serves requests, over either version of HTTP. A request that finds none before it is started at once. */
-export function inTurns(handler: RequestHandler): RequestHandler {
-  const turns = new WeakMap<object, Turn>();
-  const next = (connection: object, turn: Turn) => {
-    turn.started = 0;
-    for (const [request, response] of turn.waiting.splice(0, PER_TURN)) {
-      if (isGone(request)) continue;
-      turn.started += 1;
-      handler(request, response);
+/** A connection on which requests had to wait. */
+interface Connection {
+  readonly address: string;
+  /** Whom its requests count for. */
+  readonly network: string;
+  waiting: number;
+}
+
+interface WaitingRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly connection: Connection;
+}
+
+/**
+ * Wraps what serves requests, over either version of HTTP. A request over HTTP/1.1 that finds none before it is started at once. One over
+ * HTTP/2 is started when all that has arrived with it has been read, so that requests that are taken back at once cost little.
+ */
+export function inTurns(handler: RequestHandler, { flooders, isTrustedProxy }: RequestTurnsOptions): RequestHandler {
+  const waiting = new FairQueue<WaitingRequest>();
+  const connections = new WeakMap<object, Connection>();
+  let proxied = 0;
+  /** Requests of this turn. */
+  let started = 0;
+  let isScheduled = false;
+
+  const next = () => {
+    started = 0;
+    while (started < PER_TURN) {
+      const first = waiting.take();
+      if (first === undefined) break;
+      first.connection.waiting -= 1;
+      if (isGone(first.request)) continue;
+      started += 1;
+      handler(first.request, first.response);
     }
-    if (turn.started > 0 || turn.waiting.length > 0) setImmediate(next, connection, turn);
-    else turns.delete(connection);
+    isScheduled = started > 0;
+    if (isScheduled) setImmediate(next);
   };
+
+  const connectionOf = (request: IncomingMessage): Connection => {
+    const carrier = streamOf(request)?.session ?? request.socket;
+    let connection = connections.get(carrier);
+    if (connection === undefined) {
+      const { remoteAddress: address = '' } = request.socket;
+      const isProxied = isTrustedProxy(address);
+      if (isProxied) proxied += 1;
+      connection = { address, network: isProxied ? `proxy ${proxied}` : networkOf(address), waiting: 0 };
+      connections.set(carrier, connection);
+    }
+    return connection;
+  };
+
   return (request, response) => {
-    const connection = connectionOf(request);
-    let turn = turns.get(connection);
-    if (turn === undefined) {
-      turn = { started: 0, waiting: [] };
-      turns.set(connection, turn);
-      setImmediate(next, connection, turn);
+    if (!isScheduled) {
+      isScheduled = true;
+      setImmediate(next);
     }
-    if (turn.started < PER_TURN && turn.waiting.length === 0) {
-      turn.started += 1;
+    const isHttp1 = request.httpVersionMajor === 1;
+    if (isHttp1 && waiting.size === 0 && started < PER_TURN) {
+      started += 1;
       handler(request, response);
-    } else if (turn.waiting.length < MAX_WAITING || request.httpVersionMajor > 1)
-      turn.waiting.push([request, response]);
-    else request.socket.destroy();
+      return;
+    }
+    const connection = connectionOf(request);
+    const limit = flooders.has(connection.address) ? MAX_WAITING_OF_FLOODER : MAX_WAITING;
+    if (isHttp1 && connection.waiting >= limit) {
+      flooders.add(connection.address, 'pipelined_requests');
+      cut(request.socket);
+      return;
+    }
+    connection.waiting += 1;
+    waiting.add(connection.network, { request, response, connection });
   };
 }
 
-/** What carries the requests of one client: the socket, or the session of HTTP/2. */
-function connectionOf(request: IncomingMessage): object {
-  return streamOf(request)?.session ?? request.socket;
+/** What Node's parser of HTTP/1.1 does with a request. Node does not document it. */
+interface Parser {
+  onIncoming: () => number;
+}
+
+/** The number by which {@link Parser.onIncoming} says that what follows is not HTTP. */
+const PARSE_NO_MORE = 2;
+
+/** Closes an HTTP/1.1 connection, and drops what has been read from it. */
+function cut(socket: Socket & { readonly parser?: Parser | null }): void {
+  // Node would go on to make a request of each that is among the 64 KiB it reads at once, thousands where they are small.
+  if (socket.parser) socket.parser.onIncoming = () => PARSE_NO_MORE;
+  socket.destroy();
 }
 
 /** Whether the request was taken back, or its connection has ended. */

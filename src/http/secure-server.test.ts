@@ -20,7 +20,11 @@ import { createHttp, listenHttp } from './http.ts';
 /** A server with a certificate of its own; routes may be added until it listens. */
 async function serverOf(
   t: TestContext,
-  { maxConnections = 100, clock }: { maxConnections?: number; clock?: Clock } = {},
+  {
+    maxConnections = 100,
+    trustedProxies = [],
+    clock,
+  }: { maxConnections?: number; trustedProxies?: readonly string[]; clock?: Clock } = {},
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-tls-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -29,7 +33,7 @@ async function serverOf(
     certFile: files.MILLRACE_TLS_CERT,
     keyFile: files.MILLRACE_TLS_KEY,
   });
-  const settings = { maxConnections, trustedProxies: [], publicUrl: undefined };
+  const settings = { maxConnections, trustedProxies, publicUrl: undefined };
   const metrics = createMetrics();
   const http = createHttp({ settings, logger: silentLogger, metrics, certificate, ...(clock && { clock }) });
   const clients: { destroy(): void }[] = [];
@@ -43,17 +47,19 @@ async function serverOf(
     http,
     metrics,
     folder,
-    listen: () => listenHttp(http, { host: '127.0.0.1', port: 0 }),
+    listen: () => listenHttp(http, { host: '0.0.0.0', port: 0 }),
     /** An HTTP/2 client; errors of its connection are the test's to look for in `closed`. */
-    http2: () => {
-      const session = connectHttp2(`https://127.0.0.1:${port()}`, { rejectUnauthorized: false });
+    http2: (localAddress = '127.0.0.1') => {
+      const options = { rejectUnauthorized: false, localAddress };
+      const session = connectHttp2(`https://127.0.0.1:${port()}`, options);
       session.on('error', () => {});
       clients.push(session);
       return session;
     },
     /** A TLS connection to write bytes to. */
-    tls: async (alpn: string[] = []): Promise<TLSSocket> => {
-      const socket = connectTls({ port: port(), host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: alpn });
+    tls: async (alpn: string[] = [], localAddress = '127.0.0.1'): Promise<TLSSocket> => {
+      const target = { port: port(), host: '127.0.0.1', localAddress };
+      const socket = connectTls({ ...target, rejectUnauthorized: false, ALPNProtocols: alpn });
       socket.on('error', () => {});
       clients.push(socket);
       await once(socket, 'secureConnect');
@@ -160,32 +166,119 @@ test('a client may have so many requests under way on a connection, and no more'
   assert.ok((await Promise.all(answers)).every(({ status }) => status === 200));
 });
 
-test('a client that takes back request after request is cut off', async (t) => {
+/** What a client says first. Frames follow. */
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, windowUpdate: 8 } as const;
+const END = { stream: 1, headers: 4 } as const;
+
+function frame(type: number, flags: number, stream: number, payload: readonly number[] = []): Buffer {
+  const head = [0, payload.length >> 8, payload.length & 255, type, flags, 0, 0, stream >> 8, stream & 255];
+  return Buffer.from([...head, ...payload]);
+}
+
+/** GET /: method, scheme, path, and an authority of one letter. */
+const headers = (stream: number, flags: number = END.stream) =>
+  frame(FRAME.headers, flags | END.headers, stream, [0x82, 0x87, 0x84, 0x41, 1, 0x78]);
+const takenBack = (stream: number) => [
+  headers(stream),
+  frame(FRAME.reset, 0, stream, [0, 0, 0, constants.NGHTTP2_CANCEL]),
+];
+const several = <Item>(count: number, make: (index: number) => Item): Item[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+/** Says what a client says first, then these frames at once. Resolves when the connection has been closed. */
+async function flood(server: Awaited<ReturnType<typeof serverOf>>, frames: readonly Buffer[], localAddress?: string) {
+  const socket = await server.tls(['h2'], localAddress);
+  const closed = closeOf(socket.resume());
+  socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0), ...frames]));
+  await closed;
+}
+
+/** Whether a new connection from the address is answered. */
+async function isServed(server: Awaited<ReturnType<typeof serverOf>>, localAddress: string): Promise<boolean> {
+  const session = server.http2(localAddress);
+  return await Promise.race([
+    ask(session, '/healthz').then(({ status }) => status === 200),
+    closeOf(session).then(() => false),
+  ]);
+}
+
+test('requests that are taken back at once end their connection after a handful, and none of them is started', async (t) => {
   const server = await serverOf(t);
   let arrived = 0;
-  server.http.get('/held', () => {
+  let started = 0;
+  server.http.server.on('stream', () => {
     arrived += 1;
+  });
+  server.http.get('/', () => {
+    started += 1;
     return new Promise(() => {});
   });
   await server.listen();
-  const session = server.http2();
-  const closed = closeOf(session);
-  await once(session, 'connect');
-  let isOver = false;
-  void closed.then(() => {
-    isOver = true;
-  });
-  for (let round = 0; !isOver && round < 1000; round += 1) {
-    for (let each = 0; each < 20 && !session.destroyed; each += 1) {
-      const stream = session.request({ ':path': '/held' }).on('error', () => {});
-      stream.close(constants.NGHTTP2_CANCEL);
-    }
-    await new Promise((done) => setImmediate(done));
-  }
-  await closed;
-  assert.ok(arrived < 2000, `${arrived} requests arrived`);
-  assert.equal((await ask(server.http2(), '/healthz')).status, 200);
+  await flood(server, several(400, (index) => takenBack(2 * index + 1)).flat(), '127.0.0.2');
+  assert.ok(arrived < 40, `${arrived} requests arrived`);
+  assert.equal(started, 0);
+  assert.deepEqual(await Promise.all([isServed(server, '127.0.0.2'), isServed(server, '127.0.0.3')]), [false, true]);
 });
+
+test('a trusted proxy may take back what its viewers no longer want', async (t) => {
+  const server = await serverOf(t, { trustedProxies: ['127.0.0.2'] });
+  await server.listen();
+  const socket = await server.tls(['h2'], '127.0.0.2');
+  const frames = several(200, (index) => takenBack(2 * index + 1)).flat();
+  socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0), ...frames, headers(401)]));
+  // HEADERS of the only request that is answered.
+  let received = Buffer.alloc(0);
+  for await (const piece of socket as AsyncIterable<Buffer>) {
+    received = Buffer.concat([received, piece]);
+    if (received.includes('not_found')) break;
+  }
+  assert.ok(received.includes('not_found'));
+});
+
+for (const [what, bytes] of [
+  ['window updates', frame(FRAME.windowUpdate, 0, 0, [0, 0, 0, 1])],
+  ['priorities', frame(2, 0, 1, [0, 0, 0, 0, 1])],
+] as const) {
+  test(`a connection on which ${what} come that no request explains is cut, and its host gets no other for a while`, async (t) => {
+    let time = 0;
+    const server = await serverOf(t, { clock: { now: () => ms(0), monotonic: () => ms(time) } });
+    await server.listen();
+    const calm = server.http2('127.0.0.3');
+    assert.equal((await ask(calm, '/healthz')).status, 200);
+    await flood(
+      server,
+      several(10_000, () => bytes),
+      '127.0.0.2',
+    );
+    assert.equal((await ask(calm, '/healthz')).status, 200);
+    assert.equal(await isServed(server, '127.0.0.2'), false);
+    time += 10_000;
+    assert.equal(await isServed(server, '127.0.0.2'), true);
+  });
+}
+
+for (const [what, frames] of [
+  [
+    'pings',
+    several(3000, () =>
+      frame(
+        FRAME.ping,
+        0,
+        0,
+        several(8, () => 0),
+      ),
+    ),
+  ],
+  ['empty data', [headers(1, 0), ...several(300, () => frame(FRAME.data, 0, 1))]],
+] as const) {
+  test(`a host that sends more ${what} than Node takes gets no new connection for a while`, async (t) => {
+    const server = await serverOf(t);
+    await server.listen();
+    await flood(server, frames, '127.0.0.2');
+    assert.deepEqual(await Promise.all([isServed(server, '127.0.0.2'), isServed(server, '127.0.0.3')]), [false, true]);
+  });
+}
 
 test('a connection without a request is closed: at first soon, later as late as over HTTP/1.1', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });

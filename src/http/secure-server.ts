@@ -20,6 +20,11 @@ const MAX_SESSION_MB = 20;
  */
 const RESET_BURST = 500;
 const RESETS_PER_S = 50;
+/**
+ * Frames that are not allowed, and empty ones that carry nothing, before the connection is closed. Each request among them has to be taken
+ * down again, so that a thousand, which is Node's limit, take tens of milliseconds.
+ */
+const MAX_INVALID_FRAMES = 100;
 /** RFC 9113 §7: the client does not want the answer any more; said to one who sends too slowly. */
 const CANCEL = 8;
 
@@ -36,6 +41,7 @@ export function secureServer(certificate: CertificateWatch): Server {
     http1Options: HTTP1_OPTIONS,
     settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES, enablePush: false },
     maxSessionMemory: MAX_SESSION_MB,
+    maxSessionInvalidFrames: MAX_INVALID_FRAMES,
     streamResetBurst: RESET_BURST,
     streamResetRate: RESETS_PER_S,
   });

@@ -3,30 +3,44 @@
  */
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '#lib/clock.ts';
+import { FairQueue } from '#lib/fair-queue.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 import { networkOf } from '#lib/network-of.ts';
 import { TokenBuckets } from '#lib/token-buckets.ts';
+import { isHelloWhole } from './client-hello.ts';
+import { HEADERS_TIMEOUT_MS } from './limits.ts';
 
 /** Handshakes under way at the same time, shared among networks. */
 const MAX_UNDER_WAY = 1000;
 /** New connections of one host in a minute, which may also come at once. Connections are kept, so even a shared address needs few. */
 const PER_MINUTE = 1200;
+/** Bytes a client may send before its first message is whole, and pieces in which they may come. A browser sends about 1,800, in two. */
+const MAX_HELLO_BYTES = 16_384;
+const MAX_HELLO_PIECES = 16;
 
 /** What {@link limitHandshakes} needs. */
 export interface HandshakeOptions {
   readonly clock: Clock;
-  /** Whose connections are not bounded, as they carry the requests of many. */
+  /** Whose connections are not limited in number, as they carry the requests of many. */
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
-/** Closes connections of a TLS server that are too many, before their handshake begins. */
+/**
+ * Closes connections of a TLS server that are too many, before their handshake begins. Begins one of the others in each turn of the
+ * event loop, once the client's first message is there, and lets the hosts they come from take turns.
+ */
 export function limitHandshakes(server: Server, { clock, isTrustedProxy }: HandshakeOptions): void {
+  const begin = beginInTurns(server);
   const underWay = new FairSlots<Socket>(MAX_UNDER_WAY);
   const byPeer = new Map<string, Socket>();
   const opened = new TokenBuckets({ perMinute: PER_MINUTE, clock });
-  server.prependListener('connection', (socket: Socket) => {
+  server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket;
-    if (remoteAddress === undefined || isTrustedProxy(remoteAddress)) return;
+    if (remoteAddress === undefined) return;
+    if (isTrustedProxy(remoteAddress)) {
+      begin(socket, networkOf(remoteAddress));
+      return;
+    }
     const admission = opened.take(networkOf(remoteAddress)).allowed && underWay.enter(socket, remoteAddress);
     if (admission === false || !admission.admitted) {
       socket.destroy();
@@ -39,11 +53,57 @@ export function limitHandshakes(server: Server, { clock, isTrustedProxy }: Hands
       underWay.leave(socket);
       if (byPeer.get(peer) === socket) byPeer.delete(peer);
     });
+    begin(socket, networkOf(remoteAddress));
   });
   server.on('secureConnection', (secured: Socket) => {
     const socket = byPeer.get(peerOf(secured));
     if (socket !== undefined) underWay.leave(socket);
   });
+}
+
+/** Takes the place of what begins the handshakes of a server. @returns begins that of a connection when its turn has come */
+function beginInTurns(server: Server): (socket: Socket, network: string) => void {
+  const begins = server.listeners('connection');
+  server.removeAllListeners('connection');
+  const waiting = new FairQueue<Socket>();
+  let isScheduled = false;
+  const next = () => {
+    let socket = waiting.take();
+    while (socket?.destroyed) socket = waiting.take();
+    isScheduled = socket !== undefined;
+    if (socket === undefined) return;
+    setImmediate(next);
+    for (const begin of begins) begin.call(server, socket);
+  };
+  return (socket, network) => {
+    awaitHello(socket, () => {
+      waiting.add(network, socket);
+      if (isScheduled) return;
+      isScheduled = true;
+      setImmediate(next);
+    });
+  };
+}
+
+/** Calls once the first message of a client is there, and leaves it in the socket for TLS to find. Closes who does not send one. */
+function awaitHello(socket: Socket, arrived: () => void): void {
+  let hello = Buffer.alloc(0);
+  let pieces = 0;
+  const giveUp = () => socket.destroy();
+  const overdue = setTimeout(giveUp, HEADERS_TIMEOUT_MS).unref();
+  const closed = () => clearTimeout(overdue);
+  const take = (piece: Buffer) => {
+    hello = Buffer.concat([hello, piece]);
+    pieces += 1;
+    if (isHelloWhole(hello)) {
+      clearTimeout(overdue);
+      socket.off('data', take).off('end', giveUp).off('close', closed).pause();
+      socket.unshift(hello);
+      arrived();
+    } else if (pieces >= MAX_HELLO_PIECES || hello.length >= MAX_HELLO_BYTES) giveUp();
+  };
+  socket.on('error', () => {}); // `close` follows
+  socket.on('data', take).once('end', giveUp).once('close', closed);
 }
 
 /** Names a connection, the same for its TCP socket and for the TLS socket on it. */

@@ -1,0 +1,29 @@
+/**
+ * Tells whether the first message of a TLS handshake has arrived whole (RFC 8446 §4, §5.1).
+ */
+
+/** The content type of records that carry handshake messages. */
+const HANDSHAKE = 22;
+/** Type, version, length. */
+const RECORD_HEADER_BYTES = 5;
+/** Type, length. */
+const MESSAGE_HEADER_BYTES = 4;
+
+/**
+ * Whether OpenSSL can work on these bytes: a whole ClientHello, in however many records, or something that is none and will be refused.
+ * A server does most of its work for a handshake at that moment.
+ * @param bytes what a client has sent so far
+ */
+export function isHelloWhole(bytes: Buffer): boolean {
+  let message = Buffer.alloc(0);
+  for (let at = 0; at < bytes.length; ) {
+    if (bytes[at] !== HANDSHAKE) return true;
+    if (at + RECORD_HEADER_BYTES > bytes.length) return false;
+    const from = at + RECORD_HEADER_BYTES;
+    at = from + bytes.readUInt16BE(at + 3);
+    message = Buffer.concat([message, bytes.subarray(from, at)]);
+    if (message.length < MESSAGE_HEADER_BYTES) continue;
+    if (message.length >= MESSAGE_HEADER_BYTES + message.readUIntBE(1, 3)) return true;
+  }
+  return false;
+}

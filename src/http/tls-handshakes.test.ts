@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { ms } from '#lib/units.ts';
+import { limitHandshakes } from './tls-handshakes.ts';
+
+/** The first message of a client, of 600 bytes. */
+const HELLO = Buffer.concat([Buffer.of(22, 3, 1, 2, 92, 1, 0, 2, 88), Buffer.alloc(600)]);
+
+/** A connection whose bytes come when a test says so. */
+class FakeSocket extends Duplex {
+  readonly remoteAddress: string;
+
+  constructor(remoteAddress: string) {
+    super();
+    this.remoteAddress = remoteAddress;
+  }
+
+  override _read(): void {}
+}
+
+/** A server that notes whose handshakes begin, and what their sockets hold then. */
+function started(trustedProxies: readonly string[] = []) {
+  const begun: FakeSocket[] = [];
+  const server: Server = createServer((socket: Socket) => void begun.push(socket as unknown as FakeSocket));
+  const clock = { now: () => ms(0), monotonic: () => ms(0) };
+  limitHandshakes(server, { clock, isTrustedProxy: (address) => trustedProxies.includes(address) });
+  const open = (address: string, bytes = HELLO) => {
+    const socket = new FakeSocket(address);
+    server.emit('connection', socket as unknown as Socket);
+    if (bytes.length > 0) socket.push(bytes);
+    return socket;
+  };
+  return { begun, open };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Lets everything happen that is due without time passing. */
+async function settled(): Promise<void> {
+  for (let each = 0; each < 200; each += 1) await turn();
+}
+
+for (const [whose, trustedProxies] of [
+  ['of a host', []],
+  ['of a trusted proxy', ['192.0.2.1']],
+] as const) {
+  test(`handshakes ${whose} are begun one in each turn of the event loop`, async () => {
+    const { begun, open } = started(trustedProxies);
+    for (let each = 0; each < 50; each += 1) open('192.0.2.1');
+    for (let turns = 0, before = 0; turns < 100; turns += 1, before = begun.length) {
+      await turn();
+      assert.ok(begun.length - before <= 1);
+    }
+    assert.equal(begun.length, 50);
+  });
+}
+
+test('hosts take turns: who opens one connection does not wait for those who open many', async () => {
+  const { begun, open } = started();
+  for (let each = 0; each < 50; each += 1) open('192.0.2.1');
+  const other = open('198.51.100.1');
+  await settled();
+  assert.ok(begun.indexOf(other) <= 2);
+});
+
+test('a handshake is begun when the first message is whole, with all its bytes', async () => {
+  const { begun, open } = started();
+  const socket = open('192.0.2.1', Buffer.alloc(0));
+  for (const piece of [HELLO.subarray(0, 3), HELLO.subarray(3, 500)]) {
+    socket.push(piece);
+    await settled();
+    assert.deepEqual(begun, []);
+  }
+  socket.push(HELLO.subarray(500));
+  await settled();
+  assert.deepEqual(begun, [socket]);
+  assert.deepEqual(socket.read(), HELLO);
+});
+
+test('no handshake is begun for a client whose first message comes in bits, is too large, or never ends', async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { begun, open } = started();
+  const inBits = open('192.0.2.1', Buffer.alloc(0));
+  for (const byte of HELLO.subarray(0, 16)) {
+    inBits.push(Buffer.of(byte));
+    await turn();
+  }
+  const large = open(
+    '192.0.2.2',
+    Buffer.concat([Buffer.of(22, 3, 1, 0xff, 0xff, 1, 0, 0xff, 0xff), Buffer.alloc(16_384)]),
+  );
+  const silent = open('192.0.2.3', Buffer.alloc(0));
+  const ended = open('192.0.2.4', HELLO.subarray(0, 10));
+  ended.push(null);
+  await settled();
+  assert.deepEqual(
+    [inBits, large, silent, ended].map(({ destroyed }) => destroyed),
+    [true, true, false, true],
+  );
+  t.mock.timers.tick(10_000);
+  assert.equal(silent.destroyed, true);
+  await settled();
+  assert.deepEqual(begun, []);
+});
+
+test('nobody waits for a handshake of a client that has gone away', async () => {
+  const { begun, open } = started();
+  for (let each = 0; each < 50; each += 1) open('192.0.2.1').destroy();
+  const socket = open('192.0.2.1');
+  await turn();
+  await turn();
+  assert.deepEqual(begun, [socket]);
+});
