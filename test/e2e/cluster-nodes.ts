@@ -37,7 +37,7 @@ export interface ProxiedNodes extends AsyncDisposable {
   readonly owner: ProxiedNode;
   readonly other: ProxiedNode;
   /** Asks their database, as its superuser and past the proxies. */
-  query(sql: string): ReturnType<PostgresServer['query']>;
+  readonly query: (sql: string) => ReturnType<PostgresServer['query']>;
 }
 
 /** Starts both on a database of their own. @param clockAheadMs by how much the clock of the other is ahead */
