@@ -108,9 +108,10 @@ for (const [seconds, skip] of [
         const { owner, other } = cluster;
         const changes = await broadcasts(parts, owner.server, other.server);
         const stream = await other.server.api.createStream();
-        const isActive = async () => (await other.server.api.getStream(stream.id)).isActive;
+        const isActive = async ({ server } = other) => (await server.api.getStream(stream.id)).isActive;
         const { pid, rtmpPort, url } = owner.server;
-        const sign = { 'claims a stream': stream.id, 'renews its lease': url, 'ends a session': 'unpublished' }[moment];
+        // The first thing that is written of a session's end is that its stream is idle.
+        const sign = moment === 'renews its lease' ? url : stream.id;
         const frozen = Promise.withResolvers<void>();
         const freezeOnce = () => {
           const watching = owner.proxy.onRequest((bytes) => {
@@ -127,7 +128,7 @@ for (const [seconds, skip] of [
         const publishing = publish(rtmpPort, stream.streamKey);
         if (moment !== 'claims a stream') {
           const first = (await publishing)!;
-          await waitFor(isActive, { what: 'the first session' });
+          await waitFor(() => isActive(), { what: 'the first session' });
           freezeOnce();
           if (moment === 'ends a session') first.unpublish();
         }
@@ -166,9 +167,13 @@ for (const [seconds, skip] of [
           },
           { what: 'the session of the one publisher that is left' },
         );
+        // Each server shows what runs elsewhere as it stands in the store: so would this one, had it spoiled that.
+        await reachesStore(owner.server);
+        await waitFor(() => isActive(owner), { what: 'it to show that session' });
         const hasSettled = async () => {
           assert.equal(staying.client.isClosed, false);
-          assert.ok(await isActive(), 'the stream is never idle again');
+          assert.ok(await isActive(owner), 'the stream is never idle again');
+          assert.ok(await isActive(other), 'the stream is never idle again');
           assert.deepEqual(await activeSessions(other.server, stream), [session]);
           return (await beatsBetween(cluster, owner, [goneOnAt, Date.now()])) >= SETTLED_BEATS;
         };
