@@ -13,16 +13,25 @@ const dead = newNodeId();
 async function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let now = 0;
-  const world = { isAway: false, hadLapsed: false, isWaitedFor: false, answer: undefined as Promise<void> | undefined };
+  const world = {
+    isAway: false,
+    hadLapsed: false,
+    isWaitedFor: false,
+    /** What the next answer waits for. */
+    answer: undefined as Promise<void> | undefined,
+    /** Whether an answer that had to wait says that the lease had run out. */
+    tellsLapse: true,
+  };
   const told: string[] = [];
   const nodes: Partial<Store['nodes']> = {
     renew: async ({ url }) => {
       if (world.isAway) throw new MillraceError('store_unavailable', 'The store is away.');
       const wasStuck = world.answer !== undefined;
-      await world.answer;
+      const { answer } = world;
       world.answer = undefined;
+      await answer;
       told.push(`renewed ${url}`);
-      return { hadLapsed: world.hadLapsed || wasStuck };
+      return { hadLapsed: world.hadLapsed || (wasStuck && world.tellsLapse) };
     },
     lapsed: async () => [dead],
     endSessionsOf: async (id: NodeId) => {
@@ -44,10 +53,14 @@ async function setUp(t: TestContext) {
     for (let left = milliseconds; left > 0; left -= 2000) {
       now += 2000;
       t.mock.timers.tick(2000);
-      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      await settled();
     }
   };
   return { lease, world, told, pass };
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 test('a lease is renewed, and dead nodes are looked for once it has been held for its own length', async (t) => {
@@ -83,11 +96,27 @@ test('a store that answers late is no reason to take others for dead that it kee
   stuck.resolve();
   await pass(6000);
   const renewed = 'renewed http://a';
-  assert.deepEqual(told, [renewed, 'regained', renewed, renewed]);
+  assert.deepEqual(told, [renewed, 'regained', renewed, renewed, renewed]);
   await pass(2000);
   assert.ok(told.includes(`ended ${dead}`));
   await lease[Symbol.asyncDispose]();
 });
+
+for (const outcome of ['is answered', 'fails'] as const) {
+  test(`a renewal that ${outcome} after longer than the lease lasts is made again at once, not at the next beat`, async (t) => {
+    const { lease, world, told, pass } = await setUp(t);
+    const frozen = Promise.withResolvers<void>();
+    world.answer = frozen.promise;
+    world.tellsLapse = false;
+    await pass(10_000);
+    told.length = 0;
+    if (outcome === 'fails') frozen.reject(new MillraceError('outcome_unknown', 'It may have happened.'));
+    else frozen.resolve();
+    await settled();
+    assert.deepEqual(told.slice(-2), ['renewed http://a', 'regained']);
+    await lease[Symbol.asyncDispose]();
+  });
+}
 
 test('an outage shorter than the lease changes nothing', async (t) => {
   const { lease, world, told, pass } = await setUp(t);

@@ -71,9 +71,20 @@ export class NodeLease implements AsyncDisposable {
 
   #beat(): void {
     this.#options.onBeat();
-    this.#beating ??= this.#renew().finally(() => {
+    this.#beating ??= this.#renewInTime().finally(() => {
       this.#beating = undefined;
     });
+  }
+
+  /**
+   * Renews once more, without waiting for the next beat, where that took longer than a lease lasts: this process was frozen meanwhile, or
+   * the store was stuck, and another node may have taken what runs here.
+   */
+  async #renewInTime(): Promise<void> {
+    const { clock } = this.#options;
+    const startedAt = clock.monotonic();
+    await this.#renew();
+    if (clock.monotonic() - startedAt > LEASE_MS) await this.#renew();
   }
 
   /** Never rejects: a store that is away is asked again at the next beat. */

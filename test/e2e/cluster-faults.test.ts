@@ -117,31 +117,6 @@ describe('several nodes', () => {
     assert.equal(((await sessions.json()) as unknown[]).length, 1, 'the same session');
   });
 
-  test('leave a stream to the node that took it over from one that was frozen', async () => {
-    await using cluster = await startNodes(2);
-    const [frozen, other] = cluster.nodes;
-    await using live = await broadcast(frozen, other);
-    const { stream, client } = live;
-    const isActive = async () => (await other.api.getStream(stream.id)).isActive;
-    process.kill(frozen.pid, 'SIGSTOP');
-    await waitFor(async () => !(await isActive()), { what: 'its session to end', ...WITHIN_FIFTEEN_SECONDS });
-    await using second = await RtmpClient.publish(other.rtmpPort, stream.streamKey);
-    second.tags(fixtureTags());
-    await waitFor(isActive, { what: 'the new session' });
-
-    process.kill(frozen.pid, 'SIGCONT');
-    await client.closed();
-    const phases = async () => {
-      const sessions = await other.api.request('GET', `/stream/${stream.id}/sessions`);
-      return ((await sessions.json()) as { isActive: boolean }[]).map((session) => session.isActive);
-    };
-    await waitFor(async () => (await phases()).join() === 'true,false', { what: 'the old session to end' });
-    assert.equal(await isActive(), true);
-    assert.equal(second.isClosed, false);
-    const shown = () => get(frozen.playlistUrl(stream.playbackId));
-    await waitFor(async () => (await shown()).status === 200, { what: 'the new session to be watched from both' });
-  });
-
   test('go on for publishers and viewers while the database is away, and catch up', async () => {
     await using cluster = await startNodes(2);
     const [first, other] = cluster.nodes;

@@ -1,9 +1,30 @@
 /**
- * Two servers on one PostgreSQL, each of which reaches it through a proxy of its own.
+ * Two servers on one PostgreSQL, each of which reaches it through a proxy of its own, and a record of the beats of their leases.
  */
 import type { PostgresServer } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Tests ask often, and publishers may have to wait for a server that is frozen. */
+const SETTINGS = {
+  MILLRACE_API_RATE_LIMIT: '0',
+  MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '0',
+  MILLRACE_RTMP_CONNECTIONS_PER_MINUTE: '10000',
+  MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '120',
+  MILLRACE_RTMP_IDLE_TIMEOUT_S: '120',
+};
+
+/** Writes down each transaction that renews a lease, with its time by the clock of the machine. */
+const RECORD_BEATS = `
+  create table beats (transaction xid8 primary key, url text not null, at bigint not null);
+  create function record_beat() returns trigger language plpgsql as $$
+    begin
+      insert into beats values (pg_current_xact_id(), new.url, extract(epoch from clock_timestamp()) * 1000)
+        on conflict do nothing;
+      return null;
+    end $$;
+  create trigger record_beat after insert or update on nodes for each row execute function record_beat()`;
 
 /** A server and its way to the database. */
 export interface ProxiedNode {
@@ -15,6 +36,8 @@ export interface ProxiedNode {
 export interface ProxiedNodes extends AsyncDisposable {
   readonly owner: ProxiedNode;
   readonly other: ProxiedNode;
+  /** Asks their database, as its superuser and past the proxies. */
+  readonly query: (sql: string) => ReturnType<PostgresServer['query']>;
 }
 
 /** Starts both on a database of their own. @param clockAheadMs by how much the clock of the other is ahead */
@@ -24,9 +47,9 @@ export async function startProxiedNodes(postgres: PostgresServer, clockAheadMs =
   const start = async (aheadMs: number, apiKey?: string): Promise<ProxiedNode> => {
     const proxy = await startTcpProxy(postgres.port);
     parts.defer(() => proxy.close());
-    const settings = { MILLRACE_DATABASE_URL: Object.assign(new URL(databaseUrl), { port: String(proxy.port) }).href };
+    const url = Object.assign(new URL(databaseUrl), { port: String(proxy.port) }).href;
     const server = await startServerProcess({
-      settings,
+      settings: { ...SETTINGS, MILLRACE_DATABASE_URL: url },
       clockAheadMs: aheadMs,
       ...(apiKey !== undefined && { apiKey }),
     });
@@ -34,6 +57,47 @@ export async function startProxiedNodes(postgres: PostgresServer, clockAheadMs =
   };
   const owner = await start(0);
   const other = await start(clockAheadMs, owner.server.apiKey);
+  await postgres.query(RECORD_BEATS, databaseUrl);
   const running = parts.move();
-  return { owner, other, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    owner,
+    other,
+    query: (sql) => postgres.query(sql, databaseUrl),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** How often a server renewed its lease between two times, in milliseconds by the clock of the machine. */
+export async function beatsBetween(
+  { query }: ProxiedNodes,
+  { server }: ProxiedNode,
+  [from, to]: readonly [number, number],
+): Promise<number> {
+  return (await query(`select 1 from beats where url = '${server.url}' and at > ${from} and at <= ${to}`)).length;
+}
+
+/** Cuts off the connection on which a server hears announcements, without a word to either side. */
+export async function cutOffAnnouncements({ proxy }: ProxiedNode): Promise<void> {
+  await waitFor(() => proxy.blackHole(/listen millrace/) === 1, { what: 'the connection for announcements' });
+}
+
+/**
+ * Has a server listen to the wrong channel until disposed: its connection for announcements lives and answers when it is asked, but
+ * nothing is ever told on it.
+ */
+export async function deafen({ query }: ProxiedNodes, { proxy }: ProxiedNode): Promise<AsyncDisposable> {
+  const listening = 'from pg_stat_activity where datname = current_database() and';
+  // What a connection that listens was asked last: to listen, or for a sign of life.
+  const listenAnew = () =>
+    query(`select pg_terminate_backend(pid) ${listening} (query like 'listen%' or query = 'select 1')`);
+  proxy.rewrite((bytes) => bytes.replace('listen millrace', 'listen millracf'));
+  await listenAnew();
+  const isDeaf = async () => (await query(`select 1 ${listening} query = 'listen millracf'`)).length > 0;
+  await waitFor(isDeaf, { what: 'the server to listen in vain' });
+  return {
+    async [Symbol.asyncDispose]() {
+      proxy.rewrite((bytes) => bytes);
+      await listenAnew();
+    },
+  };
 }

@@ -3,7 +3,7 @@
  *
  * It refuses to run as root, so root starts it as `nobody`. Pausing needs `/proc` (Linux).
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, closeSync, cpSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { Client } from 'pg';
 import { childrenOf } from './children.ts';
 import { waitFor } from './wait-for.ts';
@@ -73,18 +74,78 @@ function linkLibraries(): void {
   spawnSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: folder, stdio: 'ignore' });
 }
 
+/** Two servers, the second of which follows the first. */
+export interface PostgresPair extends AsyncDisposable {
+  /** Answers a commit only when the standby has it on its disk, too. */
+  readonly primary: PostgresServer;
+  readonly standby: PostgresServer;
+  /** Ends the primary without a word and makes the standby the primary. Whoever was connected must connect to the other port. */
+  failOver(): Promise<void>;
+}
+
 /** Starts a server with an empty cluster; takes about a second. */
 export async function startPostgres(): Promise<PostgresServer> {
+  const home = makeHome();
+  makeCluster(home);
+  return await startServer(home);
+}
+
+/**
+ * Starts a primary and a standby that is replicated synchronously. The standby's cluster is a copy of the primary's, made before that
+ * is started for the first time, since the package lacks `pg_basebackup`.
+ */
+export async function startPostgresPair(): Promise<PostgresPair> {
+  await using parts = new AsyncDisposableStack();
+  const [first, second] = [makeHome(), makeHome()];
+  makeCluster(first);
+  const copied = spawnSync('cp', ['-Rp', first.cluster, second.cluster], { ...unprivileged, encoding: 'utf8' });
+  if (copied.status !== 0) throw new Error(`the cluster was not copied: ${copied.error ?? copied.stderr}`);
+  writeFileSync(join(second.cluster, 'standby.signal'), '');
+  if (isRoot) chownSync(join(second.cluster, 'standby.signal'), NOBODY, NOBODY);
+
+  const primary = parts.use(await startServer(first, { synchronous_standby_names: '*', wal_keep_size: '64MB' }));
+  const source = `host=127.0.0.1 port=${primary.port} user=${USER} password=${PASSWORD}`;
+  // A standby refuses to allow fewer connections than its primary did, which at the time of the copy were PostgreSQL's own default.
+  const standby = parts.use(await startServer(second, { primary_conninfo: source, max_connections: '100' }));
+  const isFollowed = "select 1 from pg_stat_replication where state = 'streaming' and sync_state = 'sync'";
+  await waitFor(async () => (await primary.query(isFollowed)).length > 0, { what: 'the standby to follow' });
+  const running = parts.move();
+  return {
+    primary,
+    standby,
+    async failOver() {
+      await primary.stop('crash');
+      await standby.query('select pg_promote()');
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Where one server keeps everything. */
+interface Home {
+  readonly folder: string;
+  readonly cluster: string;
+  /** The folder with the programs. */
+  readonly native: string;
+  /** Ends with the test, and removes the folder then. */
+  readonly cleaner: ChildProcessByStdio<Writable, null, null>;
+}
+
+function makeHome(): Home {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-postgres-'));
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   const cleaner = spawn('sh', ['-c', CLEAN_UP, 'sh', folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   cleaner.unref();
-  const port = await freePort();
   linkLibraries();
-  const native = reachable(nativeFolder(), folder);
-  const cluster = join(folder, 'cluster');
-  makeCluster(native, folder, cluster);
+  return { folder, cluster: join(folder, 'cluster'), native: reachable(nativeFolder(), folder), cleaner };
+}
 
+/** @param more settings besides {@link SETTINGS} */
+async function startServer(
+  { folder, cluster, native, cleaner }: Home,
+  more: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const port = await freePort();
   let server: ChildProcess | undefined;
   let databases = 0;
   const urlOf = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`;
@@ -117,7 +178,10 @@ export async function startPostgres(): Promise<PostgresServer> {
 
   async function start(): Promise<void> {
     const log = openSync(join(folder, 'log'), 'a');
-    const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const settings = Object.entries({ ...SETTINGS, ...more, port }).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
     const child = spawn(join(native, 'bin/postgres'), ['-D', cluster, ...settings], {
       ...unprivileged,
       cwd: folder,
@@ -187,7 +251,7 @@ function reachable(native: string, folder: string): string {
   return copy;
 }
 
-function makeCluster(native: string, folder: string, cluster: string): void {
+function makeCluster({ folder, cluster, native }: Home): void {
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, PASSWORD);
   const made = spawnSync(

@@ -9,19 +9,21 @@ export interface TcpProxy {
   readonly port: number;
   /** Whether answers are being kept back. */
   readonly isMuted: boolean;
-  /** Calls it with what each client sends, as text, before it is passed on. */
-  onRequest(listener: (bytes: string) => unknown): void;
+  /** Calls it with what each client sends, as text, before it is passed on, until what it returns is disposed. */
+  onRequest(listener: (bytes: string) => unknown): Disposable;
   /** Changes what clients send from now on, as text of the same length; what comes in one piece is changed in one piece. */
   rewrite(change: (bytes: string) => string): void;
   /** Keeps back what the server answers from now on, on every connection. */
   muteAnswers(muted: boolean): void;
   /**
    * Passes on nothing more, in either direction, on the connections on which the client has sent a text that fits. Nobody is told: this
-   * is a cable that was cut, or a firewall that has forgotten the connection. Says how many they are.
+   * is a cable that was cut, or a firewall that has forgotten the connection. Says on how many it does so from now on.
    */
   blackHole(sent: RegExp): number;
   /** Resets every connection. New ones are taken. */
   breakAll(): void;
+  /** Resets every connection, and leads new ones to another port of this machine. */
+  leadTo(port: number): void;
   /** Resets every connection and takes no more. */
   close(): void;
 }
@@ -31,21 +33,24 @@ interface Connection {
   readonly server: Socket;
   /** What the client has sent, as far as it is kept. */
   sent: string;
+  /** Nothing is passed on any more. */
+  isDead: boolean;
 }
 
 /** Bytes of a connection's beginning that are kept. */
 const KEPT_BYTES = 16_384;
 
 /** Starts a proxy to a port of this machine. */
-export async function startTcpProxy(target: number): Promise<TcpProxy> {
+export async function startTcpProxy(port: number): Promise<TcpProxy> {
   const connections = new Set<Connection>();
-  const listeners: ((bytes: string) => unknown)[] = [];
+  const listeners = new Set<(bytes: string) => unknown>();
+  let target = port;
   let isMuted = false;
   let change = (bytes: string): string => bytes;
 
   const listening = createServer((client) => {
     const server = connect(target, '127.0.0.1');
-    const connection: Connection = { client, server, sent: '' };
+    const connection: Connection = { client, server, sent: '', isDead: false };
     connections.add(connection);
     client.on('data', (bytes: Buffer) => {
       const text = bytes.toString('latin1');
@@ -80,7 +85,10 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     get isMuted() {
       return isMuted;
     },
-    onRequest: (listener) => void listeners.push(listener),
+    onRequest(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
     rewrite: (changing) => {
       change = changing;
     },
@@ -88,12 +96,18 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       isMuted = muted;
     },
     blackHole(sent) {
-      const found = [...connections].filter((connection) => sent.test(connection.sent));
-      for (const { client, server } of found)
-        for (const socket of [client, server]) socket.removeAllListeners('data').pause();
+      const found = [...connections].filter((connection) => !connection.isDead && sent.test(connection.sent));
+      for (const connection of found) {
+        connection.isDead = true;
+        for (const socket of [connection.client, connection.server]) socket.removeAllListeners('data').pause();
+      }
       return found.length;
     },
     breakAll,
+    leadTo(other) {
+      target = other;
+      breakAll();
+    },
     close() {
       listening.close();
       breakAll();

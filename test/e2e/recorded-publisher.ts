@@ -1,0 +1,76 @@
+/**
+ * A publisher that goes on speaking, with a record of when a server had it.
+ */
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { fixtureTags } from '../support/flv-file.ts';
+import { RtmpClient } from '../support/rtmp-client.ts';
+import { beatsBetween, type ProxiedNode, type ProxiedNodes } from './cluster-nodes.ts';
+
+/** More often than a server takes to find a publisher silent. */
+const SPEAK_EVERY_MS = 500;
+
+/** One that was accepted. Disposing it closes its connection. */
+export interface RecordedPublisher extends AsyncDisposable {
+  readonly client: RtmpClient;
+  /** By the clock of the machine, in milliseconds. */
+  readonly acceptedAt: number;
+  /** When its connection was closed, or it said that it stops; infinite before that. */
+  readonly goneAt: number;
+  /** Says that it stops. */
+  unpublish(): void;
+  /** Sends nothing until called again. */
+  speak(isSpeaking: boolean): void;
+}
+
+/** Publishes two seconds of media and speaks from then on; undefined when the server does not accept it. */
+export async function publish(rtmpPort: number, streamKey: string): Promise<RecordedPublisher | undefined> {
+  let client: RtmpClient;
+  try {
+    client = await RtmpClient.publish(rtmpPort, streamKey);
+  } catch {
+    return undefined;
+  }
+  const acceptedAt = Date.now();
+  let goneAt = Number.POSITIVE_INFINITY;
+  let isSpeaking = true;
+  const speaking = setInterval(() => isSpeaking && client.tag(fixtureTags()[0]!), SPEAK_EVERY_MS);
+  const gone = () => {
+    clearInterval(speaking);
+    goneAt = Math.min(goneAt, Date.now());
+  };
+  if (client.isClosed) gone();
+  client.socket.once('close', gone);
+  client.tags(fixtureTags());
+  return {
+    client,
+    acceptedAt,
+    get goneAt() {
+      return goneAt;
+    },
+    unpublish() {
+      gone();
+      client.unpublish(streamKey);
+    },
+    speak(speaks) {
+      isSpeaking = speaks;
+    },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * Sees from the records that two servers had a publisher of one stream at the same time for no longer than one beat of a lease.
+ * @param from when the server whose publisher had to go was running and could reach the database, by the clock of the machine
+ */
+export async function assertOneAtATime(
+  t: TestContext,
+  publishers: readonly RecordedPublisher[],
+  { cluster, loser, from }: { readonly cluster: ProxiedNodes; readonly loser: ProxiedNode; readonly from: number },
+): Promise<void> {
+  const since = Math.max(from, ...publishers.map(({ acceptedAt }) => acceptedAt));
+  const until = Math.min(...publishers.map(({ goneAt }) => goneAt));
+  t.diagnostic(`two publishers for ${Math.max(0, until - since)} ms`);
+  const beats = await beatsBetween(cluster, loser, [since, until]);
+  assert.ok(beats <= 1, `two publishers for ${beats} beats, ${until - since} ms`);
+}
