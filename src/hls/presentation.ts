@@ -24,6 +24,9 @@ import { SegmentGrid } from './segment-grid.ts';
 import type { ServerControl } from './tags.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
+/** An expected rendition that ends this close to the furthest one is in step with it: two parts. */
+const CAUGHT_UP_S = 2 * PART_LENGTH_S;
+
 /** An empty presentation; viewers who ask already wait for its first part. */
 export function createPresentation(options: PresentationOptions): Presentation {
   return new LivePresentation(options);
@@ -202,8 +205,12 @@ class LivePresentation implements Presentation, MemoryHolder {
     const awaited = (each: Rendition) =>
       each.packager.started || leadS - Math.max(startS, each.addedS) <= inStepS(frameS);
     if (this.#phase === 'live' && renditions.some((each) => !each.hasParts && awaited(each))) return false;
-    const isExpected =
-      leadS - startS <= this.#options.targetDurationS && [...this.#expected].some((id) => !this.#renditions.has(id));
+    // Renditions begin later than the source, and work off what came meanwhile: playlists that are shown must be in step.
+    const isCatchingUp = (id: string) => {
+      const rendition = this.#renditions.get(id);
+      return rendition === undefined || leadS - rendition.packager.endS > CAUGHT_UP_S;
+    };
+    const isExpected = leadS - startS <= this.#options.targetDurationS && [...this.#expected].some(isCatchingUp);
     if (this.#phase === 'live' && isExpected) return false;
     const { targetDurationS } = this.#options;
     this.#serverControl = {

@@ -59,12 +59,12 @@ describe('a playlist', () => {
     assert.equal(await feed.text('audio'), undefined);
   });
 
-  test('waits for the renditions that are being made, since players read the list of variants once', async () => {
+  test('waits until the renditions that are being made are in step, since players read the list of variants once', async () => {
     const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.expect(['small']) });
     feed.play(3.5);
     assert.equal(await feed.multivariant(), undefined, 'a transcoder on a busy machine takes its time');
     feed.presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
-    for (let frame = 0; frame < 12; frame += 1) {
+    const make = (frame: number) => {
       const at = ticks(frame * 3000);
       const mark = frame === 0 ? { mark: { ordinal: 0, independent: true, discontinuity: false } } : {};
       const packet = {
@@ -76,7 +76,10 @@ describe('a playlist', () => {
         ...mark,
       } as const;
       feed.presentation.write('small', packet);
-    }
+    };
+    for (let frame = 0; frame < 80; frame += 1) make(frame);
+    assert.equal(await feed.multivariant(), undefined, 'its playlist would end 0.8 s before the others');
+    for (let frame = 80; frame < 90; frame += 1) make(frame);
     assert.match((await feed.multivariant()) ?? '', /source\.m3u8[\s\S]*small\.m3u8/);
   });
 
