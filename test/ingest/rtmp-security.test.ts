@@ -96,10 +96,17 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
     }));
 
   it('sends an application full of slashes, in which a regular expression could take quadratic time', () =>
-    survives('flood', async (client) => {
+    survives('command_invalid', async (client) => {
       await client.handshake();
       const object = new Map([['app', `live${'/'.repeat(60_000)}x`]]);
       for (let index = 0; index < 100 && !client.isClosed; index++) client.command('connect', object);
+    }));
+
+  it('connects twice, since no answer is larger than that to connect', () =>
+    survives('command_invalid', async (client) => {
+      await client.handshake();
+      await client.connect();
+      client.command('connect', new Map([['app', 'live']]));
     }));
 
   it('publishes before it connects', () =>

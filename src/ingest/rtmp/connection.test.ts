@@ -74,7 +74,7 @@ function opened() {
     await gate.until('a publish', () => gate.publications.length === 1);
     while (socket.isPaused()) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { socket, connection, gate, faults, send, connect, publish };
+  return { socket, connection, gate, faults, send, command, connect, publish };
 }
 
 const video = (length: number): Message => {
@@ -113,10 +113,13 @@ describe('a connection', () => {
   });
 
   it('ends when its peer asks for more answers than it reads', async () => {
-    const { socket, faults, send, connect, publish } = opened();
+    const { socket, connection, faults, send, command, publish } = opened();
     await publish();
     socket.isTaken = false;
-    for (let count = 0; count < 450 && !socket.destroyed; count++) send(connect());
+    for (let second = 1; second <= 5 && !socket.destroyed; second++) {
+      for (let count = 0; count < 450 && !socket.destroyed; count++) send(command('FCPublish', 3, null, 'a'));
+      connection.tick(ms(second * 1000));
+    }
     assert.equal(socket.destroyed, true);
     await once(socket, 'close');
     assert.deepEqual(faults, [undefined], 'no fault is reported, because the connection had published');

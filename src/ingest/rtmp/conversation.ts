@@ -192,6 +192,8 @@ export class Conversation {
   }
 
   #connect({ object, transactionId }: Command): void {
+    // Its answer is the largest of all, and no encoder asks for it twice.
+    if (this.#application !== undefined) throw new RtmpError('command_invalid', 'connect was sent twice');
     this.#application = applicationOf(object.get('app'));
     const flashVersion = object.get('flashVer');
     this.#encoder = typeof flashVersion === 'string' ? flashVersion.slice(0, MAX_ENCODER_LENGTH) : undefined;
