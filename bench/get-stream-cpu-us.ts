@@ -45,5 +45,5 @@ export async function getStreamCpuUs(): Promise<readonly Answer[]> {
 }
 
 function ask(request: Pick<HttpLoad, 'port' | 'path' | 'headers'>) {
-  return runHttpLoad({ ...request, connections: 10, expect: 200, goOn: (asked) => asked < REQUESTS });
+  return runHttpLoad({ ...request, connections: 10, limit: { requests: REQUESTS } });
 }

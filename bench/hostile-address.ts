@@ -106,7 +106,8 @@ async function attackPlace(attack: string, addresses: readonly string[], name: s
   return {
     question: name,
     measured: `${served} of ${all} others served, an encoder that published before back ${backMs === undefined ? 'not at all' : `after ${show(backMs)} ms`}`,
-    against: `quiet: ${quiet} of ${all}; ${rateOf(report)}`,
+    against: `quiet: ${quiet} of ${all}`,
+    details: rateOf(report),
     ratio: undefined,
     mustReach: `${all} of ${all}, <= ${show(BACK_WITHIN_MS)} ms`,
     reached: served === all && backMs !== undefined && backMs <= BACK_WITHIN_MS,

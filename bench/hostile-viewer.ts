@@ -67,7 +67,8 @@ export async function hostileViewer({ long, only }: BenchOptions): Promise<reado
     answers.push({
       question: question(attack),
       measured: `${hostile.failures.length} besides ${goodAnswers(hostile)}${first === undefined ? '' : ` (${first.slice(0, 80)})`}`,
-      against: `quiet: ${quiet.failures.length} besides ${goodAnswers(quiet)}; ${rateOf(report)}`,
+      against: `quiet: ${quiet.failures.length} besides ${goodAnswers(quiet)}`,
+      details: rateOf(report),
       ratio: undefined,
       mustReach: MUST_REACH,
       // A player that got nothing at all would have no failures either.

@@ -1,93 +1,19 @@
 /**
- * Asks every question, or the groups and questions named on the command line, and prints the answers as Markdown tables.
+ * Runs every bench, or the groups and benches named on the command line, and prints their results as a table.
  *
- * `npm run bench`, `npm run bench -- renditions`, `npm run bench -- get-stream-cpu-us first-part-ms`. With `--write`, the answers
- * go to `bench/README.md`; those of other benches stay there as they are. `--long` takes the time the questions ask for, `--cycles N` sets
- * the number of publish/stop cycles, and `--only TEXT` takes only the attacks whose name contains the text.
+ * `--write` keeps the results in `bench/results.json` and writes `bench/README.md` from it. `--long` takes the time that the questions ask
+ * for, `--cycles N` sets the number of publish/stop cycles, and `--only TEXT` takes only the attacks whose name contains the text.
+ * A bench that ran while the machine was needed for something else is repeated, and its results are not kept if that never ends.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createsAtAMillion } from './creates-at-a-million.ts';
-import { crossNodeCutMs } from './cross-node-cut-ms.ts';
-import { cursorWalk } from './cursor-walk.ts';
-import { durableCreatesPerS } from './durable-creates-per-s.ts';
-import { firstPartMs } from './first-part-ms.ts';
-import { firstRenditionPartMs } from './first-rendition-part-ms.ts';
-import { frameToPartMs } from './frame-to-part-ms.ts';
-import { getStreamCpuUs } from './get-stream-cpu-us.ts';
-import { glassToGlassMs, renditionGlassToGlassMs } from './glass-to-glass-ms.ts';
-import { hostileAddress } from './hostile-address.ts';
-import { hostileCustomer } from './hostile-customer.ts';
-import { hostileStranger } from './hostile-stranger.ts';
-import { hostileViewer } from './hostile-viewer.ts';
-import { ladderCpuSPerMin } from './ladder-cpu-s-per-min.ts';
-import { listPageMs } from './list-page-ms.ts';
-import { liveLadders } from './live-ladders.ts';
-import { memoryMb } from './memory-mb.ts';
-import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
-import { postgresCpuUs } from './postgres-cpu-us.ts';
-import { publishStopCycles } from './publish-stop-cycles.ts';
-import { renditionDelayMs } from './rendition-delay-ms.ts';
-import { renditionPsnrDb } from './rendition-psnr-db.ts';
-import { segmentCpuSPerGb } from './segment-cpu-s-per-gb.ts';
-import { startMs } from './start-ms.ts';
-import type { Bench } from './support/question.ts';
-import { reportPage, TABLE_HEAD, tableRow } from './support/report.ts';
-import { transcoderKills } from './transcoder-kills.ts';
-import { transcoderMemoryMb } from './transcoder-memory-mb.ts';
-import { variantSwitches } from './variant-switches.ts';
-import { viewersAcrossNodes } from './viewers-across-nodes.ts';
-import { viewersWakeUpMs } from './viewers-wake-up-ms.ts';
+import { GROUPS } from './benches.ts';
+import { InvalidRunError } from './support/question.ts';
+import { keepRows, printRow, type Row, rowsOf, TABLE_HEAD } from './support/results.ts';
+import { MachineUse } from './support/validity.ts';
 
-/**
- * Every question by the group it is asked in: what the service is without transcoding, its renditions, managing it, and what an attacker
- * can do to others.
- */
-const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
-  passthrough: {
-    'get-stream-cpu-us': getStreamCpuUs,
-    'durable-creates-per-s': durableCreatesPerS,
-    'creates-at-a-million': createsAtAMillion,
-    'frame-to-part-ms': frameToPartMs,
-    'first-part-ms': firstPartMs,
-    'glass-to-glass-ms': glassToGlassMs,
-    'passthrough-cpu-percent': passthroughCpuPercent,
-    'viewers-wake-up-ms': viewersWakeUpMs,
-    'segment-cpu-s-per-gb': segmentCpuSPerGb,
-    'memory-mb': memoryMb,
-    'start-ms': startMs,
-  },
-  renditions: {
-    'ladder-cpu-s-per-min': ladderCpuSPerMin,
-    'live-ladders': liveLadders,
-    'rendition-delay-ms': renditionDelayMs,
-    'rendition-psnr-db': renditionPsnrDb,
-    'rendition-glass-to-glass-ms': renditionGlassToGlassMs,
-    'first-rendition-part-ms': firstRenditionPartMs,
-    'transcoder-memory-mb': transcoderMemoryMb,
-    'variant-switches': variantSwitches,
-    'transcoder-kills': transcoderKills,
-  },
-  manage: {
-    'list-page-ms': listPageMs,
-    'cursor-walk': cursorWalk,
-    'cross-node-cut-ms': crossNodeCutMs,
-    'postgres-cpu-us': postgresCpuUs,
-    'viewers-across-nodes': viewersAcrossNodes,
-  },
-  hostile: {
-    'hostile-stranger': hostileStranger,
-    'hostile-viewer': hostileViewer,
-    'hostile-customer': hostileCustomer,
-    'hostile-address': hostileAddress,
-    'publish-stop-cycles': publishStopCycles,
-  },
-};
-const NAMES = Object.fromEntries(Object.entries(GROUPS).map(([group, benches]) => [group, Object.keys(benches)]));
-const PAGE = join(import.meta.dirname, 'README.md');
+const ATTEMPTS = 3;
 
-const { values: options, positionals: asked } = parseArgs({
+const { values, positionals: asked } = parseArgs({
   options: {
     write: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
@@ -96,33 +22,48 @@ const { values: options, positionals: asked } = parseArgs({
   },
   allowPositionals: true,
 });
-const { write, long, only } = options;
-const cycles = options.cycles === undefined ? undefined : Number(options.cycles);
-if (cycles !== undefined && !(Number.isSafeInteger(cycles) && cycles > 0)) {
-  console.error(`--cycles is ${options.cycles} but must be a whole number above 0.`);
-  process.exit(2);
-}
-const groups = Object.keys(GROUPS);
-const questions = Object.values(GROUPS).flatMap((group) => Object.keys(group));
-const unknown = asked.filter((name) => !groups.includes(name) && !questions.includes(name));
-if (unknown.length > 0) {
-  console.error(
-    `There is no bench ${unknown.join(', ')}; there are the groups ${groups.join(', ')}, and ${questions.join(', ')}.`,
-  );
+const cycles = values.cycles === undefined ? undefined : Number(values.cycles);
+const benches = Object.entries(GROUPS).flatMap(([group, each]) =>
+  Object.entries(each).map(([name, bench]) => ({ group, name, bench })),
+);
+const unknown = asked.filter((name) => !benches.some((each) => each.group === name || each.name === name));
+const problems = [
+  ...(cycles === undefined || (Number.isSafeInteger(cycles) && cycles > 0)
+    ? []
+    : [`--cycles is ${values.cycles} but must be a whole number above 0.`]),
+  ...(unknown.length === 0
+    ? []
+    : [`There is no bench ${unknown.join(', ')}. Groups: ${Object.keys(GROUPS).join(', ')}.`]),
+];
+if (problems.length > 0) {
+  console.error(problems.join('\n'));
   process.exit(2);
 }
 
-const isAsked = (group: string, name: string) => asked.length === 0 || asked.includes(group) || asked.includes(name);
-for (const [group, benches] of Object.entries(GROUPS)) {
-  const chosen = Object.entries(benches).filter(([name]) => isAsked(group, name));
-  if (chosen.length === 0) continue;
-  console.log(`\n${TABLE_HEAD}`);
-  for (const [name, bench] of chosen) {
-    const run = { date: new Date(), long };
-    const rows = (await bench({ long, cycles, only })).map((answer) => tableRow(name, answer, run));
-    console.log(rows.join('\n'));
-    if (!write) continue;
-    const page = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
-    writeFileSync(PAGE, reportPage(page, NAMES, new Map([[name, rows]])));
+console.log(TABLE_HEAD);
+for (const { group, name, bench } of benches) {
+  if (asked.length > 0 && !asked.includes(group) && !asked.includes(name)) continue;
+  const rows = await validRows(name, () => bench({ long: values.long, cycles, only: values.only }));
+  if (rows === undefined) process.exitCode = 1;
+  else if (values.write) keepRows(name, rows);
+}
+
+/** Runs a bench until the machine did nothing else meanwhile. Undefined when that never happened. */
+async function validRows(name: string, run: () => ReturnType<(typeof benches)[number]['bench']>) {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const use = new MachineUse();
+    let rows: readonly Row[] = [];
+    let invalid: string | undefined;
+    try {
+      rows = rowsOf(name, await run(), values.long);
+    } catch (error) {
+      if (!(error instanceof InvalidRunError)) throw error;
+      invalid = error.message;
+    }
+    invalid ??= use.whyInvalid();
+    for (const row of rows) console.log(printRow(row));
+    if (invalid === undefined) return rows;
+    console.log(`\nInvalid, run ${attempt} of ${ATTEMPTS} of ${name}: ${invalid}.\n`);
   }
+  return undefined;
 }

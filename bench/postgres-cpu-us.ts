@@ -46,13 +46,12 @@ export async function postgresCpuUs(): Promise<readonly Answer[]> {
 
 async function loadOf({ httpPort, apiKey, api }: ServerProcess, method: 'GET' | 'POST'): Promise<HttpLoad> {
   const headers = { authorization: `Bearer ${apiKey}` };
-  const load = { port: httpPort, method, connections: 10, goOn: (asked: number) => asked < REQUESTS[method] };
-  if (method === 'GET') return { ...load, path: `/api/stream/${(await api.createStream()).id}`, headers, expect: 200 };
+  const load = { port: httpPort, method, connections: 10, limit: { requests: REQUESTS[method] } };
+  if (method === 'GET') return { ...load, path: `/api/stream/${(await api.createStream()).id}`, headers };
   return {
     ...load,
     path: '/api/stream',
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'bench', profiles: [] }),
-    expect: 201,
   };
 }

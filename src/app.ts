@@ -3,8 +3,11 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { apiPlugin } from '#api/plugin.ts';
+import { presentStreamOfEvent } from '#api/present-stream.ts';
 import type { Config } from '#config.ts';
-import type { ApiKeyId, NodeId, StreamId } from '#domain/ids.ts';
+import { MillraceError } from '#domain/errors.ts';
+import { type ApiKeyId, type NodeId, newEventId, type PlaybackId, type StreamId } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { createPresentation } from '#hls/presentation.ts';
 import { createHttp, listenHttp } from '#http/http.ts';
@@ -16,7 +19,9 @@ import { INGEST_PROTOCOLS } from '#ingest/protocols.ts';
 import { publishUrls } from '#ingest/public-url.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
+import { DestinationGuard } from '#lib/destination-guard.ts';
 import { joinCluster } from '#live/cluster.ts';
+import type { WatchedStream } from '#live/live.ts';
 import type { NodeLease } from '#live/node-lease.ts';
 import { defaultNodeUrl } from '#live/node-url.ts';
 import { adoptOrphans } from '#live/orphans.ts';
@@ -26,6 +31,11 @@ import { SessionJournal } from '#live/session-journal.ts';
 import { SessionRegistry } from '#live/session-registry.ts';
 import { StreamWatcher } from '#live/stream-watcher.ts';
 import { originPlugin } from '#origin/origin.ts';
+import { frameAncestorsOf } from '#origin/rights/page-origin.ts';
+import type { RefusalReport } from '#origin/rights/refusals.ts';
+import { createAskReceiver } from '#origin/rights/webhook-receiver.ts';
+import { preparePages } from '#pages/pages.ts';
+import { EventSequencer } from '#store/event-sequencer.ts';
 import { Housekeeping } from '#store/housekeeping.ts';
 import { nodeIdOf } from '#store/node-id.ts';
 import type { Store } from '#store/store.ts';
@@ -34,6 +44,8 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { hasFfmpeg } from '#transcode/ffmpeg-package.ts';
 import { TranscoderPool } from '#transcode/transcoder-pool.ts';
+import { Dispatcher } from '#webhooks/dispatcher.ts';
+import { Sender } from '#webhooks/sender.ts';
 
 /** Where something listens, with its real port. */
 export interface ListenAddress {
@@ -72,11 +84,25 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   const certificate = await openCertificate({ settings: config.http, clock, logger, metrics });
   if (certificate !== undefined) parts.use(certificate);
   const sessions = await startSessions(parts, config, options);
+  const guard = new DestinationGuard({ allowPrivate: config.webhooks.allowPrivate === '1' });
+  const sender = parts.use(new Sender({ guard, clock }));
+  // Of its own, so that deliveries of events and questions about viewers do not wait for one another's connections.
+  const gateSender = parts.use(new Sender({ guard, clock }));
+  const presentStream = (stream: Stream) => presentStreamOfEvent(stream, sessions.registry.directory);
+  const webhooks = parts.use(new Dispatcher({ store: options.store, sender, presentStream, clock, logger, metrics }));
 
-  const http = createHttp({ settings: config.http, logger, metrics, certificate });
+  const findStream = async (playbackId: PlaybackId): Promise<WatchedStream | undefined> =>
+    sessions.registry.directory.watchedStream(playbackId) ?? (await options.store.streams.byPlaybackId(playbackId));
+  const pages = await preparePages({
+    apiPrefix: config.api.prefix,
+    isStream: async (playbackId) => await isStream(findStream(playbackId)),
+    framedBy: async (playbackId) => frameAncestorsOf((await findStream(playbackId))?.playbackPolicy),
+  });
+  const http = createHttp({ settings: config.http, logger, metrics, certificate, errorPage: pages.errorPage });
   parts.defer(() => http.close());
   const ingestAddresses: IngestAddress[] = [];
-  await mountFaces(http, { config, options, sessions, throttle, ingestAddresses });
+  await mountFaces(http, { config, options, sessions, webhooks, guard, gateSender, throttle, ingestAddresses });
+  await http.register(pages.routes);
   const gate = createPublishGate({
     store: options.store,
     registry: sessions.registry,
@@ -120,11 +146,14 @@ async function startSessions(
   { store, logger, clock, metrics }: AppOptions,
 ): Promise<Sessions> {
   const nodeId = nodeIdOf(config.store.dataDir);
-  const onLost = (streamId: StreamId): void => registry.cut(streamId, 'replaced');
+  const onLost = (streamId: StreamId): void => registry.disconnect(streamId, 'replaced');
   let lease: NodeLease | undefined;
-  // Last of all: what the journal still has to write is refused without a lease.
+  // Last of all: what the journal still has to write is refused without a lease, and has events to be numbered.
+  parts.use(new EventSequencer({ store, logger }));
   parts.defer(() => lease?.[Symbol.asyncDispose]());
-  const journal = parts.use(new SessionJournal(store, logger, store.isShared ? { nodeId, onLost } : undefined));
+  const journal = parts.use(
+    new SessionJournal({ store, logger, clock, owner: store.isShared ? { nodeId, onLost } : undefined }),
+  );
   const claims = store.isShared ? parts.use(new PublisherClaims({ store, nodeId, logger, onLost })) : undefined;
   const isAvailable = hasFfmpeg();
   if (!isAvailable)
@@ -162,38 +191,73 @@ async function mountFaces(
     readonly config: Config;
     readonly options: AppOptions;
     readonly sessions: Sessions;
+    readonly webhooks: Dispatcher;
+    readonly gateSender: Sender;
+    readonly guard: DestinationGuard;
     readonly throttle: AttemptThrottle;
     readonly ingestAddresses: readonly IngestAddress[];
   },
 ): Promise<void> {
-  const { config, sessions, throttle, ingestAddresses } = from;
-  const { store, clock, metrics, onKeyUse } = from.options;
+  const { config, sessions, webhooks, guard, gateSender, throttle, ingestAddresses } = from;
+  const { store, clock, logger, metrics, onKeyUse } = from.options;
   const { nodeId, registry } = sessions;
   const { windowS, targetDurationS } = config.hls;
+  const secret = await store.nodes.clusterSecret();
   await http.register(apiPlugin, {
     settings: config.api,
     quotas: config.quotas,
     store,
-    live: registry,
+    live: registry.directory,
     throttle,
     clock,
     publicUrl: publicUrlOf(config.http),
     publishUrls: (hostname) => publishUrls(config.ingest, ingestAddresses, hostname),
+    resending: webhooks.resending,
+    guard,
+    metrics,
     onKeyUse,
   });
   await http.register(originPlugin, {
-    live: registry,
-    audience: registry,
+    live: registry.directory,
+    audience: registry.directory,
     settings: config.origin,
     targetDurationS,
     metrics,
+    rights: { store, secret, clock, askReceiver: createAskReceiver({ store, sender: gateSender, clock }) },
+    onRefused: noteRefusals(store, logger),
     cluster: store.isShared
       ? {
-          secret: await store.nodes.clusterSecret(),
+          secret,
           owners: { store, nodeId, clock, keptForMs: (windowS + 3 * targetDurationS) * 1000, quotas: config.quotas },
         }
       : undefined,
   });
+}
+
+/** Makes an event of viewers whom a playback policy refused. It is not repeated when the store is away: the metric counts them all. */
+function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => void {
+  return ({ streamId, until, ...payload }) => {
+    const type = 'access_control.refused';
+    const event = {
+      id: newEventId(),
+      type,
+      at: until,
+      streamId,
+      sessionId: undefined,
+      payload: { ...payload, until },
+    } as const;
+    store.events.add([event]).catch((error: unknown) => logger.debug({ err: error, streamId }, 'refusals not stored'));
+  };
+}
+
+/** Whether a stream is found. While the store cannot say, a player page waits for it. */
+async function isStream(stream: Promise<WatchedStream | undefined>): Promise<boolean> {
+  try {
+    return (await stream) !== undefined;
+  } catch (error) {
+    if (error instanceof MillraceError && error.fault === 'service') return true;
+    throw error;
+  }
 }
 
 /** Where other nodes reach this one. */

@@ -13,6 +13,7 @@ import { liveSettings } from '#live/config.ts';
 import { originSettings } from '#origin/config.ts';
 import { storeSettings } from '#store/config.ts';
 import { transcodeSettings } from '#transcode/config.ts';
+import { webhookSettings } from '#webhooks/config.ts';
 
 /** Every setting's name starts with it in the environment. */
 export const PREFIX = 'MILLRACE_';
@@ -41,6 +42,7 @@ export const SETTINGS = {
   transcode: transcodeSettings,
   hls: hlsSettings,
   origin: originSettings,
+  webhooks: webhookSettings,
   store: storeSettings,
   process: processSettings,
 } as const satisfies Record<string, Record<string, Setting<unknown>>>;

@@ -4,10 +4,10 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { type AmfValue, encodeAmf0 } from '#ingest/rtmp/amf0.ts';
-import { ChunkWriter } from '#ingest/rtmp/chunk-writer.ts';
-import { HANDSHAKE_BYTES } from '#ingest/rtmp/handshake.ts';
-import { commandMessage, controlMessage, MESSAGE, type Message, userControl } from '#ingest/rtmp/message.ts';
+import { type AmfValue, encodeAmf0 } from '#media/rtmp/amf0.ts';
+import { ChunkWriter } from '#media/rtmp/chunk-writer.ts';
+import { HANDSHAKE_BYTES } from '#media/rtmp/handshake.ts';
+import { commandMessage, controlMessage, MESSAGE, type Message, userControl } from '#media/rtmp/message.ts';
 import type { Attack } from './attack.ts';
 import { inTurn } from './attack.ts';
 import { type Burst, type Connects, connects, flood } from './flood.ts';

@@ -17,25 +17,8 @@ import type { Ladder } from '../support/ladder.ts';
 const TMPFS = '/dev/shm';
 const STREAM_KEY = 'bench';
 const SEGMENT_S = 2;
-
-/** What the command is told. */
-interface Settings {
-  /** What `swscale` is. */
-  readonly scaling: string;
-  /** Of x264, besides what our encoders are told; the last counts. */
-  readonly x264: readonly string[];
-}
-
-/** How our workers scale, and what they tell their encoders. */
-const OURS: Settings = { scaling: 'bicublin', x264: [] };
-/**
- * What took 0.30 of a core where limits were set that suppose a machine's speed: what our workers did then. A machine is gauged by it,
- * since work that has become cheaper does not make it faster.
- */
-export const GAUGE: Settings = {
-  scaling: 'bicubic',
-  x264: ['me=hex', 'partitions=p8x8,b8x8,i8x8,i4x4', 'qcomp=0.6'],
-};
+/** How our transcoders scale. */
+const SCALING = 'bicublin';
 
 /** A running command that waits for its one publisher. */
 export interface FfmpegLadder extends AsyncDisposable {
@@ -47,12 +30,12 @@ export interface FfmpegLadder extends AsyncDisposable {
 }
 
 /** Starts it, and waits until it listens. */
-export async function startFfmpegLadder(ladder: Ladder, settings = OURS): Promise<FfmpegLadder> {
+export async function startFfmpegLadder(ladder: Ladder): Promise<FfmpegLadder> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(TMPFS, 'millrace-bench-'));
   parts.defer(() => rm(folder, { recursive: true }));
   const port = await freePort();
-  const child = spawn('ffmpeg', command(ladder, settings, `rtmp://127.0.0.1:${port}/live/${STREAM_KEY}`, folder), {
+  const child = spawn('ffmpeg', command(ladder, `rtmp://127.0.0.1:${port}/live/${STREAM_KEY}`, folder), {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const exited = once(child, 'exit');
@@ -73,12 +56,7 @@ export async function startFfmpegLadder(ladder: Ladder, settings = OURS): Promis
   };
 }
 
-function command(
-  { source, profiles }: Ladder,
-  { scaling, x264 }: Settings,
-  url: string,
-  folder: string,
-): readonly string[] {
+function command({ source, profiles }: Ladder, url: string, folder: string): readonly string[] {
   const { renditions } = planRenditions(profiles, {
     ...source,
     declaredFrameRate: source.fps,
@@ -87,14 +65,14 @@ function command(
   const chain = renditions.map(({ width, height }, index) => {
     const isLast = index === renditions.length - 1;
     const from = index === 0 ? '0:v' : `s${index - 1}`;
-    return `[${from}]scale=${width}:${height}:flags=${scaling}${isLast ? `[v${index}]` : `,split[v${index}][s${index}]`}`;
+    return `[${from}]scale=${width}:${height}:flags=${SCALING}${isLast ? `[v${index}]` : `,split[v${index}][s${index}]`}`;
   });
   return [
     ['-nostdin', '-hide_banner', '-loglevel', 'fatal', '-threads', '1', '-listen', '1', '-i', url],
     ['-filter_complex_threads', '1', '-filter_complex', chain.join(';')],
     ['-map', '0:v', ...renditions.flatMap((_, index) => ['-map', `[v${index}]`]), '-map', '0:a'],
     ['-c:v:0', 'copy', '-c:a', 'copy', '-force_key_frames', `expr:gte(t,n_forced*${SEGMENT_S})`],
-    renditions.flatMap((plan, index) => encoderOptions(plan, source.fps, index + 1, x264)),
+    renditions.flatMap((plan, index) => encoderOptions(plan, source.fps, index + 1)),
     ['-f', 'hls', '-hls_time', `${SEGMENT_S}`, '-hls_segment_type', 'fmp4', '-hls_list_size', '18'],
     ['-hls_flags', 'delete_segments', '-master_pl_name', 'index.m3u8'],
     [
@@ -106,17 +84,12 @@ function command(
 }
 
 /** What our worker tells its encoder, in the command's words. */
-function encoderOptions(
-  plan: RenditionPlan,
-  framesPerSecond: number,
-  stream: number,
-  besides: Settings['x264'],
-): readonly string[] {
+function encoderOptions(plan: RenditionPlan, framesPerSecond: number, stream: number): readonly string[] {
   const settings = { preset: 'veryfast', threads: 1, framesPerSecond };
   const { 'x264-params': params = '', ...options } = libx264.options(plan, settings);
   // The muxer makes lengths of start codes by itself.
   const others = params.split(':').filter((each) => each !== 'annexb=0');
-  const all = { ...options, 'x264-params': [...others, ...besides].join(':') };
+  const all = { ...options, 'x264-params': others.join(':') };
   return [
     `-c:v:${stream}`,
     libx264.name,

@@ -8,7 +8,7 @@ import { VICTIM } from './addresses.ts';
 import { type AttackReport, whileAttacked } from './attacking.ts';
 import type { ObservedServer } from './observed-server.ts';
 import { type PeerProcess, startPeer } from './peer-process.ts';
-import { type Answer, show } from './question.ts';
+import { type Answer, InvalidRunError, show } from './question.ts';
 import { type MediaShape, wallMs } from './stamped-media.ts';
 import { percentile } from './statistics.ts';
 
@@ -155,9 +155,8 @@ const QUIET_LATEST_MS = 400;
 
 /** Compares one attack with all quiet intervals of its run. @param question what was asked */
 export function answerOf(question: string, { hostile, sent }: Attacked, quiet: Seen): Answer {
-  const isTold = p99Ms(quiet) <= QUIET_LATEST_MS;
+  if (p99Ms(quiet) > QUIET_LATEST_MS) throw new InvalidRunError('parts came late although nobody attacked');
   const isReached =
-    isTold &&
     hostile.blockMs <= LIMIT.blockMs &&
     p99Ms(hostile) <= p99Ms(quiet) + LIMIT.laterMs &&
     hostile.logBytesPerMinute <= LIMIT.logMbPerMinute * 1e6 &&
@@ -165,10 +164,11 @@ export function answerOf(question: string, { hostile, sent }: Attacked, quiet: S
   return {
     question,
     measured: describe(hostile),
-    against: `quiet: ${describe(quiet)}${isTold ? '' : ', the machine was too busy to show anything'}; ${rateOf(sent)}`,
+    against: `quiet: ${describe(quiet)}`,
     ratio: undefined,
     mustReach: `block <= ${LIMIT.blockMs} ms, p99 within ${LIMIT.laterMs} ms, log <= ${LIMIT.logMbPerMinute} MB a minute, no fault`,
     reached: isReached,
+    details: rateOf(sent),
   };
 }
 

@@ -1,46 +1,36 @@
 /**
- * The same request over and over, on several connections at once.
+ * The same HTTP request over and over, by autocannon.
  */
-import { LeanConnection, requestHead } from './lean-http.ts';
+import autocannon from 'autocannon';
 
 /** What to ask, and how often. */
 export interface HttpLoad {
   readonly port: number;
-  readonly method?: string;
+  readonly method?: 'GET' | 'POST';
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly connections: number;
-  /** The status every answer must have. */
-  readonly expect: number;
-  /** Asked before each request: whether there is to be another. */
-  readonly goOn: (asked: number) => boolean;
+  /** A number of requests, or a time. */
+  readonly limit: { readonly requests: number } | { readonly seconds: number };
 }
 
-/**
- * Runs until told to stop.
- * @returns how many were answered, bytes of bodies, and how long it took
- * @throws {Error} at the first answer that is not what it should be
- */
-export async function runHttpLoad(load: HttpLoad): Promise<{ answered: number; bytes: number; seconds: number }> {
-  const { port, method = 'GET', path, headers = {}, body = '', connections, expect, goOn } = load;
-  const withLength = body === '' ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) };
-  const head = requestHead(method, path, withLength);
-  let answered = 0;
-  let asked = 0;
-  let bytes = 0;
-  const startedAt = performance.now();
-  const one = async () => {
-    using connection = await LeanConnection.open(port);
-    while (goOn(asked)) {
-      asked += 1;
-      const response = await connection.request(head, body);
-      if (response.status !== expect)
-        throw new Error(`${method} ${path} gave ${response.status}: ${response.body.toString()}`);
-      answered += 1;
-      bytes += response.body.length;
-    }
-  };
-  await Promise.all(Array.from({ length: connections }, one));
-  return { answered, bytes, seconds: (performance.now() - startedAt) / 1000 };
+/** What came of it. */
+export interface LoadReport {
+  readonly answered: number;
+  /** Of the answers, heads included. */
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+/** Runs to the limit. @throws {Error} when an answer is not 2xx or none comes */
+export async function runHttpLoad({ port, path, limit, ...request }: HttpLoad): Promise<LoadReport> {
+  const report = await autocannon({
+    ...request,
+    url: `http://127.0.0.1:${port}${path}`,
+    ...('requests' in limit ? { amount: limit.requests } : { duration: limit.seconds }),
+  });
+  const { '2xx': answered, non2xx, errors, throughput, duration: seconds } = report;
+  if (non2xx > 0 || errors > 0) throw new Error(`${path}: ${non2xx} answers were not 2xx, ${errors} requests failed`);
+  return { answered, bytes: throughput.total, seconds };
 }

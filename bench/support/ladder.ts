@@ -19,38 +19,19 @@ export interface Ladder {
   readonly profiles: readonly (Profile & { readonly height: number })[];
 }
 
-/** Heights a source can have so that all rungs keep its aspect ratio; below the least, the smallest rung would be less than a profile may be. */
-export const SOURCE_LINES = { most: 720, least: 396, step: 36 } as const;
-/** Pictures a second. */
-export const SOURCE_FPS = { most: 30, least: 5, step: 1 } as const;
+/** The ladder that every question about renditions is asked of. */
+export const LADDER: Ladder = {
+  name: '720p30 + 480p + 360p + 240p',
+  source: { width: 1280, height: 720, fps: 30, gopS: 2, bFrames: 0, bitrateBps: 3_000_000 },
+  profiles: [
+    { name: '480p', width: 854, height: 480, fps: 0, bitrate: 1_600_000 },
+    { name: '360p', width: 640, height: 360, fps: 0, bitrate: 800_000 },
+    { name: '240p', width: 426, height: 240, fps: 0, bitrate: 250_000 },
+  ],
+};
 
-/** The one that is asked of. */
-export const LADDER: Ladder = ladderOf({});
-
-/** Of the ladder: the source, the profiles and the sound. */
+/** Media playlists of the ladder: the source, the profiles and the audio. */
 export const RENDITIONS = LADDER.profiles.length + 2;
-
-/**
- * The ladder with fewer lines or pictures, and with bits in proportion to its pixels a second.
- * @param size steps of {@link SOURCE_LINES} and {@link SOURCE_FPS}; what is not named is as it is asked of
- */
-export function ladderOf(size: { readonly lines?: number; readonly framesPerSecond?: number }): Ladder {
-  const { lines: height = SOURCE_LINES.most, framesPerSecond: fps = SOURCE_FPS.most } = size;
-  const pixels = (height / SOURCE_LINES.most) ** 2 * (fps / SOURCE_FPS.most);
-  const sized = (share: number, bitrate: number) => ({
-    height: height * share,
-    width: Math.round((height * share * 8) / 9) * 2,
-    bitrate: Math.round(bitrate * pixels),
-  });
-  const { bitrate: bitrateBps, ...picture } = sized(1, 3_000_000);
-  const source = { ...picture, bitrateBps, fps, gopS: 2, bFrames: 0 };
-  const profiles = [sized(2 / 3, 1_600_000), sized(1 / 2, 800_000), sized(1 / 3, 250_000)].map((profile) => ({
-    ...profile,
-    name: `${profile.height}p`,
-    fps: 0,
-  }));
-  return { name: [`${height}p${fps}`, ...profiles.map(({ name }) => name)].join(' + '), source, profiles };
-}
 
 const clips = new Map<string, Promise<Clip>>();
 

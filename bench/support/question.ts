@@ -14,6 +14,16 @@ export interface Answer {
   /** The issue's words: `<= 2.5x`. */
   readonly mustReach: string;
   readonly reached: boolean;
+  /** More than a line of a table can hold; only the JSON file has it. */
+  readonly details?: string;
+}
+
+/** A measurement that shows nothing, because the machine could not do what it was asked for. It is repeated. */
+export class InvalidRunError extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'InvalidRunError';
+  }
 }
 
 /** How to ask. */

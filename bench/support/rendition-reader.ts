@@ -32,7 +32,9 @@ export async function* readParts(
     if (response.status !== 200) throw new Error(`${path} gave ${response.status}: ${response.body.toString()}`);
     return response;
   };
-  let tip = tipOf(url.pathname, await get(url.pathname));
+  // Without directives the answer would wait for a complete segment.
+  const first = `${url.pathname}?_HLS_msn=0&_HLS_part=0`;
+  let tip = readTip(readMediaPlaylist(textOf(await get(first))));
   const seen = new Set(tip.parts.slice(0, -1));
   for (;;) {
     const listedAtMs = wallMs();
@@ -60,14 +62,17 @@ interface Tip {
 const tips = new Map<string, Tip>();
 const KEPT_TIPS = 64;
 
-function tipOf(path: string, { body, header }: LeanResponse): Tip {
+function tipOf(path: string, response: LeanResponse): Tip {
   const known = tips.get(path);
-  if (known !== undefined && path.includes('?')) return known;
-  const text = header('content-encoding') === 'gzip' ? gunzipSync(body) : body;
-  const tip = readTip(readMediaPlaylist(text.toString()));
+  if (known !== undefined) return known;
+  const tip = readTip(readMediaPlaylist(textOf(response)));
   tips.set(path, tip);
   if (tips.size > KEPT_TIPS) tips.delete(tips.keys().next().value!);
   return tip;
+}
+
+function textOf({ body, header }: LeanResponse): string {
+  return (header('content-encoding') === 'gzip' ? gunzipSync(body) : body).toString();
 }
 
 function readTip({ segments, ended }: MediaPlaylist): Tip {

@@ -15,8 +15,11 @@ import type { ApiKeyId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
+import type { DestinationGuard } from '#lib/destination-guard.ts';
 import type { LiveDirectory } from '#live/live.ts';
 import type { Store } from '#store/store.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import type { Resending } from '#webhooks/webhooks.ts';
 import type { ApiSettings } from './config.ts';
 
 /** What the API works with; `app.ts` hands it over. */
@@ -24,7 +27,19 @@ export interface ApiOptions {
   readonly settings: ApiSettings;
   /** The quotas of users for whom an admin has set none. */
   readonly quotas: Quotas;
-  readonly store: Pick<Store, 'apiKeys' | 'users' | 'streams' | 'sessions' | 'audit' | 'idempotency'>;
+  readonly store: Pick<
+    Store,
+    | 'apiKeys'
+    | 'signingKeys'
+    | 'users'
+    | 'streams'
+    | 'sessions'
+    | 'audit'
+    | 'idempotency'
+    | 'events'
+    | 'webhooks'
+    | 'listen'
+  >;
   readonly live: LiveDirectory;
   /** The same one that RTMP asks, so that guesses over both are counted together. */
   readonly throttle: AttemptThrottle;
@@ -36,6 +51,11 @@ export interface ApiOptions {
    * offered. Asked at each request, as ingest may start listening after the API was made.
    */
   readonly publishUrls: (hostname: string) => readonly string[];
+  /** Sends to webhooks once more what was sent before. */
+  readonly resending: Resending;
+  /** Judges the URLs of webhooks. */
+  readonly guard: Pick<DestinationGuard, 'problemOf'>;
+  readonly metrics: Pick<Metrics, 'eventStreams'>;
   /** Called at every use of a valid API key. */
   readonly onKeyUse?: ((id: ApiKeyId) => void) | undefined;
 }

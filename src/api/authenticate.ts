@@ -3,7 +3,7 @@
  */
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import type { ApiKeyId, StreamId, UserId } from '#domain/ids.ts';
+import type { ApiKeyId, StreamId, UserId, WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -12,7 +12,7 @@ import { AccessJudge } from './access.ts';
 import type { ApiOptions } from './api.ts';
 import type { KeyUse } from './key-use.ts';
 import { presentedKey } from './presented-key.ts';
-import type { Query } from './query.ts';
+import type { RawQuery } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readScope } from './scope.ts';
 
@@ -30,6 +30,8 @@ export interface Caller {
   readonly access: ApiKey['access'];
   /** Whether the key's rules allow the caller to see and use the stream key of a stream. */
   readonly mayPublish: (streamId: StreamId) => boolean;
+  /** Whether the key's rules allow the caller to change a webhook, and so to see its secret. */
+  readonly mayChangeWebhook: (webhookId: WebhookId) => boolean;
   /** The quotas that apply to the user. */
   readonly quotas: Quotas;
   /** When it was let in. */
@@ -102,7 +104,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
     rateLimit(key, user, reply);
     if (key.access !== undefined) mustBeAllowed(judge, key, request, prefix);
     const { id: userId, isAdmin } = user;
-    const scope = readScope(request.query as Query, { userId, isAdmin });
+    const scope = readScope(request.query as RawQuery, { userId, isAdmin });
     request.caller = {
       userId,
       keyId: key.id,
@@ -111,6 +113,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
       scope,
       access: key.access,
       mayPublish: (streamId) => judge.allows(key, 'publish', ['stream', streamId]),
+      mayChangeWebhook: (webhookId) => judge.allows(key, 'PATCH', ['webhook', webhookId]),
       quotas: quotasOf(user, quotas),
       at,
     };

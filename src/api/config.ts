@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 import { Type } from 'typebox';
 import { DEFAULT_PROFILES, type Profile } from '#domain/profile.ts';
 import { integer, type SettingValues } from '#lib/setting.ts';
-import { profilesProblem } from './profile-rules.ts';
 import { MAX_PROFILES, ProfileSchema } from './schemas/profile.ts';
+import { profilesProblem } from './stream-rules.ts';
 
 const DEFAULT_LADDER = JSON.stringify(DEFAULT_PROFILES);
 
@@ -16,13 +16,13 @@ export const apiSettings = {
   prefix: {
     name: 'API_PREFIX',
     fallback: '/api',
-    help: 'Path the API lies under; / for none',
+    help: 'Path of the API. Set / to have the API at the root',
     parse: parsePrefix,
   },
   defaultProfiles: {
     name: 'DEFAULT_PROFILES',
     fallback: DEFAULT_LADDER,
-    help: 'Profiles of a stream created without any, as a JSON list',
+    help: 'Profiles of streams that are created without `profiles`, as a JSON list',
     parse: parseProfiles,
   },
   wrongKeysPerMinute: integer(
@@ -34,7 +34,7 @@ export const apiSettings = {
   rateLimit: integer(
     'API_RATE_LIMIT',
     '6000',
-    'Requests per minute and API key, which may also come at once; each process counts for itself; 0 = no limit',
+    'Requests per minute and API key, which may also come all at once. Each server counts its own. 0 = no limit',
     { min: 0, max: 100_000_000 },
   ),
 };
@@ -45,8 +45,8 @@ export type ApiSettings = SettingValues<typeof apiSettings>;
 function parsePrefix(value: string): string {
   const prefix = value.replace(/\/$/, '');
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(prefix)) throw new Error('must be a path such as /api, or /');
-  if (/^\/(hls|play|healthz)(\/|$)/.test(prefix))
-    throw new Error('must not start with /hls, /play or /healthz: those are taken');
+  if (/^\/(hls|play|docs|assets|healthz)(\/|$)/.test(prefix))
+    throw new Error('must not start with /hls, /play, /docs, /assets or /healthz: those are taken');
   return prefix;
 }
 

@@ -11,26 +11,34 @@ type Answers = Readonly<Record<string, object>>;
 
 const RATE_LIMIT = {
   'RateLimit-Limit': { type: 'integer', description: 'Requests this API key may make in a minute.' },
-  'RateLimit-Remaining': { type: 'integer', description: 'How many of them may follow at once.' },
-  'RateLimit-Reset': { type: 'integer', description: 'Seconds until all of them have come back.' },
+  'RateLimit-Remaining': { type: 'integer', description: 'Requests that may still be made at once.' },
+  'RateLimit-Reset': { type: 'integer', description: 'Seconds until all requests of a minute are available again.' },
 };
 const RETRY_AFTER = { 'Retry-After': { type: 'integer', description: 'Seconds after which to try again.' } };
 const REPLAYED = {
-  'Idempotency-Replayed': { type: 'string', enum: ['true'], description: 'There when this answers a repeat.' },
+  'Idempotency-Replayed': {
+    type: 'string',
+    enum: ['true'],
+    description: 'Present when the answer repeats that of an earlier request with the same `Idempotency-Key`.',
+  },
 };
 const LINK = {
   Link: {
     type: 'string',
-    description: 'The URL of the next page, `<...>; rel="next"`. Absent on the last one.',
+    description: 'The URL of the next page, as `<...>; rel="next"`. Absent on the last page.',
   },
 };
 const TOTAL_COUNT = {
-  'X-Total-Count': { type: 'integer', description: 'Length of the whole list. There when the query has `count`.' },
+  'X-Total-Count': {
+    type: 'integer',
+    description: 'The length of the whole list. Present when the query has `count`.',
+  },
 };
-const SUCCESSES: Readonly<Record<string, string>> = { 200: 'What was asked for.', 201: 'What was created.' };
+const SUCCESSES: Readonly<Record<string, string>> = { 200: 'The request succeeded.', 201: 'It was created.' };
 const TWIN = {
   ...ref(ErrorSchema),
-  description: 'Its twin with the same Idempotency-Key is still under way, or it contradicts what is there already.',
+  description:
+    'It conflicts with the present state, or an earlier request with the same `Idempotency-Key` has not been answered yet.',
 };
 
 /** Errors of every operation with an API key: of the key, and of the query that says whose streams are meant. */
@@ -38,15 +46,19 @@ const OF_KEYS: readonly ErrorStatus[] = [400, 401, 403, 429, 503];
 /** Of every one that may come with a body, wanted or not. */
 const OF_BODIES: readonly ErrorStatus[] = [413, 415];
 
+/** Whether an operation names a way to authenticate. An empty list says that anybody may call it. */
+const isNamed = (security: readonly object[] | undefined): boolean => security !== undefined && security.length > 0;
+
 /** An operation as the document shows it. */
 export function describeAnswers(
-  schema: FastifySchema & { readonly security?: unknown },
+  schema: FastifySchema & { readonly security?: readonly object[] },
   method: string,
 ): FastifySchema {
-  const needsKey = schema.security !== undefined;
+  const needsKey = isNamed(schema.security);
   const isChange = needsKey && method !== 'GET' && method !== 'HEAD';
   const { properties: query = {} } = (schema.querystring ?? {}) as { readonly properties?: object };
   const answers: Answers = {
+    ...failures([500]),
     ...(needsKey && failures(OF_KEYS)),
     ...(needsKey && method !== 'GET' && failures(OF_BODIES)),
     ...(isChange && { ...failures([422, 504]), 409: TWIN }),

@@ -1,12 +1,17 @@
 /**
- * Finds what a request names, for those who may know of it.
+ * Finds the stream that a request names by its id, stream key or playback id, for callers that may know of it.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { SessionId, StreamId } from '#domain/ids.ts';
+import { isPlaybackId, isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
+import { Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Scope } from '#store/store.ts';
 import type { RouteContext } from './api.ts';
-import { isUuid } from './id-forms.ts';
+import type { Caller } from './authenticate.ts';
+import { isInScope } from './scope.ts';
+import { mayUseStreamKey } from './stream-key.ts';
+
+const STREAM_KEY = /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/;
 
 type Records = Pick<RouteContext, 'store'>;
 
@@ -28,5 +33,42 @@ export async function unknownStream({ store }: Records, id: string, scope: Scope
         'invalid_request',
         'That id is of a session, which cannot be changed; send the id of its stream.',
       )
-    : new MillraceError('not_found', 'You have no stream of that id; list yours with GET /stream.');
+    : new MillraceError('not_found', 'You have no stream with this id; list yours with GET /stream.');
+}
+
+/** Whether text can be a stream key. */
+export const isStreamKey = (text: string): boolean => STREAM_KEY.test(text);
+
+/**
+ * The caller's stream with that key. A wrong key counts as a guess from the caller's address, like one over RTMP, and so does a key that
+ * the caller may not use: otherwise an API key would allow unlimited guessing.
+ * @throws {MillraceError} `too_many_attempts` once the address guessed too often, however right it is now
+ */
+export async function streamByKey(
+  { store, throttle }: Pick<RouteContext, 'store' | 'throttle'>,
+  key: string,
+  { caller, ip }: { readonly caller: Caller; readonly ip: string },
+): Promise<Stream | undefined> {
+  const waitS = throttle.retryAfterS(ip);
+  if (waitS > 0) {
+    throw new MillraceError(
+      'too_many_attempts',
+      `Too many wrong keys came from this address; wait ${waitS} seconds, or name the stream by its id.`,
+      { retryAfterS: waitS },
+    );
+  }
+  const stream = isStreamKey(key) ? await store.streams.byStreamKey(new Secret(key)) : undefined;
+  if (stream && mayUseStreamKey(caller, stream)) return stream;
+  throttle.failed(ip);
+  return undefined;
+}
+
+/** The caller's stream with that playback id. */
+export async function streamByPlaybackId(
+  { store }: Pick<RouteContext, 'store'>,
+  playbackId: string,
+  caller: Caller,
+): Promise<Stream | undefined> {
+  const stream = isPlaybackId(playbackId) ? await store.streams.byPlaybackId(playbackId) : undefined;
+  return stream && isInScope(caller.scope, stream.userId) ? stream : undefined;
 }

@@ -53,8 +53,8 @@ test('what the store does not take is written when it is back, in its newest sta
   await use.write();
   assert.deepEqual(written, [
     [
-      ['a', 2],
       ['b', 1],
+      ['a', 2],
     ],
   ]);
 });

@@ -1,20 +1,19 @@
 /**
- * The `filters` of a list: a JSON list of `{"id": <field>, "value": <value>}`, over indexed fields only.
+ * The `filters` of a list: a JSON list of `{"id": <field>, "value": <value>}`.
  */
-import type { StreamId } from '#domain/ids.ts';
+import { isPlaybackId, isUuid, type StreamId } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
 import type { ListFilter, ListOrder } from '#store/store.ts';
-import { isPlaybackId, isUuid } from './id-forms.ts';
 import { refused } from './query.ts';
 import { isStorable } from './schemas/text.ts';
 
-/** What lists there are. */
+/** The lists that can be filtered. */
 export type ListKind = 'stream' | 'session';
 
-/** By which fields each list is filtered. */
+/** The fields by which each list can be filtered. */
 export const FILTER_FIELDS = {
-  stream: ['id', 'playbackId', 'isActive', 'creatorId', 'createdAt', 'lastSeen'],
-  session: ['id', 'playbackId', 'isActive', 'parentId', 'record', 'createdAt', 'lastSeen'],
+  stream: ['id', 'name', 'playbackId', 'isActive', 'creatorId', 'createdAt', 'lastSeen'],
+  session: ['id', 'name', 'playbackId', 'isActive', 'parentId', 'record', 'createdAt', 'lastSeen'],
 } as const satisfies Record<ListKind, readonly string[]>;
 
 type Field = (typeof FILTER_FIELDS)[ListKind][number];
@@ -24,11 +23,11 @@ type Draft = { -readonly [Key in keyof ListFilter]: ListFilter[Key] };
 
 const MAX_FILTERS = 20;
 const MAX_TEXT_LENGTH = 512;
-/** Bounds by their name in the query: which of the filter's, and how far the first time that counts lies from the one given. */
+/** The bounds by their names in the query: which bound of the filter each one sets, and the distance from the time given to the first that counts. */
 const BOUNDS = { gt: ['from', 1], gte: ['from', 0], lt: ['to', -1], lte: ['to', 0] } as const;
 
 /**
- * @param preset what the query says elsewhere, as `active=true`
+ * @param preset filters that other query parameters set, such as `active=true`
  * @throws {MillraceError} `invalid_request`, with a sentence that repeats no value
  */
 export function parseFilters(text: string, kind: ListKind, order: ListOrder, preset: ListFilter): ListFilter {
@@ -52,7 +51,7 @@ export function parseFilters(text: string, kind: ListKind, order: ListOrder, pre
     }
     if (value === undefined) throw wrong(`has no value for ${field}`);
     if (field === 'createdAt' || field === 'lastSeen') addBounds(filter, field, order, value);
-    else if (filter[field] !== undefined) throw wrong(`has ${field}, which this request says twice; say it once`);
+    else if (filter[field] !== undefined) throw wrong(`has ${field}, which this request gives twice; give it once`);
     else addValue(filter, field, value);
   }
   return filter;
@@ -70,6 +69,12 @@ function addValue(filter: Draft, field: Exclude<Field, ListOrder>, value: unknow
   switch (field) {
     case 'id':
       filter.id = is(isUuid, 'a UUID in lower case');
+      break;
+    case 'name':
+      filter.name = is(
+        (text) => text.length > 0 && text.length <= MAX_TEXT_LENGTH && isStorable(text),
+        'part of a name',
+      );
       break;
     case 'parentId':
       filter.parentId = is<StreamId>(isUuid, 'a UUID in lower case');

@@ -1,12 +1,11 @@
 /**
  * What a query asks of a list.
  */
-import type { StreamId } from '#domain/ids.ts';
+import { isUuid, type StreamId } from '#domain/ids.ts';
 import { LIST_ORDERS, type ListFilter, type ListOptions, type PageOptions } from '#store/store.ts';
 import { decodeCursor } from './cursor.ts';
-import { isUuid } from './id-forms.ts';
 import { type ListKind, parseFilters } from './list-filters.ts';
-import { type Query, readFlag, readInteger, readText, refused } from './query.ts';
+import { type RawQuery, readFlag, readInteger, readText, refused } from './query.ts';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1000;
@@ -21,7 +20,7 @@ const ORDERS = LIST_ORDERS.flatMap((order) => [
  * Which page is asked for.
  * @param list see {@link decodeCursor}
  */
-export function readPage(query: Query, list: string): PageOptions {
+export function readPage(query: RawQuery, list: string): PageOptions {
   const cursor = readText(query, 'cursor');
   return {
     limit: readInteger(query, 'limit', { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT,
@@ -35,7 +34,7 @@ export function readPage(query: Query, list: string): PageOptions {
  * @returns with `list`, the name to make the next cursor with
  */
 export function readListOptions(
-  query: Query,
+  query: RawQuery,
   kind: ListKind,
   preset: ListFilter = {},
 ): ListOptions & { readonly list: string } {
@@ -57,7 +56,7 @@ export function readListOptions(
 }
 
 /** What only sessions can be filtered by. */
-function readSessionFilter(query: Query, kind: ListKind): ListFilter {
+function readSessionFilter(query: RawQuery, kind: ListKind): ListFilter {
   const parentId = readText(query, 'parentId');
   const record = readFlag(query, 'record');
   if (kind === 'stream') {
@@ -72,7 +71,7 @@ function readSessionFilter(query: Query, kind: ListKind): ListFilter {
   };
 }
 
-function readOrder(query: Query) {
+function readOrder(query: RawQuery) {
   const text = readText(query, 'order') ?? 'createdAt-true';
   const order = ORDERS.find((each) => each.text === text);
   if (order) return order;

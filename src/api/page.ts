@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PageKey } from '#store/store.ts';
 import type { RouteContext } from './api.ts';
 import { encodeCursor } from './cursor.ts';
-import { type Query, readFlag } from './query.ts';
+import { type RawQuery, readFlag } from './query.ts';
 
 /** Query parameters that the URL of the next page keeps. Any other is not repeated: it may hold anything. */
 const KEPT = [
@@ -21,6 +21,12 @@ const KEPT = [
   'all',
   'userId',
   'resourceId',
+  'type',
+  'streamId',
+  'from',
+  'to',
+  'success',
+  'state',
 ];
 
 /**
@@ -35,7 +41,7 @@ export function linkNext(
   { path, list, next }: { readonly path: string; readonly list: string; readonly next: PageKey | undefined },
 ): void {
   if (!next) return;
-  const query = request.query as Query;
+  const query = request.query as RawQuery;
   const kept = KEPT.flatMap((name) => (typeof query[name] === 'string' ? [[name, query[name]]] : []));
   const parameters = new URLSearchParams([...kept, ['cursor', encodeCursor(list, next)]] as [string, string][]);
   reply.header('link', `<${publicUrl(request)}${settings.prefix}${path}?${parameters.toString()}>; rel="next"`);
@@ -47,5 +53,5 @@ export async function sendCount(
   reply: FastifyReply,
   count: () => Promise<number>,
 ): Promise<void> {
-  if (readFlag(request.query as Query, 'count')) reply.header('x-total-count', String(await count()));
+  if (readFlag(request.query as RawQuery, 'count')) reply.header('x-total-count', String(await count()));
 }

@@ -28,8 +28,9 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
   await api.register(cors, {
     origin: '*',
     methods: ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'],
-    allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id'],
+    allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'x-request-id'],
     exposedHeaders: [
+      'allow',
       'idempotency-replayed',
       'link',
       'ratelimit-limit',

@@ -1,8 +1,8 @@
 /**
- * The health of what runs, as clients see it.
+ * The health of a running session, as clients see it.
  */
 import type { Static } from 'typebox';
-import { type AudioHealth, isHealthy, type SessionHealth, type VideoHealth } from '#live/health.ts';
+import { type AudioHealth, isHealthy, type SessionHealth, type VideoHealth } from '#domain/health.ts';
 import type { LiveStatus } from '#live/live.ts';
 import type { HealthSchema } from './schemas/health.ts';
 import type { StreamSchema } from './schemas/stream.ts';
@@ -12,19 +12,19 @@ type HealthFields = Pick<
   'isHealthy' | 'issues' | 'ingestRate' | 'outgoingRate' | 'health'
 >;
 
-/** Shared by all that are idle, which most are. */
+/** The fields of every idle stream and session. */
 const IDLE: HealthFields = { isHealthy: null, issues: null };
 
 /**
- * The fields of a stream or session that tell how it is doing; null while no media comes in.
- * @param status of what runs here
- * @param stored for what runs elsewhere
+ * The health fields of a stream or session; null while no media is received.
+ * @param status of a session that runs on this node
+ * @param stored record of one that runs on another node
  */
 export function presentHealth(
   status: LiveStatus | undefined,
-  stored: { readonly health: string | undefined },
+  stored: { readonly health: SessionHealth | undefined },
 ): HealthFields {
-  const session = status ? status.health?.() : storedHealth(stored.health);
+  const session = status ? status.health?.() : stored.health;
   if (session === undefined) return IDLE;
   const { warnings, source, ladder } = session;
   return {
@@ -34,11 +34,6 @@ export function presentHealth(
     outgoingRate: bytesPerSecond(ladder.renditions.map(({ video }) => video)),
     health: details(session),
   };
-}
-
-/** Written by another process of ours, as JSON. */
-export function storedHealth(text: string | undefined): SessionHealth | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as SessionHealth);
 }
 
 function details({ encoder, source, ladder, warnings }: SessionHealth): Static<typeof HealthSchema> {

@@ -4,13 +4,24 @@
 import type { Static } from 'typebox';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
+import { WARNINGS, warningSentence } from '#domain/warnings.ts';
 import type { LiveDirectory } from '#live/live.ts';
 import type { Caller } from './authenticate.ts';
 import { presentHealth } from './present-health.ts';
+import type { PlaybackPolicySchema } from './schemas/playback-policy.ts';
 import type { StreamSchema } from './schemas/stream.ts';
 import { newStreamKeyOf, type StreamKeyField, streamKeyFor } from './stream-key.ts';
 
 const NO_TARGETS = { targets: [] };
+const NOT_RECORDED: Pick<Static<typeof StreamSchema>, 'warnings'> = {
+  warnings: [
+    {
+      code: 'recording_not_supported',
+      severity: WARNINGS.recording_not_supported.severity,
+      message: warningSentence({ code: 'recording_not_supported' }),
+    },
+  ],
+};
 
 /** A stream as a caller sees it, with its stream key only where the caller may use that. */
 export function presentStream(stream: Stream, caller: Caller, live: LiveDirectory): Static<typeof StreamSchema> {
@@ -22,10 +33,15 @@ export function presentWithNewKey(stream: Stream, live: LiveDirectory): Static<t
   return present(stream, newStreamKeyOf(stream), live);
 }
 
+/** A stream as receivers of events see it: without its stream key. */
+export function presentStreamOfEvent(stream: Stream, live: LiveDirectory): Static<typeof StreamSchema> {
+  return present(stream, {}, live);
+}
+
 /** What runs at this node is taken from there, because the store learns of it later; all else comes from the store. */
 function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Static<typeof StreamSchema> {
   const status = live.status(stream.id);
-  const { creatorId, userTags, lastTerminatedAt } = stream;
+  const { creatorId, userTags, playbackPolicy, lastTerminatedAt } = stream;
   return {
     id: stream.id,
     kind: 'stream',
@@ -37,12 +53,14 @@ function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Stat
     createdByTokenName: stream.createdByTokenName,
     ...(creatorId !== undefined && { creatorId: { type: 'unverified', value: creatorId } }),
     ...(userTags && { userTags }),
+    ...(playbackPolicy && { playbackPolicy: playbackPolicy as Static<typeof PlaybackPolicySchema> }),
     profiles: stream.profiles as Stream['profiles'][number][],
     isActive: status?.isActive ?? stream.isActive,
     lastSeen: status ? Math.max(status.lastSeen, stream.lastSeen) : stream.lastSeen,
     ...(lastTerminatedAt !== undefined && { lastTerminatedAt }),
     suspended: stream.suspended,
     record: stream.record,
+    ...(stream.record && NOT_RECORDED),
     multistream: NO_TARGETS,
     ...presentHealth(status, stream),
   };
@@ -65,6 +83,7 @@ export function presentChildStream(session: Session, live: LiveDirectory): Stati
     lastSeen: status ? Math.max(status.lastSeen, session.lastSeen) : session.lastSeen,
     suspended: false,
     record: session.record,
+    ...(session.record && NOT_RECORDED),
     multistream: NO_TARGETS,
     ...presentHealth(status, session),
   };

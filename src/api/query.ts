@@ -5,20 +5,20 @@
 import { MillraceError } from '#domain/errors.ts';
 
 /** A query as it comes: a parameter given twice is a list. */
-export type Query = Readonly<Record<string, unknown>>;
+export type RawQuery = Readonly<Record<string, unknown>>;
 
 /**
  * The text of a parameter; undefined when it is not there.
  * @throws {MillraceError} `invalid_request` when it is there more than once
  */
-export function readText(query: Query, name: string): string | undefined {
+export function readText(query: RawQuery, name: string): string | undefined {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   if (value === undefined || typeof value === 'string') return value;
   throw refused(name, 'must be there only once');
 }
 
 /** @throws {MillraceError} `invalid_request` for anything but `1`, `true`, `0` and `false` */
-export function readFlag(query: Query, name: string): boolean | undefined {
+export function readFlag(query: RawQuery, name: string): boolean | undefined {
   switch (readText(query, name)) {
     case undefined:
       return undefined;
@@ -35,7 +35,7 @@ export function readFlag(query: Query, name: string): boolean | undefined {
 
 /** @throws {MillraceError} `invalid_request` for anything but a plain whole number between the bounds, both included */
 export function readInteger(
-  query: Query,
+  query: RawQuery,
   name: string,
   { min, max }: { readonly min: number; readonly max: number },
 ): number | undefined {

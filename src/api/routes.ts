@@ -2,11 +2,15 @@
  * The operations of the API. To add one, write its file and name it here.
  */
 import type { ApiRoute } from './api.ts';
+import { deleteSigningKey, updateSigningKey } from './routes/change-signing-key.ts';
 import { createApiToken } from './routes/create-api-token.ts';
+import { createSigningKey } from './routes/create-signing-key.ts';
 import { createStream } from './routes/create-stream.ts';
 import { createUser } from './routes/create-user.ts';
+import { createWebhook } from './routes/create-webhook.ts';
 import { deleteApiToken } from './routes/delete-api-token.ts';
 import { deleteStream, deleteStreams } from './routes/delete-stream.ts';
+import { deleteWebhook, deleteWebhooks } from './routes/delete-webhook.ts';
 import { getStreamByKey, getStreamByPlaybackId } from './routes/find-streams.ts';
 import { getIngest } from './routes/get-ingest.ts';
 import { getPlayback } from './routes/get-playback.ts';
@@ -15,21 +19,29 @@ import { getStream } from './routes/get-stream.ts';
 import { getStreamInfo } from './routes/get-stream-info.ts';
 import { getViewsNow } from './routes/get-views-now.ts';
 import { listAudit } from './routes/list-audit.ts';
+import { listEvents } from './routes/list-events.ts';
 import { listSessions, listStreamSessions } from './routes/list-sessions.ts';
-import { listStreams } from './routes/list-streams.ts';
+import { listStreams, listStreamsOfUser } from './routes/list-streams.ts';
 import { notImplemented } from './routes/not-implemented.ts';
 import { getApiToken, listApiTokens } from './routes/read-api-tokens.ts';
+import { getSigningKey, listSigningKeys } from './routes/read-signing-keys.ts';
 import { getMe, getUser, listUsers } from './routes/read-users.ts';
+import { getWebhook, listSubscribedWebhooks, listWebhooks } from './routes/read-webhooks.ts';
 import { rotateStreamKey } from './routes/rotate-stream-key.ts';
+import { streamEvents } from './routes/stream-events.ts';
 import { terminateStream } from './routes/terminate-stream.ts';
 import { setRecord, setSuspended, updateStream } from './routes/update-stream.ts';
 import { updateUser } from './routes/update-user.ts';
+import { replaceWebhook, updateWebhook } from './routes/update-webhook.ts';
+import { listWebhookDeliveries, resendWebhookDeliveries } from './routes/webhook-deliveries.ts';
+import { getWebhookLog, listWebhookLog, resendWebhookLog } from './routes/webhook-log.ts';
 
 /** Every operation, in the order of the documentation. */
 export const routes: readonly ApiRoute[] = [
   createStream,
   getStream,
   listStreams,
+  listStreamsOfUser,
   updateStream,
   setSuspended,
   setRecord,
@@ -46,10 +58,30 @@ export const routes: readonly ApiRoute[] = [
   getViewsNow,
   getPlayback,
   getIngest,
+  listEvents,
+  streamEvents,
+  createWebhook,
+  listWebhooks,
+  getWebhook,
+  listSubscribedWebhooks,
+  updateWebhook,
+  replaceWebhook,
+  deleteWebhook,
+  deleteWebhooks,
+  listWebhookLog,
+  getWebhookLog,
+  resendWebhookLog,
+  listWebhookDeliveries,
+  resendWebhookDeliveries,
   createApiToken,
   listApiTokens,
   getApiToken,
   deleteApiToken,
+  createSigningKey,
+  listSigningKeys,
+  getSigningKey,
+  updateSigningKey,
+  deleteSigningKey,
   getMe,
   createUser,
   listUsers,

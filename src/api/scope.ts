@@ -2,11 +2,9 @@
  * Whose streams and sessions a request is about.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { UserId } from '#domain/ids.ts';
+import { isUuid, type UserId } from '#domain/ids.ts';
 import type { Scope } from '#store/store.ts';
-import type { Caller } from './authenticate.ts';
-import { isUuid } from './id-forms.ts';
-import { type Query, readFlag, readText, refused } from './query.ts';
+import { type RawQuery, readFlag, readText, refused } from './query.ts';
 
 /** Whether what belongs to that user is in the scope. */
 export const isInScope = (scope: Scope, userId: UserId): boolean => scope === 'everyone' || scope === userId;
@@ -17,7 +15,10 @@ export const isInScope = (scope: Scope, userId: UserId): boolean => scope === 'e
  * by a mistaken id.
  * @throws {MillraceError} `admin_only` when somebody else asks for that: fewer rows than asked for would mislead
  */
-export function readScope(query: Query, { userId: own, isAdmin }: Pick<Caller, 'userId' | 'isAdmin'>): Scope {
+export function readScope(
+  query: RawQuery,
+  { userId: own, isAdmin }: { readonly userId: UserId; readonly isAdmin: boolean },
+): Scope {
   const userId = readText(query, 'userId');
   if (userId !== undefined && !isUuid(userId)) throw refused('userId', 'must be the id of a user');
   const scope = (userId as UserId | undefined) ?? (readFlag(query, 'all') ? 'everyone' : own);
@@ -33,7 +34,10 @@ export function readScope(query: Query, { userId: own, isAdmin }: Pick<Caller, '
  * @param instead completes the sentence with the way out
  * @throws {MillraceError} `invalid_request`
  */
-export function refuseOtherScope({ scope, userId }: Caller, instead: string): void {
+export function refuseOtherScope(
+  { scope, userId }: { readonly scope: Scope; readonly userId: UserId },
+  instead: string,
+): void {
   if (scope === userId) return;
   throw new MillraceError('invalid_request', `Leave out the query parameters all and userId here: ${instead}.`);
 }

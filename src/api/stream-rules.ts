@@ -2,12 +2,14 @@
  * The rules of a stream's fields that a schema cannot say.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { Profile } from '#domain/profile.ts';
+import type { PlaybackPolicy } from '#domain/playback-policy.ts';
+import { type Profile, SOURCE_RENDITION } from '#domain/profile.ts';
 import type { Stream, UserTags } from '#domain/stream.ts';
-import { profilesProblem } from './profile-rules.ts';
+import { playbackPolicyProblem } from './playback-policy-rules.ts';
 import { isStorable } from './schemas/text.ts';
 
 const MAX_USER_TAGS_LENGTH = 2048;
+const MAX_FPS = 240;
 
 /** Fields as sent, of a body that fits its schema. */
 interface SentFields {
@@ -15,25 +17,52 @@ interface SentFields {
   readonly record?: boolean | undefined;
   readonly creatorId?: string | { readonly value: string } | undefined;
   readonly userTags?: UserTags | undefined;
+  readonly playbackPolicy?: PlaybackPolicy | null | undefined;
 }
 
 /** As stored. */
-type StoredFields = Partial<Pick<Stream, 'profiles' | 'record' | 'creatorId' | 'userTags'>>;
+type StoredFields = Partial<Pick<Stream, 'profiles' | 'record' | 'creatorId' | 'userTags' | 'playbackPolicy'>>;
 
 /**
- * The fields that were sent, as they are stored; null as `profiles` stands for the defaults.
+ * The fields that were sent, as they are stored; null as `profiles` stands for the defaults, and as `playbackPolicy` for none.
  * @throws {MillraceError} `invalid_body`
  */
 export function storedFields(sent: SentFields, defaultProfiles: readonly Profile[]): StoredFields {
-  const { profiles, record, creatorId, userTags } = sent;
-  const problem = (profiles && profilesProblem(profiles)) || (userTags && userTagsProblem(userTags));
+  const { profiles, record, creatorId, userTags, playbackPolicy } = sent;
+  const problem =
+    (profiles && profilesProblem(profiles)) ||
+    (userTags && userTagsProblem(userTags)) ||
+    (playbackPolicy && playbackPolicyProblem(playbackPolicy));
   if (problem) throw new MillraceError('invalid_body', problem);
   return {
     ...(profiles !== undefined && { profiles: profiles ?? defaultProfiles }),
     ...(record !== undefined && { record }),
     ...(creatorId !== undefined && { creatorId: typeof creatorId === 'string' ? creatorId : creatorId.value }),
     ...(userTags !== undefined && { userTags }),
+    ...(playbackPolicy !== undefined && { playbackPolicy: playbackPolicy ?? undefined }),
   };
+}
+
+/**
+ * What is wrong with a list of profiles that fits its schema, as a sentence; undefined when nothing is.
+ * The sentence names fields, not the values sent.
+ */
+export function profilesProblem(profiles: readonly Profile[]): string | undefined {
+  const indexByName = new Map<string, number>();
+  for (const [index, profile] of profiles.entries()) {
+    if (profile.name === SOURCE_RENDITION) {
+      return `The field profiles[${index}].name must not be "${SOURCE_RENDITION}": that names the untouched source rendition, which is always there; choose another name.`;
+    }
+    const earlier = indexByName.get(profile.name);
+    if (earlier !== undefined) {
+      return `The field profiles[${index}].name is the same as profiles[${earlier}].name; give each profile a name of its own.`;
+    }
+    indexByName.set(profile.name, index);
+    if (profile.fps / (profile.fpsDen ?? 1) > MAX_FPS) {
+      return `The field profiles[${index}].fps is more than ${MAX_FPS} frames per second; lower fps or raise fpsDen.`;
+    }
+  }
+  return undefined;
 }
 
 /** What is wrong with tags, as a sentence; undefined when nothing is. Their names are the client's, so none is repeated. */

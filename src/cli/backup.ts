@@ -1,5 +1,5 @@
 /**
- * `millrace backup`: a copy of the database, while the server runs.
+ * `millrace backup`: copies the database into a file, while the server runs.
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -16,16 +16,16 @@ export const backup: Command = {
   summary: 'Copy the database into a file, while the server runs',
   help: () => `Usage: millrace backup FILE [--force]
 
-Writes the database as it is at this moment into FILE, readable by you alone: it holds stream keys. The server may be running.
-  --force   replace FILE if it is there
+Writes the database as it is at this moment into FILE, readable by you alone, because it contains stream keys. The server may be running.
+  --force   replace FILE if it exists
 
-Only for SQLite. A store in PostgreSQL is backed up with pg_dump; the command then says how.`,
+Only for SQLite. A store in PostgreSQL is backed up with pg_dump; the command then shows how.`,
   run: async (args) => {
     const { file, force } = parse(args);
     const { dataDir, databaseUrl } = configFromEnvironment().store;
     if (databaseUrl !== undefined) throw await postgresTool(databaseUrl, 'backup', file);
     if (!force && existsSync(file)) {
-      throw new Exit(EXIT.failed, [`${file} is there already; name another file, or replace it with --force.`]);
+      throw new Exit(EXIT.failed, [`${file} already exists; name another file, or replace it with --force.`]);
     }
     const { sizeBytes } = await backupSqlite(dataDir, file);
     console.log(`Wrote ${file} (${sizeBytes} bytes).`);

@@ -1,5 +1,5 @@
 /**
- * What a subcommand of `millrace` is.
+ * The interface of a subcommand of `millrace`.
  */
 
 /** One subcommand. To add one, write its file and name it in `commands.ts`. */
@@ -9,10 +9,10 @@ export interface Command {
   readonly summary: string;
   /** Actions and options that may follow the command's name, for completion by shells. */
   readonly words?: readonly string[];
-  /** Printed by `--help` behind the command; ends without a line break. */
+  /** Printed by `--help` after the command. Ends without a line break. */
   help(): string;
   /**
-   * Does it; resolves when it is done.
+   * Runs the command, and resolves when it is done.
    * @param args what follows the command's name
    * @throws {Exit} when it cannot be done
    */

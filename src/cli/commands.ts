@@ -5,12 +5,14 @@ import { backup } from './backup.ts';
 import type { Command } from './command.ts';
 import { completionOf } from './completion.ts';
 import { keys } from './keys.ts';
+import { listen } from './listen.ts';
 import { migrate } from './migrate.ts';
 import { restore } from './restore.ts';
 import { serve } from './serve.ts';
+import { sign } from './sign.ts';
 import { users } from './users.ts';
 
-const commands = [serve, keys, users, migrate, backup, restore];
+const commands = [serve, keys, users, sign, migrate, backup, restore, listen];
 
 /** In the order of the help. */
 export const COMMANDS: readonly Command[] = [...commands, completionOf(commands)];

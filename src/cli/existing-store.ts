@@ -8,7 +8,7 @@ import { StoreOpenError } from '#store/open-error.ts';
 
 /** Where a store is, and which migrations it has had. */
 export interface ExistingStore extends Pick<Config['store'], 'dataDir' | 'databaseUrl'> {
-  /** The store's place as people are told it: a path, or host, port and database. */
+  /** The store's place as messages name it: a path, or host, port and database. */
   readonly place: string;
   /** The names of the migrations that have been run. */
   readonly migrations: readonly string[];

@@ -1,11 +1,11 @@
 /**
- * How the command line ends when it cannot do what it was asked to.
+ * The exit codes of the command line, and the error that ends it with one.
  */
 
 /** Exit codes; part of the interface, listed by `millrace --help`. */
 export const EXIT = {
   ok: 0,
-  /** Something unexpected, or what was asked for cannot be done. */
+  /** An unexpected error, or a command that cannot be carried out. */
   failed: 1,
   /** Wrong settings or arguments. */
   usage: 2,
@@ -28,7 +28,7 @@ export class Exit extends Error {
   }
 }
 
-/** @param usage the command whose help says more, such as `millrace keys` */
+/** Makes the exit for wrong arguments. @param usage the command whose help to refer to, such as `millrace keys` */
 export function wrongUsage(sentence: string, usage: string): Exit {
   return new Exit(EXIT.usage, [`${sentence} See ${usage} --help.`]);
 }

@@ -1,5 +1,5 @@
 /**
- * The first API key: an empty store gets the user `admin`, who is one, and its key `default`, so that there is a way in.
+ * The first API key: an empty store gets the user `admin`, an admin, with the key `default`, so that somebody can use the API.
  */
 import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,14 +17,14 @@ export interface FirstKeyOptions {
   readonly store: Pick<Store, 'apiKeys' | 'users'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Used instead of a random one, and then not shown: whoever set it has it. */
+  /** Used instead of a random key, and then not shown, because the operator who set it has it. */
   readonly bootstrapKey: Secret | undefined;
   readonly dataDir: string;
-  /** Where a person looks on; undefined when nobody does. */
+  /** The terminal at which the server was started; undefined without one. */
   readonly terminal: { write(text: string): unknown } | undefined;
 }
 
-/** The file in which the secret waits for its first use when the server was not started at a terminal. */
+/** The file that keeps the secret until its first use when the server was not started at a terminal. */
 const fileOf = (dataDir: string): string => join(dataDir, 'initial-api-key');
 
 /**
@@ -46,7 +46,7 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
     }
     return;
   }
-  // Before the store has it: were writing it to fail afterwards, nobody would ever hold the key.
+  // Written before the store has the key: if writing it failed afterwards, nobody would ever have the secret.
   const file = fileOf(options.dataDir);
   await writeSecret(file, secret);
   if (await createFirst(options, secret)) logger.info({ file }, 'first API key written');
@@ -54,8 +54,8 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
 }
 
 /**
- * Removes the file of the first key once the key has been used: its user has it by then, and a secret that stays on the disk is found by
- * others in the end. When the key is used through another server, this server removes its file at its next start.
+ * Removes the file of the first key once the key has been used: its user has it by then, and a secret that stays on the disk may be found
+ * by others. When the key is used through another server, this server removes its file at its next start.
  * @returns a function to be called with the id of each API key that is used
  */
 export async function forgetFirstKeyOnUse(
@@ -105,7 +105,7 @@ async function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): P
   ]);
 }
 
-/** Writes it durably, into a new file: an older one may be readable by others, or be a link to somewhere else. */
+/** Writes the secret durably, into a new file: an older one may be readable by others, or be a link to somewhere else. */
 async function writeSecret(file: string, secret: Secret): Promise<void> {
   await rm(file, { force: true });
   await using handle = await open(file, 'wx', 0o600);

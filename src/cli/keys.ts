@@ -1,5 +1,5 @@
 /**
- * `millrace keys`: API keys, also while the server runs. It takes notice at the next request.
+ * `millrace keys`: manages API keys, also while the server runs. A change takes effect with the next request.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { newApiKeyId, newUserId } from '#domain/ids.ts';
@@ -14,17 +14,17 @@ import { checkedName, printTable, readArguments, storeCommand } from './store-co
 
 const COMMAND = 'millrace keys';
 
-/** What `--read-only` stands for: everything that can be read. */
+/** The access rules of `--read-only`: every request with GET. */
 const READ_ONLY: ApiKey['access'] = { rules: [{ resources: ['*'], methods: ['get'] }] };
 
 /** The subcommand. */
 export const keys = storeCommand({
   name: 'keys',
   summary: 'Create, list and revoke API keys',
-  usage: `  millrace keys create --name NAME --user USER   make a key (and the user, when new) and print its secret, only this once
-                 [--read-only]                   ... that can only read
-  millrace keys list                             every key, revoked ones included; never their secrets
-  millrace keys revoke ID|NAME                   the key stops working with the next request`,
+  usage: `  millrace keys create --name NAME --user USER   make a key, and the user if it is new; print the secret, only this once
+                 [--read-only]                   make it a key that can only read
+  millrace keys list                             list every key, revoked ones included, without the secrets
+  millrace keys revoke ID|NAME                   revoke a key; it stops working with the next request`,
   actions: {
     create: (args) => {
       const { values } = readArguments(args, { options: ['name', 'user'], flags: ['read-only'] }, COMMAND);
@@ -75,7 +75,7 @@ async function create(store: Store, { name, user: userName, access }: Wanted): P
   await print(secret).catch((error: unknown) => withdraw(store, key, error));
 }
 
-/** Writes a secret to standard output. @throws {Error} the system's, when it cannot be written: a full disk, a closed pipe */
+/** Writes a secret to standard output. @throws {Error} a system error when it cannot be written, as with a full disk or a closed pipe */
 async function print(secret: Secret): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // The stream also emits the error as an event, which would end the process if nothing listened.
@@ -93,7 +93,7 @@ async function withdraw(store: Store, { id, name }: ApiKey, cause: unknown): Pro
   throw new Exit(EXIT.failed, [`The secret of the key ${name} could not be written (${why}), ${what}.`], { cause });
 }
 
-/** The user of that name. A new one is made with a receipt, unless somebody else makes it at the same moment. */
+/** Finds the user with this name, or creates it with a receipt unless somebody else creates it at the same moment. */
 async function ensureUser(store: Store, name: string) {
   const known = await store.users.byName(name);
   if (known) return known;
@@ -129,11 +129,11 @@ async function revoke(store: Store, which: string): Promise<void> {
   const [key, second] = matches;
   if (second) {
     const ids = matches.map(({ id, userName }) => `  ${id} of ${userName}`);
-    throw new Exit(EXIT.failed, ['Several users have an active key of that name; name one by its id:', ...ids]);
+    throw new Exit(EXIT.failed, ['Several users have an active key with this name; name one by its id:', ...ids]);
   }
   const receipt = key && operatorReceipt(systemClock.now(), { action: 'api_key.deleted', resourceId: key.id });
   if (!receipt || !(await store.apiKeys.revoke(key.id, 'everyone', receipt))) {
-    throw new Exit(EXIT.failed, ['There is no active key of that id or name; see millrace keys list.']);
+    throw new Exit(EXIT.failed, ['There is no active key with this id or name; see millrace keys list.']);
   }
   console.log(`Revoked the key ${key.name} (${key.id}) of ${key.userName}.`);
 }

@@ -4,7 +4,7 @@
 import type { Clock } from '#lib/clock.ts';
 import type { InternalErrors } from '#telemetry/internal-errors.ts';
 
-/** More errors than this in one minute are no accident: something fails again and again, and only a new process can help. */
+/** The most errors in one minute. With more, something fails again and again, and only a new process can help. */
 const MOST_PER_MINUTE = 100;
 const MINUTE_MS = 60_000;
 

@@ -1,5 +1,5 @@
 /**
- * Says in one sentence why an address cannot be listened on, and which setting to change.
+ * Explains in one sentence why the server cannot listen on an address, and which setting to change.
  */
 import { type Config, PREFIX, SETTINGS } from '#config.ts';
 import { EXIT, Exit } from './exit-code.ts';
@@ -11,7 +11,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'is not a known host; use an address of this machine',
 };
 
-/** The exit for an error of `listen`; undefined for any other error. */
+/** Makes the exit for an error of `listen`. Returns undefined for any other error. */
 export function cannotListen(error: unknown, config: Config): Exit | undefined {
   const {
     code = '',

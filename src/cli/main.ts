@@ -22,7 +22,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     } else if (name === undefined || name === '--help' || name === '-h') {
       console.log(help());
     } else if (name === '--version' || name === '-v') {
-      console.log(`millrace ${version()}`);
+      console.log(`millrace ${version()}, Node ${process.versions.node}`);
     } else {
       const meant = nearestWord(
         name,
@@ -38,7 +38,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   }
 }
 
-/** Says why it ended, in sentences where we know; the stack of anything else, since only that helps to find it. */
+/** Converts an error to an exit code and sentences. An unexpected error is shown with its stack, which is needed to find its cause. */
 function toExit(error: unknown): { readonly exitCode: number; readonly sentences: readonly unknown[] } {
   if (error instanceof Exit) return error;
   if (error instanceof ConfigError) return { exitCode: EXIT.usage, sentences: error.problems };
@@ -60,6 +60,6 @@ Usage: millrace <command> [--help]
 
 ${commands.join('\n')}
 
-Exit codes: ${EXIT.ok} done, ${EXIT.failed} failed, ${EXIT.usage} wrong settings or arguments, ${EXIT.cannotListen} a port cannot be listened on,
-${EXIT.storeUnusable} the data folder cannot be used; 128 and the signal's number when a second signal ended the server at once.`;
+Exit codes: ${EXIT.ok} done, ${EXIT.failed} failed, ${EXIT.usage} wrong settings or arguments, ${EXIT.cannotListen} an address cannot be listened on,
+${EXIT.storeUnusable} the data folder cannot be used; 128 plus the signal's number when a second signal ended the server at once.`;
 }

@@ -17,11 +17,11 @@ export const migrate: Command = {
   summary: 'Bring the database up to date',
   words: ['--status'],
   help: () => `Usage:
-  millrace migrate            run the migrations the database has not had, and say which
-  millrace migrate --status   only say which it has had; changes nothing
+  millrace migrate            run the pending migrations, and list them
+  millrace migrate --status   list the migrations that are done and pending; change nothing
 
-The server does the same when it starts. Refused while a server of an older version is running on the database: stop it first.
-MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where it is, as for the server.`,
+The server does the same when it starts. The command is refused while a server of an older version is running on the database: stop it first.
+MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server.`,
   run: async (args) => {
     const { status } = parse(args);
     const { dataDir, databaseUrl, place, migrations: done } = await migrated();
@@ -53,6 +53,6 @@ function parse(args: readonly string[]): { readonly status: boolean } {
     return values;
   } catch {
     // The message of parseArgs may repeat what was typed.
-    throw wrongUsage('These arguments do not fit.', 'millrace migrate');
+    throw wrongUsage('These arguments are not valid.', 'millrace migrate');
   }
 }

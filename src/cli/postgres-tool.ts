@@ -1,15 +1,15 @@
 /**
- * What to do instead where the store is in PostgreSQL, whose own tools fit its version and are not ours to run.
+ * Backup and restore of a store in PostgreSQL, which the operator runs with PostgreSQL's own tools, because those fit its version.
  */
 import type { Secret } from '#domain/secret.ts';
 import { EXIT, Exit } from './exit-code.ts';
 
-/** The exit that says which command to run; the user and the password are left to whoever runs it. */
+/** Makes the exit that shows the command to run. The operator supplies the user and the password. */
 export async function postgresTool(databaseUrl: Secret, what: 'backup' | 'restore', file: string): Promise<Exit> {
-  // Only here: the other commands need no client of PostgreSQL.
+  // Imported only here, because the other commands need no PostgreSQL client.
   const { targetOf } = await import('#store/engines/postgres/target.ts');
   const { place } = targetOf(databaseUrl);
-  // In quotes that every shell understands.
+  // Quoted for any POSIX shell.
   const quoted = `'${file.replaceAll("'", `'\\''`)}'`;
   const command =
     what === 'backup'

@@ -13,7 +13,7 @@ test('quotas are whole numbers, 0 for no limit, or the default', () => {
   assert.deepEqual(quotaChangeOf([], 'command'), {});
 });
 
-test('what is no change of a quota is refused without being repeated', () => {
+test('invalid changes of a quota are refused without being repeated', () => {
   const secret = 'typed-in-the-wrong-place';
   for (const args of [
     [secret],

@@ -1,13 +1,13 @@
 /**
- * Changes of quotas as they are typed: `streams=500 viewers=0 apiKeys=default`.
+ * Changes of quotas as arguments of a command: `streams=500 viewers=0 apiKeys=default`.
  */
 import { MAX_QUOTA, QUOTA_NAMES, type QuotaChange, type QuotaName } from '#domain/quotas.ts';
 import { wrongUsage } from './exit-code.ts';
 
-/** A whole number as people write it. */
+/** A whole number in decimal digits. */
 const WHOLE_NUMBER = /^\d{1,10}$/;
 
-/** Reads changes, each `NAME=VALUE`. @throws {Exit} when one does not fit, which it does not repeat; see `readArguments` */
+/** Reads changes, each `NAME=VALUE`. @throws {Exit} when one is not valid, without repeating it; see `readArguments` */
 export function quotaChangeOf(args: readonly string[], command: string): QuotaChange {
   const change: { [Name in QuotaName]?: number | null } = {};
   for (const arg of args) {
@@ -16,7 +16,7 @@ export function quotaChangeOf(args: readonly string[], command: string): QuotaCh
     const quota = quotaOf(value);
     if (name === undefined || quota === undefined || more.length > 0 || name in change) {
       throw wrongUsage(
-        `Each change must be QUOTA=VALUE, and each QUOTA another one of ${QUOTA_NAMES.join(', ')}. VALUE is a whole number from 0, which is no limit, to ${MAX_QUOTA}, or default.`,
+        `Each change must be QUOTA=VALUE, with a different QUOTA each time, one of ${QUOTA_NAMES.join(', ')}. VALUE is a whole number from 0, which is no limit, to ${MAX_QUOTA}, or default.`,
         command,
       );
     }
@@ -25,7 +25,7 @@ export function quotaChangeOf(args: readonly string[], command: string): QuotaCh
   return change;
 }
 
-/** @returns null for the default, undefined for what is none */
+/** @returns null for the default, undefined for text that is not a quota */
 function quotaOf(value: string): number | null | undefined {
   if (value === 'default') return null;
   return WHOLE_NUMBER.test(value) && Number(value) <= MAX_QUOTA ? Number(value) : undefined;

@@ -1,5 +1,5 @@
 /**
- * `millrace restore`: puts a copy that `millrace backup` made in the place of the database.
+ * `millrace restore`: replaces the database with a copy of a backup that `millrace backup` made.
  */
 import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '#config.ts';
@@ -12,20 +12,20 @@ import { postgresTool } from './postgres-tool.ts';
 /** The subcommand. */
 export const restore: Command = {
   name: 'restore',
-  summary: 'Put a copy in the place of the database',
+  summary: 'Replace the database with a backup',
   help: () => `Usage: millrace restore FILE
 
-Checks FILE, which millrace backup has written, and puts a copy of it in the place of the database, which is kept beside it under
-another name. Stop the server first: it is refused while one is running on the data folder.
+Checks FILE, which millrace backup has written, and replaces the database with a copy of it. The old database is kept in the same folder
+under another name. Stop the server first: the command is refused while one is running on the data folder.
 
-Only for SQLite. A store in PostgreSQL is restored with pg_restore; the command then says how.`,
+Only for SQLite. A store in PostgreSQL is restored with pg_restore; the command then shows how.`,
   run: async (args) => {
     const file = parse(args);
     const { dataDir, databaseUrl } = configFromEnvironment().store;
     if (databaseUrl !== undefined) throw await postgresTool(databaseUrl, 'restore', file);
     const { replaced } = await restoreSqlite(dataDir, file, systemClock.now());
     console.log(`Restored ${file}.`);
-    if (replaced !== undefined) console.log(`The database that was there is now ${replaced}.`);
+    if (replaced !== undefined) console.log(`The old database is now ${replaced}.`);
   },
 };
 

@@ -1,9 +1,7 @@
 /**
- * `millrace serve`: runs the server until it is told to stop.
+ * `millrace serve`: runs the server until it is stopped.
  */
 import { parseArgs } from 'node:util';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { App } from '#app.ts';
 import { type Config, configFromEnvironment } from '#config.ts';
 import { CertificateError } from '#lib/certificate.ts';
@@ -15,28 +13,17 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import type { Command } from './command.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { ensureFirstKey, forgetFirstKeyOnUse } from './first-key.ts';
+import { tuneHeap } from './heap.ts';
 import { surviveErrors } from './last-handler.ts';
 import { cannotListen } from './listen-failure.ts';
 import { settingsHelp } from './settings-help.ts';
 import { stopSignal } from './stop-signal.ts';
 import { version } from './version.ts';
 
-/** A drain that takes longer than this is given up. */
+/** The longest drain. After it the process exits. */
 const DRAIN_LIMIT_MS = 4500;
 /** Why the server stops by itself. */
 const TOO_MANY_ERRORS = 'too many internal errors';
-
-/**
- * How V8 manages memory from the moment the server is ready. Set before, they would also let pile up what starting leaves
- * behind: 30 MB for as long as the server is idle.
- */
-const V8_FLAGS = [
-  // Collects garbage when memory has grown to three times what was left. Media is kept outside the heap, so V8 sees a small heap
-  // beside much fresh memory and collects every second: measured with ten streams, that was 40 % of all CPU.
-  '--heap-growing-percent=200',
-  // V8's own value: takes back what `bin/millrace.js` set for the start.
-  '--semi-space-growth-factor=2',
-];
 
 /** The subcommand. */
 export const serve: Command = {
@@ -55,7 +42,7 @@ ${settingsHelp()}`,
       throw wrongUsage('millrace serve takes no arguments; its settings are environment variables.', 'millrace serve');
     }
     const config = configFromEnvironment();
-    // Only now: the other commands, and the help, need none of what the server is made of.
+    // Imported only here, because the other commands and the help do not need the server.
     const { startApp } = await import('#app.ts');
     const logger = createLogger(config.process.logLevel);
     const clock = systemClock;
@@ -81,9 +68,8 @@ ${settingsHelp()}`,
     const failing = surviveErrors({ errors: new InternalErrors({ logger, metrics }), clock });
     const urls = urlsOf(app, config);
     if (process.stdout.isTTY) process.stdout.write(welcome(urls, config.api.prefix));
-    else logger.info(urls, 'ready');
-    dropStartUpGarbage();
-    for (const flag of V8_FLAGS) setFlagsFromString(flag);
+    else logger.info({ ...urls, version: version(), node: process.versions.node }, 'ready');
+    tuneHeap();
 
     const reason = await Promise.race([stopped, failing.then(() => TOO_MANY_ERRORS)]);
     logger.info({ reason }, 'shutting down');
@@ -96,7 +82,7 @@ ${settingsHelp()}`,
   },
 };
 
-/** The URLs at which the server listens, by what each is for. */
+/** The URLs at which the server listens, by their use. */
 function urlsOf({ addresses }: App, { http }: Config): Readonly<Record<string, string>> {
   return {
     http: `${http.tlsCert === undefined ? 'http' : 'https'}://${authority(addresses.http)}`,
@@ -110,20 +96,13 @@ function urlsOf({ addresses }: App, { http }: Config): Readonly<Record<string, s
 /** What the server prints at a terminal once it is ready. An address that stands for every interface is shown as `localhost`. */
 function welcome({ http, metrics, ...ingest }: Readonly<Record<string, string>>, apiPrefix: string): string {
   const local = (url: string) => url.replace('//0.0.0.0:', '//localhost:').replace('//[::]:', '//localhost:');
-  return `Millrace ${version()} is ready. Ctrl-C stops it.
+  return `Millrace ${version()} is ready, on Node ${process.versions.node}. Ctrl-C stops it.
 
   Publish to   ${Object.values(ingest).map(local).join(', ')}
   API          ${local(http!)}${apiPrefix}   (documentation: ${local(http!)}${apiPrefix}/docs)
   Metrics      ${local(metrics!)}
 
 `;
-}
-
-/** Gives back 10 MB that an idle server would keep until much had been allocated; takes about 100 ms, once. */
-function dropStartUpGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  const gc = runInNewContext('gc') as NodeJS.GCFunction;
-  gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 const authority = ({ host, port }: { readonly host: string; readonly port: number }): string =>

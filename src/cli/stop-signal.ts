@@ -1,13 +1,13 @@
 /**
- * Notices that the server shall stop.
+ * Detects that the server must stop.
  */
 import { constants } from 'node:os';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Resolves with the reason at the first SIGTERM, SIGINT or SIGHUP, or when the launcher that started this process is gone
- * (it holds an IPC channel for nothing else). A second SIGTERM or SIGINT ends the process at once, with 128 and its number.
+ * Resolves with the reason at the first SIGTERM, SIGINT or SIGHUP, or when the launcher that started this process has ended, which closes
+ * its IPC channel. A second SIGTERM or SIGINT ends the process at once, with 128 plus its number.
  */
 export function stopSignal(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -19,7 +19,7 @@ export function stopSignal(): Promise<string> {
       resolve(signal);
     });
   }
-  // The terminal is closed: Node itself would end at once. It may come from the system and from the shell, so twice is not impatience.
+  // The terminal was closed. By default, Node would end at once. A second one changes nothing: the system and the shell may each send one.
   process.on('SIGHUP', () => resolve('SIGHUP'));
   if (process.connected) process.once('disconnect', () => resolve('launcher ended'));
   process.channel?.unref(); // listening to it must not keep a drained process alive

@@ -10,19 +10,19 @@ import type { Command } from './command.ts';
 import { existingStore } from './existing-store.ts';
 import { wrongUsage } from './exit-code.ts';
 
-/** Checks its arguments, before the store is opened, and gives what is to be done. */
+/** Checks its arguments before the store is opened, and returns the work to do on the store. */
 export type StoreAction = (args: readonly string[]) => (store: Store) => Promise<void>;
 
-/** What a command is made of. */
+/** The definition of a command. */
 export interface StoreCommand extends Pick<Command, 'name' | 'summary'> {
   /** The actions with their arguments, a line each. */
   readonly usage: string;
-  /** What else shells are to complete, besides the actions and their options. */
+  /** Further words that shells complete, besides the actions and their options. */
   readonly words?: readonly string[];
   readonly actions: Readonly<Record<string, StoreAction>>;
 }
 
-/** The command that does one of its actions. */
+/** Makes a command that runs one of its actions. */
 export function storeCommand({ name, summary, usage, words = [], actions }: StoreCommand): Command {
   return {
     name,
@@ -31,13 +31,13 @@ export function storeCommand({ name, summary, usage, words = [], actions }: Stor
     help: () => `Usage:
 ${usage}
 
-Works beside a running server, on a store that a server has created. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL say where the database is, as for the server.`,
+Works beside a running server, on a store that a server has created. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server.`,
     run: async ([action, ...args]) => {
       const act = Object.hasOwn(actions, action ?? '') ? actions[action!] : undefined;
       const known = Object.keys(actions);
       if (!act) {
         throw wrongUsage(
-          `Say what to do: millrace ${name} ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
+          `Name an action: millrace ${name} ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
           `millrace ${name}`,
         );
       }
@@ -49,20 +49,20 @@ Works beside a running server, on a store that a server has created. MILLRACE_DA
   };
 }
 
-/** What an action takes. */
+/** The arguments of an action. */
 export interface Arguments {
   /** Options with a value: `--name VALUE`. */
   readonly options?: readonly string[];
   /** Options without one: `--admin`. */
   readonly flags?: readonly string[];
-  /** How many other arguments, exactly; at least, where more may follow. */
+  /** The exact number of other arguments, or the least where more may follow. */
   readonly positionals?: number;
   readonly moreMayFollow?: boolean;
 }
 
 /**
  * Reads arguments.
- * @throws {Exit} when they do not fit; its sentence repeats none of them, since one may be a key typed in the wrong place
+ * @throws {Exit} when they are not valid. Its sentence repeats none of them, since one may be a key typed in the wrong place
  */
 export function readArguments(
   args: readonly string[],
@@ -80,7 +80,7 @@ export function readArguments(
   } catch {
     // The message of parseArgs repeats what was typed.
   }
-  throw wrongUsage('These arguments do not fit.', command);
+  throw wrongUsage('These arguments are not valid.', command);
 }
 
 /** A name of a user or key. @throws {Exit} when it cannot be one */

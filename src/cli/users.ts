@@ -1,5 +1,6 @@
 /**
- * `millrace users`: users, also while the server runs. It takes notice at the next request, and cuts publishers within a second.
+ * `millrace users`: manages users, also while the server runs. A change takes effect with the next request. The publishers of a suspended
+ * user are disconnected within a second.
  */
 import { configFromEnvironment } from '#config.ts';
 import { newUserId } from '#domain/ids.ts';
@@ -20,13 +21,13 @@ export const users = storeCommand({
   name: 'users',
   summary: 'Create, list, suspend and promote users, and change their quotas',
   usage: `  millrace users create NAME [--admin]   make a user; give it a key with millrace keys create
-  millrace users list                    every user
-  millrace users suspend NAME            its keys are refused and its publishers cut
-  millrace users resume NAME             they are let in again
-  millrace users promote NAME            makes it an admin
-  millrace users demote NAME             it is one no more; one active admin must be left
-  millrace users quota NAME              its quotas; where it has none of its own, what MILLRACE_QUOTA_* say in this shell
-  millrace users quota NAME QUOTA=VALUE  changes one or several: VALUE is a number, 0 for no limit, or default`,
+  millrace users list                    list every user
+  millrace users suspend NAME            refuse its keys and disconnect its publishers
+  millrace users resume NAME             accept them again
+  millrace users promote NAME            make it an admin
+  millrace users demote NAME             make it an ordinary user; one active admin must be left
+  millrace users quota NAME              show its quotas; the defaults are those of MILLRACE_QUOTA_* in this shell
+  millrace users quota NAME QUOTA=VALUE  change one or several: VALUE is a number, 0 for no limit, or default`,
   words: QUOTA_NAMES,
   actions: {
     create: (args) => {
@@ -41,7 +42,7 @@ export const users = storeCommand({
     suspend: changing({ suspended: true }, 'suspended'),
     resume: changing({ suspended: false }, 'active'),
     promote: changing({ isAdmin: true }, 'an admin'),
-    demote: changing({ isAdmin: false }, 'no admin'),
+    demote: changing({ isAdmin: false }, 'an ordinary user'),
     quota: quotaAction,
   },
 });
@@ -89,12 +90,12 @@ function printQuotas(user: User): void {
   printTable(['QUOTA', 'VALUE', 'FROM'], rows);
 }
 
-/** The action that makes one change. @param outcome completes "The user NAME is ..." */
+/** Makes an action that changes a user. @param outcome completes "The user NAME is ..." */
 function changing(
   change: { readonly suspended: boolean } | { readonly isAdmin: boolean },
   outcome: string,
 ): StoreAction {
-  // As the interface names it.
+  // The field's name in the API.
   const fields = ['suspended' in change ? 'suspended' : 'admin'];
   return (args) => {
     const [name] = readArguments(args, { positionals: 1 }, COMMAND).positionals;
@@ -105,7 +106,7 @@ function changing(
   };
 }
 
-/** @returns the user as it was before @throws {Exit} when there is none of that name */
+/** @returns the user as it was before @throws {Exit} when no user has this name */
 async function changeUser(store: Store, name: string, change: UserChange, fields: readonly string[]): Promise<User> {
   const user = await userNamed(store, name);
   const receipt = operatorReceipt(systemClock.now(), { action: 'user.updated', resourceId: user.id, fields });
@@ -119,4 +120,4 @@ async function userNamed(store: Store, name: string): Promise<User> {
   return user;
 }
 
-const unknownUser = () => new Exit(EXIT.failed, ['There is no user of that name; see millrace users list.']);
+const unknownUser = () => new Exit(EXIT.failed, ['There is no user with this name; see millrace users list.']);

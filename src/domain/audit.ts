@@ -13,8 +13,15 @@ export const AUDIT_ACTIONS = [
   'stream.key_rotated',
   'api_key.created',
   'api_key.deleted',
+  'signing_key.created',
+  'signing_key.updated',
+  'signing_key.deleted',
   'user.created',
   'user.updated',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.resent',
 ] as const;
 /** One of {@link AUDIT_ACTIONS}. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
@@ -26,7 +33,7 @@ export interface AuditEntry {
   /** Who did it; undefined for the operator on the command line. */
   readonly actor: { readonly userId: UserId; readonly keyId: ApiKeyId; readonly keyName: string } | undefined;
   readonly action: AuditAction;
-  /** Id of what was changed: of a stream, API key or user. */
+  /** Id of what was changed: of a stream, API key, signing key, user or webhook. */
   readonly resourceId: string;
   /** Names of the fields that were changed, for an update. */
   readonly fields: readonly string[];

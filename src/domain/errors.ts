@@ -11,10 +11,12 @@ export const ERRORS = {
   invalid_cursor: { status: 400, fault: 'caller' },
   invalid_request: { status: 400, fault: 'caller' },
   unauthenticated: { status: 401, fault: 'caller' },
+  playback_unauthorized: { status: 401, fault: 'caller' },
   insufficient_scope: { status: 403, fault: 'caller' },
   admin_only: { status: 403, fault: 'caller' },
   user_suspended: { status: 403, fault: 'caller' },
   quota_exceeded: { status: 403, fault: 'caller' },
+  origin_not_allowed: { status: 403, fault: 'caller' },
   not_found: { status: 404, fault: 'caller' },
   stream_offline: { status: 404, fault: 'caller' },
   method_not_allowed: { status: 405, fault: 'caller' },
@@ -32,6 +34,7 @@ export const ERRORS = {
   internal_error: { status: 500, fault: 'service' },
   not_implemented: { status: 501, fault: 'caller' },
   node_unreachable: { status: 503, fault: 'service' },
+  playback_check_failed: { status: 503, fault: 'destination' },
   store_unavailable: { status: 503, fault: 'service' },
   too_many_viewers: { status: 503, fault: 'service' },
   playlist_timeout: { status: 503, fault: 'publisher' },
@@ -42,7 +45,7 @@ export const ERRORS = {
 /** A code of {@link ERRORS}. */
 export type ErrorCode = keyof typeof ERRORS;
 
-/** An error meant to be told: its message is a sentence for the one it is told to and holds no secret and no inner detail. */
+/** An error that is sent to a client. Its message is a sentence for that client, without secrets or internal details. */
 export class MillraceError extends Error {
   readonly code: ErrorCode;
   /** Seconds after which trying again makes sense, where it does. */
@@ -55,7 +58,7 @@ export class MillraceError extends Error {
     this.retryAfterS = options.retryAfterS;
   }
 
-  /** The HTTP status it is answered with. */
+  /** The HTTP status of the answer. */
   get status(): number {
     return ERRORS[this.code].status;
   }

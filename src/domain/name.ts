@@ -1,5 +1,5 @@
 /**
- * Names of users and API keys: they stand in tables, in lists and in `createdByTokenName`.
+ * Names of users and API keys, which appear in tables, in lists and in `createdByTokenName`.
  */
 
 /** 1 to 100 printable characters, without blanks at its ends. A regular expression for the `u` flag, as schemas take it. */

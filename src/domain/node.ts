@@ -3,9 +3,9 @@
  */
 import type { NodeId } from './ids.ts';
 
-/** A node as the others know it. */
+/** A node as other nodes reach it. */
 export interface ServiceNode {
   readonly id: NodeId;
-  /** Where the others reach its HTTP interface: an origin such as `http://10.0.0.5:8080`. */
+  /** The origin at which other nodes reach its HTTP interface, such as `http://10.0.0.5:8080`. */
   readonly url: string;
 }

@@ -1,11 +1,11 @@
 /**
- * What a customer asks an output rendition to be (interface specification, "Profile object").
+ * The output rendition that a customer asks for (interface specification, "Profile object").
  */
 
 /** H.264 profiles a rendition may ask for. */
 export const H264_PROFILES = ['H264Baseline', 'H264Main', 'H264High', 'H264ConstrainedHigh'] as const;
 
-/** One output rendition asked for. Echoed to the customer exactly as sent, key order included. */
+/** A requested output rendition. It is returned to the customer exactly as it was sent, key order included. */
 export interface Profile {
   /** Unique in the stream; `source` is reserved. */
   readonly name: string;
@@ -27,8 +27,11 @@ export interface Profile {
   readonly encoder?: 'H.264';
 }
 
-/** Name of the untouched source rendition; no profile may take it. */
+/** The rendition that is the source's video as it came; no profile may have this name. */
 export const SOURCE_RENDITION = 'source';
+
+/** The rendition that is the session's audio. */
+export const AUDIO_RENDITION = 'audio';
 
 /** The ladder of a stream created without `profiles`. */
 export const DEFAULT_PROFILES: readonly Profile[] = [

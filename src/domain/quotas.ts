@@ -2,7 +2,6 @@
  * Quotas: how much of the service one user may use.
  */
 import { integer, type SettingValues } from '#lib/setting.ts';
-import type { User } from './user.ts';
 
 /** The settings for the default quotas, which hold for users to whom an admin has given no others. */
 export const quotaSettings = {
@@ -59,6 +58,13 @@ export const quotaSettings = {
       max: 100_000_000,
     },
   ),
+  webhooks: integer('QUOTA_WEBHOOKS', '50', 'Webhooks a user may have; 0 = any number', { min: 0, max: 100_000 }),
+  eventStreams: integer(
+    'QUOTA_EVENT_STREAMS',
+    '50',
+    'Event streams (`GET /event/stream`) a user may hold open at the same time, on each server; 0 = any number',
+    { min: 0, max: 100_000 },
+  ),
   requestsPerMinute: integer(
     'QUOTA_REQUESTS_PER_MINUTE',
     '12000',
@@ -85,7 +91,10 @@ const NO_LIMITS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Qu
  * The quotas of a user: those an admin gave it, and the defaults for the rest. Admins, who run the service, have no limits by default.
  * @param defaults from the settings
  */
-export function quotasOf(user: Pick<User, 'isAdmin' | 'quotas'>, defaults: Quotas): Quotas {
+export function quotasOf(
+  user: { readonly isAdmin: boolean; readonly quotas: Partial<Quotas> },
+  defaults: Quotas,
+): Quotas {
   return { ...(user.isAdmin ? NO_LIMITS : defaults), ...user.quotas };
 }
 

@@ -27,7 +27,7 @@ test('a stream key has four groups of four and 80 random bits', () => {
   assert.equal(new Set(keys.join('').replaceAll('-', '')).size, 32, 'every one of the 32 digits is used');
 });
 
-test('an API key has at least 128 random bits behind its prefix', () => {
+test('an API key has at least 128 random bits after its prefix', () => {
   assert.match(newApiKeySecret().reveal(), /^millrace_[A-Za-z0-9_-]{43}$/);
 });
 

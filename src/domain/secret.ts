@@ -7,7 +7,7 @@ import { randomText } from './ids.ts';
 
 /**
  * Holds a stream key or API key so that printing, logging or serialising it shows `[redacted]`.
- * Only {@link Secret.reveal} gives the value; call it where the value leaves for its rightful reader, nowhere else.
+ * Only {@link Secret.reveal} returns the value. Call it only where the value is handed to its rightful reader.
  */
 export class Secret {
   readonly #value: string;
@@ -21,9 +21,9 @@ export class Secret {
     return this.#value;
   }
 
-  /** SHA-256 of the value, lower-case hex: what stores keep and look up by. */
+  /** SHA-256 of the value in lower-case hex, which stores keep and look up by. */
   hash(): string {
-    // In one call: a hash object made and collected for every request would be an eighth of what a request costs.
+    // In one call, because a hash object made and collected for every request would be an eighth of the request's cost.
     return hash('sha256', this.#value, 'hex');
   }
 
@@ -51,7 +51,7 @@ export function newStreamKey(): Secret {
   return new Secret(randomText(16).replace(/(.{4})(?=.)/g, '$1-'));
 }
 
-/** A new API key: 256 random bits behind a prefix that secret scanners can look for. */
+/** A new API key: 256 random bits after a prefix that secret scanners can look for. */
 export function newApiKeySecret(): Secret {
   return new Secret(`millrace_${randomBytes(32).toString('base64url')}`);
 }

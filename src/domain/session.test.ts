@@ -28,7 +28,7 @@ const CHANGES: readonly [from: string, input: string, to: SessionState][] = [
 for (const [from, state] of Object.entries(STATES)) {
   for (const [name, input] of Object.entries(INPUTS)) {
     const change = CHANGES.find(([each, by]) => each === from && by === name);
-    test(`${name} ${change === undefined ? 'changes nothing while' : `makes ${change[2].phase} of`} ${from}`, () => {
+    test(`${name} ${change === undefined ? 'changes nothing while' : `leads to ${change[2].phase} from`} ${from}`, () => {
       assert.deepEqual(nextSessionState(state, input), change?.[2] ?? state);
     });
   }

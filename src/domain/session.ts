@@ -1,9 +1,10 @@
 /**
- * The session: one publish of a stream, reconnects within its window included. Its phases and how they follow one another.
+ * The session: one publish of a stream, reconnects within its window included, and the rule by which its phases change.
  */
 
 import type { Milliseconds } from '#lib/units.ts';
 import { unreachable } from '#lib/unreachable.ts';
+import type { SessionHealth } from './health.ts';
 import type { MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from './ids.ts';
 import type { Profile } from './profile.ts';
 
@@ -14,7 +15,7 @@ export type SessionPhase = (typeof SESSION_PHASES)[number];
 
 /** Why a session ended. */
 export const END_REASONS = [
-  'unpublished', // the publisher said so
+  'unpublished', // the publisher stopped publishing
   'reconnect_window_elapsed', // its connection was lost and it did not come back
   'replaced', // the publisher came back with other codecs, or to other profiles: a new session
   'no_media', // the publisher left before the first part
@@ -25,13 +26,13 @@ export const END_REASONS = [
   'terminated', // disconnected by the API or the operator
   'suspended', // disconnected because the stream or its user was suspended
   'deleted', // disconnected because the stream was deleted
-  'key_rotated', // cut because it published with the key the stream had before
+  'key_rotated', // disconnected because the publisher used the key that the stream had before
   'node_lost', // the process that owned it is gone
 ] as const;
 /** One of {@link END_REASONS}. */
 export type EndReason = (typeof END_REASONS)[number];
 
-/** Where a session stands. */
+/** The state of a session. */
 export type SessionState =
   | { readonly phase: 'starting' } // accepted, nothing to play yet
   | { readonly phase: 'live'; readonly since: Milliseconds } // parts are in the playlist and a publisher is sending
@@ -46,8 +47,8 @@ export type SessionInput =
   | { readonly type: 'end'; readonly at: Milliseconds; readonly reason: EndReason };
 
 /**
- * The only rule by which a session's state changes. `ended` is final; an input that does not apply changes nothing.
- * A connection lost before the first part ends the session: there is nothing a viewer could be kept waiting on.
+ * The only rule by which a session's state changes. `ended` is final, and an input that does not apply changes nothing.
+ * A session whose connection is lost before its first part has no viewers to wait for it: its owner ends it.
  */
 export function nextSessionState(state: SessionState, input: SessionInput): SessionState {
   if (state.phase === 'ended') return state;
@@ -65,7 +66,7 @@ export function nextSessionState(state: SessionState, input: SessionInput): Sess
   }
 }
 
-/** What a session has taken in and put out so far; sizes are bytes, times seconds of media. */
+/** The media that a session has received and produced so far. Sizes are in bytes, durations in seconds of media. */
 export interface SessionTotals {
   readonly sourceBytes: number;
   readonly sourceSegments: number;
@@ -77,7 +78,7 @@ export interface SessionTotals {
   readonly peakViewers: number;
 }
 
-/** Of a session that has just begun. */
+/** The totals of a session that has just begun. */
 export const NO_TOTALS: SessionTotals = {
   sourceBytes: 0,
   sourceSegments: 0,
@@ -100,27 +101,27 @@ export interface Session {
   readonly profiles: readonly Profile[];
   readonly phase: SessionPhase;
   readonly createdAt: Milliseconds;
-  /** When media last came in; 0 = never. */
+  /** When media was last received; 0 = never. */
   readonly lastSeen: Milliseconds;
   /** When the reconnect window closes; set while `reconnecting`. */
   readonly reconnectUntil: Milliseconds | undefined;
   readonly endedAt: Milliseconds | undefined;
   readonly endReason: EndReason | undefined;
-  /** Random folder of its media; the same after a restart. */
+  /** The random folder in the URLs of its media; the same after a restart. */
   readonly mediaPath: MediaPath;
-  /** How often another process took the session up again: the base of its media sequence and discontinuity numbers. */
+  /** How often another process has resumed the session. It is the base of its media sequence and discontinuity numbers. */
   readonly restarts: number;
   /** The node it runs on, or ran on last. */
   readonly nodeId: NodeId;
   readonly record: boolean;
   /** {@link Stream.terminations} when the session began: once the stream has more, the session must end. */
   readonly terminations: number;
-  /** As far as they have been written; what runs knows better. */
+  /** The totals when they were last written. Those of a running session in memory are newer. */
   readonly totals: SessionTotals;
-  /** Viewers when it was last written; 0 once it has ended. */
+  /** The number of viewers when it was last written; 0 once it has ended. */
   readonly viewers: number;
-  /** JSON text of its health when that was last written, for processes it does not run in; undefined while no media is coming in. */
-  readonly health: string | undefined;
+  /** Its health when that was last written, for nodes on which it does not run; undefined while no media is received. */
+  readonly health: SessionHealth | undefined;
   /** `CODECS` of its tracks, sorted, comma-separated: a publisher continues the session only with the same; empty until known. */
   readonly codecs: string;
 }

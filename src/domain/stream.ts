@@ -1,13 +1,15 @@
 /**
- * The stream: what a customer creates, publishes to with its key and is watched by its playback id.
+ * The stream, which a customer creates, publishers send to by its key, and viewers watch by its playback id.
  */
 
 import { type Milliseconds, ms } from '#lib/units.ts';
+import type { SessionHealth } from './health.ts';
 import { newPlaybackId, newStreamId, type PlaybackId, type StreamId, type UserId } from './ids.ts';
+import type { PlaybackPolicy } from './playback-policy.ts';
 import type { Profile } from './profile.ts';
 import { newStreamKey, type Secret } from './secret.ts';
 
-/** What a customer notes on a stream; never looked into. */
+/** Tags that a customer puts on a stream. Millrace does not interpret them. */
 export type UserTags = Readonly<Record<string, string | number | readonly (string | number)[]>>;
 
 /** A stream as stored. */
@@ -16,15 +18,15 @@ export interface Stream {
   readonly userId: UserId;
   readonly name: string;
   readonly createdAt: Milliseconds;
-  /** Shown to its owner on every read, so it is kept as it is; looked up by its hash. */
+  /** Stored itself, because it is shown to its owner on every read. Streams are looked up by its hash. */
   readonly streamKey: Secret;
   readonly playbackId: PlaybackId;
   /** The API key's name when it created this stream. */
   readonly createdByTokenName: string;
   readonly profiles: readonly Profile[];
-  /** Media is coming in right now. */
+  /** Whether media is being received now. */
   readonly isActive: boolean;
-  /** When media last came in; 0 = never. */
+  /** When media was last received; 0 = never. */
   readonly lastSeen: Milliseconds;
   readonly suspended: boolean;
   /** Whether its sessions are to be recorded. */
@@ -32,15 +34,17 @@ export interface Stream {
   /** Who made it, in the customer's own words. */
   readonly creatorId: string | undefined;
   readonly userTags: UserTags | undefined;
+  /** Who may watch it; undefined = everybody. */
+  readonly playbackPolicy: PlaybackPolicy | undefined;
   /** When the API last disconnected its publisher. */
   readonly lastTerminatedAt: Milliseconds | undefined;
   /** How often the API has ended its broadcast. A publisher that was accepted at a lower count must be disconnected. */
   readonly terminations: number;
-  /** Copy of the running session's `health`. */
-  readonly health: string | undefined;
+  /** Copy of the running session's {@link Session.health}. */
+  readonly health: SessionHealth | undefined;
 }
 
-/** A stream as it is when it is made, with ids and a key of its own: nobody has published to it. */
+/** Makes a stream with ids and a key of its own, to which nothing has been published. */
 export function newStream(
   given: Pick<Stream, 'userId' | 'name' | 'createdAt' | 'createdByTokenName' | 'profiles'>,
 ): Stream {
@@ -55,6 +59,7 @@ export function newStream(
     record: false,
     creatorId: undefined,
     userTags: undefined,
+    playbackPolicy: undefined,
     lastTerminatedAt: undefined,
     terminations: 0,
     health: undefined,

@@ -12,9 +12,9 @@ export interface User {
   /** Unique. */
   readonly name: string;
   readonly createdAt: Milliseconds;
-  /** May manage users, read the audit log and do what any owner may. */
+  /** Whether it may manage users, read the audit log and do what any owner may. */
   readonly isAdmin: boolean;
-  /** Its keys are refused, and so are publishers to its streams. */
+  /** Whether its keys, and the publishers to its streams, are refused. */
   readonly suspended: boolean;
   /** The quotas that an admin gave it instead of the defaults; see {@link quotasOf}. */
   readonly quotas: Partial<Quotas>;
@@ -28,7 +28,7 @@ export interface AccessRule {
   readonly methods?: readonly string[];
 }
 
-/** An API key as the store knows it: the secret itself is kept only as its SHA-256. */
+/** An API key as stored. Its secret is kept only as a SHA-256 hash. */
 export interface ApiKey {
   readonly id: ApiKeyId;
   readonly userId: UserId;
@@ -40,6 +40,6 @@ export interface ApiKey {
   readonly revokedAt: Milliseconds | undefined;
   /** undefined = everything its user may do; an empty list = nothing. */
   readonly access: { readonly rules: readonly AccessRule[] } | undefined;
-  /** When it was last used, about a minute exact; 0 = never. */
+  /** When the key was last used, accurate to about one minute. 0 means never. */
   readonly lastSeen: Milliseconds;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WARNINGS, type Warning, warningSentence } from './warnings.ts';
 
-test('a sentence says what happens and the way out', () => {
+test('a sentence names what happens and what to do', () => {
   const cases: readonly [Warning, string][] = [
     [
       { code: 'keyframe_interval_too_long', intervalS: 9.6, open: false },
@@ -17,7 +17,7 @@ test('a sentence says what happens and the way out', () => {
   for (const [warning, sentence] of cases) assert.equal(warningSentence(warning), sentence);
 });
 
-test('codes are of one shape, and each is explained in whole sentences', () => {
+test('codes have one form, and each is explained in whole sentences', () => {
   for (const [code, { meaning, remedy }] of Object.entries(WARNINGS)) {
     assert.match(code, /^[a-z]+(_[a-z]+)+$/);
     for (const text of [meaning, remedy]) assert.match(text, /^[A-Z].*\.$/, code);

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { type PlaylistEdge, readiness } from './blocking-reload.ts';
 
 /** Segment 7 is complete with six parts, segment 8 has two. */
-const EDGE: PlaylistEdge = { lastMsn: 7, lastParts: 6, growingParts: 2, partTargetS: 0.334 };
+const EDGE: PlaylistEdge = { segments: 5, lastMsn: 7, lastParts: 6, growingParts: 2, partTargetS: 0.334 };
 
 type Expectation = readonly [what: string, msn: number | undefined, part: number | undefined, type: string];
 
@@ -33,6 +33,23 @@ describe('a playlist request is answered', () => {
       assert.equal(readiness(directives, EDGE).type, type);
     });
   }
+
+  test('without directives not before two segments are complete, and with those of the first part as soon as that is there', () => {
+    const starting: PlaylistEdge = {
+      segments: 0,
+      lastMsn: 1_000_000,
+      lastParts: 0,
+      growingParts: 1,
+      partTargetS: 0.334,
+    };
+    for (const segments of [0, 1]) assert.equal(readiness({}, { ...starting, segments }).type, 'wait');
+    assert.equal(readiness({}, { ...starting, segments: 2 }).type, 'now');
+    assert.equal(readiness({ msn: 0 }, starting).type, 'wait', 'who names a segment wants a whole one');
+    assert.equal(readiness({ msn: 0 }, { ...starting, segments: 1 }).type, 'now');
+    for (const lastMsn of [-1, 1_000_000])
+      assert.equal(readiness({ msn: 0, part: 0 }, { ...starting, lastMsn }).type, 'now');
+    assert.equal(readiness({ msn: 0, part: 0 }, { ...starting, lastMsn: -1, growingParts: 0 }).type, 'wait');
+  });
 
   test('with a validity that lets caches keep the answer only when the directives name one of the newest positions', () => {
     for (const [msn, part, validity] of [

@@ -5,11 +5,13 @@ import type { PlaylistDirectives, Validity } from './hls.ts';
 
 /** How far a media playlist goes. */
 export interface PlaylistEdge {
-  /** Of the last complete segment; one less than the first segment's while there is none. */
+  /** Number of complete segments listed. */
+  readonly segments: number;
+  /** Media sequence number of the last complete segment; one less than the first segment's while there is none. */
   readonly lastMsn: number;
-  /** Parts in the last complete segment. */
+  /** Number of parts in the last complete segment. */
   readonly lastParts: number;
-  /** Parts in the segment after it. */
+  /** Number of parts in the segment after it. */
   readonly growingParts: number;
   readonly partTargetS: number;
 }
@@ -20,15 +22,39 @@ export type Readiness =
   | { readonly type: 'wait' }
   | { readonly type: 'bad_request'; readonly reason: string };
 
+/**
+ * How many complete segments a playlist lists before a player that names no position is answered. With none, hls.js 1.7 stops with a fatal
+ * `levelEmptyError` and GStreamer's `hlsdemux` with "Invalid manifest". With one, GStreamer's `hlsdemux2` (1.22) never finds the audio that
+ * belongs to the video: it does not look at the first segment of a playlist.
+ */
+const SEGMENTS_TO_START = 2;
+/**
+ * Up to so many complete segments, the playlist for such a player lists nothing after them: Shaka 5.2 looks for captions in three segments,
+ * and throws an error when the one that has only parts is among them.
+ */
+const SEGMENTS_BEFORE_PARTS = 3;
+
+/** Whether a request is to be shown complete segments only, see {@link SEGMENTS_BEFORE_PARTS}. */
+export function seesOnlySegments({ msn }: PlaylistDirectives, { segments }: PlaylistEdge): boolean {
+  return msn === undefined && segments < SEGMENTS_BEFORE_PARTS;
+}
+
 /** Segments a request may be ahead of the last one (§6.2.5.2). */
 const ADVANCE_SEGMENTS = 2;
 /** Parts it may be ahead: as many as make three seconds, or three when parts are long. */
 const ADVANCE_S = 3;
 
-/** Decides on directives, asked again whenever the edge has moved. */
+/**
+ * Decides on directives, asked again whenever the edge has moved.
+ *
+ * Stock players give up on the playlist of a session that has just begun, so they have to wait. A request without directives waits for
+ * {@link SEGMENTS_TO_START} complete segments, and one that names a segment only for one. A player that can begin with parts asks for
+ * `_HLS_msn=0&_HLS_part=0`, which is answered as soon as there is one part, whatever the first media sequence number is.
+ */
 export function readiness({ msn, part }: PlaylistDirectives, edge: PlaylistEdge): Readiness {
   if (msn === undefined) {
-    if (part === undefined) return { type: 'now', validity: 'current' };
+    if (part === undefined)
+      return edge.segments < SEGMENTS_TO_START ? { type: 'wait' } : { type: 'now', validity: 'current' };
     return { type: 'bad_request', reason: '_HLS_part needs _HLS_msn: add the media sequence number.' };
   }
   const growing = edge.lastMsn + 1;
@@ -38,7 +64,7 @@ export function readiness({ msn, part }: PlaylistDirectives, edge: PlaylistEdge)
   // The newest positions are those in the last complete segment and after it, which only a small number of URLs can name.
   const now: Readiness = { type: 'now', validity: msn < edge.lastMsn ? 'unshared' : 'final' };
   const wait: Readiness = { type: 'wait' };
-  if (part === undefined) return msn < growing ? now : wait;
+  if (part === undefined) return msn < growing && edge.segments > 0 ? now : wait;
   if (part > partsListed(msn, edge) - 1 + advanceParts(edge.partTargetS)) {
     return { type: 'bad_request', reason: '_HLS_part is too far ahead of the last part.' };
   }

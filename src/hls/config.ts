@@ -7,8 +7,8 @@ import { integer } from '#lib/setting.ts';
 export const hlsSettings = {
   targetDurationS: integer(
     'SEGMENT_TARGET_DURATION_S',
-    '4',
-    'Longest segment in seconds (EXT-X-TARGETDURATION); the publisher should send a keyframe at least as often',
+    '2',
+    'Longest segment in seconds (EXT-X-TARGETDURATION); the publisher should send a keyframe at least as often. Players without low latency are three times as late',
     { min: 2, max: 10 },
   ),
   windowS: integer('PLAYLIST_WINDOW_S', '36', 'Content a live playlist lists, in seconds', { min: 12, max: 3600 }),

@@ -1,10 +1,9 @@
 /**
- * The contract of `hls`: a presentation takes a session's packets and gives playlists, init segments, segments and parts.
- * No HTTP here, and no wall clock: time comes in with the packets.
+ * The contract of `hls`: a presentation takes the sequence of a session and gives playlists, init segments, segments and parts.
+ * No HTTP here, and no wall clock: time comes in with the events.
  */
-
 import type { Milliseconds } from '#lib/units.ts';
-import type { Packet } from '#media/packet.ts';
+import type { GapEvent, RenditionId, SessionOutput } from '#media/session-event.ts';
 import type { Track } from '#media/track.ts';
 
 /** How far a segment may exceed the target duration: EXTINF rounded to seconds must not (§4.4.3.1). */
@@ -61,7 +60,7 @@ export interface PresentationOptions {
   readonly firstDiscontinuitySequence: number;
   /** Wall-clock time of session time 0, for EXT-X-PROGRAM-DATE-TIME. Fixed: a later step of the clock does not show. */
   readonly epoch: Milliseconds;
-  /** Set after a restart: the first segment continues an older playlist, after a discontinuity. */
+  /** Set after a restart of the server: viewers may come before their publisher, with names they know from before. */
   readonly continued: boolean;
   /** Where the media playlists lie, relative to `index.m3u8`, without a slash at the end: the session's media path. */
   readonly uriPrefix: string;
@@ -76,6 +75,8 @@ export interface PresentationOptions {
    * the session must end. When another session needed the room, this presentation is already closed.
    */
   readonly onMemoryExhausted: () => void;
+  /** Called with what a {@link PartSink} threw. It is detached by then. */
+  readonly onSinkFailed: (error: unknown) => void;
 }
 
 /** The directives of a blocking playlist request (rfc8216bis §6.2.5), already parsed. */
@@ -132,34 +133,65 @@ export type MediaAnswer =
   | { readonly type: 'timeout' }
   | { readonly type: 'not_found' };
 
+/** What was packaged of a rendition, in order. Bytes are shared with viewers, and must stay as they are. Times are session time, in seconds. */
+export type Packaged =
+  /** An init segment, before the first part that needs it. */
+  | { readonly type: 'init'; readonly name: string; readonly track: Track; readonly bytes: Uint8Array }
+  | {
+      readonly type: 'part';
+      /** Name of its resource, relative to the rendition. */
+      readonly name: string;
+      /** Media sequence number of its segment, and its place there. */
+      readonly msn: number;
+      readonly index: number;
+      /** Name of the init segment it needs. */
+      readonly init: string;
+      /** Decoding time of its first sample. */
+      readonly startS: number;
+      readonly durationS: number;
+      /** It contains a frame a decoder can start with. */
+      readonly independent: boolean;
+      readonly bytes: Uint8Array;
+    }
+  /** The end of a segment, which is its parts one after the other. */
+  | {
+      readonly type: 'segment';
+      readonly msn: number;
+      readonly init: string;
+      readonly startS: number;
+      readonly durationS: number;
+      readonly sizeBytes: number;
+      /** Wall-clock time of its first sample. */
+      readonly programDateTimeMs: number;
+      /** It does not continue the segment before. */
+      readonly discontinuity: boolean;
+      /** It begins with a frame a decoder can start with. */
+      readonly independent: boolean;
+    }
+  /** Media of this time is missing: the parts of this time have a repeated frame, or silence. */
+  | Omit<GapEvent, 'mark'>
+  /** Nothing follows. */
+  | { readonly type: 'end' };
+
+/** Takes everything that is packaged: what it keeps is what viewers were shown. */
+export interface PartSink {
+  /** Must return at once. A sink that throws is detached, and nobody else notices. */
+  write(renditionId: RenditionId, packaged: Packaged): void;
+}
+
 /** What viewers see of a session: all its renditions. Written to by `live`, read by `origin`. */
-export interface Presentation extends Disposable {
+export interface Presentation extends SessionOutput, Disposable {
   /**
-   * Adds a rendition, or gives an existing one a new configuration (a new init segment from the next mark on). One added
-   * while others play begins at the segment of its first mark.
-   * @param declaredBitrateBps what the publisher or the encoder's settings say; used for BANDWIDTH until it was measured
-   * @param peakBitrateBps what its encoder keeps every segment below: then BANDWIDTH is that from the beginning, since players read
-   * it once
+   * Tells which renditions viewers may begin with, besides the source's own. A new viewer is offered no other one, and before the
+   * presentation is shown, the first parts of those that are still to come are waited for, for at most a target duration of media: players
+   * read the multivariant playlist once, and without these they would stay on the source for as long as they watch.
    */
-  setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined, peakBitrateBps?: number): void;
+  offer(renditionIds: readonly RenditionId[]): void;
   /**
-   * Renditions that are on their way: before the presentation is shown, their first parts are waited for as well, for at
-   * most a target duration of media. Players read the multivariant playlist once: one they got without these would keep them
-   * on the source for as long as they watch.
+   * Hands everything that is packaged from now on to a sink, too: first the init segments, then each rendition from its next segment on.
+   * Disposing the result detaches the sink.
    */
-  expect(renditionIds: readonly string[]): void;
-  /** Stops waiting for renditions that were expected but will not come. */
-  unexpect(renditionIds: readonly string[]): void;
-  /** A packet of a rendition, in session time; the first one of each segment is marked. */
-  write(renditionId: string, packet: Packet): void;
-  /**
-   * Fills every rendition up to session time `untilS` (seconds) with gap parts and gap segments; called about once a part
-   * target while nobody publishes. The packet that follows must be marked, with a discontinuity.
-   * @returns the ordinal the next mark must have
-   */
-  fillGap(untilS: number): number;
-  /** Ends every playlist with EXT-X-ENDLIST. Final. */
-  end(): void;
+  attach(sink: PartSink): Disposable;
 
   /** The multivariant playlist: waits for the first part, three target durations at most; rejects with the signal's reason. */
   multivariant(waiting: Waiting): Promise<PlaylistAnswer>;

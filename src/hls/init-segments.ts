@@ -3,52 +3,63 @@
  */
 import { initSegment } from '#media/mp4/init-segment.ts';
 import type { Track } from '#media/track.ts';
-import type { MediaResource } from './hls.ts';
+import type { MediaResource, Packaged } from './hls.ts';
 
 /** Where init segments are put to be fetched. */
 export interface InitSegmentOutput {
+  /** Makes a resource fetchable. A name is never given twice. */
   store(name: string, resource: MediaResource): void;
-  /** Takes back one that no segment uses. */
+  /** Takes back an init segment that no segment uses. */
   discard(name: string): void;
+  /** Tells what was packaged. */
+  packaged(packaged: Packaged): void;
 }
+
+/** An init segment that was made. */
+type Init = Extract<Packaged, { type: 'init' }>;
 
 /** Names and stores init segments. A name is never used for two configurations, for players and caches keep what they have. */
 export class InitSegments {
   readonly #output: InitSegmentOutput;
   /** Number in the name given last. */
   #number = -1;
-  #current: string | undefined;
-  #next: string | undefined;
+  #current: Init | undefined;
+  #next: Init | undefined;
 
   constructor(output: InitSegmentOutput) {
     this.#output = output;
   }
 
-  /** Name of the one that segments use now. */
+  /** Name of the init segment that segments use now. */
   get current(): string | undefined {
-    return this.#current;
+    return this.#current?.name;
   }
 
-  /** Name of the one that segments will use. */
+  /** Name of the init segment that segments will use. */
   get next(): string | undefined {
-    return this.#next;
+    return this.#next?.name;
   }
 
-  /** The one that segments use now, made when there is none. */
+  /** Both of them, as far as they exist. */
+  get made(): readonly Init[] {
+    return [this.#current, this.#next].filter((init) => init !== undefined);
+  }
+
+  /** Returns the name of the init segment that segments use now, and makes it when there is none. */
   use(track: Track, msn: number): string {
-    this.#current ??= this.#store(track, msn);
-    return this.#current;
+    this.#current ??= this.#make(track, msn);
+    return this.#current.name;
   }
 
-  /** Makes the one for a configuration to come; it can be fetched at once. @param msn of the first segment to use it */
+  /** Makes the init segment of a configuration to come; it can be fetched at once. @param msn of the first segment to use it */
   prepare(track: Track, msn: number): void {
     this.drop();
-    this.#next = this.#store(track, msn);
+    this.#next = this.#make(track, msn);
   }
 
   /** The configuration to come is not coming. */
   drop(): void {
-    if (this.#next !== undefined) this.#output.discard(this.#next);
+    if (this.#next !== undefined) this.#output.discard(this.#next.name);
     this.#next = undefined;
   }
 
@@ -58,11 +69,12 @@ export class InitSegments {
     this.#next = undefined;
   }
 
-  #store(track: Track, msn: number): string {
+  #make(track: Track, msn: number): Init {
     this.#number = Math.max(msn, this.#number + 1);
-    const name = `init-${this.#number}.mp4`;
-    const bytes = initSegment(track);
-    this.#output.store(name, { pieces: [bytes], sizeBytes: bytes.length, contentType: `${track.kind}/mp4` });
-    return name;
+    const init: Init = { type: 'init', name: `init-${this.#number}.mp4`, track, bytes: initSegment(track) };
+    const { bytes } = init;
+    this.#output.store(init.name, { pieces: [bytes], sizeBytes: bytes.length, contentType: `${track.kind}/mp4` });
+    this.#output.packaged(init);
+    return init;
   }
 }

@@ -2,26 +2,26 @@
  * A media playlist as text: a pure function of what a window lists (rfc8216bis §4.4, Appendix B.1).
  */
 import * as tags from './tags.ts';
-import { durationOf, isGap, type Segment, type WindowView } from './window.ts';
+import { durationOf, type Segment, type WindowView } from './window.ts';
 
-/** Where another rendition stands, for EXT-X-RENDITION-REPORT. */
+/** How far another rendition's playlist has come, for EXT-X-RENDITION-REPORT. */
 export interface RenditionReport {
-  /** Its playlist, relative to this one. */
+  /** URI of its playlist, relative to this one. */
   readonly uri: string;
   readonly lastMsn: number;
   readonly lastPart: number | undefined;
 }
 
-/** All a media playlist says. */
+/** Everything that a media playlist lists and announces. */
 export interface MediaPlaylist extends WindowView {
   readonly targetDurationS: number;
   readonly partTargetS: number;
   readonly serverControl: tags.ServerControl;
-  /** Put before every resource's name; without a slash at the end. */
+  /** The path before every resource's name, without a slash at the end. */
   readonly uriPrefix: string;
-  /** What a player may ask for before it exists. */
-  readonly hintedPart: string;
-  readonly hintedInit: string | undefined;
+  /** Names of resources that a player may request before they exist. */
+  readonly hintedPart?: string | undefined;
+  readonly hintedInit?: string | undefined;
   readonly reports: readonly RenditionReport[];
   readonly ended: boolean;
 }
@@ -30,8 +30,8 @@ export interface MediaPlaylist extends WindowView {
 const PARTS_LISTED_TARGETS = 3;
 
 /**
- * The playlist's text.
- * @param skip makes it a delta update (§6.2.5.1) in which EXT-X-SKIP stands for the first segments
+ * Returns the playlist's text.
+ * @param skip number of segments that EXT-X-SKIP replaces, which makes this a delta update (§6.2.5.1)
  */
 export function renderMediaPlaylist(playlist: MediaPlaylist, skip = 0): string {
   const { segments } = playlist;
@@ -41,36 +41,36 @@ export function renderMediaPlaylist(playlist: MediaPlaylist, skip = 0): string {
     tags.serverControl(playlist.serverControl),
     tags.partInf(playlist.partTargetS),
     tags.mediaSequence(segments[0]?.msn ?? 0),
-    tags.discontinuitySequence(playlist.discontinuitySequence),
+    tags.discontinuitySequence(segments[0]?.discontinuitySequence ?? 0),
   ];
   if (segments.every((segment) => segment.independent)) lines.push(tags.independentSegments());
   if (skip > 0) lines.push(tags.skip(skip));
 
-  const withParts = withinOfEnd(segments, PARTS_LISTED_TARGETS * playlist.targetDurationS);
+  const partsFrom = withinOfEnd(segments, PARTS_LISTED_TARGETS * playlist.targetDurationS);
   for (const [index, segment] of segments.entries()) {
-    if (index >= skip) pushSegment(lines, playlist, segment, segments[index - 1]?.init, index >= withParts);
+    if (index >= skip) pushSegment(lines, playlist, segment, segments[index - 1]?.init, index >= partsFrom);
   }
   if (playlist.ended) {
     lines.push(tags.endList());
   } else {
-    const { hintedInit } = playlist;
+    const { hintedInit, hintedPart } = playlist;
     if (hintedInit !== undefined) lines.push(tags.preloadHint('MAP', `${playlist.uriPrefix}/${hintedInit}`));
-    lines.push(tags.preloadHint('PART', `${playlist.uriPrefix}/${playlist.hintedPart}`));
+    if (hintedPart !== undefined) lines.push(tags.preloadHint('PART', `${playlist.uriPrefix}/${hintedPart}`));
   }
   for (const { uri, lastMsn, lastPart } of playlist.reports) lines.push(tags.renditionReport(uri, lastMsn, lastPart));
   return `${lines.join('\n')}\n`;
 }
 
 /**
- * How many segments a delta update skips: those before the skip boundary, counted from the end of the last complete
- * segment, so that a player that measures from either end never misses one.
+ * Returns how many segments a delta update skips: those before the skip boundary. The boundary is measured from the end of the last
+ * complete segment, so that a player that measures it from there or from the last part has every segment that was skipped.
  */
 export function skippableSegments({ segments }: WindowView, canSkipUntilS: number): number {
   const complete = segments.filter((segment) => segment.complete);
   return withinOfEnd(complete, canSkipUntilS);
 }
 
-/** Index of the first segment that ends at most so far from the end of the list. Counted in durations, as players do. */
+/** Returns the index of the first segment that ends at most `distanceS` before the end of the list, measured in durations as players do. */
 function withinOfEnd(segments: readonly Segment[], distanceS: number): number {
   let afterS = 0;
   let index = segments.length;
@@ -89,7 +89,7 @@ function pushSegment(
   withParts: boolean,
 ): void {
   if (!segment.complete && segment.parts.length === 0) return;
-  // These and the date apply to the first part too, so they stand before it (§4.4.4.9).
+  // These tags and the date also apply to the first part, so they come before it (§4.4.4.9).
   if (segment.discontinuity) lines.push(tags.discontinuity());
   if (segment.init !== initBefore) lines.push(tags.map(`${uriPrefix}/${segment.init}`));
   const known = withParts ? LISTED_WITH_PARTS : LISTED;
@@ -101,22 +101,15 @@ function pushSegment(
   lines.push(text);
 }
 
-/** A segment's record never changes, and is listed in some hundred versions of its playlist: most of the work is done once. */
+/** Text of each segment. A segment's record never changes and is listed in about a hundred versions of its playlist. */
 const LISTED = new WeakMap<Segment, string>();
 const LISTED_WITH_PARTS = new WeakMap<Segment, string>();
 
 function segmentText(uriPrefix: string, segment: Segment, withParts: boolean): string {
   const lines = [tags.programDateTime(segment.programDateTimeMs)];
-  let gapShown = false;
-  for (const part of withParts ? segment.parts : []) {
-    const gap = part.resource === undefined;
-    lines.push(tags.part(`${uriPrefix}/${part.name}`, part.durationS, { independent: part.independent, gap }));
-    if (gap && !gapShown) lines.push(tags.gap());
-    gapShown ||= gap;
+  for (const { name, durationS, independent } of withParts ? segment.parts : []) {
+    lines.push(tags.part(`${uriPrefix}/${name}`, durationS, independent));
   }
-  if (segment.complete) {
-    if (!gapShown && isGap(segment)) lines.push(tags.gap());
-    lines.push(tags.extinf(durationOf(segment)), `${uriPrefix}/${segment.msn}.m4s`);
-  }
+  if (segment.complete) lines.push(tags.extinf(durationOf(segment)), `${uriPrefix}/${segment.msn}.m4s`);
   return lines.join('\n');
 }

@@ -1,67 +1,64 @@
 /**
- * The packager: makes the parts and segments of one rendition out of its packets.
+ * The packager: makes the parts and segments of one rendition out of its sequence.
  */
 import { type Milliseconds, ticks } from '#lib/units.ts';
+import { silentFrame } from '#media/codecs/aac-silence.ts';
 import { type FragmentSample, fragment } from '#media/mp4/fragment.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
+import type { GapEvent, HeldEvent } from '#media/session-event.ts';
 import { sameTrack, type Track } from '#media/track.ts';
-import { type MediaResource, TARGET_ROUNDING_S } from './hls.ts';
+import { type MediaResource, type Packaged, TARGET_ROUNDING_S } from './hls.ts';
 import { type InitSegmentOutput, InitSegments } from './init-segments.ts';
 import { PartBuilder } from './part-builder.ts';
-import type { SegmentGrid } from './segment-grid.ts';
-import { isGap, type Segment, Window, type WindowLimits } from './window.ts';
+import { type Segment, Window, type WindowLimits } from './window.ts';
 
 /** Where a packager puts what it made. */
 export interface PackagerOutput extends InitSegmentOutput {
   /** Asks for memory; when refused, the part is dropped. */
   reserve(sizeBytes: number): boolean;
-  /** Makes a resource fetchable. A name is never given twice. */
-  store(name: string, resource: MediaResource): void;
-  /** A segment is complete, and all of its media is there. */
-  segmentDone(sizeBytes: number, durationS: number): void;
 }
 
 /** What a packager is made with. */
 export interface PackagerOptions extends WindowLimits {
-  readonly grid: SegmentGrid;
   readonly epoch: Milliseconds;
   readonly firstMediaSequence: number;
   readonly firstDiscontinuitySequence: number;
   readonly output: PackagerOutput;
 }
 
-/** Duration of a segment for which there is no media and no time at all; EXTINF 0 would be no segment. */
-const SHORTEST_GAP_S = 0.001;
+/** The least a segment lasts; EXTINF 0 would be no segment. */
+const SHORTEST_SEGMENT_S = 0.001;
+
+/** The video sample that was written last. How long it lasts is known when the next one comes. */
+type Shown =
+  | { readonly type: 'frame'; readonly packet: Packet }
+  /** The newest keyframe once more, in the place of frames that did not come. What follows cannot be decoded before the next keyframe. */
+  | { readonly type: 'repeat'; readonly packet: Packet };
 
 /**
- * Turns packets into a window of segments and parts. Does what the packets' marks say and decides only where a part
- * ends: a video frame's duration is known when the next one comes, audio's at once.
+ * Turns the sequence of a rendition into a window of segments and parts. It obeys the marks of the sequence, and decides only where a part
+ * ends. Everything it lists can be played: where media is missing, the newest keyframe is repeated, and audio is silent.
  */
 export class Packager {
   readonly window: Window;
   readonly #options: PackagerOptions;
   #track: Track;
-  /** The configuration packets have by now: nothing of it can be written until a mark comes. */
+  /** The configuration packets have by now: nothing of it can be written until a segment begins with it. */
   #nextTrack: Track | undefined;
   readonly #inits: InitSegments;
-  /** Ordinal of the segment opened last. */
-  #ordinal: number | undefined;
-  /** A mark whose packet was dropped: it holds for the next one. */
-  #carriedMark: SegmentMark | undefined;
-  /** A picture came too late: what follows cannot be decoded without it. */
-  #needsKeyframe = false;
-  /** The video packet whose duration is not known yet. */
-  #pending: Packet | undefined;
+  #parts: PartBuilder;
+  #shown: Shown | undefined;
+  /** The newest keyframe of the configuration in use. */
+  #keyframe: Uint8Array | undefined;
   /** End of everything whose duration is known. */
   #endTicks = 0;
   /**
-   * From decoding to presentation time: the least of the keyframes since a discontinuity. Behind one of an open group of pictures come
-   * some that are shown before it, and a segment begins with what is shown first.
+   * From decoding to presentation time: the least of the keyframes since a discontinuity. A keyframe of an open group of pictures is
+   * followed by frames that are shown before it, and a segment begins with the frame that is shown first.
    */
   #compositionTicks = 0;
-  #parts: PartBuilder;
   #fragments = 0;
-  /** The name playlists have announced for the next part: it must get that one, whatever segment it comes to lie in. */
+  /** The name playlists have announced for the next part: that part must get it, whatever segment it comes to lie in. */
   #announcedPart: string | undefined;
 
   constructor(track: Track, options: PackagerOptions) {
@@ -76,24 +73,20 @@ export class Packager {
     return this.#track;
   }
 
-  /** A segment was opened: playlists have something to say, or will soon. */
+  /** Whether a segment has begun: playlists have something to list, or will have soon. */
   get started(): boolean {
-    return this.#ordinal !== undefined;
-  }
-
-  get ordinal(): number {
-    return this.#ordinal ?? -1;
+    return this.window.segments.length > 0;
   }
 
   /** End of all that was written, in seconds of session time; for the last video frame a guess. */
   get endS(): number {
-    const pendingEnd = this.#pending === undefined ? 0 : this.#pending.dts + this.#parts.frameTicks;
-    return Math.max(this.#endTicks, pendingEnd) / this.#track.timescale;
+    const shownEnd = this.#shown === undefined ? 0 : this.#shown.packet.dts + this.#parts.frameTicks;
+    return Math.max(this.#endTicks, shownEnd) / this.#track.timescale;
   }
 
-  /** The same as it is shown: renditions that reorder pictures decode them earlier than others. */
-  get shownS(): number {
-    return this.endS + this.#compositionS;
+  /** The same as it is shown: frames that are reordered are decoded earlier than shown. */
+  get shownEndS(): number {
+    return this.endS + this.#compositionTicks / this.#track.timescale;
   }
 
   /** How long a frame lasts, in seconds: a guess, and no longer than a part. */
@@ -124,7 +117,12 @@ export class Packager {
     return current === listed?.init ? next : current;
   }
 
-  /** Takes the configuration of the packets that follow. It holds from the next mark on; packets before that are dropped. */
+  /** The init segments of the configuration in use and of the one to come, as they were packaged. */
+  get inits(): readonly Packaged[] {
+    return this.#inits.made;
+  }
+
+  /** Takes the configuration of the packets that follow. It holds from the next segment on; packets before that are dropped. */
   setTrack(track: Track): void {
     this.#inits.drop();
     this.#nextTrack = undefined;
@@ -133,187 +131,216 @@ export class Packager {
       this.#parts = this.#buildParts(track);
     } else if (!sameTrack(track, this.#track)) {
       this.#nextTrack = track;
-      this.#inits.prepare(track, this.#msn(this.ordinal + 1));
+      this.#inits.prepare(track, this.#lastMsn + 1);
     }
   }
 
-  /**
-   * Takes a packet. One that no mark has begun a segment for, or earlier than what is written, is dropped; behind a picture dropped
-   * all are until the next keyframe.
-   */
-  write(packet: Packet): void {
-    const mark = this.#takeMark(packet);
-    if (mark !== undefined && this.#nextTrack !== undefined) this.#adoptTrack(packet, mark);
-    if (this.#nextTrack !== undefined || (mark === undefined && this.window.open === undefined)) return;
-    this.#needsKeyframe = this.#isBehindGap(packet) || (this.#needsKeyframe && !packet.keyframe);
-    if (this.#needsKeyframe || packet.dts <= (this.#pending?.dts ?? -1)) {
-      this.#carriedMark = mark;
-      return;
-    }
-    const cut = mark ?? this.#overdueMark(packet);
-    if (packet.kind === 'video') this.#writeVideo(packet, cut);
-    else this.#writeAudio(packet, cut);
+  /** Takes a packet. One that no mark has begun a segment for, or that is not later than the one before, is dropped. */
+  packet(packet: Packet): void {
+    // A rendition that ended and begins again at once waits for the segment after the one that its end took.
+    if (packet.mark !== undefined && this.#options.firstMediaSequence + packet.mark.ordinal <= this.#lastMsn) return;
+    if (packet.mark !== undefined && this.#nextTrack !== undefined) this.#adoptTrack(this.#nextTrack, packet);
+    if (this.#nextTrack !== undefined || (packet.mark === undefined && this.window.open === undefined)) return;
+    if (packet.kind === 'video') this.#writeVideo(packet);
+    else this.#writeAudio(packet);
   }
 
-  /**
-   * Ends the growing part and segment.
-   * @param byS session time at which something else begins: the last frame, whose duration is a guess, ends before
-   */
-  closeSegment(byS = Number.POSITIVE_INFINITY): void {
-    this.#flush(byS);
+  /** Takes note that the last frame is still shown. A segment that begins meanwhile repeats the newest keyframe. */
+  hold({ pts, mark }: HeldEvent): void {
+    if (mark !== undefined && this.started) this.#repeatFrom(pts - this.#compositionTicks, mark);
+  }
+
+  /** Takes note that media is missing, and fills its time. */
+  gap({ fromS, untilS, why, mark }: GapEvent): void {
+    if (!this.started) return;
+    const { timescale } = this.#track;
+    const untilTicks = Math.round(untilS * timescale) - this.#compositionTicks;
+    if (mark !== undefined) {
+      const startTicks = Math.round(fromS * timescale) - this.#compositionTicks;
+      this.#fill(startTicks);
+      this.#flush();
+      this.#cut({ ...mark, independent: true }, this.#continued(startTicks));
+      // A segment has at least one sample.
+      const leastTicks = this.#track.kind === 'audio' ? this.#parts.frameTicks : SHORTEST_SEGMENT_S * timescale;
+      this.#fill(this.#endTicks + leastTicks);
+    }
+    this.#fill(untilTicks, { whole: true });
+    this.#options.output.packaged({ type: 'gap', fromS, untilS, why });
+  }
+
+  /** Ends the growing part and segment. */
+  closeSegment(): void {
+    this.#flush();
     this.#completeSegment();
   }
 
-  /** Adds gaps up to a session time as it is shown, beginning the segments that other renditions have begun meanwhile. */
-  gapThrough(untilS: number, options?: { whole?: boolean }): void {
-    for (;;) {
-      const next = this.#options.grid.find(this.ordinal + 1);
-      if (next === undefined || next.startS > untilS) break;
-      const startS = next.startS - this.#compositionS;
-      this.gapTo(startS);
-      this.openGap(this.ordinal + 1, startS);
-    }
-    this.gapTo(untilS - this.#compositionS, options);
-  }
-
   /**
-   * Begins a segment that has nothing but gaps at first, where this rendition ends.
-   * @param startS where it begins elsewhere: segments missing in between share the time until then
+   * Ends the track. What no part has yet becomes a segment of its own, because players that have loaded some parts of the last segment do
+   * not load the rest once they see EXT-X-ENDLIST, and then never fire `ended`: hls.js 1.7 where parts are listed, video.js 8.24 where they
+   * are not. The last frame is shown until `untilS`, or the newest keyframe or silence where there is nothing left: the part that was
+   * announced must come.
+   * @param untilS session time in seconds, the same for all tracks that end together: hls.js does not fire `ended` where the middle of the
+   *   last part of one track lies after the end of another
    */
-  openGap(ordinal: number, startS: number): void {
-    this.closeSegment();
-    this.#skipTo(ordinal, Math.round(startS * this.#track.timescale));
-    this.#open({ ordinal, independent: true, discontinuity: false }, this.#endTicks);
-  }
-
-  /**
-   * Adds gap parts to the growing segment, up to a session time but never so many that it gets too long.
-   * @param whole leaves out a last part shorter than the part target
-   */
-  gapTo(untilS: number, { whole = false } = {}): void {
+  end(untilS: number): void {
+    const first = this.#parts.first ?? this.#shown?.packet;
     const { open } = this.window;
-    if (open === undefined) return;
-    const { timescale } = this.#track;
-    const limitTicks = Math.round(Math.min(untilS, this.#latestEndS(open)) * timescale);
-    const targetTicks = this.#parts.targetTicks;
-    // How long the last frame lasts is guessed only where something follows: the next one may still come.
-    if (Math.round(this.endS * timescale) + (whole ? targetTicks : 1) > limitTicks) return;
-    this.#flush();
-    while (this.#endTicks < limitTicks && !(whole && this.#endTicks + targetTicks > limitTicks)) {
-      const durationTicks = Math.min(targetTicks, limitTicks - this.#endTicks);
-      this.#endTicks += durationTicks;
-      const durationS = durationTicks / timescale;
-      const part = { name: this.#takePartName(), durationS, independent: false, resource: undefined };
-      this.window.add(part, this.#endTicks / timescale);
+    if (open !== undefined && open.parts.length > 0) {
+      const startTicks = first?.dts ?? this.#endTicks;
+      this.#completeSegment(startTicks);
+      this.#begin(startTicks, {
+        msn: open.msn + 1,
+        discontinuity: false,
+        discontinuitySequence: open.discontinuitySequence + Number(open.discontinuity),
+        independent: first?.keyframe ?? true,
+      });
     }
+    const untilTicks = Math.round(untilS * this.#track.timescale) - this.#compositionTicks;
+    const last = this.#shown?.packet;
+    this.#shown = undefined;
+    if (last === undefined) {
+      this.#fill(untilTicks);
+    } else {
+      // A B-frame lasts no longer than its part allows: as a part of its own it would come after a frame that is shown later.
+      const isReordered = last.pts - last.dts !== this.#compositionTicks;
+      const mostTicks = isReordered ? this.#parts.leftTicks : this.#parts.targetTicks;
+      const lastsTicks = Math.max(this.#parts.frameTicks, Math.min(untilTicks - last.dts, mostTicks));
+      this.#push(last, this.#upToSegmentEnd(last.dts, lastsTicks));
+    }
+    this.closeSegment();
   }
 
-  /** What is missing until a session time is lost: the last picture lasts as long as its part may, gaps take the rest. */
-  lose(untilS: number): void {
-    this.#pushLast();
-    const holeTicks = Math.round(untilS * this.#track.timescale) - this.#endTicks;
-    this.#endTicks += this.#parts.stretch(Math.min(holeTicks, this.#ticksLeft(this.#endTicks)));
-    this.gapTo(untilS);
-  }
-
-  get #compositionS(): number {
-    return this.#compositionTicks / this.#track.timescale;
-  }
-
-  #flush(byS?: number): void {
-    this.#pushLast(byS);
-    this.#parts.finish();
-  }
-
-  /** How long it lasts stays a guess. */
-  #pushLast(byS = Number.POSITIVE_INFINITY): void {
-    const pending = this.#pending;
-    this.#pending = undefined;
-    if (pending === undefined) return;
-    const byTicks = Math.round(byS * this.#track.timescale);
-    this.#push(pending, this.#upToSegmentEnd(pending, Math.min(this.#parts.frameTicks, byTicks - pending.dts)));
-  }
-
-  /** A segment's last frame may not make it too long. */
-  #upToSegmentEnd({ dts }: Packet, durationTicks: number): number {
-    return Math.max(1, Math.min(durationTicks, this.#ticksLeft(dts)));
+  get #lastMsn(): number {
+    return this.window.segments.at(-1)?.msn ?? this.#options.firstMediaSequence - 1;
   }
 
   #buildParts(track: Track): PartBuilder {
     return new PartBuilder(track, (samples, durationTicks) => this.#addPart(samples, durationTicks));
   }
 
-  #takeMark(packet: Packet): SegmentMark | undefined {
-    const carried = this.#carriedMark;
-    this.#carriedMark = undefined;
-    const mark = packet.mark ?? (carried && { ...carried, independent: packet.keyframe });
-    if (mark === undefined || mark.ordinal <= this.ordinal) return undefined;
-    return carried?.discontinuity ? { ...mark, discontinuity: true } : mark;
-  }
-
-  /**
-   * The cut that did not come in time, because the track that decides on cuts has paused: without it EXTINF would exceed the
-   * target duration. The mark still to come has the same ordinal, and is ignored.
-   */
-  #overdueMark(packet: Packet): SegmentMark | undefined {
-    const { open } = this.window;
-    const lastsTicks = packet.kind === 'audio' ? this.#parts.frameTicks : 0;
-    if (open === undefined || this.#ticksLeft(packet.dts) >= lastsTicks) return undefined;
-    return { ordinal: this.ordinal + 1, independent: packet.keyframe, discontinuity: false };
-  }
-
   /** Everything before the mark was of the old configuration, and is finished with it. */
-  #adoptTrack(first: Packet, mark: SegmentMark): void {
-    if (this.#pending !== undefined) this.#pushPending(this.#pending, first, mark);
+  #adoptTrack(track: Track, first: Packet): void {
+    this.#pushShown(first.dts, first.mark);
     this.#parts.finish();
-    const track = this.#nextTrack ?? this.#track;
     this.#endTicks = Math.round((this.#endTicks * track.timescale) / this.#track.timescale);
     this.#parts.setTrack(track);
     this.#track = track;
+    this.#keyframe = undefined;
     this.#inits.adopt();
     this.#nextTrack = undefined;
   }
 
-  /** It came so late that a gap has taken its place. */
-  #isBehindGap(packet: Packet): boolean {
-    // Timestamps from RTMP are whole milliseconds, so consecutive audio packets may seem to overlap a little.
-    const tolerance = this.#track.kind === 'audio' ? this.#parts.frameTicks / 2 : 0;
-    return this.started && this.#pending === undefined && packet.dts < this.#endTicks - tolerance;
+  #writeVideo(packet: Packet): void {
+    const { mark, pts, keyframe } = packet;
+    // After a fill, or where a rendition carries another one from here on, it may be decoded a little earlier than it should.
+    const dts = this.#shown === undefined ? ticks(Math.min(pts, Math.max(packet.dts, this.#endTicks))) : packet.dts;
+    if (this.#shown?.type === 'repeat' && !keyframe) {
+      if (mark !== undefined) this.#repeatFrom(dts, mark);
+      return;
+    }
+    if (dts <= (this.#shown?.packet.dts ?? -1)) return;
+    if (this.#shown === undefined) this.#fill(dts);
+    this.#pushShown(dts, mark);
+    if (keyframe) {
+      const begins = this.#keyframe === undefined || mark?.discontinuity;
+      this.#compositionTicks = begins ? pts - dts : Math.min(this.#compositionTicks, pts - dts);
+      this.#keyframe = packet.data;
+    }
+    if (mark !== undefined) this.#cut(mark, dts);
+    this.#shown = { type: 'frame', packet: dts === packet.dts ? packet : { ...packet, dts } };
   }
 
-  #writeVideo(packet: Packet, mark: SegmentMark | undefined): void {
-    if (this.#pending !== undefined) this.#pushPending(this.#pending, packet, mark);
-    else if (mark === undefined) this.gapTo(packet.dts / this.#track.timescale, { whole: true });
-    if (packet.keyframe) {
-      const ticksApart = packet.pts - packet.dts;
-      const begins = !this.started || mark?.discontinuity;
-      this.#compositionTicks = begins ? ticksApart : Math.min(this.#compositionTicks, ticksApart);
-    }
-    if (mark !== undefined) this.#cut(mark, packet.dts);
-    this.#pending = packet;
+  /** Begins a segment with the newest keyframe. */
+  #repeatFrom(startTicks: number, mark: SegmentMark): void {
+    const data = this.#keyframe;
+    if (data === undefined) return;
+    this.#pushShown(startTicks, mark);
+    const dts = ticks(Math.max(startTicks, this.#endTicks));
+    this.#cut({ ...mark, independent: true }, dts);
+    const packet = { kind: 'video', dts, pts: ticks(dts + this.#compositionTicks), keyframe: true, data } as const;
+    this.#shown = { type: 'repeat', packet };
   }
 
   /** How long a frame lasts is known when the next one comes. */
-  #pushPending(pending: Packet, next: Packet, mark: SegmentMark | undefined): void {
-    this.#pending = undefined;
-    const apart = next.dts - pending.dts;
+  #pushShown(nextTicks: number, mark: SegmentMark | undefined): void {
+    const packet = this.#shown?.packet;
+    this.#shown = undefined;
+    if (packet === undefined) return;
+    const apart = nextTicks - packet.dts;
     // The time until a discontinuity is not how long the frame before it lasts.
     const lasts = mark?.discontinuity ? Math.min(apart, this.#parts.frameTicks) : apart;
-    this.#push(pending, mark === undefined ? lasts : this.#upToSegmentEnd(pending, lasts));
+    this.#push(packet, mark === undefined ? lasts : this.#upToSegmentEnd(packet.dts, lasts));
   }
 
-  #writeAudio(packet: Packet, mark: SegmentMark | undefined): void {
-    const hole = packet.dts - this.#endTicks;
-    const continues = this.started && Math.abs(hole) <= this.#parts.frameTicks / 2 && !mark?.discontinuity;
-    const dts = ticks(continues ? this.#endTicks : Math.max(packet.dts, this.#endTicks));
-    if (!continues && !mark?.discontinuity) {
-      this.#endTicks += this.#parts.stretch(Math.min(hole, this.#ticksLeft(this.#endTicks)));
-    }
+  #writeAudio(packet: Packet): void {
+    const { mark } = packet;
+    const dts = ticks(mark?.discontinuity ? Math.max(packet.dts, this.#endTicks) : this.#continued(packet.dts));
     if (mark !== undefined) this.#cut(mark, dts);
     this.#push({ ...packet, dts, pts: dts }, this.#parts.frameTicks);
   }
 
-  #push({ dts, pts, keyframe, data }: Packet, durationTicks: number): void {
+  /** Where something begins that comes after all that was written: audio that is less than half a frame late follows without a hole. */
+  #continued(dts: number): number {
+    const isNext = this.started && this.#track.kind === 'audio' && dts - this.#endTicks <= this.#parts.frameTicks / 2;
+    return isNext ? this.#endTicks : Math.max(dts, this.#endTicks);
+  }
+
+  /**
+   * Fills the growing segment up to a decoding time, but never so far that it gets too long.
+   * @param whole leaves out what is less than a part, because more will follow
+   */
+  #fill(untilTicks: number, { whole = false } = {}): void {
+    const { open } = this.window;
+    const limit =
+      open === undefined ? 0 : Math.min(untilTicks, Math.floor(this.#latestEndS(open) * this.#track.timescale));
+    if (this.#track.kind === 'audio') this.#fillAudio(limit);
+    else if (this.#keyframe !== undefined) this.#fillVideo(limit, this.#keyframe, whole);
+  }
+
+  /** The last frame lasts as long as a part may. The newest keyframe is repeated for the rest, once a part. */
+  #fillVideo(limit: number, data: Uint8Array, whole: boolean): void {
+    const packet = this.#shown?.packet;
+    if (packet !== undefined) {
+      const room = Math.max(this.#parts.frameTicks, this.#parts.roomTicks);
+      if (limit <= packet.dts + this.#parts.frameTicks) return; // how long it lasts is only guessed: the next one may still come
+      this.#shown = undefined;
+      this.#push(packet, Math.min(room, limit - packet.dts));
+    }
+    this.#parts.finish();
+    const { targetTicks } = this.#parts;
+    while (this.#endTicks + (whole ? targetTicks : 1) <= limit) {
+      const dts = ticks(this.#endTicks);
+      const rest = limit - dts;
+      // Two halves rather than a part and a sliver.
+      const most = !whole && rest < 2 * targetTicks ? Math.ceil(rest / 2) : targetTicks;
+      const durationTicks = rest <= targetTicks ? rest : most;
+      this.#push({ dts, pts: ticks(dts + this.#compositionTicks), keyframe: true, data }, durationTicks);
+      this.#parts.finish();
+    }
+  }
+
+  #fillAudio(limit: number): void {
+    if (this.#track.kind !== 'audio') return;
+    const { frameTicks } = this.#parts;
+    const count = Math.floor((limit - this.#endTicks) / frameTicks + 0.5);
+    const data = silentFrame(this.#track);
+    for (let left = count; left > 0; left--) {
+      const dts = ticks(this.#endTicks);
+      // What is left of less than a frame makes the last one longer.
+      const durationTicks = left === 1 ? Math.max(frameTicks, limit - dts) : frameTicks;
+      this.#push({ dts, pts: dts, keyframe: true, data }, durationTicks);
+    }
+  }
+
+  #flush(): void {
+    const packet = this.#shown?.packet;
+    this.#shown = undefined;
+    // How long it lasts stays a guess.
+    if (packet !== undefined) this.#push(packet, this.#upToSegmentEnd(packet.dts, this.#parts.frameTicks));
+    this.#parts.finish();
+  }
+
+  #push({ dts, pts, keyframe, data }: Omit<Packet, 'kind'>, durationTicks: number): void {
     this.#endTicks = dts + durationTicks;
     this.#parts.push({ dts, pts, durationTicks, keyframe, data });
   }
@@ -321,29 +348,48 @@ export class Packager {
   #addPart(samples: readonly FragmentSample[], durationTicks: number): void {
     const bytes = fragment(this.#track, ++this.#fragments, samples);
     const { output } = this.#options;
-    if (!output.reserve(bytes.length)) return;
+    const { open } = this.window;
+    if (open === undefined || !output.reserve(bytes.length)) return;
     const resource = resourceOf(this.#track, [bytes]);
-    const name = this.#takePartName();
+    const name = this.#announcedPart ?? this.#nextPartName();
+    this.#announcedPart = undefined;
     output.store(name, resource);
     const { timescale } = this.#track;
-    const endTicks = (samples[0]?.dts ?? 0) + durationTicks;
+    const startTicks = samples[0]?.dts ?? 0;
     const independent = samples.some((sample) => sample.keyframe);
-    this.window.add({ name, durationS: durationTicks / timescale, independent, resource }, endTicks / timescale);
+    const durationS = durationTicks / timescale;
+    this.window.add({ name, durationS, independent, resource }, (startTicks + durationTicks) / timescale);
+    const { msn, init, parts } = open;
+    const startS = startTicks / timescale;
+    output.packaged({ type: 'part', name, msn, index: parts.length, init, startS, durationS, independent, bytes });
   }
 
   #cut(mark: SegmentMark, startTicks: number): void {
     this.#parts.finish();
-    const { open } = this.window;
-    if (open !== undefined && open.parts.at(-1)?.resource === undefined) {
-      const startS = startTicks / this.#track.timescale;
-      if (mark.discontinuity || startS <= this.#latestEndS(open)) this.gapTo(startS);
-      else this.gapThrough(startS + this.#compositionS);
-    }
-    if (mark.ordinal <= this.ordinal) return;
-    // What was lost before the cut belongs to the segment it was lost from, so that dates follow durations.
-    this.#completeSegment(mark.discontinuity || mark.ordinal > this.ordinal + 1 ? undefined : startTicks);
-    if (this.started) this.#skipTo(mark.ordinal, startTicks);
-    this.#open(mark, startTicks);
+    // What is missing before the mark belongs to the segment before, so that dates follow durations.
+    this.#completeSegment(mark.discontinuity ? undefined : startTicks);
+    const { firstMediaSequence, firstDiscontinuitySequence } = this.#options;
+    this.#endTicks = startTicks;
+    this.#begin(startTicks, {
+      msn: firstMediaSequence + mark.ordinal,
+      discontinuity: mark.discontinuity,
+      discontinuitySequence: firstDiscontinuitySequence + mark.discontinuitiesBefore,
+      independent: mark.independent,
+    });
+  }
+
+  #begin(
+    startTicks: number,
+    segment: Pick<Segment, 'msn' | 'discontinuity' | 'discontinuitySequence' | 'independent'>,
+  ): void {
+    const { timescale } = this.#track;
+    const presentS = (startTicks + this.#compositionTicks) / timescale;
+    this.window.begin({
+      ...segment,
+      startS: startTicks / timescale,
+      programDateTimeMs: Math.round(this.#options.epoch + presentS * 1000),
+      init: this.#inits.use(this.#track, segment.msn),
+    });
   }
 
   /** A segment that ended later would not round to the target duration. */
@@ -351,70 +397,30 @@ export class Packager {
     return startS + this.#options.targetDurationS + TARGET_ROUNDING_S;
   }
 
-  /** Puts a gap segment for every ordinal this rendition has nothing for, so that all renditions stay aligned. */
-  #skipTo(ordinal: number, startTicks: number): void {
-    for (let missing = this.ordinal + 1; missing < ordinal; missing += 1) {
-      const { timescale } = this.#track;
-      const share = Math.max(0, startTicks - this.#endTicks) / (ordinal - missing);
-      const untilS = (this.#endTicks + Math.max(share, SHORTEST_GAP_S * timescale)) / timescale;
-      this.#open({ ordinal: missing, independent: true, discontinuity: false }, this.#endTicks);
-      this.gapTo(untilS);
-      this.#completeSegment();
-    }
-  }
-
-  #open(mark: SegmentMark, startTicks: number): void {
-    const { grid, epoch, firstDiscontinuitySequence } = this.#options;
-    const msn = this.#msn(mark.ordinal);
-    const { timescale } = this.#track;
-    const startS = startTicks / timescale;
-    const presentS = startS + this.#compositionS;
-    const { discontinuity } = grid.at(mark.ordinal, { startS: presentS, discontinuity: mark.discontinuity });
-    this.#ordinal = mark.ordinal;
-    this.#endTicks = startTicks;
-    this.window.begin(
-      {
-        msn,
-        startS,
-        programDateTimeMs: Math.round(epoch + presentS * 1000),
-        discontinuity,
-        independent: mark.independent,
-        init: this.#inits.use(this.#track, msn),
-      },
-      firstDiscontinuitySequence + grid.discontinuitiesBefore(mark.ordinal),
-    );
-  }
-
-  #ticksLeft(fromTicks: number): number {
+  /** A segment's last frame may not make it too long. */
+  #upToSegmentEnd(fromTicks: number, durationTicks: number): number {
     const { open } = this.window;
-    return open === undefined ? 0 : Math.floor(this.#latestEndS(open) * this.#track.timescale) - fromTicks;
+    const left = open === undefined ? 0 : Math.floor(this.#latestEndS(open) * this.#track.timescale) - fromTicks;
+    return Math.max(1, Math.min(durationTicks, left));
   }
 
   #completeSegment(byTicks = 0): void {
     const { open } = this.window;
     if (open === undefined) return;
-    const endS = Math.max(open.endS, open.startS + SHORTEST_GAP_S, byTicks / this.#track.timescale);
-    this.window.complete(Math.max(open.endS, Math.min(endS, this.#latestEndS(open))));
-    if (isGap(open)) return;
-    const pieces = open.parts.flatMap((part) => part.resource?.pieces ?? []);
-    const resource = resourceOf(this.#track, pieces);
-    this.#options.output.store(segmentName(open.msn), resource);
-    this.#options.output.segmentDone(resource.sizeBytes, open.endS - open.startS);
-  }
-
-  #takePartName(): string {
-    const name = this.#announcedPart ?? this.#nextPartName();
-    this.#announcedPart = undefined;
-    return name;
+    const endS = Math.max(open.endS, open.startS + SHORTEST_SEGMENT_S, byTicks / this.#track.timescale);
+    const complete = this.window.complete(open, Math.max(open.endS, Math.min(endS, this.#latestEndS(open))));
+    const pieces = complete.parts.flatMap(({ resource }) => resource.pieces);
+    this.#options.output.store(segmentName(complete.msn), resourceOf(this.#track, pieces));
+    const { msn, startS, programDateTimeMs, discontinuity, independent, init } = complete;
+    const durationS = complete.endS - startS;
+    const sizeBytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const segment = { msn, startS, durationS, sizeBytes, programDateTimeMs, discontinuity, independent, init };
+    this.#options.output.packaged({ type: 'segment', ...segment });
   }
 
   #nextPartName(): string {
     const { open } = this.window;
-    return open === undefined ? partName(this.#msn(this.ordinal + 1), 0) : partName(open.msn, open.parts.length);
-  }
-
-  #msn(ordinal: number): number {
-    return this.#options.firstMediaSequence + ordinal;
+    return open === undefined ? partName(this.#lastMsn + 1, 0) : partName(open.msn, open.parts.length);
   }
 }
 

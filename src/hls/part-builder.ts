@@ -7,7 +7,7 @@ import { framesPerPart, PART_LENGTH_S, partTargetMs } from '#media/part-length.t
 import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
 
 /** Takes the samples of a part that is whole; in decoding order, without holes between them. */
-export type PartSink = (samples: readonly FragmentSample[], durationTicks: number) => void;
+export type TakePart = (samples: readonly FragmentSample[], durationTicks: number) => void;
 
 /** Shortest part, as a share of the part target, unless an exception applies. */
 const LEAST_PART = 0.85;
@@ -25,7 +25,7 @@ const JITTER_S = 0.001;
  * the first part, and fixed from then on.
  */
 export class PartBuilder {
-  readonly #sink: PartSink;
+  readonly #take: TakePart;
   #track: Track;
   #samples: FragmentSample[] = [];
   #durationTicks = 0;
@@ -36,9 +36,9 @@ export class PartBuilder {
   #partTargetMs: number | undefined;
   #framesPerSecond: number | undefined;
 
-  constructor(track: Track, sink: PartSink) {
+  constructor(track: Track, take: TakePart) {
     this.#track = track;
-    this.#sink = sink;
+    this.#take = take;
     this.#frameTicks = frameTicksOf(track);
     if (track.kind === 'audio') {
       const rate = { framesPerSecond: track.timescale / track.samplesPerPacket, exact: true };
@@ -51,7 +51,12 @@ export class PartBuilder {
     return this.#frameTicks;
   }
 
-  /** Undefined until the first part. */
+  /** The first sample of the growing part; undefined while it has none. */
+  get first(): FragmentSample | undefined {
+    return this.#samples[0];
+  }
+
+  /** PART-TARGET in seconds; undefined until the first part. */
   get partTargetS(): number | undefined {
     return this.#partTargetMs === undefined ? undefined : this.#partTargetMs / 1000;
   }
@@ -59,6 +64,17 @@ export class PartBuilder {
   /** The part target in ticks, rounded down; what is asked for while it is not known. */
   get targetTicks(): number {
     return Math.floor((this.#partTargetMs ?? PART_LENGTH_S * 1000) * (this.#track.timescale / 1000));
+  }
+
+  /** What the growing part lacks to the part target, in ticks. */
+  get leftTicks(): number {
+    return this.targetTicks - this.#durationTicks;
+  }
+
+  /** How long the next frame may last, in ticks: as the rest of the growing part, or as a part of its own where that one is long enough. */
+  get roomTicks(): number {
+    const { targetTicks } = this;
+    return this.#durationTicks < LEAST_PART * targetTicks ? targetTicks - this.#durationTicks : targetTicks;
   }
 
   /** Measured over the first part; undefined before it and for audio. */
@@ -76,7 +92,7 @@ export class PartBuilder {
   push(sample: FragmentSample): void {
     const { durationTicks } = sample;
     // A frame longer than the part target becomes a part of its own with its true duration: a variable frame rate that
-    // breaks PART-TARGET cannot be told before, and a false duration would put sound and picture apart.
+    // breaks PART-TARGET cannot be told before, and a false duration would put audio and video apart.
     if (this.#durationTicks + durationTicks > this.targetTicks) this.finish();
     this.#samples.push(sample);
     this.#durationTicks += durationTicks;
@@ -86,20 +102,6 @@ export class PartBuilder {
       this.#lastTicks = durationTicks;
     }
     if (this.#isFull()) this.finish();
-  }
-
-  /**
-   * Lets the last sample last into a hole behind it, as far as the part may go: a part that is too short breaks a rule.
-   * @returns how far that was, in ticks
-   */
-  stretch(holeTicks: number): number {
-    const last = this.#samples.at(-1);
-    if (last === undefined || holeTicks <= 0) return 0;
-    const extra = Math.min(holeTicks, Math.max(0, this.targetTicks - this.#durationTicks));
-    this.#samples[this.#samples.length - 1] = { ...last, durationTicks: last.durationTicks + extra };
-    this.#durationTicks += extra;
-    if (extra < holeTicks) this.finish();
-    return extra;
   }
 
   /** Ends the growing part as it is, if there is one. */
@@ -118,7 +120,7 @@ export class PartBuilder {
     this.#samples = [];
     this.#durationTicks = 0;
     this.#sizeBytes = 0;
-    this.#sink(samples, durationTicks);
+    this.#take(samples, durationTicks);
   }
 
   #isFull(): boolean {

@@ -1,15 +1,15 @@
 /**
- * The presentation: all renditions of a session together, from packets to what viewers ask for.
+ * The presentation: all renditions of a session together, from their sequences to what viewers ask for.
  */
-
-import type { Packet } from '#media/packet.ts';
+import { AUDIO_RENDITION, SOURCE_RENDITION } from '#domain/profile.ts';
 import { PART_LENGTH_S } from '#media/part-length.ts';
+import type { OutputBound, RenditionId, SessionEvent } from '#media/session-event.ts';
 import type { Track } from '#media/track.ts';
-import { GapFiller, inStepS } from './gap-filler.ts';
 import type {
   MediaAnswer,
   MemoryAccount,
   MemoryHolder,
+  PartSink,
   PlaylistAnswer,
   PlaylistDirectives,
   Presentation,
@@ -17,15 +17,21 @@ import type {
   Waiting,
 } from './hls.ts';
 import { renderMultivariantPlaylist } from './multivariant-playlist.ts';
-import type { Packager } from './packager.ts';
+import { PartSinks } from './part-sinks.ts';
 import { PlaylistText } from './rendered-playlist.ts';
 import { Rendition } from './rendition.ts';
-import { SegmentGrid } from './segment-grid.ts';
 import type { ServerControl } from './tags.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
-/** An expected rendition that ends this close to the furthest one is in step with it: two parts. */
+/** An offered rendition that ends this close to the furthest one is in step with it: two parts. */
 const CAUGHT_UP_S = 2 * PART_LENGTH_S;
+/** How long the first part of a rendition is waited for that has a track, in seconds, besides the frames its encoder waits for. */
+const FIRST_PART_S = 1;
+/** One until its duration is known, and one the encoder has in hand. */
+const FRAMES_IN_HAND = 2;
+
+/** For how long the last frame of a session is shown after all that was written, in seconds: about two frames. */
+const END_S = 0.1;
 
 /** An empty presentation; viewers who ask already wait for its first part. */
 export function createPresentation(options: PresentationOptions): Presentation {
@@ -33,17 +39,17 @@ export function createPresentation(options: PresentationOptions): Presentation {
 }
 
 class LivePresentation implements Presentation, MemoryHolder {
+  readonly bound: OutputBound;
   readonly #options: PresentationOptions;
-  readonly #renditions = new Map<string, Rendition>();
-  /** On their way; looked at only until the presentation is shown. */
-  readonly #expected = new Set<string>();
-  /** Packagers that have had their first mark. */
-  readonly #begun: Packager[] = [];
-  readonly #grid: SegmentGrid;
-  readonly #gaps: GapFiller;
+  readonly #renditions = new Map<RenditionId, Rendition>();
+  /** The renditions that new viewers may begin with, besides the source's own. */
+  #offered: readonly RenditionId[] = [];
+  readonly #sinks: PartSinks;
   readonly #waiting: WaitingRoom;
   /** Set when every rendition known had its first part, and constant from then on. */
   #serverControl: ServerControl | undefined;
+  /** Session time in seconds at which the renditions end that ended last. */
+  #endS = 0;
   #multivariant: PlaylistText | undefined;
   #phase: 'live' | 'ended' | 'closed' = 'live';
   readonly #account: MemoryAccount;
@@ -51,70 +57,51 @@ class LivePresentation implements Presentation, MemoryHolder {
 
   constructor(options: PresentationOptions) {
     this.#options = options;
+    this.bound = { maxBytes: options.memory.limitBytes, whenFull: 'end_session' };
     this.#account = options.memory.open(options.memoryUser, this);
-    this.#grid = new SegmentGrid(options.continued);
-    this.#gaps = new GapFiller(this.#grid, options.targetDurationS);
+    this.#sinks = new PartSinks(options.onSinkFailed);
     this.#waiting = new WaitingRoom(3 * options.targetDurationS * 1000);
   }
 
   get stats() {
-    let mediaBytes = 0;
-    for (const rendition of this.#renditions.values()) mediaBytes += rendition.mediaBytes;
-    return { mediaBytes, lastMediaSequence: this.#options.firstMediaSequence + this.#grid.last };
+    let [mediaBytes, lastMediaSequence] = [0, this.#options.firstMediaSequence - 1];
+    for (const { mediaBytes: bytes, packager } of this.#renditions.values()) {
+      mediaBytes += bytes;
+      lastMediaSequence = Math.max(lastMediaSequence, packager.window.segments.at(-1)?.msn ?? lastMediaSequence);
+    }
+    return { mediaBytes, lastMediaSequence };
   }
 
-  setTrack(renditionId: string, track: Track, declaredBitrateBps: number | undefined, peakBitrateBps?: number): void {
-    if (this.#phase !== 'live') return;
+  write(renditionId: RenditionId, event: SessionEvent): void {
+    if (this.#phase !== 'live' || this.#memory !== 'enough') return;
     let rendition = this.#renditions.get(renditionId);
     if (rendition === undefined) {
-      rendition = this.#createRendition(renditionId, track);
+      if (event.type !== 'track') return;
+      rendition = this.#createRendition(renditionId, event.track);
       this.#renditions.set(renditionId, rendition);
     }
-    rendition.setTrack(track, declaredBitrateBps, peakBitrateBps);
-    rendition.changed();
+    rendition.write(event);
+    if (event.type === 'end') this.#onEnd(rendition);
+    else if (event.type !== 'track') this.#announce();
   }
 
-  expect(renditionIds: readonly string[]): void {
-    for (const id of renditionIds) this.#expected.add(id);
-  }
-
-  unexpect(renditionIds: readonly string[]): void {
-    for (const id of renditionIds) this.#expected.delete(id);
+  offer(renditionIds: readonly RenditionId[]): void {
+    this.#offered = renditionIds;
     this.#announce();
   }
 
-  write(renditionId: string, packet: Packet): void {
-    const rendition = this.#renditions.get(renditionId);
-    if (rendition === undefined || this.#phase !== 'live' || this.#memory !== 'enough') return;
-    this.#gaps.bridge(rendition.packager, packet, this.#begun);
-    rendition.packager.write(packet);
-    if (rendition.packager.started && !this.#begun.includes(rendition.packager)) this.#begun.push(rendition.packager);
-    if (packet.mark !== undefined) this.#gaps.stop();
-    this.#gaps.keepInStep(this.#begun);
-    this.#announce();
-  }
-
-  fillGap(untilS: number): number {
-    if (this.#phase !== 'live') return this.#grid.last + 1;
-    const ordinal = this.#gaps.fill(this.#begun, untilS);
-    this.#announce();
-    return ordinal;
-  }
-
-  end(): void {
-    if (this.#phase !== 'live') return;
-    this.#phase = 'ended';
-    for (const rendition of this.#renditions.values()) rendition.packager.closeSegment();
-    this.#becomeReady();
-    for (const rendition of this.#renditions.values()) rendition.end();
-    this.#waiting.wake();
+  attach(sink: PartSink): Disposable {
+    const inits = [...this.#renditions].flatMap(([id, { packager }]) =>
+      packager.inits.map((init) => [id, init] as const),
+    );
+    return this.#sinks.attach(sink, inits);
   }
 
   multivariant(waiting: Waiting): Promise<PlaylistAnswer> {
     return this.#waiting.wait<PlaylistAnswer>(() => this.#multivariantAnswer(), { type: 'timeout' }, waiting);
   }
 
-  async playlist(renditionId: string, directives: PlaylistDirectives, waiting: Waiting): Promise<PlaylistAnswer> {
+  async playlist(renditionId: RenditionId, directives: PlaylistDirectives, waiting: Waiting): Promise<PlaylistAnswer> {
     if (!this.#renditions.has(renditionId) && this.#awaitsOldPublisher()) {
       const answer = await this.multivariant(waiting);
       if (answer.type !== 'playlist') return answer;
@@ -122,7 +109,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     return this.#renditions.get(renditionId)?.playlist(directives, waiting) ?? { type: 'not_found' };
   }
 
-  async media(renditionId: string, name: string, waiting: Waiting): Promise<MediaAnswer> {
+  async media(renditionId: RenditionId, name: string, waiting: Waiting): Promise<MediaAnswer> {
     return this.#renditions.get(renditionId)?.media(name, waiting) ?? { type: 'not_found' };
   }
 
@@ -152,7 +139,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     return this.#options.continued && this.#serverControl === undefined && this.#phase === 'live';
   }
 
-  #createRendition(id: string, track: Track): Rendition {
+  #createRendition(id: RenditionId, track: Track): Rendition {
     const { targetDurationS, windowS, epoch, firstMediaSequence, firstDiscontinuitySequence } = this.#options;
     return new Rendition({
       id,
@@ -162,16 +149,45 @@ class LivePresentation implements Presentation, MemoryHolder {
       epoch,
       firstMediaSequence,
       firstDiscontinuitySequence,
-      addedS: Math.max(0, ...this.#begun.map((packager) => packager.endS)),
-      grid: this.#grid,
+      addedS: this.#leadS,
       host: {
         reserve: (sizeBytes) => this.#reserve(sizeBytes),
         release: (sizeBytes) => this.#account.give(sizeBytes),
+        packaged: (renditionId, packaged) => this.#sinks.write(renditionId, packaged),
+        endS: () => this.#nextEndS(),
+        hasEnded: () => this.#phase === 'ended',
         serverControl: () => this.#serverControl,
         reports: (except) =>
           [...this.#renditions.values()].flatMap((each) => (each === except ? [] : (each.report() ?? []))),
       },
     });
+  }
+
+  /** How far the furthest rendition has come, in seconds of session time. */
+  get #leadS(): number {
+    let leadS = 0;
+    for (const { packager } of this.#renditions.values()) if (packager.started) leadS = Math.max(leadS, packager.endS);
+    return leadS;
+  }
+
+  #nextEndS(): number {
+    const live = [...this.#renditions.values()].filter(({ hasEnded, packager }) => !hasEnded && packager.started);
+    const leadS = Math.max(0, ...live.map(({ packager }) => packager.shownEndS));
+    if (leadS > this.#endS - END_S / 2) this.#endS = leadS + END_S;
+    return this.#endS;
+  }
+
+  /** The session has ended when all its renditions have; one that ends alone has no playlist from then on. */
+  #onEnd(rendition: Rendition): void {
+    if ([...this.#renditions.values()].some((each) => !each.hasEnded)) {
+      // Unless the others end at once as well.
+      queueMicrotask(() => rendition.changed());
+      return;
+    }
+    this.#phase = 'ended';
+    this.#becomeReady();
+    for (const each of this.#renditions.values()) each.changed();
+    this.#waiting.wake();
   }
 
   /** Lets everyone who waits see what changed, and reports what is to be reported, when all is consistent again. */
@@ -195,23 +211,12 @@ class LivePresentation implements Presentation, MemoryHolder {
   #becomeReady(): boolean {
     if (this.#serverControl !== undefined) return false;
     const renditions = [...this.#renditions.values()];
-    const leadS = Math.max(0, ...this.#begun.map(({ endS }) => endS));
-    const startS = Math.min(...this.#begun.map(({ window }) => window.segments[0]?.startS ?? leadS));
     const listed = renditions.filter((each) => each.hasParts);
     if (listed.length === 0) return false;
+    const leadS = this.#leadS;
+    const startS = Math.min(...listed.map(({ packager }) => packager.window.segments[0]?.startS ?? leadS));
     const partTargetS = Math.max(...listed.map(({ packager }) => packager.partTargetS ?? 0));
-    // One that was announced but never came is not waited for longer than one that falls behind.
-    const frameS = Math.max(...listed.map(({ packager }) => packager.frameS));
-    const awaited = (each: Rendition) =>
-      each.packager.started || leadS - Math.max(startS, each.addedS) <= inStepS(frameS);
-    if (this.#phase === 'live' && renditions.some((each) => !each.hasParts && awaited(each))) return false;
-    // Renditions begin later than the source, and work off what came meanwhile: playlists that are shown must be in step.
-    const isCatchingUp = (id: string) => {
-      const rendition = this.#renditions.get(id);
-      return rendition === undefined || leadS - rendition.packager.endS > CAUGHT_UP_S;
-    };
-    const isExpected = leadS - startS <= this.#options.targetDurationS && [...this.#expected].some(isCatchingUp);
-    if (this.#phase === 'live' && isExpected) return false;
+    if (this.#phase === 'live' && this.#isAwaited(listed, { leadS, startS })) return false;
     const { targetDurationS } = this.#options;
     this.#serverControl = {
       partHoldBackS: 3 * Math.max(PART_LENGTH_S, partTargetS),
@@ -221,10 +226,28 @@ class LivePresentation implements Presentation, MemoryHolder {
     return true;
   }
 
+  /** Whether the first part of a rendition is still waited for. */
+  #isAwaited(listed: readonly Rendition[], { leadS, startS }: { leadS: number; startS: number }): boolean {
+    // One that was announced but never came is not waited for longer than its encoder may take.
+    const patienceS = FIRST_PART_S + FRAMES_IN_HAND * Math.max(...listed.map(({ packager }) => packager.frameS));
+    const isComing = (each: Rendition) =>
+      !each.hasParts && (each.packager.started || leadS - Math.max(startS, each.addedS) <= patienceS);
+    if ([...this.#renditions.values()].some(isComing)) return true;
+    if (leadS - startS > this.#options.targetDurationS) return false;
+    // Renditions begin later than the source, and work off what came meanwhile: playlists that are shown must be in step.
+    return this.#offered.some((id) => {
+      const rendition = this.#renditions.get(id);
+      return rendition === undefined || leadS - rendition.packager.endS > CAUGHT_UP_S;
+    });
+  }
+
   #multivariantAnswer(): PlaylistAnswer | undefined {
     if (this.#phase === 'closed') return { type: 'not_found' };
     if (this.#serverControl === undefined) return this.#phase === 'live' ? undefined : { type: 'not_found' };
-    const text = renderMultivariantPlaylist(this.#offered().map((each) => each.listed(this.#options.uriPrefix)));
+    const isListed = ([id, rendition]: readonly [RenditionId, Rendition]) =>
+      rendition.hasParts && (isOfSource(id) || this.#offered.includes(id));
+    const listed = [...this.#renditions].filter(isListed);
+    const text = renderMultivariantPlaylist(listed.map(([, each]) => each.listed(this.#options.uriPrefix)));
     const ended = this.#phase === 'ended';
     if (this.#multivariant?.text !== text || this.#multivariant.ended !== ended) {
       this.#multivariant = new PlaylistText(text, ended);
@@ -232,20 +255,13 @@ class LivePresentation implements Presentation, MemoryHolder {
     return { type: 'playlist', playlist: this.#multivariant, validity: 'current' };
   }
 
-  /**
-   * Those a new viewer may begin with: where there are pictures at all, no variant of nothing but gaps, which is not being made any
-   * more. Those who watch one go on finding its playlist.
-   */
-  #offered(): readonly Rendition[] {
-    const begun = [...this.#renditions.values()].filter((each) => each.hasParts);
-    const isVideo = ({ packager }: Rendition) => packager.track.kind === 'video';
-    const hasPictures = begun.some((each) => isVideo(each) && each.hasMedia);
-    return begun.filter((each) => !(hasPictures && isVideo(each)) || each.hasMedia);
-  }
-
   #reserve(sizeBytes: number): boolean {
     if (this.#account.take(sizeBytes)) return true;
     if (this.#memory === 'enough') this.#memory = 'exhausted';
     return false;
   }
+}
+
+function isOfSource(id: RenditionId): boolean {
+  return id === SOURCE_RENDITION || id === AUDIO_RENDITION;
 }

@@ -2,23 +2,30 @@
  * One rendition as viewers meet it: its playlist, its resources and the requests that wait for them.
  */
 import { PART_LENGTH_S } from '#media/part-length.ts';
+import type { RenditionId, SessionEvent } from '#media/session-event.ts';
 import type { Track } from '#media/track.ts';
 import { BitrateMeter, type DeclaredBitrates } from './bitrate-meter.ts';
-import { type PlaylistEdge, readiness } from './blocking-reload.ts';
-import type { MediaAnswer, MediaResource, PlaylistAnswer, PlaylistDirectives, Waiting } from './hls.ts';
+import { type PlaylistEdge, readiness, seesOnlySegments } from './blocking-reload.ts';
+import type { MediaAnswer, MediaResource, Packaged, PlaylistAnswer, PlaylistDirectives, Waiting } from './hls.ts';
 import { type RenditionReport, renderMediaPlaylist, skippableSegments } from './media-playlist.ts';
 import type { ListedRendition } from './multivariant-playlist.ts';
 import { Packager, type PackagerOptions, segmentName } from './packager.ts';
 import { PlaylistText } from './rendered-playlist.ts';
 import type { ServerControl } from './tags.ts';
 import { WaitingRoom } from './waiting-room.ts';
-import { isGap, type Segment } from './window.ts';
+import type { Segment } from './window.ts';
 
 /** What a rendition needs of its presentation. */
 export interface RenditionHost {
   /** Takes from the memory budget; false when there is none left. */
   reserve(sizeBytes: number): boolean;
   release(sizeBytes: number): void;
+  /** Tells what was packaged. */
+  packaged(id: RenditionId, packaged: Packaged): void;
+  /** Session time in seconds until which a rendition that ends now is shown: the same for all that end at once. */
+  endS(): number;
+  /** Whether the whole session has ended, not this rendition alone. */
+  hasEnded(): boolean;
   /** Undefined while the presentation is not ready: until then no playlist is answered. */
   serverControl(): ServerControl | undefined;
   /** Where all other renditions stand. */
@@ -27,14 +34,14 @@ export interface RenditionHost {
 
 /** What a rendition is made with. */
 export interface RenditionOptions extends Omit<PackagerOptions, 'output'> {
-  readonly id: string;
+  readonly id: RenditionId;
   readonly track: Track;
   /** Session time the others had come to when it was added. */
   readonly addedS: number;
   readonly host: RenditionHost;
 }
 
-/** Where a rendition is: being written, ended with EXT-X-ENDLIST, or given up. */
+/** Where a rendition is: being written, ended, or given up with all its media. */
 type Phase = 'live' | 'ended' | 'closed';
 
 /** The packager of a rendition, what it made, and who waits for it. */
@@ -49,6 +56,8 @@ export class Rendition {
   /** Rendered since the last change. */
   #full: PlaylistText | undefined;
   #delta: PlaylistText | undefined;
+  /** The same without what follows the last complete segment. */
+  #segmentsOnly: PlaylistText | undefined;
   #announced: readonly Segment[] = [];
   #mediaBytes = 0;
 
@@ -62,7 +71,7 @@ export class Rendition {
         reserve: (sizeBytes) => this.#reserve(sizeBytes),
         store: (name, resource) => this.#resources.set(name, resource),
         discard: (name) => this.#resources.delete(name),
-        segmentDone: (sizeBytes, durationS) => this.#bitrates.add(sizeBytes, durationS),
+        packaged: (packaged) => this.#packaged(packaged),
       },
     });
   }
@@ -86,15 +95,33 @@ export class Rendition {
     return this.packager.window.segments.some(({ parts }) => parts.length > 0);
   }
 
-  /** Its playlist lists a segment, or the beginning of one, that can be played. */
-  get hasMedia(): boolean {
-    return this.packager.window.segments.some((segment) => !isGap(segment));
+  /** Its sequence has ended; it may begin anew. */
+  get hasEnded(): boolean {
+    return this.#phase !== 'live';
   }
 
-  /** Takes another configuration, from the next mark on. */
-  setTrack(track: Track, declaredBitrateBps: number | undefined, peakBitrateBps: number | undefined): void {
-    this.#declared = { averageBps: declaredBitrateBps ?? this.#declared.averageBps, peakBps: peakBitrateBps };
-    this.packager.setTrack(track);
+  /** Takes the next event of its sequence. */
+  write(event: SessionEvent): void {
+    switch (event.type) {
+      case 'track':
+        if (this.#phase === 'ended') this.#phase = 'live';
+        this.#declared = { averageBps: event.averageBps ?? this.#declared.averageBps, peakBps: event.peakBps };
+        this.packager.setTrack(event.track);
+        this.changed();
+        break;
+      case 'packet':
+        this.packager.packet(event.packet);
+        break;
+      case 'held':
+        this.packager.hold(event);
+        break;
+      case 'gap':
+        this.packager.gap(event);
+        break;
+      case 'end':
+        this.#end();
+        break;
+    }
   }
 
   /** To be called after the packager was written to: when that changed the playlist, those who wait look again. */
@@ -110,6 +137,7 @@ export class Rendition {
   changed(): void {
     this.#full = undefined;
     this.#delta = undefined;
+    this.#segmentsOnly = undefined;
     if (this.#phase === 'live' && this.hasParts) this.packager.announcePart();
     for (const segment of this.packager.window.takeExpired(this.packager.endS)) this.#forget(segment);
     this.#waiting.wake();
@@ -120,14 +148,6 @@ export class Rendition {
     const segment = this.packager.window.takeRetired();
     if (segment !== undefined) this.#forget(segment);
     return segment !== undefined;
-  }
-
-  /** Ends the playlist. */
-  end(): void {
-    if (this.#phase !== 'live') return;
-    this.packager.closeSegment();
-    this.#phase = 'ended';
-    this.changed();
   }
 
   /** Gives back all memory and answers everyone who waits. */
@@ -186,7 +206,10 @@ export class Rendition {
     const serverControl = this.#options.host.serverControl();
     if (serverControl === undefined || !this.hasParts)
       return this.#phase === 'live' ? undefined : { type: 'not_found' };
-    const ready = readiness(directives, this.#edge());
+    const edge = this.#edge();
+    const ready = readiness(directives, edge);
+    // A rendition that ended alone has no playlist any more, so that those who watch it turn to another one.
+    if (this.#phase === 'ended' && !this.#options.host.hasEnded()) return { type: 'not_found' };
     // After EXT-X-ENDLIST nothing is waited for and nothing skipped (§6.2.5). Requests that waited for the next part share one answer.
     if (this.#phase === 'ended') {
       const isUsual = ready.type === 'wait' || (ready.type === 'now' && ready.validity !== 'unshared');
@@ -194,6 +217,9 @@ export class Rendition {
     }
     if (ready.type === 'bad_request') return ready;
     if (ready.type === 'wait') return undefined;
+    if (seesOnlySegments(directives, edge)) {
+      return { type: 'playlist', playlist: this.#renderSegments(serverControl), validity: ready.validity };
+    }
     const playlist = directives.skip ? this.#renderDelta(serverControl) : this.#render(serverControl);
     return { type: 'playlist', playlist, validity: ready.validity };
   }
@@ -202,6 +228,7 @@ export class Rendition {
     const { segments, open } = this.packager.window;
     const complete = segments.findLast((segment) => segment.complete);
     return {
+      segments: segments.length - (open === undefined ? 0 : 1),
       lastMsn: complete?.msn ?? (segments[0]?.msn ?? 0) - 1,
       lastParts: complete?.parts.length ?? 0,
       growingParts: open?.parts.length ?? 0,
@@ -221,25 +248,40 @@ export class Rendition {
     return this.#delta;
   }
 
-  #text(serverControl: ServerControl, skip: number): string {
+  #renderSegments(serverControl: ServerControl): PlaylistText {
+    this.#segmentsOnly ??= new PlaylistText(this.#text(serverControl, 0, true), false);
+    return this.#segmentsOnly;
+  }
+
+  #text(serverControl: ServerControl, skip: number, segmentsOnly = false): string {
     const { host, id, targetDurationS } = this.#options;
     const { window, partTargetS = PART_LENGTH_S, announcedInit } = this.packager;
-    const { segments, discontinuitySequence } = window;
+    const { segments } = window;
     return renderMediaPlaylist(
       {
-        segments,
-        discontinuitySequence,
+        segments: segmentsOnly ? segments.filter(({ complete }) => complete) : segments,
         targetDurationS,
         partTargetS,
         serverControl,
         uriPrefix: encodeURIComponent(id),
-        hintedPart: this.packager.announcePart(),
-        hintedInit: announcedInit,
+        ...(!segmentsOnly && { hintedPart: this.packager.announcePart(), hintedInit: announcedInit }),
         reports: host.reports(this),
         ended: this.#phase === 'ended',
       },
       skip,
     );
+  }
+
+  #end(): void {
+    if (this.#phase !== 'live') return;
+    this.packager.end(this.#options.host.endS());
+    this.#phase = 'ended';
+    this.#options.host.packaged(this.#options.id, { type: 'end' });
+  }
+
+  #packaged(packaged: Packaged): void {
+    if (packaged.type === 'segment') this.#bitrates.add(packaged.sizeBytes, packaged.durationS);
+    this.#options.host.packaged(this.#options.id, packaged);
   }
 
   #reserve(sizeBytes: number): boolean {
@@ -252,7 +294,7 @@ export class Rendition {
     let sizeBytes = 0;
     for (const { name, resource } of parts) {
       this.#resources.delete(name);
-      sizeBytes += resource?.sizeBytes ?? 0;
+      sizeBytes += resource.sizeBytes;
     }
     this.#resources.delete(segmentName(msn));
     if (this.packager.window.oldestInit !== init) this.#resources.delete(init);

@@ -31,14 +31,12 @@ export const serverControl = ({ holdBackS, partHoldBackS, canSkipUntilS }: Serve
 
 export const extinf = (durationS: number): string => `#EXTINF:${seconds(durationS)},`;
 export const discontinuity = (): string => '#EXT-X-DISCONTINUITY';
-export const gap = (): string => '#EXT-X-GAP';
 export const map = (uri: string): string => `#EXT-X-MAP:URI="${uri}"`;
 export const programDateTime = (sinceEpochMs: number): string =>
   `#EXT-X-PROGRAM-DATE-TIME:${new Date(sinceEpochMs).toISOString()}`;
 
-export const part = (uri: string, durationS: number, flags: { independent: boolean; gap: boolean }): string =>
-  `#EXT-X-PART:DURATION=${seconds(durationS)},URI="${uri}"` +
-  `${flags.independent ? ',INDEPENDENT=YES' : ''}${flags.gap ? ',GAP=YES' : ''}`;
+export const part = (uri: string, durationS: number, independent: boolean): string =>
+  `#EXT-X-PART:DURATION=${seconds(durationS)},URI="${uri}"${independent ? ',INDEPENDENT=YES' : ''}`;
 
 export const skip = (segments: number): string => `#EXT-X-SKIP:SKIPPED-SEGMENTS=${segments}`;
 export const preloadHint = (type: 'PART' | 'MAP', uri: string): string =>

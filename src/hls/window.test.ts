@@ -6,18 +6,23 @@ import { Window } from './window.ts';
 
 const resource: MediaResource = { pieces: [new Uint8Array(8)], sizeBytes: 8, contentType: 'video/mp4' };
 
-function write(window: Window, msn: number, startS: number, durationS: number, discontinuity = false): void {
-  window.begin(
-    { msn, startS, programDateTimeMs: startS * 1000, discontinuity, independent: true, init: 'init-0.mp4' },
-    5,
-  );
+function write(window: Window, msn: number, startS: number, durationS: number): void {
+  window.begin({
+    msn,
+    startS,
+    programDateTimeMs: startS * 1000,
+    discontinuity: false,
+    discontinuitySequence: 5,
+    independent: true,
+    init: 'init-0.mp4',
+  });
   window.add({ name: `${msn}.0.m4s`, durationS, independent: true, resource }, startS + durationS);
-  window.complete(startS + durationS);
+  window.complete(window.open!, startS + durationS);
 }
 
 function filled(segments: number, durationS: number, windowS: number): Window {
   const window = new Window({ windowS, targetDurationS: 4 });
-  for (let msn = 0; msn < segments; msn += 1) write(window, msn, msn * durationS, durationS, msn === 2);
+  for (let msn = 0; msn < segments; msn += 1) write(window, msn, msn * durationS, durationS);
   return window;
 }
 
@@ -33,10 +38,13 @@ describe('a window', () => {
     assert.equal(filled(60, 0.5, 8).segments.length, 24);
   });
 
-  test('counts a discontinuity when its segment leaves', () => {
+  test('begins anew where a segment does not follow the one before, and keeps what it listed', () => {
+    const window = filled(7, 4, 24);
+    write(window, 20, 80, 4);
+    assert.deepEqual(listed(window), [20]);
     assert.deepEqual(
-      [8, 9, 10].map((count) => filled(count, 4, 24).discontinuitySequence),
-      [5, 6, 6],
+      window.takeExpired(1000).map(({ msn }) => msn),
+      [0, 1, 2, 3, 4, 5, 6],
     );
   });
 

@@ -10,8 +10,7 @@ export interface Part {
   readonly durationS: number;
   /** It contains a frame a decoder can start with. */
   readonly independent: boolean;
-  /** Undefined when there is no media: GAP=YES. */
-  readonly resource: MediaResource | undefined;
+  readonly resource: MediaResource;
 }
 
 /** A media segment; the last one of a window may still be growing. */
@@ -23,6 +22,8 @@ export interface Segment {
   /** Wall-clock time of its first sample, in milliseconds since the epoch. */
   readonly programDateTimeMs: number;
   readonly discontinuity: boolean;
+  /** What EXT-X-DISCONTINUITY-SEQUENCE says in a playlist that begins with this segment. */
+  readonly discontinuitySequence: number;
   readonly independent: boolean;
   /** Name of its init segment. */
   readonly init: string;
@@ -35,7 +36,6 @@ export interface Segment {
 export interface WindowView {
   /** In order; only the last may be incomplete. Never empty once a part exists. */
   readonly segments: readonly Segment[];
-  readonly discontinuitySequence: number;
 }
 
 /** How long a window is. */
@@ -52,16 +52,10 @@ export function durationOf({ startS, endS }: Segment): number {
   return endS - startS;
 }
 
-/** Something is missing in it, so the segment cannot be loaded as a whole: EXT-X-GAP. */
-export function isGap(segment: Segment): boolean {
-  return segment.parts.length === 0 || segment.parts.some((part) => part.resource === undefined);
-}
-
 /** The listed segments of one rendition, and those that left the list but can still be fetched. */
 export class Window implements WindowView {
   readonly #limits: WindowLimits;
   #segments: readonly Segment[] = [];
-  #discontinuitySequence = 0;
   readonly #retired: { readonly segment: Segment; readonly untilS: number }[] = [];
 
   constructor(limits: WindowLimits) {
@@ -70,10 +64,6 @@ export class Window implements WindowView {
 
   get segments(): readonly Segment[] {
     return this.#segments;
-  }
-
-  get discontinuitySequence(): number {
-    return this.#discontinuitySequence;
   }
 
   /** The segment that is still growing. */
@@ -87,12 +77,10 @@ export class Window implements WindowView {
     return (this.#retired[0]?.segment ?? this.#segments[0])?.init;
   }
 
-  /**
-   * Begins a segment; the one before is complete.
-   * @param discontinuitySequence of the playlist, should this be its first segment
-   */
-  begin(segment: Omit<Segment, 'endS' | 'parts' | 'complete'>, discontinuitySequence: number): void {
-    if (this.#segments.length === 0) this.#discontinuitySequence = discontinuitySequence;
+  /** Begins a segment; the one before is complete. Where it does not follow that one, the list begins anew. */
+  begin(segment: Omit<Segment, 'endS' | 'parts' | 'complete'>): void {
+    const last = this.#segments.at(-1);
+    if (last !== undefined && last.msn + 1 !== segment.msn) this.#retire(segment.startS, { all: true });
     this.#segments = [...this.#segments, { ...segment, endS: segment.startS, parts: [], complete: false }];
   }
 
@@ -102,12 +90,12 @@ export class Window implements WindowView {
     if (open !== undefined) this.#replaceLast({ ...open, endS, parts: [...open.parts, part] });
   }
 
-  /** Completes the growing segment, which ends at `endS`, and retires what is listed long enough. */
-  complete(endS: number): void {
-    const open = this.open;
-    if (open === undefined) return;
-    this.#replaceLast({ ...open, endS, complete: true });
+  /** Completes the growing segment, which ends at `endS`, and retires what is listed long enough. @returns the complete segment */
+  complete(open: Segment, endS: number): Segment {
+    const complete = { ...open, endS, complete: true };
+    this.#replaceLast(complete);
     this.#retire(endS);
+    return complete;
   }
 
   /** Gives up, and returns, the retired segments nobody can be promised any more. */
@@ -125,20 +113,19 @@ export class Window implements WindowView {
     this.#segments = [...this.#segments.slice(0, -1), segment];
   }
 
-  #retire(nowS: number): void {
+  #retire(nowS: number, { all = false } = {}): void {
     const { windowS, targetDurationS } = this.#limits;
     // §6.2.2: a playlist never gets shorter than three target durations by removing segments.
     const leastS = Math.max(windowS, 3 * targetDurationS);
     let listedS = this.#segments.reduce((sum, segment) => sum + durationOf(segment), 0);
     for (;;) {
       const [first] = this.#segments;
-      if (first === undefined || this.#segments.length <= LEAST_SEGMENTS) return;
-      if (listedS - durationOf(first) < leastS) return;
+      if (first === undefined) return;
+      if (!all && (this.#segments.length <= LEAST_SEGMENTS || listedS - durationOf(first) < leastS)) return;
       // §6.2.2: fetchable for its duration plus that of the longest playlist that listed it; parts need less.
       this.#retired.push({ segment: first, untilS: nowS + durationOf(first) + listedS });
       this.#segments = this.#segments.slice(1);
       listedS -= durationOf(first);
-      if (first.discontinuity) this.#discontinuitySequence += 1;
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Refuses what never becomes a request for Fastify, with an answer in the shape of every other error.
+ * Answers invalid requests that never reach Fastify, in the form of every other error.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -18,14 +18,14 @@ const TUNNEL = new MillraceError(
 );
 
 /**
- * A `clientError` listener. What is wrong below HTTP (a TLS handshake that fails, plain HTTP sent to HTTPS) gets no answer,
- * since there is no way to send one: the connection is closed.
+ * Makes a `clientError` listener that answers invalid requests. Faults below HTTP (a failed TLS handshake, plain HTTP sent to HTTPS)
+ * cannot be answered, so the connection is closed.
  * @param nextId gives the request id of the answer
  */
 export function answerClientError(nextId: () => string): (error: NodeJS.ErrnoException, socket: Duplex) => void {
   return (error, socket) => {
     const { code: cause = '' } = error;
-    // Something was answered on this connection already: more bytes could land in the middle of it.
+    // On a connection that has been answered before, more bytes could land in the middle of that answer.
     const hasAnswered = !('bytesWritten' in socket) || socket.bytesWritten !== 0;
     if (!socket.writable || hasAnswered || !(cause in REASONS || cause.startsWith('HPE_'))) {
       socket.destroy();
@@ -40,7 +40,7 @@ export function answerClientError(nextId: () => string): (error: NodeJS.ErrnoExc
 }
 
 /**
- * A `connect` listener. It refuses the method CONNECT, whose target is not a path, over either version of HTTP.
+ * Makes a `connect` listener that refuses the method CONNECT, whose target is not a path, over HTTP/1.1 and HTTP/2.
  * @param nextId gives the request id of the answer
  */
 export function refuseTunnel(

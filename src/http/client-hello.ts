@@ -1,5 +1,5 @@
 /**
- * Tells whether the first message of a TLS handshake has arrived whole (RFC 8446 §4, §5.1).
+ * Detects whether the ClientHello, the first message of a TLS handshake, is complete (RFC 8446 §4, §5.1).
  */
 
 /** The content type of records that carry handshake messages. */
@@ -10,11 +10,11 @@ const RECORD_HEADER_BYTES = 5;
 const MESSAGE_HEADER_BYTES = 4;
 
 /**
- * Whether OpenSSL can work on these bytes: a whole ClientHello, in however many records, or something that is none and will be refused.
- * A server does most of its work for a handshake at that moment.
+ * Whether OpenSSL can process these bytes: they hold a complete ClientHello, in any number of records, or something else, which OpenSSL
+ * refuses. Processing a ClientHello is most of a server's work for a handshake.
  * @param bytes what a client has sent so far
  */
-export function isHelloWhole(bytes: Buffer): boolean {
+export function isHelloComplete(bytes: Buffer): boolean {
   let message = Buffer.alloc(0);
   for (let at = 0; at < bytes.length; ) {
     if (bytes[at] !== HANDSHAKE) return true;

@@ -1,5 +1,5 @@
 /**
- * Settings of the HTTP listener and of the metrics listener beside it.
+ * Settings of the HTTP listener and of the metrics listener.
  */
 import ipaddr from 'ipaddr.js';
 import { integer, port, type SettingValues, text } from '#lib/setting.ts';
@@ -11,19 +11,19 @@ export const httpSettings = {
   tlsCert: text(
     'TLS_CERT',
     undefined,
-    'PEM file of the certificate, followed by those that vouch for it: HTTPS with HTTP/2, and RTMPS. Read anew when it changes',
+    'PEM file with the certificate, followed by the intermediate certificates. With it the server speaks HTTPS with HTTP/2, and RTMPS. The file is read again when it changes',
   ),
   tlsKey: text('TLS_KEY', undefined, 'PEM file of the private key of TLS_CERT, without a passphrase'),
   publicUrl: {
     name: 'PUBLIC_URL',
     fallback: undefined,
-    help: 'Scheme, host and port that clients reach this server by, such as https://live.example.com; taken from each request when not set',
+    help: 'Scheme, host and port at which clients reach this server, such as https://live.example.com. When it is not set, it is taken from each request',
     parse: parsePublicUrl,
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES',
     fallback: '',
-    help: 'Reverse proxies whose X-Forwarded headers count, comma-separated: addresses, networks such as 10.0.0.0/8, or "loopback". Behind a proxy, set it: else all clients share one address and one throttle',
+    help: 'Reverse proxies whose X-Forwarded headers count, comma-separated: addresses, networks such as 10.0.0.0/8, or "loopback". Set it when the server is behind a proxy. Otherwise all clients share one address and one throttle',
     parse: parseProxies,
   },
   maxConnections: integer(
@@ -39,7 +39,7 @@ export const httpSettings = {
   metricsPort: port('METRICS_PORT', '9090', 'Port the Prometheus metrics listen on'),
 };
 
-/** Their values. */
+/** The values of {@link httpSettings}. */
 export type HttpSettings = SettingValues<typeof httpSettings>;
 
 /** @returns the origin, without a slash at the end */

@@ -66,7 +66,7 @@ test('a trusted proxy gets further connections although all are taken, and loses
   const proxied = await openMany(5, '127.0.9.1');
   const evicted = strangers.slice(0, 2).map((socket) => once(socket, 'close'));
   assert.ok(await open('127.0.9.1'), 'the proxy gets one more');
-  assert.ok(await open('127.0.2.1'), 'so does another network');
+  assert.ok(await open('127.0.2.1'), 'another network gets one as well');
   await Promise.all(evicted);
   assert.ok(proxied.every((socket) => !socket.destroyed));
 });

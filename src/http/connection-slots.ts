@@ -1,22 +1,22 @@
 /**
- * Shares the HTTP connections this server takes fairly among the networks they come from.
+ * Shares a limited number of HTTP connections fairly among the networks they come from.
  */
 import type { Server, Socket } from 'node:net';
-import { type Admission, FairSlots } from '#lib/fair-slots.ts';
+import { FairSlots, type SlotDecision } from '#lib/fair-slots.ts';
 import { networkOf } from '#lib/network-of.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Flooders } from './flooders.ts';
 
 /** For how long closed connections are counted before one line is logged for all of them. */
 const REPORT_MS = 1000;
-/** How many networks are told apart in one line. */
+/** The most networks that are counted for one line. */
 const MAX_COUNTED_NETWORKS = 1000;
 
 /** What {@link ConnectionSlots} needs. */
 export interface ConnectionSlotsOptions {
   /** How many connections may be open at the same time. */
   readonly limit: number;
-  /** Hosts that get no place. */
+  /** Hosts whose connections are closed at once. */
   readonly flooders: Pick<Flooders, 'has'>;
   readonly isTrustedProxy: (address: string) => boolean;
   readonly logger: Logger;
@@ -42,7 +42,7 @@ export class ConnectionSlots {
     this.#options = options;
   }
 
-  /** From now on gives each new connection of a server a place, and closes those that get none. */
+  /** Gives each new connection of a server a place, and closes connections that get none. */
   guard(server: Server): void {
     // This listener runs before Node's own, so a connection that gets no place costs neither a handshake nor a parser.
     server.prependListener('connection', (socket: Socket) => this.#admit(socket));
@@ -63,7 +63,7 @@ export class ConnectionSlots {
     if (admission.evicted !== undefined) this.#close(admission.evicted);
   }
 
-  #enter(socket: Socket, address: string): Admission<Socket> {
+  #enter(socket: Socket, address: string): SlotDecision<Socket> {
     if (!this.#options.isTrustedProxy(address)) return this.#slots.enter(socket, address);
     this.#proxied += 1;
     return this.#slots.enter(socket, `proxy ${this.#proxied}`);

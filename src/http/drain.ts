@@ -1,24 +1,24 @@
 /**
- * Closes an HTTP server without cutting answers off, but within a bounded time.
+ * Drains an HTTP server: requests in flight may finish, within a bounded time.
  */
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** How long requests in flight may take after a close began; the rest of the process's 5 s is for the other parts. */
+/** How long requests in flight may take after closing has begun. The rest of the process's 5 s is for its other parts. */
 const DRAIN_MS = 2000;
-/** How often connections that became idle are closed meanwhile. */
+/** How often idle connections are closed during that time. */
 const SWEEP_MS = 50;
 
 /**
- * Makes `http.close()` end within {@link DRAIN_MS}. Node tells HTTP/2 connections to begin nothing new (GOAWAY) and closes
- * them after their last answer.
- * @returns whether closing has begun: new requests are then refused
+ * Makes `http.close()` complete within {@link DRAIN_MS}. Node itself sends GOAWAY on HTTP/2 connections and closes them after their last
+ * answer.
+ * @returns a function that returns whether closing has begun, after which the caller must refuse new requests
  */
 export function drainOnClose(http: FastifyInstance): () => boolean {
   let closing = false;
   let sweep: NodeJS.Timeout | undefined;
   let deadline: NodeJS.Timeout | undefined;
-  // Node's own list leaves out HTTP/2, and those who have not finished their TLS handshake.
+  // Node's own list lacks HTTP/2 connections and connections whose TLS handshake is unfinished.
   const sockets = new Set<Socket>();
   http.server.on('connection', (socket: Socket) => {
     sockets.add(socket);

@@ -1,14 +1,20 @@
 /**
- * What an error looks like over HTTP: `{"errors":["a sentence"],"code":"snake_case","requestId":"..."}`, whatever threw it.
+ * The form of every error over HTTP: `{"errors":["a sentence"],"code":"snake_case","requestId":"..."}`. A browser may get a page instead.
  */
-import type { FastifyError, FastifyReply } from 'fastify';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS, type ErrorCode, MillraceError } from '#domain/errors.ts';
 import { violationSentence } from './validation-sentence.ts';
 
-/** The largest request body in bytes: a stream with every profile allowed is a tenth of it. */
+/** The largest request body in bytes. A stream with as many profiles as are allowed takes a tenth of it. */
 export const BODY_LIMIT_BYTES = 102_400;
 
-/** Errors Fastify itself raises, in our words. */
+/** Makes the page that a browser shows for an error. Returns undefined when the answer must be JSON. */
+export type ErrorPage = (
+  request: FastifyRequest,
+  error: MillraceError,
+) => { readonly html: string; readonly headers: Readonly<Record<string, string>> } | undefined;
+
+/** Errors that Fastify raises, with our codes and messages. */
 const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [
     'body_too_large',
@@ -22,14 +28,17 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
     'invalid_request',
     'The body is not as long as the content-length header says; send the right length.',
   ],
-  FST_ERR_BAD_URL: ['invalid_request', 'The path has a % that does not start a valid escape; encode it as %25.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is nothing under this path; check the address.'],
+  FST_ERR_BAD_URL: [
+    'invalid_request',
+    'The path has a % that is not followed by two hexadecimal digits; write %25 for a percent sign.',
+  ],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is nothing at this path; check the address.'],
 };
 
-/** Statuses whose answer says when to try again; without a better number, after this many seconds. */
+/** Statuses whose answers have `Retry-After`, and its seconds for errors that state none. */
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 1, 503: 1, 504: 1 };
 
-/** Any error in the catalogue's words. One that is not of the catalogue tells nothing of itself. */
+/** Converts anything thrown to an error of the catalogue. An unexpected error becomes `internal_error`, which reveals nothing about it. */
 export function toMillraceError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
   const { validation, validationContext, code, statusCode } = error as Partial<FastifyError>;
@@ -59,14 +68,21 @@ export function errorBody(error: MillraceError, requestId: string) {
 }
 
 /**
- * Answers with an error. A `cache-control` the route already set stays, so that a route can make its errors cacheable.
+ * Answers with an error, as a page if one is given. Keeps a `cache-control` that the route has set, so that a route can make its errors
+ * cacheable.
  */
-export function sendError(reply: FastifyReply, error: MillraceError, requestId: string): FastifyReply {
+export function sendError(
+  reply: FastifyReply,
+  error: MillraceError,
+  requestId: string,
+  page?: ReturnType<ErrorPage>,
+): FastifyReply {
   const { status } = ERRORS[error.code];
   reply.code(status);
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   const retryAfterS = error.retryAfterS ?? RETRY_AFTER_S[status];
   if (retryAfterS !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterS))));
+  if (page !== undefined) return reply.headers(page.headers).type('text/html; charset=utf-8').send(page.html);
   return reply.type('application/json; charset=utf-8').send(errorBody(error, requestId));
 }

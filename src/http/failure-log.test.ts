@@ -12,7 +12,7 @@ function setUp() {
   return { lines, fail };
 }
 
-test('more failures of the same kind are counted and told once a second', (t) => {
+test('further failures of the same kind are counted, and logged once after a second', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { lines, fail } = setUp();
   for (let n = 0; n < 100; n += 1) fail('store_unavailable', '/stream', String(n));
@@ -30,7 +30,7 @@ test('more failures of the same kind are counted and told once a second', (t) =>
   assert.equal(lines.length, 4);
 });
 
-test('a failure nobody expected says where it came from, one of the surroundings only what it is', () => {
+test('an unexpected failure is logged with its stack, an unreachable node without one', () => {
   const { lines, fail } = setUp();
   fail('internal_error', '/stream');
   fail('node_unreachable', '/hls/:playbackId/index.m3u8');
@@ -38,7 +38,7 @@ test('a failure nobody expected says where it came from, one of the surroundings
   assert.equal(lines[1]?.err, undefined);
 });
 
-test('what is not our fault is not told', () => {
+test('failures that are not our fault are not logged', () => {
   const { lines, fail } = setUp();
   for (const code of ['not_found', 'playlist_timeout', 'too_many_requests'] as const) fail(code, '/stream');
   assert.deepEqual(lines, []);

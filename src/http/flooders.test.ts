@@ -34,9 +34,9 @@ describe('flooders', () => {
     assert.equal(flooders.has('192.0.2.1'), false);
   });
 
-  it('are known by their whole IPv6 /64', () => {
+  it('include the whole IPv6 /64 of an address', () => {
     const { flooders } = started();
-    flooders.add('2001:db8::1', 'requests_taken_back');
+    flooders.add('2001:db8::1', 'requests_cancelled');
     assert.deepEqual([flooders.has('2001:db8::2'), flooders.has('2001:db8:0:1::1')], [true, false]);
   });
 
@@ -46,7 +46,7 @@ describe('flooders', () => {
     assert.equal(flooders.has('10.0.0.1'), false);
   });
 
-  it('are told to the log once, however many there are, and only the latest 10,000 are remembered', () => {
+  it('are logged once, however many there are, and only the latest 10,000 are remembered', () => {
     const { flooders, lines } = started();
     const address = (index: number) => `10.${1 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`;
     for (let index = 0; index <= 10_000; index += 1) flooders.add(address(index), 'bytes_without_requests');

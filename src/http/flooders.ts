@@ -1,6 +1,6 @@
 /**
- * The hosts whose connections were cut because they flooded this server: for a while they get no new connections, so that
- * reconnecting does not begin the flood again.
+ * Hosts whose connections were closed because they flooded this server. For a while they get no new connections, so that they cannot
+ * resume the flood by reconnecting.
  */
 import type { Clock } from '#lib/clock.ts';
 import { networkOf } from '#lib/network-of.ts';
@@ -8,27 +8,27 @@ import type { Milliseconds } from '#lib/units.ts';
 import { CountedLines } from '#telemetry/counted-lines.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
-/** How long a host is refused after its last flood. Connections that it has already stay. */
+/** How long a host is refused after its last flood. Its other open connections stay. */
 const REFUSED_MS = 10_000;
-/** Hosts that are remembered. Beyond it the one whose flood is longest ago is forgotten. */
+/** The most hosts that are remembered. Beyond it, the host with the oldest flood is forgotten. */
 const MAX_HOSTS = 10_000;
 
 /** What counts as a flood. */
-export type Flood = 'pipelined_requests' | 'requests_taken_back' | 'bytes_without_requests' | 'invalid_frames';
+export type Flood = 'pipelined_requests' | 'requests_cancelled' | 'bytes_without_requests' | 'invalid_frames';
 
 /** What {@link Flooders} needs. */
 export interface FloodersOptions {
   readonly clock: Clock;
-  /** Whose hosts are never refused, since they carry the requests of many. */
+  /** Trusted proxies are never refused, because they carry the requests of many clients. */
   readonly isTrustedProxy: (address: string) => boolean;
   readonly logger: Logger;
 }
 
-/** The hosts that flooded lately. */
+/** Remembers the hosts that flooded recently. */
 export class Flooders implements Disposable {
   readonly #options: FloodersOptions;
   readonly #lines: CountedLines;
-  /** When each host is let in again, in monotonic time and in that order. */
+  /** When each host is admitted again, in monotonic time, the earliest first. */
   readonly #refusedUntil = new Map<string, number>();
 
   constructor(options: FloodersOptions) {
@@ -36,9 +36,9 @@ export class Flooders implements Disposable {
     this.#lines = new CountedLines(options.logger);
   }
 
-  /** A connection from the address was cut for its flood. Its host is refused from now on, unless it is a trusted proxy. */
+  /** Refuses the host of an address whose connection was closed for its flood, unless it is a trusted proxy. */
   add(address: string, flood: Flood): void {
-    this.#lines.note('warn', 'connections cut', { flood }, { address, example: { remoteAddress: address } });
+    this.#lines.note('warn', 'connections closed: flood', { flood }, { address, example: { remoteAddress: address } });
     if (this.#options.isTrustedProxy(address)) return;
     const host = networkOf(address);
     this.#refusedUntil.delete(host);
@@ -46,7 +46,7 @@ export class Flooders implements Disposable {
     if (this.#refusedUntil.size > MAX_HOSTS) this.#refusedUntil.delete(this.#refusedUntil.keys().next().value!);
   }
 
-  /** Whether the host of the address flooded lately. */
+  /** Whether the host of an address flooded recently. */
   has(address: string): boolean {
     // Nothing is parsed while nobody floods.
     if (this.#refusedUntil.size === 0) return false;
@@ -58,7 +58,7 @@ export class Flooders implements Disposable {
     return false;
   }
 
-  /** Tells the log what has not been told. */
+  /** Logs the counts that have not been logged yet. */
   [Symbol.dispose](): void {
     this.#lines[Symbol.dispose]();
   }

@@ -10,8 +10,8 @@ const HOST = /^[A-Za-z0-9._-]+(:\d{1,5})?$|^\[[0-9A-Fa-f:.]+\](:\d{1,5})?$/;
 export const isHost = (text: string): boolean => HOST.test(text);
 
 /**
- * Says in a sentence what is wrong with the host of a request; undefined when nothing is (RFC 9112 §3.2). Only HTTP/1.0 may leave the host
- * out.
+ * Returns a sentence about what is wrong with the host of a request, or undefined when it is valid (RFC 9112 §3.2). Only HTTP/1.0 may
+ * omit the host.
  */
 export function hostProblem({ rawHeaders, headers, httpVersion }: IncomingMessage): string | undefined {
   let hosts = 0;

@@ -33,7 +33,7 @@ async function exchange(http: ReturnType<typeof createHttp>, bytes: string): Pro
 
 const listen = (http: ReturnType<typeof createHttp>) => listenHttp(http, { host: '127.0.0.1', port: 0 });
 
-test('port 0 listens on a free port and says which', async (t) => {
+test('port 0 listens on a free port and returns it', async (t) => {
   const { http } = serverOf(t);
   const { host, port } = await listen(http);
   const response = await fetch(`http://${host}:${port}/healthz`);
@@ -41,7 +41,7 @@ test('port 0 listens on a free port and says which', async (t) => {
   assert.deepEqual(await response.json(), { ok: true });
 });
 
-test('every answer forbids guessing types, framing and running, and a route may set its own policy', async (t) => {
+test('every answer forbids type guessing, framing and scripts, and a route may set its own policy', async (t) => {
   const { http } = serverOf(t, { publicUrl: 'https://live.example.com' });
   http.get('/page', (_request, reply) => reply.header('content-security-policy', "default-src 'self'").send('x'));
   for (const url of ['/healthz', '/nothing', '/%']) {
@@ -65,7 +65,7 @@ test('a request id of the caller is kept only when it is short and plain', async
   assert.equal(ids.size, 100);
 });
 
-test('a request that is not HTTP, names no host or has too large a head is refused in the shape of every error', async (t) => {
+test('a request that is not HTTP, names no host or has too large headers is refused in the form of every error', async (t) => {
   const { http } = serverOf(t);
   http.post('/read', () => 'ok');
   await listen(http);
@@ -113,10 +113,10 @@ test('a large body is not read to its end once the request is refused', async (t
   assert.match(await exchange(http, head(1_000_000_000)), /^HTTP\/1\.1 500 .*connection: close/is);
 });
 
-test('closing lets requests in flight finish, refuses others on their connections, and closes those that are idle', {
+test('closing lets requests in flight finish, refuses others on their connections, and closes idle connections', {
   timeout: 10_000,
 }, async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] }); // the deadline stays out of it
+  t.mock.timers.enable({ apis: ['setTimeout'] }); // so that the deadline never passes
   const { http } = serverOf(t);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
@@ -168,7 +168,7 @@ test('closing does not wait for a request that never ends', { timeout: 10_000 },
   await Promise.all([closed, socketClosed]);
 });
 
-test('times are kept by route and status, those of held answers left out', async (t) => {
+test('answer times are measured by route and status, except for held answers', async (t) => {
   const { http, metrics } = serverOf(t);
   http.get('/thing/:id', () => 'x');
   http.get('/held', { config: { held: true } }, () => 'x');

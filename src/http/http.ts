@@ -1,8 +1,8 @@
 /**
- * The HTTP server every face is mounted on: its limits, request ids, errors and its close.
+ * The HTTP server that the API, playback and the pages share: its limits, request ids, errors and shutdown.
  */
 import type { AddressInfo } from 'node:net';
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
@@ -12,17 +12,18 @@ import { answerClientError } from './client-error.ts';
 import type { HttpSettings } from './config.ts';
 import { ConnectionSlots } from './connection-slots.ts';
 import { drainOnClose } from './drain.ts';
-import { BODY_LIMIT_BYTES, sendError, toMillraceError } from './error-reply.ts';
+import { BODY_LIMIT_BYTES, type ErrorPage, sendError, toMillraceError } from './error-reply.ts';
 import { FailureLog } from './failure-log.ts';
 import { Flooders } from './flooders.ts';
 import { hostProblem } from './host-header.ts';
 import { acceptOnlyJson } from './json-body.ts';
+import { KnownPaths } from './known-paths.ts';
 import { plainServer } from './plain-server.ts';
 import { requestIds } from './request-id.ts';
 import { inTurns } from './request-turns.ts';
 import { secureServer } from './secure-server.ts';
 import { serveRequests } from './serve-requests.ts';
-import { cutSessionFloods } from './session-floods.ts';
+import { closeFloodingSessions } from './session-floods.ts';
 import { observeRequests } from './telemetry.ts';
 import { limitHandshakes } from './tls-handshakes.ts';
 import { trustedProxies } from './trusted-proxies.ts';
@@ -32,20 +33,22 @@ export interface HttpOptions {
   readonly settings: Pick<HttpSettings, 'maxConnections' | 'trustedProxies' | 'publicUrl'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** With it the server speaks HTTPS only, as HTTP/2 and HTTP/1.1. */
+  /** With a certificate the server speaks HTTPS only, as HTTP/2 and HTTP/1.1. */
   readonly certificate?: CertificateWatch | undefined;
   readonly clock?: Clock;
+  /** Makes the error pages for browsers. Without it, every error is JSON. */
+  readonly errorPage?: ErrorPage;
 }
 
-/** Every id is at most 36 characters. */
+/** The most characters of a path parameter. Ids have at most 36. */
 const MAX_PARAM_LENGTH = 100;
 
 /**
- * A server that listens once `listen` is called and closes within about two seconds.
+ * Makes a server that listens once `listen` is called and closes within about two seconds.
  *
- * Every answer carries `x-request-id` and the headers of {@link secureHeaders}; a route that serves something else than
- * JSON overrides those it must. Every error has one shape (see `error-reply.ts`). `GET /healthz` says that the process
- * answers; it does not ask the store, since live viewers need none and a restart would only cut them off.
+ * Every answer carries `x-request-id` and the headers of {@link secureHeaders}. A route that serves something other than JSON overrides
+ * those that do not fit. Every error has one form (see `error-reply.ts`). `GET /healthz` answers as long as the process runs. It does not
+ * query the store: viewers of live streams need none, and a restart would only disconnect them.
  */
 export function createHttp({
   settings,
@@ -53,6 +56,7 @@ export function createHttp({
   metrics,
   certificate,
   clock = systemClock,
+  errorPage,
 }: HttpOptions): FastifyInstance {
   const nextRequestId = requestIds();
   const nextId = () => nextRequestId({ headers: {} });
@@ -63,20 +67,20 @@ export function createHttp({
     logger: false,
     genReqId: nextRequestId,
     bodyLimit: BODY_LIMIT_BYTES,
-    return503OnClosing: false, // answered below, in our own shape
+    return503OnClosing: false, // answered below, in the form of every other error
     trustProxy: settings.trustedProxies.length > 0 && isTrustedProxy,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
     serverFactory: (handler) => {
       const server = certificate === undefined ? plainServer() : secureServer(certificate);
       if (certificate !== undefined) {
         limitHandshakes(server, { clock, isTrustedProxy });
-        cutSessionFloods(server, { clock, flooders, isTrustedProxy });
+        closeFloodingSessions(server, { clock, flooders, isTrustedProxy });
       }
       slots.guard(server);
-      serveRequests(server, inTurns(handler, { flooders, isTrustedProxy }), nextId);
+      serveRequests(server, inTurns(handler, { clock, flooders, isTrustedProxy }), nextId);
       return server;
     },
-    // Answers are written as the handlers made them: a serializer compiled from the schema would put a profile's keys into
+    // Answers are serialized as the handlers made them: a serializer compiled from the schema would put a profile's keys into
     // the schema's order, and they must come back in the order they were sent.
     schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
     ajv: {
@@ -95,6 +99,8 @@ export function createHttp({
     },
   });
   const headers = secureHeaders(settings.publicUrl ?? (certificate && 'https:'));
+  const paths = new KnownPaths();
+  http.addHook('onRoute', ({ url, method }) => paths.add(url, method));
   const isClosing = drainOnClose(http);
   const failures = new FailureLog(logger);
   http.addHook('onClose', (_instance, done) => {
@@ -104,7 +110,7 @@ export function createHttp({
 
   acceptOnlyJson(http);
 
-  // Before anything reads the body.
+  // Runs before anything reads the body.
   http.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
     if (isClosing()) {
@@ -117,7 +123,7 @@ export function createHttp({
       closeAfter(reply);
       done(new MillraceError('invalid_request', problem));
     } else if (request.is404) {
-      done(new MillraceError('not_found', 'There is nothing under this method and path; check both.'));
+      done(notFound(request, reply, paths.methodsOf(request.raw.url ?? '')));
     } else {
       done();
     }
@@ -128,7 +134,7 @@ export function createHttp({
     const error = toMillraceError(thrown);
     failures.failed({ requestId: request.id, route: request.routeOptions.url }, error);
     if (bodyIsLarge(request.headers)) closeAfter(reply);
-    return sendError(reply, error, request.id);
+    return sendError(reply, error, request.id, errorPage?.(request, error));
   });
 
   http.get('/healthz', () => ({ ok: true }));
@@ -136,9 +142,9 @@ export function createHttp({
 }
 
 /**
- * Listens where the settings say.
- * @returns the address, with the real port also when port 0 was asked for
- * @throws {Error} of the system, such as `EADDRINUSE`
+ * Listens at the address in the settings.
+ * @returns the address, with the assigned port where the settings have port 0
+ * @throws {Error} a system error, such as `EADDRINUSE`
  */
 export async function listenHttp(
   http: FastifyInstance,
@@ -149,14 +155,20 @@ export async function listenHttp(
   return { host: settings.host, port };
 }
 
-/** Ends an HTTP/1.1 connection with this answer. HTTP/2 knows no such header: it ends streams, and says GOAWAY. */
+/** The error for a path that does not exist, or that takes other methods. */
+function notFound({ method }: FastifyRequest, reply: FastifyReply, methods: readonly string[]): MillraceError {
+  if (methods.length === 0) return new MillraceError('not_found', 'There is nothing at this path; check the address.');
+  void reply.header('allow', methods.join(', '));
+  return new MillraceError('method_not_allowed', `This path does not take ${method}; it takes ${methods.join(', ')}.`);
+}
+
+/** Closes an HTTP/1.1 connection after this answer. HTTP/2 has no such header: Node sends GOAWAY instead. */
 function closeAfter(reply: FastifyReply): void {
   if (reply.request.raw.httpVersionMajor === 1) reply.header('connection', 'close');
 }
 
 /**
- * Headers every answer starts with. They forbid browsers to guess types, to render an answer as a page, to frame it, and to tell
- * other sites the address.
+ * Default headers of every answer. Browsers must not guess its type, render it as a page, frame it, or send its address to other sites.
  */
 function secureHeaders(publicUrl: string | undefined): Readonly<Record<string, string>> {
   return {
@@ -167,7 +179,7 @@ function secureHeaders(publicUrl: string | undefined): Readonly<Record<string, s
   };
 }
 
-/** Refused with its body unread, a large request must not be read to its end only to keep the connection. */
+/** Whether a refused request has a body that is too large, or of unknown length, to be read only to keep the connection. */
 function bodyIsLarge(headers: { 'content-length'?: string | undefined; 'transfer-encoding'?: string | undefined }) {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > BODY_LIMIT_BYTES;
 }

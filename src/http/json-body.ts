@@ -1,5 +1,5 @@
 /**
- * Reads JSON request bodies; every other kind is refused with 415.
+ * Reads JSON request bodies, and refuses every other type with 415.
  */
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
@@ -8,8 +8,8 @@ import { MillraceError } from '#domain/errors.ts';
 /**
  * Parses `application/json` strictly. Bytes that are not UTF-8 are refused, since decoding would replace them and the
  * text could not be echoed as it was sent. A `__proto__` key stays an ordinary key here, and is refused as an unknown
- * one: every body schema closes its objects with `additionalProperties: false`. No body at all is none where none is expected:
- * many clients declare the type of every request.
+ * one: every body schema closes its objects with `additionalProperties: false`. An empty body is accepted where none is expected, because
+ * many clients declare a content type with every request.
  */
 export function acceptOnlyJson(http: FastifyInstance): void {
   http.removeAllContentTypeParsers();

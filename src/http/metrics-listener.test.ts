@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { listenMetrics } from './metrics-listener.ts';
 
-test('metrics are served in the format of Prometheus, and nothing else is', async () => {
+test('only metrics are served, in the Prometheus format', async () => {
   const metrics = createMetrics();
   metrics.ingestBytes.inc({ protocol: 'rtmp' }, 3);
   await using listener = await listenMetrics({ settings: { metricsHost: '127.0.0.1', metricsPort: 0 }, metrics });
@@ -15,7 +15,7 @@ test('metrics are served in the format of Prometheus, and nothing else is', asyn
   assert.equal((await fetch(`${base}/`)).status, 404);
 });
 
-test('a port that is taken is an error of the system', async () => {
+test('a port in use is a system error', async () => {
   const metrics = createMetrics();
   await using listener = await listenMetrics({ settings: { metricsHost: '127.0.0.1', metricsPort: 0 }, metrics });
   const settings = { metricsHost: '127.0.0.1', metricsPort: listener.address.port };

@@ -1,5 +1,5 @@
 /**
- * Prometheus metrics, on a listener of their own so that they are never public by accident.
+ * Serves Prometheus metrics on a listener of their own, so that they are never public by accident.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { HttpSettings } from './config.ts';
 
-// Importing it by name would evaluate all it exports, a whole HTTP client with it: 25 ms and 4 MB at every start (Node 26.10).
+// Importing it by name would evaluate all its exports, and with them a whole HTTP client: 25 ms and 4 MB at every start (Node 26.10).
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** A running metrics listener; disposing closes it and its connections. */
@@ -17,7 +17,7 @@ export interface MetricsListener extends AsyncDisposable {
 
 /**
  * Serves `GET /metrics`.
- * @throws {Error} of the system, such as `EADDRINUSE`
+ * @throws {Error} a system error, such as `EADDRINUSE`
  */
 export async function listenMetrics({
   settings,

@@ -14,7 +14,7 @@ export const HTTP1_OPTIONS: ServerOptions = {
   requestTimeout: REQUEST_TIMEOUT_MS,
   connectionsCheckingInterval: CHECK_MS,
   keepAliveTimeout: KEEP_ALIVE_MS,
-  // `host-header.ts` refuses a request without a host, in the shape of every error.
+  // `host-header.ts` refuses a request without a host, in the form of every other error.
   requireHostHeader: false,
 };
 

@@ -23,16 +23,16 @@ test('the public URL is what the request was sent to', async (t) => {
   const urlFor = serverOf(t);
   assert.equal(await urlFor({ host: 'live.example.com:8080' }), 'http://live.example.com:8080');
   assert.equal(await urlFor({ host: '[2001:db8::1]:8080' }), 'http://[2001:db8::1]:8080');
-  assert.equal(await urlFor(forwarded), 'http://inner:8080', 'an untrusted proxy is not believed');
+  assert.equal(await urlFor(forwarded), 'http://inner:8080', 'the headers of an untrusted proxy are ignored');
 });
 
-test('a trusted proxy says what the request was sent to', async (t) => {
+test('the headers of a trusted proxy name what the request was sent to', async (t) => {
   const urlFor = serverOf(t, { trustedProxies: ['10.0.0.0/8'] });
   assert.equal(await urlFor(forwarded), 'https://live.example.com');
   assert.equal(await urlFor({ ...forwarded, 'x-forwarded-proto': 'javascript' }), 'http://live.example.com');
 });
 
-test('a setting outranks the request', async (t) => {
+test('the setting takes precedence over the request', async (t) => {
   const urlFor = serverOf(t, { publicUrl: 'https://live.example.com' });
   assert.equal(await urlFor({ host: 'elsewhere' }), 'https://live.example.com');
 });

@@ -1,17 +1,17 @@
 /**
- * The URL clients reach this server by, for the absolute URLs in answers.
+ * The URL at which clients reach this server, for the absolute URLs in answers.
  */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { HttpSettings } from './config.ts';
 import { isHost } from './host-header.ts';
 
-/** Gives the origin (`https://live.example.com`, no slash at the end) that the sender of a request reaches us by. */
+/** Returns the origin (`https://live.example.com`, without a slash at the end) at which the sender of a request reaches this server. */
 export type PublicUrl = (request: FastifyRequest) => string;
 
 /**
- * `PUBLIC_URL` when it is set; otherwise what the request says, with `X-Forwarded-Proto` and `-Host` of trusted proxies.
- * The function throws {@link MillraceError} `invalid_request` when the request names no usable host.
+ * Makes a function that returns `PUBLIC_URL` when it is set, and otherwise the origin that the request names, with `X-Forwarded-Proto` and
+ * `-Host` of trusted proxies. It throws {@link MillraceError} `invalid_request` when the request names no usable host.
  */
 export function publicUrlOf(settings: Pick<HttpSettings, 'publicUrl'>): PublicUrl {
   const { publicUrl } = settings;

@@ -4,13 +4,13 @@
 import type { IncomingMessage } from 'node:http';
 import { randomText } from '#domain/ids.ts';
 
-/** Short and plain, so that it can stand in logs and headers; too short for any key of ours to pass as one. */
+/** An id of the caller's: short and plain enough for logs and headers, and too short to be an API key. */
 const CLEAN = /^[A-Za-z0-9-]{1,36}$/;
 const STREAM_KEY = /^\w{4}(-\w{4}){3}$/;
 
 /**
- * Gives each request the id its caller chose, when that is clean, else one of ours: a random prefix for the process and
- * a counter, which costs no randomness per request.
+ * Makes a function that returns the id of a request: the one its caller chose if that is acceptable, otherwise a random prefix of the
+ * process and a counter, which takes no random bytes for each request.
  */
 export function requestIds(): (request: Pick<IncomingMessage, 'headers'>) => string {
   const prefix = randomText(8);

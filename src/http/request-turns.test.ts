@@ -8,12 +8,12 @@ import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { Flooders } from './flooders.ts';
 import { createHttp, listenHttp } from './http.ts';
-import { inTurns } from './request-turns.ts';
+import { inTurns, perTurnAfter } from './request-turns.ts';
 
 const REQUEST = 'GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n';
 const LAST = 'GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
 
-/** A server that counts the requests Node makes of what it reads. */
+/** A server that counts the requests that Node parses. */
 async function serverOf(t: TestContext) {
   let time = 0;
   const clock = { now: () => ms(0), monotonic: () => ms(time) };
@@ -42,19 +42,19 @@ async function serverOf(t: TestContext) {
   };
 }
 
-test('requests sent ahead on a connection are all answered, in their order', async (t) => {
+test('pipelined requests are all answered, in their order', async (t) => {
   const server = await serverOf(t);
   const answers = await server.send(REQUEST.repeat(19) + LAST);
   assert.equal(answers.match(/HTTP\/1\.1 200/g)?.length, 20);
 });
 
-test('a connection that sends far more requests ahead than it takes answers is closed, and the rest of its bytes never parsed', async (t) => {
+test('a connection that pipelines too many requests is closed, and the rest of its bytes is never parsed', async (t) => {
   const server = await serverOf(t);
   await server.send(REQUEST.repeat(1500));
   assert.ok(server.parsed() <= 33, `${server.parsed()} requests were parsed`);
 });
 
-test('a host that was cut for its flood gets no new connection for ten seconds, and other hosts do', async (t) => {
+test('a host that was disconnected for its flood gets no new connection for ten seconds, and other hosts do', async (t) => {
   const server = await serverOf(t);
   await server.send(REQUEST.repeat(1500), '127.0.0.2');
   assert.equal(await server.send(LAST, '127.0.0.2'), '');
@@ -69,7 +69,7 @@ function turns({ trustedProxies = [] }: { readonly trustedProxies?: readonly str
   const isTrustedProxy = (address: string) => trustedProxies.includes(address);
   const clock = { now: () => ms(0), monotonic: () => ms(0) };
   const flooders = new Flooders({ clock, isTrustedProxy, logger: silentLogger });
-  const serve = inTurns(({ socket }) => void started.push(socket), { flooders, isTrustedProxy });
+  const serve = inTurns(({ socket }) => void started.push(socket), { clock, flooders, isTrustedProxy });
   const connection = (remoteAddress: string) => {
     const socket = { remoteAddress, isClosed: false, destroy: () => Object.assign(socket, { isClosed: true }) };
     const send = () => {
@@ -84,14 +84,21 @@ function turns({ trustedProxies = [] }: { readonly trustedProxies?: readonly str
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('at most sixteen requests are started in a turn of the event loop, over however many connections they came', async () => {
+test('a burst starts two requests in its first turn of the event loop, and at most sixteen in any, over however many connections', async () => {
   const { started, connection } = turns();
   for (let each = 0; each < 100; each += 1) connection(`192.0.2.${each}`).send();
-  assert.equal(started.length, 16);
-  for (let before = 16; started.length < 100; before = started.length) {
+  assert.equal(started.length, 2);
+  for (let before = 2; started.length < 100; before = started.length) {
     await turn();
     assert.ok(started.length - before <= 16 && started.length > before);
   }
+});
+
+test('a turn that lasted long halves the requests of the next one, and a short one doubles them', () => {
+  assert.equal(perTurnAfter(2, 0.2), 4);
+  assert.equal(perTurnAfter(16, 0.2), 16);
+  assert.equal(perTurnAfter(16, 20), 8);
+  assert.equal(perTurnAfter(1, 20), 1);
 });
 
 test('hosts take turns: one request does not wait for the many of another host', async () => {
@@ -99,7 +106,8 @@ test('hosts take turns: one request does not wait for the many of another host',
   for (let each = 0; each < 500; each += 1) connection('192.0.2.1').send();
   const other = connection('198.51.100.1');
   other.send();
-  await turn();
+  // A turn may be as small as one request.
+  for (let each = 0; each < 2; each += 1) await turn();
   assert.ok(started.includes(other.socket));
 });
 
@@ -109,19 +117,19 @@ test('each connection of a trusted proxy takes turns of its own', async () => {
   const [first, second] = [connection('10.0.0.1'), connection('10.0.0.1')];
   for (let each = 0; each < 30; each += 1) first.send();
   second.send();
-  await turn();
+  for (let each = 0; each < 3; each += 1) await turn();
   assert.ok(started.includes(second.socket));
 });
 
-test('a request that was taken back while it waited is never started', async () => {
+test('a request that is cancelled while it waits is never started', async () => {
   const { started, connection } = turns();
   const requests = Array.from({ length: 40 }, () => connection('192.0.2.1').send());
   for (const request of requests) request.destroyed = true;
   for (let each = 0; each < 5; each += 1) await turn();
-  assert.equal(started.length, 16, 'those that were started at once');
+  assert.equal(started.length, 2, 'only those that were started at once');
 });
 
-test('a host that flooded lately may not send ahead while requests wait', () => {
+test('a host that flooded recently may not pipeline while requests wait', () => {
   const { flooders, connection } = turns();
   for (let each = 0; each < 20; each += 1) connection('192.0.2.9').send();
   flooders.add('192.0.2.1', 'pipelined_requests');

@@ -1,38 +1,44 @@
 /**
- * Starts a few requests in each turn of the event loop, the hosts that sent them taking turns, so that whoever sends many at once
- * holds up itself and nobody else.
+ * Starts a few requests in each turn of the event loop, from each host in turn, so that a host that sends many at once delays only
+ * itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { Clock } from '#lib/clock.ts';
 import { FairQueue } from '#lib/fair-queue.ts';
 import { networkOf } from '#lib/network-of.ts';
 import type { Flooders } from './flooders.ts';
 
-/** Requests that are started in one turn of the event loop. Each takes up to a tenth of a millisecond. */
-const PER_TURN = 16;
+/** The most requests that are started in one turn of the event loop. */
+const MAX_PER_TURN = 16;
+/** Requests that are started in the first turn of a burst. What they cost decides how many the next turn may start. */
+const FIRST_PER_TURN = 2;
+/** A longer turn has started too many requests. Most take 0.1 ms, a request of 15 kB takes 1 ms, and one with a large answer 3 ms. */
+const LONG_TURN_MS = 3;
 /**
- * Requests that may wait on one HTTP/1.1 connection. Beyond it the connection is closed. Hardly any client sends a request before
- * the answer to the one before. HTTP/2 has its own limit, `MAX_STREAMS`.
+ * The most pipelined requests that may wait on one HTTP/1.1 connection. With more, the connection is closed: hardly any client sends a
+ * request before it has the answer to the previous one. HTTP/2 has its own limit, `MAX_STREAMS`.
  */
-const MAX_WAITING = 16;
-/** The same where the host flooded lately: enough for a client that waits for its answers. */
+const MAX_WAITING = 30;
+/** The same limit for a host that flooded recently: enough for a client that waits for each answer. */
 const MAX_WAITING_OF_FLOODER = 1;
 
-/** What serves a request. */
+/** Serves a request. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** What {@link inTurns} needs. */
 export interface RequestTurnsOptions {
+  readonly clock: Clock;
   readonly flooders: Flooders;
-  /** Each connection of a trusted proxy takes turns of its own, since it carries the requests of many. */
+  /** Each connection of a trusted proxy takes turns of its own, because it carries the requests of many clients. */
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
 /** A connection on which requests had to wait. */
 interface Connection {
   readonly address: string;
-  /** Whom its requests count for. */
+  /** The network that its requests count for. */
   readonly network: string;
   waiting: number;
 }
@@ -44,20 +50,32 @@ interface WaitingRequest {
 }
 
 /**
- * Wraps what serves requests, over either version of HTTP. A request over HTTP/1.1 that finds none before it is started at once. One over
- * HTTP/2 is started when all that has arrived with it has been read, so that requests that are taken back at once cost little.
+ * Wraps a handler so that its requests start in turns, over HTTP/1.1 and HTTP/2. An HTTP/1.1 request starts at once when none waits. An
+ * HTTP/2 request starts after everything that arrived with it has been read, so that requests that are cancelled at once cost little.
  */
-export function inTurns(handler: RequestHandler, { flooders, isTrustedProxy }: RequestTurnsOptions): RequestHandler {
+export function inTurns(
+  handler: RequestHandler,
+  { clock, flooders, isTrustedProxy }: RequestTurnsOptions,
+): RequestHandler {
   const waiting = new FairQueue<WaitingRequest>();
   const connections = new WeakMap<object, Connection>();
   let proxied = 0;
-  /** Requests of this turn. */
+  /** Requests started in this turn, and how many it may start. */
   let started = 0;
+  let perTurn = FIRST_PER_TURN;
+  let turnBeganAt = clock.monotonic();
   let isScheduled = false;
 
+  const schedule = () => {
+    isScheduled = true;
+    turnBeganAt = clock.monotonic();
+    setImmediate(next);
+  };
+
   const next = () => {
+    perTurn = perTurnAfter(perTurn, clock.monotonic() - turnBeganAt);
     started = 0;
-    while (started < PER_TURN) {
+    while (started < perTurn) {
       const first = waiting.take();
       if (first === undefined) break;
       first.connection.waiting -= 1;
@@ -65,8 +83,12 @@ export function inTurns(handler: RequestHandler, { flooders, isTrustedProxy }: R
       started += 1;
       handler(first.request, first.response);
     }
-    isScheduled = started > 0;
-    if (isScheduled) setImmediate(next);
+    if (started > 0) {
+      schedule();
+    } else {
+      isScheduled = false;
+      perTurn = FIRST_PER_TURN;
+    }
   };
 
   const connectionOf = (request: IncomingMessage): Connection => {
@@ -83,12 +105,9 @@ export function inTurns(handler: RequestHandler, { flooders, isTrustedProxy }: R
   };
 
   return (request, response) => {
-    if (!isScheduled) {
-      isScheduled = true;
-      setImmediate(next);
-    }
+    if (!isScheduled) schedule();
     const isHttp1 = request.httpVersionMajor === 1;
-    if (isHttp1 && waiting.size === 0 && started < PER_TURN) {
+    if (isHttp1 && waiting.size === 0 && started < perTurn) {
       started += 1;
       handler(request, response);
       return;
@@ -97,7 +116,7 @@ export function inTurns(handler: RequestHandler, { flooders, isTrustedProxy }: R
     const limit = flooders.has(connection.address) ? MAX_WAITING_OF_FLOODER : MAX_WAITING;
     if (isHttp1 && connection.waiting >= limit) {
       flooders.add(connection.address, 'pipelined_requests');
-      cut(request.socket);
+      disconnect(request.socket);
       return;
     }
     connection.waiting += 1;
@@ -105,27 +124,37 @@ export function inTurns(handler: RequestHandler, { flooders, isTrustedProxy }: R
   };
 }
 
-/** What Node's parser of HTTP/1.1 does with a request. Node does not document it. */
+/**
+ * How many requests the next turn of the event loop may start.
+ * @param perTurn how many this turn could start
+ * @param tookMs how long this turn lasted, all other work of the event loop included
+ */
+export function perTurnAfter(perTurn: number, tookMs: number): number {
+  if (tookMs > LONG_TURN_MS) return Math.max(1, Math.floor(perTurn / 2));
+  return Math.min(MAX_PER_TURN, perTurn * 2);
+}
+
+/** Node's HTTP/1.1 parser, with its undocumented callback for each parsed request. */
 interface Parser {
   onIncoming: () => number;
 }
 
-/** The number by which {@link Parser.onIncoming} says that what follows is not HTTP. */
+/** The result of {@link Parser.onIncoming} after which the parser takes nothing that follows for HTTP. */
 const PARSE_NO_MORE = 2;
 
-/** Closes an HTTP/1.1 connection, and drops what has been read from it. */
-function cut(socket: Socket & { readonly parser?: Parser | null }): void {
-  // Node would go on to make a request of each that is among the 64 KiB it reads at once, thousands where they are small.
+/** Closes an HTTP/1.1 connection, and drops the bytes that have been read from it. */
+function disconnect(socket: Socket & { readonly parser?: Parser | null }): void {
+  // Node would still make every request that is in the 64 KiB it reads at once, which are thousands of small ones.
   if (socket.parser) socket.parser.onIncoming = () => PARSE_NO_MORE;
   socket.destroy();
 }
 
-/** Whether the request was taken back, or its connection has ended. */
+/** Whether the request was cancelled or its connection is closed. */
 function isGone(request: IncomingMessage): boolean {
   return request.destroyed || (streamOf(request)?.destroyed ?? false);
 }
 
-/** The stream of HTTP/2 that a request came on; undefined over HTTP/1.1. */
+/** The HTTP/2 stream of a request; undefined over HTTP/1.1. */
 function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
   return (request as unknown as Partial<Http2ServerRequest>).stream;
 }

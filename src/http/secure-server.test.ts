@@ -17,7 +17,7 @@ import { fingerprintAt, makeCertificate, writeCertificate } from '#test/support/
 import { waitFor } from '#test/support/wait-for.ts';
 import { createHttp, listenHttp } from './http.ts';
 
-/** A server with a certificate of its own; routes may be added until it listens. */
+/** A server with its own certificate. Routes may be added until it listens. */
 async function serverOf(
   t: TestContext,
   {
@@ -65,7 +65,7 @@ async function serverOf(
       await once(socket, 'secureConnect');
       return socket;
     },
-    /** A connection below TLS. */
+    /** A TCP connection without TLS. */
     tcp: () => {
       const socket = connect(port(), '127.0.0.1').on('error', () => {});
       clients.push(socket);
@@ -74,10 +74,10 @@ async function serverOf(
   };
 }
 
-/** The end of something, also by an error. */
+/** Resolves when a connection or stream has closed, also by an error. */
 const closeOf = (emitter: EventEmitter) => new Promise<void>((resolve) => emitter.once('close', () => resolve()));
 
-/** Asks, and waits for the whole answer. */
+/** Sends a request and waits for the whole answer. */
 async function ask(session: ClientHttp2Session, path: string, headers: Record<string, string> = {}) {
   return await answerOf(session.request({ ':path': path, ...headers }));
 }
@@ -88,7 +88,7 @@ async function answerOf(stream: ClientHttp2Stream) {
   return { status: Number(values[':status']), headers: values, body };
 }
 
-test('HTTP/2 and HTTP/1.1 are spoken on one port, with the same headers and ids', async (t) => {
+test('HTTP/2 and HTTP/1.1 are served on one port, with the same headers and ids', async (t) => {
   const server = await serverOf(t);
   await server.listen();
   const first = await ask(server.http2(), '/healthz', { 'x-request-id': 'mine' });
@@ -112,7 +112,7 @@ test('a route sees https and the host, whatever the version', async (t) => {
   assert.deepEqual(JSON.parse(body), { protocol: 'https', host: 'live.example.com', ip: '127.0.0.1' });
 });
 
-test('errors have their shape over HTTP/2, and say nothing of the connection', async (t) => {
+test('errors have the same form over HTTP/2, without the header `connection`', async (t) => {
   const server = await serverOf(t);
   server.http.post('/refuse', { onRequest: (_request, _reply, done) => done(new Error('no')) }, () => 'ok');
   await server.listen();
@@ -147,7 +147,7 @@ test('plain HTTP, and bytes that are neither, close their own connection only', 
   assert.equal((await ask(server.http2(), '/healthz')).status, 200);
 });
 
-test('a client may have so many requests under way on a connection, and no more', async (t) => {
+test('a client may have a limited number of concurrent requests on a connection, and no more', async (t) => {
   const server = await serverOf(t);
   let arrived = 0;
   const { promise, resolve: release } = Promise.withResolvers<void>();
@@ -166,7 +166,7 @@ test('a client may have so many requests under way on a connection, and no more'
   assert.ok((await Promise.all(answers)).every(({ status }) => status === 200));
 });
 
-/** What a client says first. Frames follow. */
+/** The connection preface of a client. Frames follow it. */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, windowUpdate: 8 } as const;
 const END = { stream: 1, headers: 4 } as const;
@@ -179,14 +179,14 @@ function frame(type: number, flags: number, stream: number, payload: readonly nu
 /** GET /: method, scheme, path, and an authority of one letter. */
 const headers = (stream: number, flags: number = END.stream) =>
   frame(FRAME.headers, flags | END.headers, stream, [0x82, 0x87, 0x84, 0x41, 1, 0x78]);
-const takenBack = (stream: number) => [
+const cancelled = (stream: number) => [
   headers(stream),
   frame(FRAME.reset, 0, stream, [0, 0, 0, constants.NGHTTP2_CANCEL]),
 ];
 const several = <Item>(count: number, make: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Says what a client says first, then these frames at once. Resolves when the connection has been closed. */
+/** Sends the preface and these frames at once. Resolves when the connection has been closed. */
 async function flood(server: Awaited<ReturnType<typeof serverOf>>, frames: readonly Buffer[], localAddress?: string) {
   const socket = await server.tls(['h2'], localAddress);
   const closed = closeOf(socket.resume());
@@ -203,7 +203,7 @@ async function isServed(server: Awaited<ReturnType<typeof serverOf>>, localAddre
   ]);
 }
 
-test('requests that are taken back at once end their connection after a handful, and none of them is started', async (t) => {
+test('a connection that cancels its requests at once is closed after a handful, and none of them is started', async (t) => {
   const server = await serverOf(t);
   let arrived = 0;
   let started = 0;
@@ -215,17 +215,17 @@ test('requests that are taken back at once end their connection after a handful,
     return new Promise(() => {});
   });
   await server.listen();
-  await flood(server, several(400, (index) => takenBack(2 * index + 1)).flat(), '127.0.0.2');
+  await flood(server, several(400, (index) => cancelled(2 * index + 1)).flat(), '127.0.0.2');
   assert.ok(arrived < 40, `${arrived} requests arrived`);
   assert.equal(started, 0);
   assert.deepEqual(await Promise.all([isServed(server, '127.0.0.2'), isServed(server, '127.0.0.3')]), [false, true]);
 });
 
-test('a trusted proxy may take back what its viewers no longer want', async (t) => {
+test('a trusted proxy may cancel what its viewers no longer want', async (t) => {
   const server = await serverOf(t, { trustedProxies: ['127.0.0.2'] });
   await server.listen();
   const socket = await server.tls(['h2'], '127.0.0.2');
-  const frames = several(200, (index) => takenBack(2 * index + 1)).flat();
+  const frames = several(200, (index) => cancelled(2 * index + 1)).flat();
   socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0), ...frames, headers(401)]));
   // HEADERS of the only request that is answered.
   let received = Buffer.alloc(0);
@@ -240,7 +240,7 @@ for (const [what, bytes] of [
   ['window updates', frame(FRAME.windowUpdate, 0, 0, [0, 0, 0, 1])],
   ['priorities', frame(2, 0, 1, [0, 0, 0, 0, 1])],
 ] as const) {
-  test(`a connection on which ${what} come that no request explains is cut, and its host gets no other for a while`, async (t) => {
+  test(`a connection that sends too many ${what} without requests is closed, and its host gets no other for a while`, async (t) => {
     let time = 0;
     const server = await serverOf(t, { clock: { now: () => ms(0), monotonic: () => ms(time) } });
     await server.listen();
@@ -272,7 +272,7 @@ for (const [what, frames] of [
   ],
   ['empty data', [headers(1, 0), ...several(300, () => frame(FRAME.data, 0, 1))]],
 ] as const) {
-  test(`a host that sends more ${what} than Node takes gets no new connection for a while`, async (t) => {
+  test(`a host that sends more ${what} than Node allows gets no new connection for a while`, async (t) => {
     const server = await serverOf(t);
     await server.listen();
     await flood(server, frames, '127.0.0.2');
@@ -280,7 +280,7 @@ for (const [what, frames] of [
   });
 }
 
-test('a connection without a request is closed: at first soon, later as late as over HTTP/1.1', async (t) => {
+test('a connection without a request is closed: a new one soon, a used one as late as over HTTP/1.1', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const server = await serverOf(t);
   const sessions: unknown[] = [];
@@ -301,13 +301,13 @@ test('a connection without a request is closed: at first soon, later as late as 
   t.mock.timers.tick(74_999);
   assert.equal(used.closed, false);
   const end = closeOf(used);
-  // Pings are no requests.
+  // Pings do not count as requests.
   await new Promise((resolve) => used.ping(resolve));
   t.mock.timers.tick(1);
   await end;
 });
 
-test('a body that does not arrive ends its request, and no other', async (t) => {
+test('a body that does not arrive in time ends its request, and no other', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const server = await serverOf(t);
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
@@ -329,7 +329,7 @@ test('a body that does not arrive ends its request, and no other', async (t) => 
   assert.equal((await ask(session, '/healthz')).status, 200);
 });
 
-test('closing says goodbye, lets requests in flight finish, and waits for nobody else', async (t) => {
+test('closing sends GOAWAY, lets requests in flight finish, and waits for nothing else', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const server = await serverOf(t);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -353,7 +353,7 @@ test('closing says goodbye, lets requests in flight finish, and waits for nobody
   await closed;
 });
 
-test('closing cuts off, in the end, who never finishes: a request, a handshake', async (t) => {
+test('closing disconnects, in the end, a request or a handshake that never finishes', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const server = await serverOf(t);
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
@@ -378,7 +378,7 @@ test('closing cuts off, in the end, who never finishes: a request, a handshake',
   await Promise.all([closed, gone]);
 });
 
-test('a renewed certificate is shown to new connections, and those there are stay', async (t) => {
+test('a renewed certificate is presented to new connections, and open ones stay', async (t) => {
   const server = await serverOf(t);
   await server.listen();
   const before = server.http2();
@@ -390,7 +390,7 @@ test('a renewed certificate is shown to new connections, and those there are sta
   assert.equal((await ask(before, '/healthz')).status, 200);
 });
 
-/** For tests that hold the timers. */
+/** Waits for a condition in tests that mock the timers. */
 async function waitForReal(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,5 +1,5 @@
 /**
- * HTTPS: HTTP/2 where the client can, HTTP/1.1 where it cannot, with the limits plain HTTP has, and those only HTTP/2 needs.
+ * The HTTPS server: HTTP/2, or HTTP/1.1 for clients without it, with the limits of plain HTTP and those that only HTTP/2 needs.
  */
 import { constants } from 'node:crypto';
 import type { Server } from 'node:http';
@@ -10,28 +10,28 @@ import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_HEADER_BYTES, MAX_STREAMS, REQUE
 import { HTTP1_OPTIONS } from './plain-server.ts';
 
 /**
- * Megabytes one HTTP/2 connection may keep in this process, headers and answers not yet sent together; more streams are
- * refused above it. Every stream may have 64 KiB of an answer on its way (`origin/answer.ts`).
+ * The most memory for one HTTP/2 connection in megabytes, headers and unsent answers together. Above it, new streams are refused. Each
+ * stream may have 64 KiB of an answer in flight (`origin/answer.ts`).
  */
 const MAX_SESSION_MB = 20;
 /**
- * Requests a client may take back at once, and per second from then on; beyond that the connection is closed (rapid reset,
- * CVE-2023-44487). A player that seeks takes back a handful.
+ * Requests that a client may cancel at once, and per second after that. With more, the connection is closed (rapid reset,
+ * CVE-2023-44487). A player that seeks cancels a handful.
  */
 const RESET_BURST = 500;
 const RESETS_PER_S = 50;
 /**
- * Frames that are not allowed, and empty ones that carry nothing, before the connection is closed. Each request among them has to be taken
- * down again, so that a thousand, which is Node's limit, take tens of milliseconds.
+ * Invalid and empty frames, after which the connection is closed. Each request among them has to be destroyed, so a thousand, which is
+ * Node's default, would take tens of milliseconds.
  */
 const MAX_INVALID_FRAMES = 100;
-/** RFC 9113 §7: the client does not want the answer any more; said to one who sends too slowly. */
+/** The error code CANCEL (RFC 9113 §7), with which the stream of a client that sends too slowly is closed. */
 const CANCEL = 8;
 
 /**
- * Makes the server that shows a certificate, and the renewed one from the moment it is renewed; connections there are stay.
- * Node gives requests of HTTP/2 and their answers the face of HTTP/1.1: routes need not know which they serve, but for what
- * `http.ts` and `origin/answer.ts` say.
+ * Makes a server that presents a certificate, and a renewed one as soon as it is renewed. Open connections stay.
+ * Node gives HTTP/2 requests and answers the interface of HTTP/1.1, so routes need not distinguish them, except where `http.ts` and
+ * `origin/answer.ts` do.
  */
 export function secureServer(certificate: CertificateWatch): Server {
   const server = createSecureServer({
@@ -57,7 +57,7 @@ export function secureServer(certificate: CertificateWatch): Server {
 /** TLS options that forbid renegotiation, with which a client could make this server compute keys again and again. */
 const tlsOptions = ({ options }: Certificate) => ({ ...options, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
 
-/** A request's body has as long as over HTTP/1.1. */
+/** Closes a stream whose body takes longer than a request may take over HTTP/1.1. */
 function limitBody(stream: ServerHttp2Stream): void {
   if (stream.endAfterHeaders) return;
   const overdue = setTimeout(() => stream.close(CANCEL), REQUEST_TIMEOUT_MS).unref();
@@ -65,15 +65,15 @@ function limitBody(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Holds a connection to the time limits Node keeps for HTTP/1.1 only: its first request has as long as headers have there, and
- * without any under way it stays as long as there. Requests alone count as life; pings, settings and headers that never end
- * keep nothing open.
+ * Applies the timeouts that Node has for HTTP/1.1 only: the first request must arrive within the timeout of headers, and a connection
+ * without requests in flight is closed after the keep-alive timeout. Only requests count as activity. Pings, settings and headers that
+ * never end do not keep a connection open.
  */
 function closeWhenIdle(session: ServerHttp2Session): void {
   let streams = 0;
   const close = () => {
     session.close();
-    // Says goodbye first; whoever does not take even that is cut off.
+    // `close` sends GOAWAY first. A client that does not read even that is disconnected.
     idle = setTimeout(() => session.destroy(), HEADERS_TIMEOUT_MS).unref();
   };
   let idle = setTimeout(close, HEADERS_TIMEOUT_MS).unref();
@@ -82,7 +82,7 @@ function closeWhenIdle(session: ServerHttp2Session): void {
     clearTimeout(idle);
     stream.once('close', () => {
       streams -= 1;
-      // A connection that is lost ends before its streams.
+      // A lost connection closes before its streams do.
       if (streams === 0 && !session.closed && !session.destroyed) idle = setTimeout(close, KEEP_ALIVE_MS).unref();
     });
   });

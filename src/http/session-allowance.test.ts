@@ -3,41 +3,41 @@ import { describe, it } from 'node:test';
 import { SessionAllowance } from './session-allowance.ts';
 
 const ANSWERED = { isAnswered: true, isFlooder: false };
-const TAKEN_BACK = { isAnswered: false, isFlooder: false };
+const CANCELLED = { isAnswered: false, isFlooder: false };
 
 describe('the allowance of an HTTP/2 connection', () => {
-  it('ends with the ninth request taken back before its answer, and with the third where the host flooded lately', () => {
+  it('ends with the ninth request cancelled before its answer, and with the third for a host that flooded recently', () => {
     const allowance = new SessionAllowance();
-    for (let each = 0; each < 8; each += 1) assert.equal(allowance.ended(TAKEN_BACK), false);
-    assert.equal(allowance.ended(TAKEN_BACK), true);
+    for (let each = 0; each < 8; each += 1) assert.equal(allowance.ended(CANCELLED), false);
+    assert.equal(allowance.ended(CANCELLED), true);
     const again = new SessionAllowance();
-    const outcomes = [1, 2, 3].map(() => again.ended({ ...TAKEN_BACK, isFlooder: true }));
+    const outcomes = [1, 2, 3].map(() => again.ended({ ...CANCELLED, isFlooder: true }));
     assert.deepEqual(outcomes, [false, false, true]);
   });
 
-  it('never ends for a player that takes back as many requests as it has answered', () => {
+  it('never ends for a player that cancels as many requests as are answered', () => {
     const allowance = new SessionAllowance();
     for (let each = 0; each < 1000; each += 1) {
-      assert.equal(allowance.ended(TAKEN_BACK), false);
+      assert.equal(allowance.ended(CANCELLED), false);
       assert.equal(allowance.ended(ANSWERED), false);
     }
   });
 
-  it('grows with requests that were answered, by as many as may be under way', () => {
+  it('grows with answered requests, by at most as many as may be concurrent', () => {
     const allowance = new SessionAllowance();
     for (let each = 0; each < 1000; each += 1) allowance.ended(ANSWERED);
-    for (let each = 0; each < 256 + 8; each += 1) assert.equal(allowance.ended(TAKEN_BACK), false);
-    assert.equal(allowance.ended(TAKEN_BACK), true);
+    for (let each = 0; each < 256 + 8; each += 1) assert.equal(allowance.ended(CANCELLED), false);
+    assert.equal(allowance.ended(CANCELLED), true);
   });
 
-  it('ends with more than 64 KiB that no request explains, and comes back by as much a second', () => {
+  it('ends with more than 64 KiB that belong to no request, and recovers by as much a second', () => {
     const allowance = new SessionAllowance();
     assert.equal(allowance.read(65_536, 0), false);
     assert.equal(allowance.read(65_536 + 32_768, 0.5), false);
     assert.equal(allowance.read(65_536 + 32_768 + 1, 0), true);
     const rested = new SessionAllowance();
     assert.equal(rested.read(0, 3600), false);
-    assert.equal(rested.read(65_537, 0), true, 'what was not sent does not add up');
+    assert.equal(rested.read(65_537, 0), true, 'bytes that were not sent do not accumulate');
   });
 
   it('lets a proxy send as much as its requests may have, bodies included', () => {

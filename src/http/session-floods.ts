@@ -1,5 +1,5 @@
 /**
- * Cuts HTTP/2 connections that flood this server with what Node shows to nobody, or with requests that they take back at once.
+ * Closes HTTP/2 connections that flood this server with frames that Node does not report, or with requests that they cancel at once.
  */
 import type { Server } from 'node:http';
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
@@ -8,22 +8,22 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { Flood, Flooders } from './flooders.ts';
 import { SessionAllowance } from './session-allowance.ts';
 
-/** How often connections are looked at. */
+/** How often connections are checked. */
 const LOOK_MS = 100;
-/** Connections that are looked at each time, in turn: a server with more of them takes longer to see all, and no more CPU. */
+/** Connections checked each time, in turn. A server with more of them takes longer to check all, and no more CPU. */
 const LOOKED_AT = 2000;
 
-/** What {@link cutSessionFloods} needs. */
+/** What {@link closeFloodingSessions} needs. */
 export interface SessionFloodsOptions {
   readonly clock: Clock;
   readonly flooders: Flooders;
-  /** Whose connections are not watched, as they carry the requests of many. */
+  /** The connections of a trusted proxy are not watched, because they carry the requests of many clients. */
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
 /** Watches the connections of a server until it closes. */
-export function cutSessionFloods(server: Server, { clock, flooders, isTrustedProxy }: SessionFloodsOptions): void {
-  /** The one that was looked at longest ago comes first. */
+export function closeFloodingSessions(server: Server, { clock, flooders, isTrustedProxy }: SessionFloodsOptions): void {
+  /** In the order of their last check, the oldest first. */
   const watches = new Set<SessionWatch>();
   server.on('session', (session: ServerHttp2Session) => {
     const { remoteAddress } = session.socket;
@@ -34,7 +34,7 @@ export function cutSessionFloods(server: Server, { clock, flooders, isTrustedPro
   });
   const timer = setInterval(() => {
     const now = clock.monotonic();
-    // A list of its own, since the set changes: else one would be looked at again and again.
+    // A copy, because each connection moves to the end of the set and would be checked again.
     for (const watch of watches.values().take(LOOKED_AT).toArray()) {
       watches.delete(watch);
       watches.add(watch);
@@ -44,7 +44,7 @@ export function cutSessionFloods(server: Server, { clock, flooders, isTrustedPro
   server.once('close', () => clearInterval(timer));
 }
 
-/** By which Node says that it cut a connection: too many frames that are not allowed, or answers that nobody takes (pings, settings). */
+/** The errors with which Node closes a connection: too many invalid frames, or unread answers to pings and settings. */
 const TOO_MANY_INVALID_FRAMES = 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES';
 const NGHTTP2_ERR_FLOODED = -904;
 
@@ -69,30 +69,30 @@ class SessionWatch {
     this.#lookedAt = now;
     session.on('stream', (stream: ServerHttp2Stream) => this.#follow(stream));
     session.once('error', (error: NodeJS.ErrnoException) => {
-      // Node has cut it already.
+      // Node has closed the connection already.
       if (isFlood(error)) flooders.add(address, 'invalid_frames');
     });
   }
 
-  /** Cuts the connection if it has sent more than its requests explain. */
+  /** Closes the connection if it has sent more than its requests account for. */
   look(now: Milliseconds): void {
     if (this.#session.destroyed) return;
     const seconds = (now - this.#lookedAt) / 1000;
     this.#lookedAt = now;
-    if (this.#allowance.read(this.#session.socket.bytesRead, seconds)) this.#cut('bytes_without_requests');
+    if (this.#allowance.read(this.#session.socket.bytesRead, seconds)) this.#close('bytes_without_requests');
   }
 
   #follow(stream: ServerHttp2Stream): void {
     this.#allowance.begun({ hasBody: !stream.endAfterHeaders });
     stream.once('close', () => {
-      // What ends with its connection was not taken back.
+      // A stream that ends with its connection was not cancelled.
       if (this.#session.closed || this.#session.destroyed) return;
       const isFlooder = this.#flooders.has(this.#address);
-      if (this.#allowance.ended({ isAnswered: stream.headersSent, isFlooder })) this.#cut('requests_taken_back');
+      if (this.#allowance.ended({ isAnswered: stream.headersSent, isFlooder })) this.#close('requests_cancelled');
     });
   }
 
-  #cut(flood: Flood): void {
+  #close(flood: Flood): void {
     this.#flooders.add(this.#address, flood);
     this.#session.destroy();
   }

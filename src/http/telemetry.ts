@@ -1,17 +1,17 @@
 /**
- * What the HTTP server tells of itself.
+ * Metrics of the HTTP server.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Metrics } from '#telemetry/metrics.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answers may be held back until media exists, so their time says nothing of the server's speed. */
+    /** Whether answers may be held until media exists. Their time does not measure the server's speed. */
     readonly held?: boolean;
   }
 }
 
-/** Times every answer but those of `held` routes, by route pattern and status; never by path, which holds ids. */
+/** Measures the time of every answer, except on `held` routes, by route pattern and status. Never by path, because paths contain ids. */
 export function observeRequests(http: FastifyInstance, metrics: Metrics): void {
   type Observer = ReturnType<Metrics['httpSeconds']['labels']>;
   // Looking labels up costs more than observing. Routes times statuses is a small, fixed number.

@@ -5,10 +5,10 @@ import { type TestContext, test } from 'node:test';
 import { ms } from '#lib/units.ts';
 import { limitHandshakes } from './tls-handshakes.ts';
 
-/** The first message of a client, of 600 bytes. */
+/** A ClientHello of 600 bytes. */
 const HELLO = Buffer.concat([Buffer.of(22, 3, 1, 2, 92, 1, 0, 2, 88), Buffer.alloc(600)]);
 
-/** A connection whose bytes come when a test says so. */
+/** A connection whose bytes arrive when a test pushes them. */
 class FakeSocket extends Duplex {
   readonly remoteAddress: string;
 
@@ -20,7 +20,7 @@ class FakeSocket extends Duplex {
   override _read(): void {}
 }
 
-/** A server that notes whose handshakes begin, and what their sockets hold then. */
+/** A server that records the sockets whose handshakes begin. */
 function started(trustedProxies: readonly string[] = []) {
   const begun: FakeSocket[] = [];
   const server: Server = createServer((socket: Socket) => void begun.push(socket as unknown as FakeSocket));
@@ -37,7 +37,7 @@ function started(trustedProxies: readonly string[] = []) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Lets everything happen that is due without time passing. */
+/** Lets everything happen that needs no time to pass. */
 async function settled(): Promise<void> {
   for (let each = 0; each < 200; each += 1) await turn();
 }
@@ -57,7 +57,7 @@ for (const [whose, trustedProxies] of [
   });
 }
 
-test('hosts take turns: who opens one connection does not wait for those who open many', async () => {
+test('hosts take turns: a host with one connection does not wait for a host with many', async () => {
   const { begun, open } = started();
   for (let each = 0; each < 50; each += 1) open('192.0.2.1');
   const other = open('198.51.100.1');
@@ -65,7 +65,7 @@ test('hosts take turns: who opens one connection does not wait for those who ope
   assert.ok(begun.indexOf(other) <= 2);
 });
 
-test('a handshake is begun when the first message is whole, with all its bytes', async () => {
+test('a handshake is begun when the ClientHello is complete, with all its bytes', async () => {
   const { begun, open } = started();
   const socket = open('192.0.2.1', Buffer.alloc(0));
   for (const piece of [HELLO.subarray(0, 3), HELLO.subarray(3, 500)]) {
@@ -79,7 +79,7 @@ test('a handshake is begun when the first message is whole, with all its bytes',
   assert.deepEqual(socket.read(), HELLO);
 });
 
-test('no handshake is begun for a client whose first message comes in bits, is too large, or never ends', async (t: TestContext) => {
+test('no handshake is begun for a client whose ClientHello comes in too many pieces, is too large, or never ends', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { begun, open } = started();
   const inBits = open('192.0.2.1', Buffer.alloc(0));
@@ -105,7 +105,7 @@ test('no handshake is begun for a client whose first message comes in bits, is t
   assert.deepEqual(begun, []);
 });
 
-test('nobody waits for a handshake of a client that has gone away', async () => {
+test('no handshake waits for a client that has disconnected', async () => {
   const { begun, open } = started();
   for (let each = 0; each < 50; each += 1) open('192.0.2.1').destroy();
   const socket = open('192.0.2.1');

@@ -1,5 +1,5 @@
 /**
- * Bounds the TLS handshakes this server does for anybody, since each costs it far more than whoever asks for it.
+ * Limits the TLS handshakes of each client, because a handshake costs the server far more than the client.
  */
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '#lib/clock.ts';
@@ -7,27 +7,27 @@ import { FairQueue } from '#lib/fair-queue.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 import { networkOf } from '#lib/network-of.ts';
 import { TokenBuckets } from '#lib/token-buckets.ts';
-import { isHelloWhole } from './client-hello.ts';
+import { isHelloComplete } from './client-hello.ts';
 import { HEADERS_TIMEOUT_MS } from './limits.ts';
 
-/** Handshakes under way at the same time, shared among networks. */
+/** The most concurrent handshakes, shared fairly among networks. */
 const MAX_UNDER_WAY = 1000;
-/** New connections of one host in a minute, which may also come at once. Connections are kept, so even a shared address needs few. */
+/** New connections of one host in a minute, which may also come at once. Connections are reused, so even a shared address needs few. */
 const PER_MINUTE = 1200;
-/** Bytes a client may send before its first message is whole, and pieces in which they may come. A browser sends about 1,800, in two. */
+/** The most bytes of a ClientHello, and the most pieces in which they may arrive. A browser sends about 1,800 bytes in two pieces. */
 const MAX_HELLO_BYTES = 16_384;
 const MAX_HELLO_PIECES = 16;
 
 /** What {@link limitHandshakes} needs. */
 export interface HandshakeOptions {
   readonly clock: Clock;
-  /** Whose connections are not limited in number, as they carry the requests of many. */
+  /** The connections of a trusted proxy are not limited in number, because they carry the requests of many clients. */
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
 /**
- * Closes connections of a TLS server that are too many, before their handshake begins. Begins one of the others in each turn of the
- * event loop, once the client's first message is there, and lets the hosts they come from take turns.
+ * Closes connections of a TLS server beyond the limits before their handshake begins. Begins one handshake of the others in each turn of
+ * the event loop, once the ClientHello is complete, from each host in turn.
  */
 export function limitHandshakes(server: Server, { clock, isTrustedProxy }: HandshakeOptions): void {
   const begin = beginInTurns(server);
@@ -61,7 +61,7 @@ export function limitHandshakes(server: Server, { clock, isTrustedProxy }: Hands
   });
 }
 
-/** Takes the place of what begins the handshakes of a server. @returns begins that of a connection when its turn has come */
+/** Replaces the listeners that begin the handshakes of a server. @returns a function that begins a handshake when its turn has come */
 function beginInTurns(server: Server): (socket: Socket, network: string) => void {
   const begins = server.listeners('connection');
   server.removeAllListeners('connection');
@@ -85,7 +85,7 @@ function beginInTurns(server: Server): (socket: Socket, network: string) => void
   };
 }
 
-/** Calls once the first message of a client is there, and leaves it in the socket for TLS to find. Closes who does not send one. */
+/** Calls `arrived` once a ClientHello is complete, and leaves its bytes in the socket for TLS. Closes the socket if none arrives. */
 function awaitHello(socket: Socket, arrived: () => void): void {
   let hello = Buffer.alloc(0);
   let pieces = 0;
@@ -95,7 +95,7 @@ function awaitHello(socket: Socket, arrived: () => void): void {
   const take = (piece: Buffer) => {
     hello = Buffer.concat([hello, piece]);
     pieces += 1;
-    if (isHelloWhole(hello)) {
+    if (isHelloComplete(hello)) {
       clearTimeout(overdue);
       socket.off('data', take).off('end', giveUp).off('close', closed).pause();
       socket.unshift(hello);
@@ -106,6 +106,6 @@ function awaitHello(socket: Socket, arrived: () => void): void {
   socket.on('data', take).once('end', giveUp).once('close', closed);
 }
 
-/** Names a connection, the same for its TCP socket and for the TLS socket on it. */
+/** Identifies a connection, with the same text for its TCP socket and for the TLS socket on it. */
 const peerOf = ({ localAddress, remoteAddress, remotePort }: Socket) =>
   `${localAddress} ${remoteAddress} ${remotePort}`;

@@ -1,5 +1,5 @@
 /**
- * The certificate this server shows, over HTTPS and RTMPS alike.
+ * The certificate that this server presents, over HTTPS and RTMPS alike.
  */
 import { type Certificate, CertificateError } from '#lib/certificate.ts';
 import { CertificateWatch } from '#lib/certificate-watch.ts';
@@ -9,9 +9,9 @@ import type { Metrics } from '#telemetry/metrics.ts';
 import type { HttpSettings } from './config.ts';
 
 /**
- * Opens the certificate the settings name, and goes on watching its files; undefined when TLS is not asked for.
- * A certificate that is not valid now is used all the same, with a warning: refusing to start would serve nobody.
- * @throws {CertificateError} a sentence with the settings to correct
+ * Loads the certificate that the settings name, and watches its files. Returns undefined when TLS is not configured.
+ * A certificate that has expired or is not valid yet is used, with a warning: refusing to start would serve nobody.
+ * @throws {CertificateError} with a sentence that names the settings to correct
  */
 export async function openCertificate({
   settings: { tlsCert, tlsKey },

@@ -1,12 +1,12 @@
 /**
- * Turns what the schema validator found into a sentence: the field, what is wrong, the way out.
+ * Turns a violation that the schema validator found into a sentence: the field, what is wrong, and what to send instead.
  *
- * The way out is the field's own `description` in the schema, so that the documentation and the errors say the same: a
- * description of a field completes "send ...".
+ * What to send is the field's own `description` in the schema, so that the documentation and the errors agree: a description of a field
+ * completes "send ...".
  */
 import type { FastifySchemaValidationError } from 'fastify';
 
-/** What the validator adds with `verbose`. Values sent (`data`) are left out on purpose: an error repeats none. */
+/** A violation with what the validator adds in `verbose` mode. Left out on purpose: the values sent (`data`), which no error repeats. */
 type Violation = FastifySchemaValidationError & {
   readonly schema?: unknown;
   readonly parentSchema?: SchemaNode;
@@ -17,10 +17,10 @@ interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
 }
 
-/** A key name that can be repeated: an identifier, and shorter than any API key (at least 32 characters). */
+/** A key name that an error may repeat: an identifier, and shorter than any API key (at least 32 characters). */
 const NAMEABLE = /^[A-Za-z_][A-Za-z0-9_]{0,30}$/;
 
-/** What each part of a request is called, and what is in it. */
+/** The name of each part of a request, and of its entries. */
 const PLACES: Readonly<Record<string, readonly [string, string]>> & { readonly body: readonly [string, string] } = {
   body: ['body', 'field'],
   querystring: ['query', 'query parameter'],
@@ -29,6 +29,7 @@ const PLACES: Readonly<Record<string, readonly [string, string]>> & { readonly b
 };
 
 /**
+ * Describes a violation in a sentence.
  * @param violation found in `context`, by a validator with `verbose: true`
  * @param context `body`, `querystring`, `params` or `headers`
  */
@@ -50,7 +51,7 @@ export function violationSentence(violation: Violation, context: string): string
       const name = String(params.additionalProperty);
       const field = NAMEABLE.test(name) ? `The field ${join(path, name)}` : `A field of ${path || 'the body'}`;
       const known = Object.keys(parentSchema?.properties ?? {}).join(', ');
-      return `${field} is unknown here or set by the server; leave it out. Known are ${known}.`;
+      return `${field} is unknown here or set by the server; leave it out. Known fields are ${known}.`;
     }
     case 'type':
       return must(`be of type ${Array.isArray(params.type) ? params.type.join(' or ') : String(params.type)}`);
@@ -73,7 +74,7 @@ export function violationSentence(violation: Violation, context: string): string
   }
 }
 
-/** `/profiles/0/fps` as `profiles[0].fps`. Holds names of the schema only, as unknown keys are refused one level up. */
+/** Writes `/profiles/0/fps` as `profiles[0].fps`. The path has names of the schema only, because unknown keys are refused one level up. */
 function fieldPath(instancePath: string): string {
   return instancePath
     .split('/')

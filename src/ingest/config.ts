@@ -4,7 +4,7 @@
 import type { SettingValues } from '#lib/setting.ts';
 import { rtmpSettings } from './rtmp/config.ts';
 
-/** What an operator may set. */
+/** The settings of every ingest protocol. */
 export const ingestSettings = { ...rtmpSettings };
 
 /** Their values. */

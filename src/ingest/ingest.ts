@@ -1,29 +1,30 @@
 /**
- * The contract of ingest: what a protocol hands on, and whom it asks before it does. `live` implements the gate.
+ * The contract of ingest: a protocol asks the gate whether a publisher is accepted, and then passes its media to a publication. `live`
+ * implements both.
  */
 import type { Secret } from '#domain/secret.ts';
 import type { Packet } from '#media/packet.ts';
-import type { Track, TrackKind } from '#media/track.ts';
+import type { Track, TrackId, TrackKind } from '#media/track.ts';
 
-/** Somebody who wants to publish. */
+/** A publisher's request to publish. */
 export interface PublishRequest {
   readonly streamKey: Secret;
   /** `rtmp`, `rtmps`; shown in logs and metrics. */
   readonly protocol: string;
-  /** Where it comes from, for throttling guesses. */
+  /** The publisher's address, by which guesses of stream keys are throttled. */
   readonly remoteAddress: string;
-  /** What the encoder calls itself (RTMP `flashVer`), at most 256 characters; for logs and health. */
+  /** The name that the encoder gives itself (RTMP `flashVer`), at most 256 characters; for logs and health. */
   readonly encoder: string | undefined;
   /**
-   * Ends the publisher's connection, after telling it why in its protocol's words. Called at most once, from outside;
-   * the protocol then calls {@link Publication.end} as it always does.
+   * Sends the publisher the reason, as its protocol allows, and disconnects it. The gate's side calls this at most once. The protocol then
+   * calls {@link Publication.end}, as after every publish.
    */
-  readonly cut: (refusal: Refusal) => void;
+  readonly disconnect: (refusal: Refusal) => void;
 }
 
-/** Why a publish is refused or cut. */
+/** Why a publish is refused, or a publisher disconnected. */
 export const REFUSAL_CODES = [
-  'stream_key_invalid', // unknown or revoked; says no more, so keys cannot be probed
+  'stream_key_invalid', // unknown or revoked: which of them is not stated, so that keys cannot be probed
   'stream_key_in_use',
   'stream_suspended',
   'too_many_attempts',
@@ -40,7 +41,7 @@ export const REFUSAL_CODES = [
   'internal_error',
 ] as const;
 
-/** A refusal: the code for programs, the reason as a sentence that the encoder shows its user. Never holds the key. */
+/** A refusal: a code for programs, and a sentence that the encoder shows to its user. It never contains the stream key. */
 export interface Refusal {
   readonly code: (typeof REFUSAL_CODES)[number];
   readonly reason: string;
@@ -54,58 +55,59 @@ export type PublishDecision =
 /** Decides who may publish. */
 export interface PublishGate {
   /**
-   * Judges a key. Waits for the store, at most until `signal` aborts; a store that is away is a refusal, not an exception.
+   * Decides on a publish by its stream key. Waits for the store, at most until `signal` aborts. Refuses, and does not throw, when the store
+   * is not available.
    */
   publish(request: PublishRequest, options: { signal: AbortSignal }): Promise<PublishDecision>;
 }
 
-/** Why a publication ended, as the protocol saw it. */
+/** Why a publication ended, from the protocol's view. */
 export type PublicationEnd =
-  | 'unpublished' // the publisher said it is done
-  | 'connection_lost' // closed, reset, timed out, protocol error: it may come back
-  | 'cut'; // by us, through PublishRequest.cut
+  | 'unpublished' // the publisher stopped
+  | 'connection_lost' // closed, reset, timed out, or a protocol error: the publisher may come back
+  | 'disconnected'; // by this service, through PublishRequest.disconnect
 
-/** What a publisher says of its media before it sends any (RTMP onMetaData). */
+/** What a publisher announces about its media before it sends any (RTMP onMetaData). */
 export interface Announcement {
   readonly kinds: ReadonlySet<TrackKind>;
-  /** As claimed; undefined when it is not, or not believable. */
+  /** As announced; undefined when it is not announced, or not plausible. */
   readonly videoBitrateBps: number | undefined;
   readonly audioBitrateBps: number | undefined;
-  /** What made the media, often more telling than {@link PublishRequest.encoder}; at most 256 printable characters. */
+  /** The software that made the media, often more precise than {@link PublishRequest.encoder}; at most 256 printable characters. */
   readonly encoder: string | undefined;
 }
 
 /**
- * Where an accepted publisher's media goes. Calls come in the order the publisher sent them; none may throw because of
- * what a publisher sent, and none blocks.
+ * Takes the media of an accepted publisher. Calls come in the order in which the publisher sent the media. No call blocks, or throws
+ * because of what a publisher sent.
  */
 export interface Publication {
   /**
-   * Which tracks the publisher announced (RTMP onMetaData). The session waits a moment for these before it starts.
-   * Never called when the publisher announces nothing.
+   * Takes the tracks that the publisher announces. The session waits a moment for these before it starts. Called again when the
+   * announcement changes, and never when the publisher announces nothing.
    */
   announce(announcement: Announcement): void;
-  /** A track's configuration: before its first packet, and again when it changes. */
-  track(track: Track): void;
-  /** A packet of a track already given; timestamps in the publisher's clock, 32-bit wraps already undone. */
-  packet(packet: Packet): void;
-  /** Bytes came in, whether or not they made a packet; tells a silent publisher from a slow one. */
+  /** Takes a track's configuration, before its first packet and again when it changes. @param id identifies the track in the publication */
+  track(track: Track, id: TrackId): void;
+  /** Takes a packet of a configured track. Its timestamps are in the publisher's clock, with 32-bit wraps already undone. */
+  packet(packet: Packet, id: TrackId): void;
+  /** Notes that bytes arrived, whether or not they complete a packet, to distinguish a slow publisher from a silent one. */
   heard(): void;
-  /** The last call. A second one changes nothing. */
+  /** Ends the publication. This is the last call, and a second one has no effect. */
   end(reason: PublicationEnd): void;
 }
 
-/** Where encoders can connect. */
+/** An address at which encoders can connect. */
 export interface IngestAddress {
-  /** Of the URLs that lead there: `rtmp`, `rtmps`. */
+  /** The scheme of its URLs: `rtmp` or `rtmps`. */
   readonly scheme: string;
   readonly host: string;
-  /** The real one, also when port 0 was asked for. */
+  /** The actual port, also when port 0 was configured. */
   readonly port: number;
 }
 
 /** A listening ingest protocol. */
 export interface IngestServer extends AsyncDisposable {
-  /** Where it listens; none when it is turned off. */
+  /** Where it listens; empty when the protocol is turned off. */
   readonly addresses: readonly IngestAddress[];
 }

@@ -1,5 +1,5 @@
 /**
- * The ingest protocols Millrace speaks: a list, one entry a protocol.
+ * The list of ingest protocols, with one entry for each.
  */
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -9,18 +9,18 @@ import type { IngestSettings } from './config.ts';
 import type { IngestServer, PublishGate } from './ingest.ts';
 import { listenRtmp } from './rtmp/server.ts';
 
-/** What every protocol is given. */
+/** What every protocol needs. */
 export interface IngestOptions {
   readonly settings: IngestSettings;
   readonly gate: PublishGate;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** What encrypted connections are shown; without it there are none. */
+  /** The certificate for encrypted connections; without it there are none. */
   readonly certificate?: CertificateWatch | undefined;
 }
 
-/** Starts to listen; rejects when it cannot, with the system's error (`EADDRINUSE`). */
+/** Starts listening. Rejects with the system's error when it cannot (`EADDRINUSE`). */
 export type IngestProtocol = (options: IngestOptions) => Promise<IngestServer>;
 
 /** Every protocol. */

@@ -5,7 +5,7 @@ import { publishUrls } from './public-url.ts';
 const NOT_SET = { publicRtmpUrl: undefined };
 const at = (scheme: string, port: number) => ({ scheme, host: '0.0.0.0', port });
 
-test('encoders are told the host the asker knows, and the port unless they take it anyway', () => {
+test('URLs have the host by which the client reached the server, and the port unless it is the default', () => {
   const addresses = [at('rtmp', 1935), at('rtmps', 1936)];
   assert.deepEqual(publishUrls(NOT_SET, addresses, 'live.example.com'), [
     'rtmp://live.example.com/live',
@@ -17,7 +17,7 @@ test('encoders are told the host the asker knows, and the port unless they take 
   ]);
 });
 
-test('what the operator says outranks where the server listens', () => {
+test('URLs that the operator has set replace those at which the server listens', () => {
   const publicRtmpUrl = ['rtmps://in.example.com:443'];
   assert.deepEqual(publishUrls({ publicRtmpUrl }, [at('rtmp', 1935)], 'live.example.com'), [
     'rtmps://in.example.com:443/live',

@@ -1,16 +1,16 @@
 /**
- * The URLs encoders are told to publish to.
+ * The URLs to which encoders publish.
  */
 import type { IngestSettings } from './config.ts';
 import type { IngestAddress } from './ingest.ts';
 
-/** What need not be said in a URL, since encoders take it when nothing is said. */
+/** Ports that are left out of URLs, because encoders use them by default. */
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { rtmp: 1935, rtmps: 443 };
 
 /**
- * Every URL to publish to, without the stream key: those the operator has set, else where this server listens.
- * @param addresses in the order they are to be offered
- * @param hostname that the asker knows this server by; IPv6 in brackets
+ * Returns every URL to publish to, without the stream key: those that the operator has set, or else those at which this server listens.
+ * @param addresses in the order in which their URLs are returned
+ * @param hostname by which the client reached this server; IPv6 in brackets
  */
 export function publishUrls(
   { publicRtmpUrl }: Pick<IngestSettings, 'publicRtmpUrl'>,

@@ -9,7 +9,7 @@ function throttleOf(perMinute: number) {
   return { time, throttle: new AttemptThrottle({ perMinute, clock }) };
 }
 
-test('an address may be wrong as often as the allowance says, then must wait for one to come back', () => {
+test('an address may fail as often as its allowance, and must then wait for one attempt to come back', () => {
   const { time, throttle } = throttleOf(6);
   for (let attempt = 0; attempt < 6; attempt += 1) {
     assert.equal(throttle.retryAfterS('192.0.2.1'), 0);
@@ -25,7 +25,7 @@ test('an address may be wrong as often as the allowance says, then must wait for
   assert.equal(throttle.retryAfterS('192.0.2.1'), 10);
 });
 
-test('an address that stays quiet gets its whole allowance back and no more', () => {
+test('an address without further failures gets its whole allowance back and no more', () => {
   const { time, throttle } = throttleOf(2);
   throttle.failed('192.0.2.1');
   throttle.failed('192.0.2.1');

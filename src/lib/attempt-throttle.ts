@@ -1,25 +1,26 @@
 /**
- * Slows down guessing: each address may be wrong only so often.
+ * Slows down the guessing of secrets: limits how often each address may fail.
  */
+import { BoundedMap } from './bounded-map.ts';
 import type { Clock } from './clock.ts';
 import { networkOf } from './network-of.ts';
 
-/** Addresses remembered at most; beyond it the one that was wrong longest ago is forgotten. */
+/** How many addresses are remembered. When there are more, the one with the oldest failure is forgotten. */
 const MAX_ADDRESSES = 10_000;
 const MINUTE_MS = 60_000;
 
 /**
- * Counts wrong attempts by address, one bucket for HTTP and RTMP together. An address that used up its allowance must wait until
- * enough of it has come back; judge no attempt of it before that, right or wrong, or the wait would not slow guessing.
+ * Counts failed attempts by address, over HTTP and RTMP together. An address that has used up its allowance must wait until enough of it
+ * has come back. The caller must check none of its attempts before that, right or wrong, or the wait would not slow guessing.
  *
  * A whole /64 of IPv6 counts as one address.
  */
 export class AttemptThrottle {
   readonly #clock: Clock;
   readonly #perMinute: number;
-  readonly #buckets = new Map<string, { left: number; at: number }>();
+  readonly #buckets = new BoundedMap<string, { left: number; at: number }>(MAX_ADDRESSES);
 
-  /** @param perMinute wrong attempts that come back each minute; as many are allowed at once */
+  /** @param perMinute failed attempts that are allowed at once, and that come back each minute */
   constructor({ perMinute, clock }: { readonly perMinute: number; readonly clock: Clock }) {
     this.#perMinute = perMinute;
     this.#clock = clock;
@@ -32,15 +33,10 @@ export class AttemptThrottle {
     return left >= 1 ? 0 : Math.ceil(((1 - left) * 60) / this.#perMinute);
   }
 
-  /** Counts a wrong attempt. */
+  /** Counts a failed attempt. */
   failed(address: string): void {
     const key = networkOf(address);
     const left = Math.max(0, this.#left(key) - 1);
-    this.#buckets.delete(key); // set again at the end: the map is ordered by the last failure
-    if (this.#buckets.size >= MAX_ADDRESSES) {
-      const oldest = this.#buckets.keys().next();
-      if (!oldest.done) this.#buckets.delete(oldest.value);
-    }
     this.#buckets.set(key, { left, at: this.#clock.monotonic() });
   }
 

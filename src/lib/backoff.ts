@@ -3,27 +3,27 @@
  */
 import { type Milliseconds, ms } from './units.ts';
 
-/** The pauses of one thing that is tried again and again. */
+/** The pauses between the attempts at one thing. */
 export class Backoff {
   readonly #firstMs: number;
   readonly #maxMs: number;
   #nextMs: number;
 
-  /** Doubles from `firstMs` to `maxMs`. */
+  /** The pauses double from `firstMs` to `maxMs`. */
   constructor({ firstMs, maxMs }: { firstMs: number; maxMs: number }) {
     this.#firstMs = firstMs;
     this.#maxMs = maxMs;
     this.#nextMs = firstMs;
   }
 
-  /** The pause to keep after one more failure. */
+  /** Counts a failure. @returns the pause before the next attempt */
   failed(): Milliseconds {
     const pause = this.#nextMs;
     this.#nextMs = Math.min(pause * 2, this.#maxMs);
     return ms(pause);
   }
 
-  /** It worked: the next failure starts at the first pause again. */
+  /** Counts a success: the next failure starts at the first pause again. */
   succeeded(): void {
     this.#nextMs = this.#firstMs;
   }

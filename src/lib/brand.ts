@@ -1,5 +1,4 @@
 /**
- * Gives a primitive a name of its own, so that a stream id cannot stand where a session id is asked.
- * Costs nothing at run time.
+ * Makes a type of its own from a primitive, so that a stream id cannot be passed as a session id. Costs nothing at run time.
  */
 export type Brand<Base, Name extends string> = Base & { readonly __brand: Name };

@@ -4,45 +4,45 @@
 import { stat } from 'node:fs/promises';
 import { type Certificate, type CertificateFiles, loadCertificate } from './certificate.ts';
 
-/** What there is to tell of a certificate after its first reading. */
+/** Observes a certificate after its first loading. */
 export interface CertificateObserver {
-  /** It was replaced. */
+  /** Called when the certificate was replaced. */
   readonly renewed: (certificate: Certificate) => void;
-  /** The files have changed into something that is no use; the certificate in use stays. Told once for each change. */
+  /** Called once for each change of the files into something unusable. The certificate in use stays. */
   readonly refused: (error: unknown) => void;
 }
 
 /**
- * How often it looks, which costs two `stat` calls. Events of the file system would miss what is done to the targets of links, which
- * is how certbot and Kubernetes renew.
+ * How often the files are checked, with two `stat` calls. Events of the file system would miss changes to the targets of links, which is
+ * how certbot and Kubernetes renew.
  */
 export const LOOK_EVERY_MS = 1000;
 
 /**
- * The certificate in two files. Looks once a second whether they have changed, and reads them anew when they have held
- * still for one look: the two cannot be replaced in one step, and half of an old pair beside half of a new one is no fault.
- * Disposing it ends the looking.
+ * Keeps the certificate of two files up to date. Checks once a second whether they have changed, and loads them again when they have not
+ * changed since the last check: the two cannot be replaced in one step, and one old file with one new file is no fault. Disposing it ends
+ * the checks.
  */
 export class CertificateWatch implements Disposable {
   readonly #files: CertificateFiles;
   readonly #observers: CertificateObserver[] = [];
   readonly #timer: NodeJS.Timeout;
   #current: Certificate;
-  /** The state of the files that was judged last, whether it was taken or refused. */
-  #judged: string;
+  /** The state of the files that were loaded last, whether they were accepted or refused. */
+  #loaded: string;
   #seen: string;
   #isLooking = false;
 
   private constructor(files: CertificateFiles, current: Certificate, state: string) {
     this.#files = files;
     this.#current = current;
-    this.#judged = state;
+    this.#loaded = state;
     this.#seen = state;
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref();
   }
 
   /**
-   * Reads the files for the first time.
+   * Loads the files for the first time.
    * @throws {CertificateError} see {@link loadCertificate}
    */
   static async open(files: CertificateFiles): Promise<CertificateWatch> {
@@ -50,12 +50,12 @@ export class CertificateWatch implements Disposable {
     return new CertificateWatch(files, await loadCertificate(files), state);
   }
 
-  /** The one to show to whoever connects now. */
+  /** The certificate for new connections. */
   get current(): Certificate {
     return this.#current;
   }
 
-  /** Tells what happens from now on. */
+  /** Adds an observer of later changes. */
   observe(observer: CertificateObserver): void {
     this.#observers.push(observer);
   }
@@ -71,14 +71,14 @@ export class CertificateWatch implements Disposable {
       const state = await stateOf(this.#files);
       const holdsStill = state === this.#seen;
       this.#seen = state;
-      if (holdsStill && state !== this.#judged) await this.#judge(state);
+      if (holdsStill && state !== this.#loaded) await this.#load(state);
     } finally {
       this.#isLooking = false;
     }
   }
 
-  async #judge(state: string): Promise<void> {
-    this.#judged = state;
+  async #load(state: string): Promise<void> {
+    this.#loaded = state;
     try {
       this.#current = await loadCertificate(this.#files);
     } catch (error) {
@@ -89,7 +89,7 @@ export class CertificateWatch implements Disposable {
   }
 }
 
-/** Which files these are now: another text whenever one of them was written or replaced. Never rejects. */
+/** A text that changes whenever one of the files is written or replaced. Never rejects. */
 async function stateOf({ certFile, keyFile }: CertificateFiles): Promise<string> {
   const states = await Promise.all(
     [certFile, keyFile].map((file) =>

@@ -9,7 +9,7 @@ import { waitFor } from '#test/support/wait-for.ts';
 import { type CertificateFiles, loadCertificate } from './certificate.ts';
 import { CertificateWatch, LOOK_EVERY_MS } from './certificate-watch.ts';
 
-/** Files in a folder of the test's own. */
+/** A certificate's files in a folder of the test's own. */
 async function filesOf(t: TestContext, certificate = makeCertificate()) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-certificate-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -17,7 +17,7 @@ async function filesOf(t: TestContext, certificate = makeCertificate()) {
   return { folder, certFile, keyFile };
 }
 
-/** A watch that looks only while the test waits for what it tells: in between, files may be replaced as slowly as they like. */
+/** A watch that checks the files only while the test waits for an event, so that the test may take its time to replace them. */
 async function watchOf(t: TestContext, files: CertificateFiles) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const watch = await CertificateWatch.open(files);
@@ -35,13 +35,13 @@ async function watchOf(t: TestContext, files: CertificateFiles) {
   return { watch, told, toldOften };
 }
 
-test('a certificate says how long it is valid', async (t) => {
+test('a certificate has its period of validity', async (t) => {
   const validTo = new Date('2031-02-03T04:05:06Z');
   const certificate = await loadCertificate(await filesOf(t, makeCertificate({ validTo })));
   assert.equal(certificate.validTo, validTo.getTime());
 });
 
-test('files that are no use are refused with a sentence that names the file', async (t) => {
+test('unusable files are refused with a sentence that names the file', async (t) => {
   const files = await filesOf(t);
   const { key } = makeCertificate();
   const locked = generateKeyPairSync('ec', {
@@ -69,7 +69,7 @@ test('files that are no use are refused with a sentence that names the file', as
   }
 });
 
-test('a new pair is taken when both files are there, however they came', async (t) => {
+test('a new pair is loaded when both files are there, however they were replaced', async (t) => {
   const files = await filesOf(t);
   const { watch, told, toldOften } = await watchOf(t, files);
   const next = makeCertificate();
@@ -77,7 +77,7 @@ test('a new pair is taken when both files are there, however they came', async (
   await toldOften(1, 'the new pair');
   assert.equal(watch.current.options.cert, next.cert);
 
-  // As certbot does: links that point somewhere else from one moment to the next.
+  // As certbot does: links that are switched to other targets.
   const linked = await filesOf(t);
   for (const name of ['cert.pem', 'key.pem']) {
     await symlink(join(linked.folder, name), join(files.folder, `new-${name}`));
@@ -88,13 +88,13 @@ test('a new pair is taken when both files are there, however they came', async (
   assert.notEqual(watch.current.options.cert, next.cert);
 });
 
-test('a pair of which one file is there a look before the other is taken as one', async (t) => {
+test('a pair whose files are replaced one check apart is loaded as a pair', async (t) => {
   const files = await filesOf(t);
   const { watch, told, toldOften } = await watchOf(t, files);
   const next = makeCertificate();
   await writeFile(files.certFile, next.cert);
   t.mock.timers.tick(LOOK_EVERY_MS);
-  // Time for that look, and for a wrong judgement.
+  // Time for that check, and for a wrong refusal.
   for (let turn = 0; turn < 100; turn += 1) await stat(files.certFile);
   await writeFile(files.keyFile, next.key);
   await toldOften(1, 'the new pair');
@@ -102,7 +102,7 @@ test('a pair of which one file is there a look before the other is taken as one'
   assert.equal(watch.current.options.cert, next.cert);
 });
 
-test('a broken pair is told once and changes nothing, and a good one after it is taken', async (t) => {
+test('a broken pair is reported once and changes nothing, and a good one after it is loaded', async (t) => {
   const files = await filesOf(t);
   const { watch, told, toldOften } = await watchOf(t, files);
   const before = watch.current;

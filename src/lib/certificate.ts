@@ -1,24 +1,24 @@
 /**
- * A TLS certificate with its private key: read from two PEM files, and checked before anybody is shown it.
+ * A TLS certificate with its private key: read from two PEM files, and checked before use.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { type Milliseconds, ms } from './units.ts';
 
-/** Where a certificate and its key lie. */
+/** The files of a certificate and its key. */
 export interface CertificateFiles {
-  /** PEM: the server's own certificate first, then those that vouch for it. */
+  /** PEM: the server's own certificate first, then the intermediate certificates. */
   readonly certFile: string;
   /** PEM, without a passphrase. */
   readonly keyFile: string;
 }
 
-/** A certificate that fits its key. It may have expired: that is for its owner to say, and better than no service. */
+/** A certificate that fits its key. It may have expired: its owner decides whether to use it. */
 export interface Certificate {
-  /** What `node:tls` takes; holds the private key. */
+  /** Options for `node:tls`, with the private key. */
   readonly options: Pick<SecureContextOptions, 'cert' | 'key' | 'minVersion'>;
-  /** Made of the options once, for every connection. */
+  /** Made from the options once, for all connections. */
   readonly context: SecureContext;
   /** Wall clock. */
   readonly validFrom: Milliseconds;
@@ -26,7 +26,7 @@ export interface Certificate {
   readonly validTo: Milliseconds;
 }
 
-/** A pair of files is no use; the message is a sentence that names the file and what is wrong with it. */
+/** A pair of files cannot be used. The message is a sentence that names the file and what is wrong with it. */
 export class CertificateError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -37,7 +37,7 @@ export class CertificateError extends Error {
 /** TLS 1.0 and 1.1 are deprecated (RFC 8996); every player and encoder that is still updated has 1.2. */
 const MIN_VERSION = 'TLSv1.2';
 
-/** @throws {CertificateError} when the files cannot be read, are no PEM, do not belong together or are too weak to use */
+/** Loads a certificate. @throws {CertificateError} when its files cannot be read, are not PEM, do not belong together or are too weak */
 export async function loadCertificate({ certFile, keyFile }: CertificateFiles): Promise<Certificate> {
   const [cert, key] = await Promise.all([read('certificate', certFile), read('private key', keyFile)]);
   const leaf = attempt(() => new X509Certificate(cert), `The file ${certFile} holds no certificate in PEM`);
@@ -69,7 +69,7 @@ async function read(what: string, file: string): Promise<string> {
   }
 }
 
-/** Runs what OpenSSL may refuse. Its reasons name neither bytes of the key nor a file. */
+/** Runs a function that OpenSSL may refuse. OpenSSL's messages contain neither bytes of the key nor a file name. */
 function attempt<Result>(run: () => Result, otherwise: string): Result {
   try {
     return run();

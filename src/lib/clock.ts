@@ -3,7 +3,7 @@
  */
 import type { Milliseconds } from './units.ts';
 
-/** What time it is, in two ways. */
+/** A wall clock and a monotonic clock. */
 export interface Clock {
   /** Wall clock: milliseconds since the Unix epoch. May step when the machine's time is set. */
   now(): Milliseconds;

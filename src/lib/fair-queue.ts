@@ -1,24 +1,24 @@
 /**
- * A queue in which networks take turns, so that whoever adds the most waits the longest.
+ * A queue in which networks take turns, so that the network that adds the most waits the longest.
  */
 
 /**
- * Items in the order they were added within each network, and one of each network in turn. Every call takes constant time,
- * however many networks there are. It has no limit of its own: whoever adds to it bounds what waits.
+ * Gives one item of each network in turn, and the items of one network in the order they were added. Every call takes constant time,
+ * however many networks there are. It has no limit of its own: its owner must bound the number of items.
  */
 export class FairQueue<Item> {
-  /** What waits of each network. The network whose turn is next comes first. */
+  /** The waiting items of each network. The network whose turn is next comes first. */
   readonly #byNetwork = new Map<string, Set<Item>>();
   #size = 0;
 
-  /** Items that wait. */
+  /** The number of waiting items. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * Adds an item behind those of its network. An item that waits already stays where it is.
-   * @param network whom it counts for
+   * Adds an item after the others of its network. An item that waits already keeps its place.
+   * @param network the network that it counts for
    */
   add(network: string, item: Item): void {
     const items = this.#byNetwork.get(network) ?? new Set();
@@ -33,7 +33,7 @@ export class FairQueue<Item> {
       const item = items.values().next().value as Item;
       items.delete(item);
       this.#size -= 1;
-      // Its next turn comes after everybody else's.
+      // The network's next turn comes after all others.
       this.#byNetwork.delete(network);
       if (items.size > 0) this.#byNetwork.set(network, items);
       return item;

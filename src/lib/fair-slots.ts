@@ -3,8 +3,8 @@
  */
 import { type Networks, networksOf } from './network-of.ts';
 
-/** What became of a holder that asked for a place. */
-export type Admission<Holder> =
+/** The outcome for a holder that asked for a place. */
+export type SlotDecision<Holder> =
   | { readonly admitted: false }
   /** `evicted` has lost its place to the holder that was admitted, and the caller must end it. */
   | { readonly admitted: true; readonly evicted: Holder | undefined };
@@ -15,8 +15,8 @@ const ADMITTED = { admitted: true, evicted: undefined } as const;
 /**
  * Places that anybody may take while some are free. When all are taken, the network that holds the most gives one up: of the site
  * (IPv4 /24, IPv6 /48) with the most places, the host (IPv4 /32, IPv6 /64) with the most loses its oldest place. A newcomer is refused
- * when its network would then hold more places than the one that gives a place up, so that whoever takes everything only competes with
- * itself.
+ * when its network would then hold more places than the one that gives a place up, so that a network that takes everything competes only
+ * with itself.
  *
  * Every call takes constant time, however many networks there are.
  */
@@ -26,10 +26,10 @@ export class FairSlots<Holder> {
   readonly #sites = new Ranking();
   /** The hosts of each site. */
   readonly #hosts = new Map<string, Ranking>();
-  /** Who holds the places of each host, the oldest first. */
+  /** The holders of each host, the oldest first. */
   readonly #byHost = new Map<string, Set<Holder>>();
 
-  /** @param limit places there are, at least 1 */
+  /** @param limit the number of places, at least 1 */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -58,7 +58,7 @@ export class FairSlots<Holder> {
    * Takes a place. A holder that already has one keeps it and becomes the newest.
    * @param address where the holder comes from
    */
-  enter(holder: Holder, address: string): Admission<Holder> {
+  enter(holder: Holder, address: string): SlotDecision<Holder> {
     if (this.#holders.has(holder)) {
       this.leave(holder);
       this.#add(holder, networksOf(address));
@@ -119,7 +119,7 @@ export class FairSlots<Holder> {
   }
 }
 
-/** Counts by name, which always knows a name with the highest count. */
+/** Counts by name, with a name of the highest count at hand. */
 class Ranking {
   readonly #counts = new Map<string, number>();
   /** The names that have each count. */

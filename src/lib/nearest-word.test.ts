@@ -10,7 +10,7 @@ test('a word with a letter wrong, missing, added or swapped is recognised', () =
   }
 });
 
-test('a word like none of them is not', () => {
+test('a word that is like none of them is not recognised', () => {
   assert.equal(nearestWord('LOG_LEVEL', words), undefined);
   assert.equal(nearestWord('', words), undefined);
 });

@@ -1,11 +1,11 @@
 /**
- * Finds what somebody meant to write.
+ * Finds the word that somebody meant to write.
  */
 
 /** How many letters may be wrong, missing or too many. */
 const MAX_DISTANCE = 3;
 
-/** The one of `words` that is most like `word`; undefined when none is much like it. */
+/** The word among `words` that is most like `word`; undefined when none is similar. */
 export function nearestWord(word: string, words: Iterable<string>): string | undefined {
   let nearest: string | undefined;
   let least = MAX_DISTANCE + 1;

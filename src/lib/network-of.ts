@@ -1,7 +1,9 @@
 /**
- * Whom an address stands for, where limits are counted by address.
+ * The networks that an address counts for in limits by address.
  */
+
 import ipaddr from 'ipaddr.js';
+import { BoundedMap } from './bounded-map.ts';
 
 /** The two networks an address is counted in. */
 export interface Networks {
@@ -13,17 +15,13 @@ export interface Networks {
 
 /** How many addresses are remembered with their networks: parsing an address costs as much as all the rest of counting it. */
 const MAX_REMEMBERED = 4096;
-const remembered = new Map<string, Networks>();
+const remembered = new BoundedMap<string, Networks>(MAX_REMEMBERED);
 
 /** The networks of an address. IPv4 mapped into IPv6 counts as IPv4, and a text that is not an address is a network of its own. */
 export function networksOf(address: string): Networks {
   const known = remembered.get(address);
   if (known !== undefined) return known;
   const networks = parseNetworks(address);
-  for (const oldest of remembered.keys()) {
-    if (remembered.size < MAX_REMEMBERED) break;
-    remembered.delete(oldest);
-  }
   remembered.set(address, networks);
   return networks;
 }

@@ -1,5 +1,5 @@
 /**
- * Waiting for a while.
+ * A wait of a given time that can be aborted.
  */
 
 /** Resolves after a time, or at once when the signal aborts. */

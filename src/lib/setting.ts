@@ -2,17 +2,17 @@
  * One setting: its name, default, meaning and parser. Each stage lists its own in its `config.ts`; `src/config.ts` reads them all.
  */
 
-/** A setting as a stage states it. */
+/** A setting as a stage defines it. */
 export interface Setting<Value> {
   /** Without the `MILLRACE_` prefix. */
   readonly name: string;
-  /** As one would write it in the environment; undefined when the setting may be absent. */
+  /** The default, as written in the environment; undefined when the setting may be absent. */
   readonly fallback: string | undefined;
   /** What it is for, with its unit: one line of `serve --help`. */
   readonly help: string;
-  /** @throws {Error} whose message completes "MILLRACE_X ..." and says what to write instead */
+  /** @throws {Error} whose message completes "MILLRACE_X ..." and names what to write instead */
   readonly parse: (text: string) => Value;
-  /** Its value must never be shown, not even in the sentence about what is wrong with it. */
+  /** Whether its value must never be shown, not even in the sentence about what is wrong with it. */
   readonly secret?: boolean;
 }
 

@@ -34,7 +34,7 @@ test('fewer may be allowed at once than are allowed in a minute', () => {
   assert.equal(each.take('ann').allowed, true);
 });
 
-test('a bucket takes the size that is said last, without being filled again', () => {
+test('a bucket takes on the size that is given last, without being filled again', () => {
   const time = { ms: 0 };
   const each = new QuotaBuckets({ now: () => ms(0), monotonic: () => ms(time.ms) });
   assert.equal(each.take('ann', { perMinute: 60, atOnce: 100 }).remaining, 99);
@@ -71,7 +71,7 @@ test('never more are allowed than the limit and what has come back since', () =>
   );
 });
 
-test('whoever waits as long as told is allowed', () => {
+test('a caller that waits for `retryAfterS` is allowed', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100_000 }), fc.nat({ max: 60_000 }), (perMinute, pause) => {
       const { time, buckets: each } = buckets(perMinute);
@@ -86,7 +86,7 @@ test('whoever waits as long as told is allowed', () => {
   );
 });
 
-test('more keys than are remembered take no more memory, and the newest are', () => {
+test('more keys than are remembered take no more memory, and the newest are remembered', () => {
   const { buckets: each } = buckets(1);
   for (let key = 0; key <= 10_000; key += 1) each.take(`key ${key}`);
   assert.equal(each.take('key 10000').allowed, false);

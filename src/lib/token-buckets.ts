@@ -1,34 +1,35 @@
 /**
- * How often somebody may do something: an allowance for each that is used up one by one and comes back evenly.
+ * Limits how often each caller may do something: its allowance is used up one by one and comes back evenly.
  */
+import { BoundedMap } from './bounded-map.ts';
 import type { Clock } from './clock.ts';
 
-/** Whose allowance is remembered; beyond it the one first seen longest ago starts afresh. */
+/** The most allowances that are remembered. With more, the one that was first used longest ago is forgotten, and so is full again. */
 const MAX_BUCKETS = 10_000;
 const MINUTE_S = 60;
 
-/** One bucket, after something was taken from it or would have been. */
-export interface Allowance {
+/** The state of a bucket after an attempt to take from it. */
+export interface BucketLevel {
   readonly allowed: boolean;
-  /** How many more may follow at once. */
+  /** How many more are allowed at once. */
   readonly remaining: number;
   /** Whole seconds until all of it has come back. */
   readonly fullAfterS: number;
-  /** Whole seconds until one more is allowed; 0 when it is now. */
+  /** Whole seconds until one more is allowed; 0 when it is allowed now. */
   readonly retryAfterS: number;
 }
 
 /** How fast a bucket fills, and how much it holds. */
 export interface BucketSize {
-  /** That come back, at least 1. */
+  /** How many come back in a minute, at least 1. */
   readonly perMinute: number;
-  /** That may come at once, at least 1; as many as come back in a minute by default. */
+  /** How many are allowed at once, at least 1. By default, as many as come back in a minute. */
   readonly atOnce?: number;
 }
 
 /** A token bucket for each key, all of one size. */
 export class TokenBuckets {
-  /** How many may come at once. */
+  /** How many are allowed at once. */
   readonly limit: number;
   readonly #size: BucketSize;
   readonly #buckets: QuotaBuckets;
@@ -39,23 +40,23 @@ export class TokenBuckets {
     this.#buckets = new QuotaBuckets(clock);
   }
 
-  /** Takes one, if there is one left. A caller that has to wait loses nothing by asking meanwhile. */
-  take(key: string): Allowance {
+  /** Takes one, if there is one left. An attempt that is refused costs nothing. */
+  take(key: string): BucketLevel {
     return this.#buckets.take(key, this.#size);
   }
 }
 
-/** A token bucket for each key, whose size is said each time: it may be another for each key, and change. */
+/** A token bucket for each key. Its size is given at each use, so that it can differ from key to key and change. */
 export class QuotaBuckets {
   readonly #clock: Clock;
-  readonly #buckets = new Map<string, { left: number; atMs: number }>();
+  readonly #buckets = new BoundedMap<string, { left: number; atMs: number }>(MAX_BUCKETS);
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Takes one, if there is one left. A caller that has to wait loses nothing by asking meanwhile. */
-  take(key: string, { perMinute, atOnce = perMinute }: BucketSize): Allowance {
+  /** Takes one, if there is one left. An attempt that is refused costs nothing. */
+  take(key: string, { perMinute, atOnce = perMinute }: BucketSize): BucketLevel {
     const perSecond = perMinute / MINUTE_S;
     const bucket = this.#bucket(key, atOnce);
     const nowMs = this.#clock.monotonic();
@@ -74,10 +75,6 @@ export class QuotaBuckets {
   #bucket(key: string, atOnce: number): { left: number; atMs: number } {
     const known = this.#buckets.get(key);
     if (known) return known;
-    if (this.#buckets.size >= MAX_BUCKETS) {
-      const oldest = this.#buckets.keys().next();
-      if (!oldest.done) this.#buckets.delete(oldest.value);
-    }
     const bucket = { left: atOnce, atMs: this.#clock.monotonic() };
     this.#buckets.set(key, bucket);
     return bucket;

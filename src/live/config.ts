@@ -9,14 +9,14 @@ export const liveSettings = {
   nodeUrl: {
     name: 'NODE_URL',
     fallback: undefined,
-    help: 'Origin that other servers on the same PostgreSQL reach this one by, such as http://10.0.0.5:8080; from the address it listens on, or the host name, when not set',
+    help: 'URL at which other servers on the same PostgreSQL reach this one, such as http://10.0.0.5:8080. When it is not set, it is made of the address that the server listens on, or of the host name',
     parse: parseOrigin,
   },
   maxPublishers: integer('MAX_PUBLISHERS', '200', 'Publishers accepted at the same time', { min: 1, max: 100_000 }),
   maxViewers: integer(
     'MAX_VIEWERS',
     '5000',
-    'Viewers served at the same time; beyond it a new viewer takes the place of one from the network that has the most, or gets 503',
+    'Viewers served at the same time. When there are that many, a new viewer takes the place of one from the network that has the most, or gets 503',
     {
       min: 1,
       max: 1_000_000,

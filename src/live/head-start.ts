@@ -1,7 +1,7 @@
 /**
  * Keeps the first packets that are to be transcoded until a transcoder takes them, so that renditions begin where the source does.
  */
-import type { Packet } from '#media/packet.ts';
+import type { HeldEvent, PacketEvent } from '#media/session-event.ts';
 import type { TrackKind } from '#media/track.ts';
 
 /** The most that is kept. Beyond it everything is dropped, and video is kept again from the next keyframe on. */
@@ -10,13 +10,13 @@ const MAX_PACKETS = 1000;
 /** Video older than this is dropped when a new segment begins: a transcoder that starts later should not begin so far behind. */
 const MAX_VIDEO_S = 3;
 
-/** A packet with its decoding time in seconds. */
+/** An event with its decoding time in seconds. */
 interface Kept {
-  readonly packet: Packet;
+  readonly event: PacketEvent | HeldEvent;
   readonly atS: number;
 }
 
-/** The packets of one session that wait for a transcoder, and how long media has been coming in. */
+/** The events of one session that wait for a transcoder, and how long media has been coming in. */
 export class HeadStart {
   #kept: Kept[] = [];
   #bytes = 0;
@@ -24,23 +24,25 @@ export class HeadStart {
   #endS = 0;
 
   /**
-   * Keeps a packet. Video before the first keyframe is not kept.
+   * Keeps an event. Video before the first keyframe is not kept.
    * @param leader the kind of track whose packets show how long media has lasted
-   * @param timescale of the packet's timestamps
+   * @param timescale of the event's timestamps
    * @param nowMs monotonic time
    */
-  add(packet: Packet, leader: TrackKind, timescale: number, nowMs: number): void {
-    const atS = packet.dts / timescale;
-    if (packet.kind === leader) {
+  add(event: PacketEvent | HeldEvent, leader: TrackKind, timescale: number, nowMs: number): void {
+    const kind = event.type === 'packet' ? event.packet.kind : 'video';
+    const isKeyframe = event.type === 'packet' && event.packet.keyframe;
+    const sizeBytes = sizeOf(event);
+    const atS = (event.type === 'packet' ? event.packet.dts : event.pts) / timescale;
+    if (kind === leader) {
       this.#begun ??= { atMs: nowMs, atS };
       this.#endS = atS;
     }
-    if (packet.kind === 'video' && packet.keyframe && packet.mark !== undefined) this.#dropOldVideo(atS);
-    if (this.#bytes + packet.data.length > MAX_BYTES || this.#kept.length >= MAX_PACKETS) this.clear();
-    const needsKeyframe = packet.kind === 'video' && !packet.keyframe && !this.#kept.some((each) => isVideo(each));
-    if (needsKeyframe) return;
-    this.#kept.push({ packet, atS });
-    this.#bytes += packet.data.length;
+    if (kind === 'video' && isKeyframe && event.packet.mark !== undefined) this.#dropOldVideo(atS);
+    if (this.#bytes + sizeBytes > MAX_BYTES || this.#kept.length >= MAX_PACKETS) this.clear();
+    if (kind === 'video' && !isKeyframe && !this.#kept.some(isVideo)) return;
+    this.#kept.push({ event, atS });
+    this.#bytes += sizeBytes;
   }
 
   /** How long media has been coming in, in milliseconds: the shorter of what its timestamps and what the clock say. */
@@ -49,31 +51,33 @@ export class HeadStart {
     return Math.min(nowMs - this.#begun.atMs, (this.#endS - this.#begun.atS) * 1000);
   }
 
-  /** Hands out the packets in the order in which they came, and keeps them no longer. */
-  take(): readonly Packet[] {
-    const packets = this.#kept.map(({ packet }) => packet);
+  /** Hands out the events in the order in which they came, and keeps them no longer. */
+  take(): readonly (PacketEvent | HeldEvent)[] {
+    const events = this.#kept.map(({ event }) => event);
     this.clear();
-    return packets;
+    return events;
   }
 
-  /** Drops the packets. How long media has lasted stays the same. */
+  /** Drops the events. How long media has lasted stays the same. */
   clear(): void {
     this.#kept = [];
     this.#bytes = 0;
   }
 
-  /** Drops the packets, and measures from zero how long media has lasted: media was interrupted. */
+  /** Drops the events, and measures from zero how long media has lasted: media was interrupted. */
   restart(): void {
     this.clear();
     this.#begun = undefined;
   }
 
   #dropOldVideo(nowS: number): void {
-    const first = this.#kept.find((each) => isVideo(each));
+    const first = this.#kept.find(isVideo);
     if (first === undefined || nowS - first.atS <= MAX_VIDEO_S) return;
     this.#kept = this.#kept.filter((each) => !isVideo(each));
-    this.#bytes = this.#kept.reduce((sum, { packet }) => sum + packet.data.length, 0);
+    this.#bytes = this.#kept.reduce((sum, { event }) => sum + sizeOf(event), 0);
   }
 }
 
-const isVideo = ({ packet }: Kept): boolean => packet.kind === 'video';
+const isVideo = ({ event }: Kept): boolean => event.type === 'held' || event.packet.kind === 'video';
+
+const sizeOf = (event: Kept['event']): number => (event.type === 'packet' ? event.packet.data.length : 0);

@@ -6,7 +6,7 @@ import type { Announcement, Publication, PublicationEnd } from '#ingest/ingest.t
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
-import type { Track, TrackKind } from '#media/track.ts';
+import type { Track, TrackId, TrackKind } from '#media/track.ts';
 import { IngestAllowance } from './ingest-allowance.ts';
 
 /** How long media waits for the tracks that were announced, or could still come. */
@@ -16,8 +16,8 @@ const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 /** Where gathered media goes. */
 export interface IntakeTarget {
-  setTrack(track: Track): void;
-  write(packet: Packet): void;
+  setTrack(id: TrackId, track: Track): void;
+  write(id: TrackId, packet: Packet): void;
 }
 
 /** What an intake asks of its owner. */
@@ -25,7 +25,7 @@ export interface IntakeOwner {
   /** The first packet came: the stream is active. */
   onMedia(): void;
   /** The tracks are known: gives what takes the media from here on. Called once, and only with at least one track. */
-  open(tracks: readonly Track[], announcement: Announcement | undefined): IntakeTarget;
+  open(tracks: ReadonlyMap<TrackId, Track>, announcement: Announcement | undefined): IntakeTarget;
   /** The highest bitrate at which the publisher may send, in kbit/s; 0 = any bitrate. */
   readonly bitrateLimitKbps: number;
   /** Called when the publisher has sent more than it may: it must be disconnected. */
@@ -38,13 +38,19 @@ export interface IntakeOwner {
   onEnd(reason: PublicationEnd): void;
 }
 
+/** A packet that waits for the tracks to be known. */
+interface HeldPacket {
+  readonly id: TrackId;
+  readonly packet: Packet;
+}
+
 /** Implements {@link Publication} for one publisher. */
 export class Intake implements Publication {
   readonly #owner: IntakeOwner;
   readonly #clock: Clock;
-  readonly #tracks = new Map<TrackKind, Track>();
+  readonly #tracks = new Map<TrackId, Track>();
   #announcement: Announcement | undefined;
-  #held: Packet[] = [];
+  #held: HeldPacket[] = [];
   /** The memory that held packets are charged to; undefined while none are held. */
   #account: MemoryAccount | undefined;
   #target: IntakeTarget | undefined;
@@ -85,13 +91,13 @@ export class Intake implements Publication {
     this.#announcement = announcement;
   }
 
-  track(track: Track): void {
+  track(track: Track, id: TrackId): void {
     if (this.#ended) return;
-    this.#tracks.set(track.kind, track);
-    if (this.#target !== undefined) this.#target.setTrack(track);
+    this.#tracks.set(id, track);
+    if (this.#target !== undefined) this.#target.setTrack(id, track);
   }
 
-  packet(packet: Packet): void {
+  packet(packet: Packet, id: TrackId): void {
     if (this.#ended) return;
     const { byteLength } = packet.data;
     this.#bytes += byteLength;
@@ -101,23 +107,23 @@ export class Intake implements Publication {
       return;
     }
     if (this.#target !== undefined) {
-      this.#target.write(packet);
+      this.#target.write(id, packet);
       return;
     }
-    this.#hold(packet);
+    this.#hold(id, packet);
   }
 
   end(reason: PublicationEnd): void {
     if (this.#ended) return;
     clearTimeout(this.#timer);
     // Even a publisher that left before its tracks were known gets a session, unless the service disconnected it.
-    if (this.#target === undefined && this.#held.length > 0 && reason !== 'cut') this.#open();
+    if (this.#target === undefined && this.#held.length > 0 && reason !== 'disconnected') this.#open();
     this.#ended = true;
     this.#letGo();
     this.#owner.onEnd(reason);
   }
 
-  #hold(packet: Packet): void {
+  #hold(id: TrackId, packet: Packet): void {
     if (!this.#hasMedia) {
       this.#hasMedia = true;
       this.#owner.onMedia();
@@ -126,7 +132,7 @@ export class Intake implements Publication {
     const account = this.#account ?? this.#owner.openAccount();
     this.#account = account;
     const hasRoom = account.take(packet.data.byteLength);
-    if (hasRoom) this.#held.push(packet);
+    if (hasRoom) this.#held.push({ id, packet });
     if (this.#isComplete() || !hasRoom || account.usedBytes > MAX_HELD_BYTES) this.#open();
   }
 
@@ -137,20 +143,21 @@ export class Intake implements Publication {
   #isComplete(): boolean {
     const announced = this.#announcement?.kinds;
     const expected: Iterable<TrackKind> = announced?.has('video') ? announced : ['video', 'audio'];
-    for (const kind of expected) if (!this.#tracks.has(kind)) return false;
-    return this.#tracks.size > 0;
+    const kinds = new Set(Array.from(this.#tracks.values(), ({ kind }) => kind));
+    for (const kind of expected) if (!kinds.has(kind)) return false;
+    return kinds.size > 0;
   }
 
   #open(): void {
     clearTimeout(this.#timer);
     if (this.#tracks.size === 0 || this.#target !== undefined) return;
-    const target = this.#owner.open([...this.#tracks.values()], this.#announcement);
+    const target = this.#owner.open(this.#tracks, this.#announcement);
     this.#target = target;
-    for (const packet of this.#letGo()) target.write(packet);
+    for (const { id, packet } of this.#letGo()) target.write(id, packet);
   }
 
   /** Hands out the packets that were held and closes their account: from here on the session is charged for them. */
-  #letGo(): readonly Packet[] {
+  #letGo(): readonly HeldPacket[] {
     const held = this.#held;
     this.#held = [];
     this.#account?.[Symbol.dispose]();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyframeMeter } from './keyframe-meter.ts';
+import { isTooLong, KeyframeMeter } from './keyframe-meter.ts';
 
 /** Frames ten a second up to a time, with keyframes at these. */
 function feed(meter: KeyframeMeter, keyframesAtS: readonly number[], endS: number) {
@@ -34,4 +34,11 @@ test('it begins anew with another publisher', () => {
   assert.equal(meter.intervalS, undefined);
   feed(meter, [100, 101], 101);
   assert.equal(meter.intervalS, 1);
+});
+
+test('keyframes that come often are not to blame for a segment without one', () => {
+  assert.equal(isTooLong({ intervalS: 0, open: false }, 4), false);
+  assert.equal(isTooLong({ intervalS: 2, open: false }, 4), false);
+  assert.equal(isTooLong({ intervalS: 3.98, open: true }, 4), true);
+  assert.equal(isTooLong({ intervalS: 8.3, open: false }, 4), true);
 });

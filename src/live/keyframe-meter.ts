@@ -9,6 +9,14 @@ export interface KeyframeInterval {
   readonly open: boolean;
 }
 
+/**
+ * Whether keyframes this far apart explain a segment that had to be cut without one. Where they come more often, a relay that sends audio
+ * far ahead of the video is the cause, as `push` of nginx does when it begins.
+ */
+export function isTooLong({ intervalS }: KeyframeInterval, targetDurationS: number): boolean {
+  return intervalS > targetDurationS / 2;
+}
+
 /** The longest of so many counts: encoders that add keyframes at scene cuts still keep their longest interval. */
 const REMEMBERED = 5;
 

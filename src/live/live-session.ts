@@ -1,6 +1,8 @@
 /**
  * One running session: its state, its publisher that may come back, who watches, and what there is to tell of it.
  */
+
+import type { ActiveWarning, SessionHealth } from '#domain/health.ts';
 import {
   type EndReason,
   nextSessionState,
@@ -9,21 +11,22 @@ import {
   type SessionState,
   type SessionTotals,
 } from '#domain/session.ts';
-import type { Presentation } from '#hls/hls.ts';
+import type { Presentation, PresentationOptions } from '#hls/hls.ts';
 import type { Announcement } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
-import type { Track } from '#media/track.ts';
+import type { SessionOutput } from '#media/session-event.ts';
+import type { Track, TrackId } from '#media/track.ts';
 import type { ErrorPlace, InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
-import type { CutReason } from './cuts.ts';
+import type { DisconnectReason } from './disconnects.ts';
 import { type Guard, guarded, guardWith } from './guard.ts';
-import type { ActiveWarning, SessionHealth } from './health.ts';
-import type { LadderOwner, OpenTranscoder } from './ladder.ts';
 import { SessionMedia } from './session-media.ts';
 import { SessionWarnings } from './session-warnings.ts';
+import { codecsOf } from './track-selection.ts';
+import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts';
 
 /**
  * Session time when a session begins: encoders decode some frames earlier than they present them, and no time may be below 0.
@@ -36,10 +39,12 @@ const PACE_MS = 250;
 export interface LiveSessionOptions {
   readonly record: Session;
   /** Makes the presentation; called once. Its callbacks are the session's. */
-  readonly createPresentation: (callbacks: { onFirstPart: () => void; onMemoryExhausted: () => void }) => Presentation;
+  readonly createPresentation: (
+    callbacks: Pick<PresentationOptions, 'onFirstPart' | 'onMemoryExhausted' | 'onSinkFailed'>,
+  ) => Presentation;
   readonly openTranscoder: OpenTranscoder;
   /** The user and stream that its transcoder is charged to. */
-  readonly owner: LadderOwner;
+  readonly owner: TranscoderOwner;
   readonly targetDurationS: number;
   readonly reconnectWindowS: number;
   /** How often {@link onSeen} is called while live. */
@@ -53,7 +58,7 @@ export interface LiveSessionOptions {
   /** Called now and then while media comes in, and when the tracks changed. */
   readonly onSeen: (session: LiveSession) => void;
   /** Called when the session ended although its publisher did not leave: the publisher must be disconnected. */
-  readonly onEndedByService: (reason: CutReason) => void;
+  readonly onEndedByService: (reason: DisconnectReason) => void;
 }
 
 /**
@@ -105,12 +110,13 @@ export class LiveSession implements AsyncDisposable {
         this.#apply({ type: 'first_part', at: clock.now() });
       },
       onMemoryExhausted: () => this.#guard('session', () => this.endByService('media_memory_exhausted')),
+      onSinkFailed: (error) => options.errors.note('session', error),
     });
     this.#warnings = new SessionWarnings(options);
+    if (record.record) this.#warnings.raise({ code: 'recording_not_supported' });
     this.#media = new SessionMedia({
       owner,
       profiles: record.profiles,
-      presentation: this.presentation,
       openTranscoder: (request) =>
         openTranscoder({
           ...request,
@@ -118,13 +124,17 @@ export class LiveSession implements AsyncDisposable {
           onRevoked: () => this.#guard('transcoder', () => request.onRevoked()),
         }),
       targetDurationS,
+      continued: record.restarts > 0,
       startedAt: clock.monotonic() - Math.max(0, clock.now() - record.createdAt) - LEAD_IN_MS,
       warnings: this.#warnings,
       clock,
       logger: this.#logger,
       onStart: () => this.#onMediaStart(),
       onUnusableTimestamps: () => this.endByService('timestamps_unusable'),
+      onOffered: (renditions) => this.presentation.offer(renditions),
+      onOutputFailed: (output, error) => this.#outputFailed(output, error),
     });
+    this.#media.attach(this.presentation);
     if (state.phase === 'reconnecting') {
       this.#giveUpAt = clock.monotonic() + Math.max(0, state.until - clock.now());
       this.#pace();
@@ -197,8 +207,7 @@ export class LiveSession implements AsyncDisposable {
 
   /** RFC 6381 names of its tracks, as {@link Session.codecs}. */
   get codecs(): string {
-    const { tracks } = this.#media;
-    return tracks.length > 0 ? codecsOf(tracks) : this.record.codecs;
+    return codecsOf(this.#media.tracks) || this.record.codecs;
   }
 
   /** As many watch it now. */
@@ -224,7 +233,7 @@ export class LiveSession implements AsyncDisposable {
    * A publisher begins, or comes back with the same codecs. Its first keyframe starts or goes on with the presentation.
    * @param encoder what it calls itself
    */
-  publish(tracks: readonly Track[], announcement: Announcement | undefined, encoder?: string): void {
+  publish(tracks: ReadonlyMap<TrackId, Track>, announcement: Announcement | undefined, encoder?: string): void {
     this.#guard('session', () => {
       this.#encoder = encoder;
       this.#hasPublisher = true;
@@ -234,19 +243,23 @@ export class LiveSession implements AsyncDisposable {
   }
 
   /** A track appeared late, or its configuration changed. */
-  setTrack(track: Track): void {
+  setTrack(id: TrackId, track: Track): void {
     this.#guard('ingest', () => {
-      if (this.#media.setTrack(track)) this.#options.onSeen(this);
+      if (this.#media.setTrack(id, track)) this.#options.onSeen(this);
     });
   }
 
-  /** The publisher's next packet, in its own clock. */
-  write(packet: Packet): void {
-    if (this.#state.phase === 'ended' || !this.#media.has(packet.kind)) return;
+  /** Takes the publisher's next packet, in its own clock. */
+  write(id: TrackId, packet: Packet): void {
+    if (this.#state.phase === 'ended') return;
     this.#guard('ingest', () => {
-      this.#seen();
-      this.#media.write(packet);
+      if (this.#media.write(id, packet)) this.#seen();
     });
+  }
+
+  /** Hands everything that happens from now on to an output, too. Disposing the result detaches it. */
+  attach(output: SessionOutput): Disposable {
+    return this.#media.attach(output);
   }
 
   /**
@@ -274,6 +287,8 @@ export class LiveSession implements AsyncDisposable {
     if (this.#state.phase === 'ended') return;
     this.#stopPacing();
     this.#guard('session', () => this.#apply({ type: 'end', at: this.#options.clock.now(), reason }));
+    // Without any track there is no rendition to end.
+    if (this.codecs === '') this.#guard('session', () => this.presentation[Symbol.dispose]());
     this.#media.end().catch((error: unknown) => {
       this.#failed('session', error);
       this.#guard('session', () => this.presentation[Symbol.dispose]()); // releases the requests that wait for parts
@@ -281,7 +296,7 @@ export class LiveSession implements AsyncDisposable {
   }
 
   /** Ends the session for a reason of the service's own, and has its publisher disconnected. */
-  endByService(reason: CutReason): void {
+  endByService(reason: DisconnectReason): void {
     if (this.#state.phase === 'ended') return;
     this.end(reason);
     this.#guard('session', () => this.#options.onEndedByService(reason));
@@ -330,6 +345,16 @@ export class LiveSession implements AsyncDisposable {
     this.endByService('internal_error');
   }
 
+  /** A session without its presentation cannot go on; without another output it can. */
+  #outputFailed(output: SessionOutput, error: unknown): void {
+    if (output.bound.whenFull !== 'end_session') {
+      this.#options.errors.note('session', error);
+      return;
+    }
+    this.#failed('session', error);
+    this.#guard('session', () => this.presentation[Symbol.dispose]()); // releases the requests that wait for parts
+  }
+
   #apply(input: SessionInput): void {
     const next = nextSessionState(this.#state, input);
     if (next === this.#state) return;
@@ -340,12 +365,4 @@ export class LiveSession implements AsyncDisposable {
     );
     this.#options.onState(this);
   }
-}
-
-/** What a returning publisher's tracks are compared by. */
-export function codecsOf(tracks: readonly Track[]): string {
-  return tracks
-    .map((track) => track.codecString)
-    .sort()
-    .join(',');
 }

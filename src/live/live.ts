@@ -2,11 +2,12 @@
  * The contract of `live`: what the API and the origin may ask about sessions running in this process.
  */
 
+import type { SessionHealth } from '#domain/health.ts';
 import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { SessionPhase, SessionTotals } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { SessionHealth } from './health.ts';
 import type { Viewer, ViewerQuota } from './viewers.ts';
 
 /** How a session stands right now; fresher than the store, which may be slow. */
@@ -37,6 +38,9 @@ export interface Watchable {
   readonly thumbnail: Uint8Array | undefined;
 }
 
+/** What decides who may watch a stream. */
+export type WatchedStream = Pick<Stream, 'id' | 'userId' | 'playbackPolicy'>;
+
 /** What of its quotas the sessions of a user take on this server at the moment. */
 export interface LiveUsage {
   readonly publishers: number;
@@ -58,6 +62,11 @@ export interface LiveDirectory {
   watch(playbackId: PlaybackId): Watchable | undefined;
   /** The same by a session's own path, so that an older session's last segments stay fetchable beside a new one. */
   watchPath(playbackId: PlaybackId, path: MediaPath): Watchable | undefined;
+  /**
+   * The stream of a session that runs here, or has ended and can still be watched, as it was read last: within a second of a change, or of
+   * five where its announcement was lost. Undefined for any other stream, and until it was read for the first time.
+   */
+  watchedStream(playbackId: PlaybackId): WatchedStream | undefined;
   /** How many viewers watch it now at this node; where the stream runs here, those of the other nodes are included. */
   viewers(playbackId: PlaybackId): number;
   usageOf(userId: UserId): LiveUsage;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { MediaTotals } from './media-totals.ts';
 
 const { timescale } = VIDEO_TRACK;
-const mark = { ordinal: 0, independent: true, discontinuity: false };
+const mark = markAt(0);
 
 test('bytes, segments and seconds add up', () => {
   const totals = new MediaTotals();

@@ -8,8 +8,11 @@ import type { Logger } from '#telemetry/logger.ts';
 
 /** A node that was not heard of for so long is taken for dead. */
 export const LEASE_MS = 6000;
-/** How often the lease is renewed, and the others' are looked at: a dead node's sessions end within 6 + 2 s. */
-const BEAT_MS = 2000;
+/**
+ * How often a node renews its lease, looks at the leases of others, and writes how many viewers it has. A dead node's sessions end
+ * within 6 + 2 s, and other nodes know the number of viewers as it was at most one beat ago.
+ */
+export const BEAT_MS = 2000;
 
 /** What a lease is made with. */
 export interface NodeLeaseOptions {

@@ -55,7 +55,7 @@ function setUp(
     streamKey: Secret,
     { remoteAddress = '192.0.2.1', signal = new AbortController().signal } = {},
   ) => {
-    const request = { streamKey, protocol: 'rtmp', remoteAddress, encoder: undefined, cut: () => {} };
+    const request = { streamKey, protocol: 'rtmp', remoteAddress, encoder: undefined, disconnect: () => {} };
     const decision = await gate.publish(request, { signal });
     return decision.accepted ? 'accepted' : decision.refusal.code;
   };

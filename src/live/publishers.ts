@@ -5,7 +5,7 @@ import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Refusal } from '#ingest/ingest.ts';
-import { CUTS, type CutReason } from './cuts.ts';
+import { DISCONNECTS, type DisconnectReason } from './disconnects.ts';
 import type { Intake } from './intake.ts';
 import { isMadeFor } from './new-session.ts';
 
@@ -31,8 +31,8 @@ export interface Publisher {
   readonly streamKey: Secret;
   /** The stream as it was when the publisher was accepted. */
   readonly stream: Stream;
-  /** Tells it why, and closes its connection. */
-  readonly cut: (refusal: Refusal) => void;
+  /** Sends the publisher the reason, and disconnects it. */
+  readonly disconnect: (refusal: Refusal) => void;
 }
 
 /** The publishers of one process. */
@@ -41,7 +41,7 @@ export class Publishers {
   readonly #publishers = new Map<StreamId, Publisher>();
   readonly #countByUser = new Map<UserId, number>();
   /** Why each publisher is being disconnected. */
-  readonly #cuts = new WeakMap<Intake, CutReason>();
+  readonly #disconnects = new WeakMap<Intake, DisconnectReason>();
 
   /** @param limit how many there may be */
   constructor(limit: number) {
@@ -55,6 +55,11 @@ export class Publishers {
   /** How many publish the streams of one user. */
   countOf(userId: UserId): number {
     return this.#countByUser.get(userId) ?? 0;
+  }
+
+  /** The streams somebody publishes, each with its user. */
+  get streams(): ReadonlyMap<StreamId, UserId> {
+    return new Map(Array.from(this.#publishers, ([streamId, { stream }]) => [streamId, stream.userId]));
   }
 
   /** The streams somebody publishes, each with how long nothing was heard, in milliseconds. */
@@ -120,7 +125,7 @@ export class Publishers {
     this.#publishers.set(streamId, publisher);
     if (silent === undefined) this.#countOne(publisher.stream.userId, 1);
     silent?.intake.end('connection_lost');
-    silent?.cut(CUTS.replaced);
+    silent?.disconnect(DISCONNECTS.replaced);
   }
 
   /** Removes a publisher that is gone; false when another one had replaced it. */
@@ -133,20 +138,20 @@ export class Publishers {
   }
 
   /** Why a publisher is being disconnected; undefined when it is not. */
-  cutReasonOf(intake: Intake): CutReason | undefined {
-    return this.#cuts.get(intake);
+  disconnectReasonOf(intake: Intake): DisconnectReason | undefined {
+    return this.#disconnects.get(intake);
   }
 
   /** Disconnects the publisher of a stream; false when it has none. */
-  cut(streamId: StreamId, reason: CutReason): boolean {
+  disconnect(streamId: StreamId, reason: DisconnectReason): boolean {
     const publisher = this.#publishers.get(streamId);
     if (publisher === undefined) return false;
-    this.#cuts.set(publisher.intake, reason);
+    this.#disconnects.set(publisher.intake, reason);
     // First ends what it publishes: its protocol does so only when it has told it why.
     try {
-      publisher.intake.end('cut');
+      publisher.intake.end('disconnected');
     } finally {
-      publisher.cut(CUTS[reason]);
+      publisher.disconnect(DISCONNECTS[reason]);
     }
     return true;
   }

@@ -2,12 +2,7 @@
  * Measures how fast a track comes: its bit rate and its frame rate, over its own last seconds. Pure: time comes in with the packets.
  */
 
-/** Rates of one track. */
-export interface Rates {
-  /** Of the elementary stream, in bits per second. */
-  readonly bitrateBps: number;
-  readonly framesPerSecond: number;
-}
+import type { Rates } from '#domain/health.ts';
 
 /** Measured in spans of so much media, the latest of which are kept. */
 const SPAN_S = 1;

@@ -1,172 +1,156 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ticks } from '#lib/units.ts';
-import { heldPicture, type Packet, type SegmentMark } from '#media/packet.ts';
+import type { Packet, SegmentMark } from '#media/packet.ts';
 import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { SegmentMarker } from './segment-marker.ts';
 
-type Cut = SegmentMark & { readonly at: number };
+type Marked = SegmentMark & { readonly atS: number };
 
-/** Marks a video of `fps` with a keyframe every `gop` frames, times in whole milliseconds; gives the cuts in seconds. */
-function cutsOf(marker: SegmentMarker, { fps, gop, seconds }: { fps: number; gop: number; seconds: number }): Cut[] {
+/** Marks a video of `fps` with a keyframe every `gop` frames, times in whole milliseconds; gives the segments' starts in seconds. */
+function marksOf(
+  marker: SegmentMarker,
+  { fps, gop, seconds }: { fps: number; gop: number; seconds: number },
+): Marked[] {
   return Array.from({ length: Math.floor(fps * seconds) }, (_, frame) => {
     const packet = packetAt(VIDEO_TRACK, Math.round((frame * 1000) / fps), { keyframe: frame % gop === 0 });
     return marker.mark(packet, VIDEO_TRACK);
-  }).flatMap((packet) => (packet?.mark === undefined ? [] : [{ ...packet.mark, at: packet.dts / 90_000 }]));
+  }).flatMap((packet) => (packet?.mark === undefined ? [] : [{ ...packet.mark, atS: packet.dts / 90_000 }]));
 }
 
-const newMarker = (leader: 'video' | 'audio' = 'video') => new SegmentMarker({ targetDurationS: 4, leader });
-const rounded = (cuts: readonly Cut[]) => cuts.map((cut) => Math.round(cut.at * 100) / 100);
+const newMarker = ({ continued = false } = {}) => new SegmentMarker({ targetDurationS: 4, continued });
+const rounded = (marks: readonly Marked[]) => marks.map(({ atS }) => Math.round(atS * 100) / 100);
 const markOf = (marker: SegmentMarker, packet: Packet) =>
   marker.mark(packet, packet.kind === 'video' ? VIDEO_TRACK : AUDIO_TRACK)?.mark;
+const key = (milliseconds: number, delayMs = 0) => packetAt(VIDEO_TRACK, milliseconds, { keyframe: true, delayMs });
+const frame = (milliseconds: number) => packetAt(VIDEO_TRACK, milliseconds);
+const cutsOf = ({ cuts }: SegmentMarker) => cuts.map(({ ordinal, atS }) => [ordinal, Math.round(atS * 1000) / 1000]);
 
 test('a segment ends at the first keyframe after two seconds', () => {
-  assert.deepEqual(rounded(cutsOf(newMarker(), { fps: 30, gop: 60, seconds: 7 })), [0, 2, 4, 6]);
-  assert.deepEqual(rounded(cutsOf(newMarker(), { fps: 30, gop: 30, seconds: 7 })), [0, 2, 4, 6]);
-  assert.deepEqual(rounded(cutsOf(newMarker(), { fps: 25, gop: 75, seconds: 7 })), [0, 3, 6]);
+  assert.deepEqual(rounded(marksOf(newMarker(), { fps: 30, gop: 60, seconds: 7 })), [0, 2, 4, 6]);
+  assert.deepEqual(rounded(marksOf(newMarker(), { fps: 30, gop: 30, seconds: 7 })), [0, 2, 4, 6]);
+  assert.deepEqual(rounded(marksOf(newMarker(), { fps: 25, gop: 75, seconds: 7 })), [0, 3, 6]);
 });
 
-test('a keyframe every two seconds cuts although its times are rounded to milliseconds', () => {
-  const cuts = cutsOf(newMarker(), { fps: 30_000 / 1001, gop: 60, seconds: 60 });
-  assert.equal(cuts.length, 30);
-  assert.ok(cuts.every((cut) => cut.independent));
+test('a keyframe every two seconds begins a segment although its times are rounded to milliseconds', () => {
+  const marks = marksOf(newMarker(), { fps: 30_000 / 1001, gop: 60, seconds: 60 });
+  assert.equal(marks.length, 30);
+  assert.ok(marks.every(({ independent }) => independent));
 });
 
-test("OBS's default of a keyframe every 250 frames is cut at the last frame within the target duration", () => {
-  const cuts = cutsOf(newMarker(), { fps: 30, gop: 250, seconds: 51 });
-  assert.deepEqual(rounded(cuts), [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 50]);
+test("with OBS's default of a keyframe every 250 frames, segments end at the last frame within the target duration", () => {
+  const marks = marksOf(newMarker(), { fps: 30, gop: 250, seconds: 51 });
+  assert.deepEqual(rounded(marks), [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 50]);
   assert.deepEqual(
-    cuts.filter((cut) => cut.independent).map((cut) => Math.round(cut.at)),
+    marks.filter(({ independent }) => independent).map(({ atS }) => Math.round(atS)),
     [0, 50], // its keyframes come every 8.33 s: the first that stands two seconds into a segment is the sixth
   );
 });
 
 test('nothing passes before the first keyframe', () => {
   const marker = newMarker();
-  assert.equal(marker.mark(packetAt(VIDEO_TRACK, 0), VIDEO_TRACK), undefined);
-  assert.equal(marker.mark(packetAt(AUDIO_TRACK, 0), AUDIO_TRACK), undefined);
-  assert.deepEqual(markOf(marker, packetAt(VIDEO_TRACK, 40, { keyframe: true })), {
+  assert.equal(marker.mark(frame(0), VIDEO_TRACK), undefined);
+  assert.equal(marker.isWaiting, true);
+  assert.deepEqual(markOf(marker, key(40)), {
     ordinal: 0,
     independent: true,
     discontinuity: false,
+    discontinuitiesBefore: 0,
   });
+  assert.equal(marker.isWaiting, false);
 });
 
-test('audio is cut where the video is presented, not where it is decoded', () => {
-  const marker = newMarker();
-  marker.mark(packetAt(VIDEO_TRACK, 0, { keyframe: true, delayMs: 80 }), VIDEO_TRACK);
-  assert.equal(marker.mark(packetAt(AUDIO_TRACK, 60), AUDIO_TRACK), undefined);
-  assert.equal(markOf(marker, packetAt(AUDIO_TRACK, 82))?.ordinal, 0);
-  assert.equal(marker.mark(packetAt(AUDIO_TRACK, 103), AUDIO_TRACK)?.mark, undefined);
+test('the first segment of a session taken up after a restart is a discontinuity', () => {
+  assert.equal(markOf(newMarker({ continued: true }), key(40))?.discontinuity, true);
 });
 
-test('audio is cut with what is shown first of an open group of pictures, which comes before its keyframe', () => {
+test('other renditions are cut where the video is presented, not where it is decoded', () => {
   const marker = newMarker();
-  const shown = [0, 80].map((delayMs, index) =>
-    packetAt(VIDEO_TRACK, index * 2000, { keyframe: true, delayMs: 80 + delayMs }),
-  );
-  marker.mark(shown[0]!, VIDEO_TRACK);
-  assert.equal(markOf(marker, packetAt(AUDIO_TRACK, 82))?.ordinal, 0);
-  marker.mark(shown[1]!, VIDEO_TRACK);
-  assert.equal(markOf(marker, packetAt(AUDIO_TRACK, 2060)), undefined);
-  assert.equal(markOf(marker, packetAt(AUDIO_TRACK, 2082))?.ordinal, 1);
+  marker.mark(key(0, 80), VIDEO_TRACK);
+  assert.deepEqual(cutsOf(marker), [[0, 0.08]]);
 });
 
-test('a change of configuration is a discontinuity at the next keyframe, for both tracks', () => {
+test('other renditions are cut with the frame of an open group of pictures that is shown first, before its keyframe', () => {
   const marker = newMarker();
-  markOf(marker, packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-  markOf(marker, packetAt(AUDIO_TRACK, 0));
+  marker.mark(key(0, 80), VIDEO_TRACK);
+  marker.mark(key(2000, 160), VIDEO_TRACK);
+  assert.deepEqual(cutsOf(marker), [
+    [0, 0.08],
+    [1, 2.08],
+  ]);
+});
+
+test('a discontinuity is at the next keyframe, nothing passes before it, and segments count the discontinuities before them', () => {
+  const marker = newMarker();
+  markOf(marker, key(0));
   marker.discontinue();
-  assert.equal(marker.mark(packetAt(VIDEO_TRACK, 40), VIDEO_TRACK), undefined);
-  assert.deepEqual(markOf(marker, packetAt(VIDEO_TRACK, 80, { keyframe: true })), {
+  assert.equal(marker.mark(frame(40), VIDEO_TRACK), undefined);
+  assert.deepEqual(markOf(marker, key(80)), {
     ordinal: 1,
     independent: true,
     discontinuity: true,
+    discontinuitiesBefore: 0,
   });
-  assert.deepEqual(markOf(marker, packetAt(AUDIO_TRACK, 85)), { ordinal: 1, independent: true, discontinuity: true });
-});
-
-test('after gaps the next segment has the ordinal asked for and is a discontinuity', () => {
-  const marker = newMarker();
-  markOf(marker, packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-  marker.resume(7);
-  assert.equal(marker.mark(packetAt(VIDEO_TRACK, 30_000), VIDEO_TRACK), undefined);
-  assert.equal(marker.mark(packetAt(AUDIO_TRACK, 30_000), AUDIO_TRACK), undefined);
-  assert.deepEqual(markOf(marker, packetAt(VIDEO_TRACK, 30_040, { keyframe: true })), {
-    ordinal: 7,
-    independent: true,
-    discontinuity: true,
-  });
-});
-
-test('when the video stops, the audio goes on being cut, and video begins a segment when it comes back', () => {
-  const marker = newMarker();
-  markOf(marker, packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-  const ordinals = Array.from(
-    { length: 1000 },
-    (_, index) => markOf(marker, packetAt(AUDIO_TRACK, index * 21.333))?.ordinal,
-  );
-  assert.deepEqual(
-    ordinals.filter((ordinal) => ordinal !== undefined),
-    [0, 1, 2, 3, 4],
-  );
-  assert.equal(markOf(marker, packetAt(VIDEO_TRACK, 21_400, { keyframe: true }))?.ordinal, 5);
-});
-
-test('a picture that is held begins the segments cut without it, and the next one goes on in the last of them', () => {
-  const marker = newMarker();
-  const held = (milliseconds: number) => markOf(marker, heldPicture(ticks(milliseconds * 90)));
-  assert.equal(marker.mark(heldPicture(ticks(0)), VIDEO_TRACK), undefined, 'nothing is shown yet');
-  markOf(marker, packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-  const marks = Array.from({ length: 300 }, (_, frame) => {
-    marker.pass((frame * 33 + 500) / 1000);
-    return held(frame * 33)?.ordinal;
-  });
-  assert.deepEqual(
-    marks.flatMap((ordinal, frame) => (ordinal === undefined ? [] : [[ordinal, frame * 33]])),
-    [
-      [1, 4356],
-      [2, 8712],
-    ],
-  );
-  const back = packetAt(VIDEO_TRACK, 9900);
-  assert.deepEqual(markOf(marker, back), { ordinal: 2, independent: false, discontinuity: false });
-  assert.equal(markOf(marker, packetAt(VIDEO_TRACK, 9940)), undefined);
-  assert.equal(markOf(marker, packetAt(VIDEO_TRACK, 9980, { keyframe: true }))?.ordinal, 3);
-});
-
-test('a keyframe that comes soon after a cut made without it begins that segment, unless nothing continues there', () => {
-  const marker = newMarker();
-  markOf(marker, packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-  marker.pass(4.5);
-  assert.deepEqual(markOf(marker, packetAt(VIDEO_TRACK, 4300, { keyframe: true })), {
-    ordinal: 1,
+  assert.deepEqual(markOf(marker, key(2080)), {
+    ordinal: 2,
     independent: true,
     discontinuity: false,
-  });
-  marker.pass(9);
-  marker.discontinue();
-  assert.deepEqual(markOf(marker, packetAt(VIDEO_TRACK, 9000, { keyframe: true })), {
-    ordinal: 3,
-    independent: true,
-    discontinuity: true,
+    discontinuitiesBefore: 1,
   });
 });
 
-test('segments are left out for a pause that nobody else has cut and one cannot last through', () => {
+test('when the leader pauses, segments go on, and the leader begins one when it comes back with a keyframe', () => {
   const marker = newMarker();
-  markOf(marker, packetAt(VIDEO_TRACK, 3_600_000, { keyframe: true }));
-  assert.deepEqual(markOf(marker, packetAt(VIDEO_TRACK, 3_604_480)), {
-    ordinal: 1,
+  markOf(marker, key(0));
+  marker.pass(21.4);
+  assert.deepEqual(cutsOf(marker), [
+    [0, 0],
+    [1, 4.35],
+    [2, 8.7],
+    [3, 13.05],
+    [4, 17.4],
+  ]);
+  assert.equal(markOf(marker, key(21_400))?.ordinal, 5);
+});
+
+test('a leader that comes back without a keyframe goes on in the segment that began without it, until a keyframe begins one', () => {
+  const marker = newMarker();
+  markOf(marker, key(0));
+  marker.pass(9.9);
+  assert.deepEqual(markOf(marker, frame(9900)), {
+    ordinal: 2,
     independent: false,
     discontinuity: false,
+    discontinuitiesBefore: 0,
   });
-  assert.equal(markOf(marker, packetAt(VIDEO_TRACK, 3_604_480 + 12_600))?.ordinal, 5);
+  assert.equal(markOf(marker, frame(9940)), undefined);
+  assert.equal(markOf(marker, key(9980))?.ordinal, 3);
+});
+
+test('a keyframe that comes soon after a segment began without it begins that segment, unless nothing continues there', () => {
+  const marker = newMarker();
+  markOf(marker, key(0));
+  marker.pass(4.5);
+  assert.equal(markOf(marker, key(4300))?.ordinal, 1);
+  marker.pass(9);
+  marker.discontinue();
+  assert.deepEqual(
+    [markOf(marker, key(9000))].map((mark) => [mark?.ordinal, mark?.discontinuity]),
+    [[3, true]],
+  );
+});
+
+test('a pause of the leader that nobody else has cut is cut into segments that keep the target duration', () => {
+  const marker = newMarker();
+  markOf(marker, key(3_600_000));
+  assert.equal(markOf(marker, frame(3_604_480))?.ordinal, 1);
+  assert.equal(markOf(marker, frame(3_604_480 + 12_600))?.ordinal, 5);
+  const lengths = marker.cuts.slice(1).map(({ atS }, index) => atS - marker.cuts[index]!.atS);
+  assert.ok(lengths.every((lengthS) => lengthS < 4.49));
 });
 
 test('an audio-only session is cut every two seconds', () => {
-  const marker = newMarker('audio');
+  const marker = newMarker();
   const marks = Array.from({ length: 300 }, (_, index) => markOf(marker, packetAt(AUDIO_TRACK, index * 21.333)));
   assert.deepEqual(
     marks.flatMap((mark, index) => (mark === undefined ? [] : [Math.round(index * 0.021333 * 10) / 10])),
@@ -174,43 +158,36 @@ test('an audio-only session is cut every two seconds', () => {
   );
 });
 
-test('video that appears late takes the lead at its first keyframe and audio follows', () => {
-  const marker = newMarker('audio');
+test('video that appears late takes the lead at its first keyframe', () => {
+  const marker = newMarker();
   for (let time = 0; time < 1000; time += 21.333) markOf(marker, packetAt(AUDIO_TRACK, time));
-  marker.lead('video');
-  assert.equal(marker.mark(packetAt(VIDEO_TRACK, 1000), VIDEO_TRACK), undefined);
-  assert.equal(markOf(marker, packetAt(VIDEO_TRACK, 1040, { keyframe: true }))?.ordinal, 1);
-  assert.equal(markOf(marker, packetAt(AUDIO_TRACK, 1045))?.ordinal, 1);
+  marker.changeLeader();
+  assert.equal(marker.isWaiting, false, 'audio goes on');
+  assert.equal(marker.mark(frame(1000), VIDEO_TRACK), undefined);
+  assert.equal(markOf(marker, key(1040))?.ordinal, 1);
 });
 
-test('ordinals rise by one, segments keep the target duration and audio repeats the ordinals of the video, for any keyframes', () => {
+test('ordinals rise by one, and segments keep the target duration, for any keyframes', () => {
   const frames = fc.array(fc.record({ keyframe: fc.boolean(), durationMs: fc.integer({ min: 5, max: 200 }) }), {
     maxLength: 400,
   });
   fc.assert(
     fc.property(frames, (list) => {
       const marker = newMarker();
-      const cuts: Cut[] = [];
-      const audio: number[] = [];
+      const marks: Marked[] = [];
       let now = 0;
       for (const { keyframe, durationMs } of list) {
-        const video = marker.mark(packetAt(VIDEO_TRACK, now, { keyframe }), VIDEO_TRACK);
-        if (video?.mark !== undefined) cuts.push({ ...video.mark, at: now / 1000 });
-        const mark = markOf(marker, packetAt(AUDIO_TRACK, now));
-        if (mark !== undefined) audio.push(mark.ordinal);
+        const mark = markOf(marker, packetAt(VIDEO_TRACK, now, { keyframe }));
+        if (mark !== undefined) marks.push({ ...mark, atS: now / 1000 });
         now += durationMs;
       }
       assert.deepEqual(
-        cuts.map((cut) => cut.ordinal),
-        cuts.map((_, index) => index),
+        marks.map(({ ordinal }) => ordinal),
+        marks.map((_, index) => index),
       );
-      assert.deepEqual(
-        audio,
-        cuts.map((cut) => cut.ordinal),
-      );
-      for (const [index, cut] of cuts.entries()) {
-        const length = (cuts[index + 1]?.at ?? cut.at) - cut.at;
-        assert.ok(length <= 4.2, `a segment of ${length} s`); // one frame more than expected, at most
+      for (const [index, { atS }] of marks.entries()) {
+        const lengthS = (marks[index + 1]?.atS ?? atS) - atS;
+        assert.ok(lengthS <= 4.2, `a segment of ${lengthS} s`); // one frame more than expected, at most
       }
     }),
   );

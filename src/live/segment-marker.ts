@@ -1,171 +1,160 @@
 /**
- * Decides, once for all renditions, where segments are cut, and marks it on the packets.
+ * Decides, once for all renditions, where segments begin.
  *
- * The leading track (video where there is video) is cut at its first keyframe after the asked duration; without one, at
- * the last frame that keeps the segment within the target duration. The other track is cut at its first packet
- * presented at or after the same time. Pure: no clock, no I/O.
+ * The leading track (video where there is video) begins a segment at its first keyframe after the asked duration. Without a keyframe it
+ * does so at the last frame that keeps the segment within the target duration. Every other rendition begins the segment at its first
+ * packet presented at or after the same time. Pure: no clock, no I/O.
  */
 import { TARGET_ROUNDING_S } from '#hls/hls.ts';
-import { isHeld, type Packet } from '#media/packet.ts';
-import type { Track, TrackKind } from '#media/track.ts';
+import type { Packet, SegmentMark } from '#media/packet.ts';
+import type { Track } from '#media/track.ts';
 
 /** A segment is cut at the first keyframe after this. */
 const ASKED_DURATION_S = 2;
-/** The other track may be this far ahead of a leader that is about to cut; further, and the leader has stopped. */
+/** Other tracks may be this far ahead of a leader that is about to cut; further, and the leader has paused. */
 const LEADER_LATE_S = 0.35;
-/** Cuts a following track has not reached yet; more means the track is gone, and older cuts no longer matter to it. */
-const MAX_PENDING_CUTS = 16;
+/** Cuts remembered: far more than renditions can lie apart. */
+const REMEMBERED_CUTS = 64;
 
-interface Cut {
-  readonly ordinal: number;
-  /** Presentation time of the segment's first frame, in seconds. */
-  readonly atSeconds: number;
-  readonly discontinuity: boolean;
+/** The beginning of a segment, the same for every rendition. */
+export interface Cut extends Omit<SegmentMark, 'independent'> {
+  /** Presentation time of the segment's first frame, in seconds of session time. */
+  readonly atS: number;
 }
 
-/** The rule for one session. Packets come in session time, each track's in decoding order. */
+/** What the next packet of the leader can do. */
+type Phase =
+  /** Nothing can be shown before the leader's next keyframe, which begins a segment. The segment before, if any, began at `startS`. */
+  | { readonly type: 'waiting'; readonly discontinuity: boolean; readonly startS: number | undefined }
+  /** Segments follow each other. */
+  | {
+      readonly type: 'running';
+      /** Decoding time of the growing segment's first frame, in seconds. */
+      readonly startS: number;
+      /** The leader's next keyframe begins a segment, however short the growing one is. */
+      readonly isDue: boolean;
+      /** The leader has had its first keyframe. Its packets before that cannot be decoded. */
+      readonly isLed: boolean;
+      /** The last cut that was made while the leader paused and that the leader has not reached. */
+      readonly missed: Cut | undefined;
+    };
+
+/** The rule for one session. Packets come in session time, in decoding order. */
 export class SegmentMarker {
   readonly #targetDurationS: number;
-  #leader: TrackKind;
+  #phase: Phase;
+  #cuts: readonly Cut[] = [];
   #nextOrdinal = 0;
-  #segmentStart = 0;
-  #lastLeaderSeconds = 0;
+  #discontinuities = 0;
+  #lastLeaderS = 0;
   /**
-   * From decoding to presentation: the least of the leader's keyframes since a discontinuity. Behind one of an open group of pictures
-   * come some that are shown before it.
+   * From decoding to presentation: the least of the leader's keyframes since a discontinuity. A keyframe of an open group of pictures is
+   * followed by frames that are shown before it.
    */
-  #compositionSeconds = Number.POSITIVE_INFINITY;
-  #discontinuityDue = false;
-  /** The next leader packet that can start a segment does so, however short the last one was. */
-  #cutDue = true;
-  /** Cuts the following track has not reached. */
-  #pending: Cut[] = [];
-  /** The last cut made while the leader had stopped, which it has not reached. */
-  #missedCut: Cut | undefined;
-  /** Of the last cut that its picture, shown on meanwhile, has reached. */
-  #heldOrdinal = -1;
-  /** Tracks that have had a mark; a track's packets before its first one belong to no segment. */
-  readonly #begun = new Set<TrackKind>();
+  #compositionS = Number.POSITIVE_INFINITY;
 
-  constructor(options: { targetDurationS: number; leader: TrackKind }) {
-    this.#targetDurationS = options.targetDurationS;
-    this.#leader = options.leader;
+  /** @param continued the first segment does not continue what viewers of an earlier process were shown last */
+  constructor({ targetDurationS, continued = false }: { targetDurationS: number; continued?: boolean }) {
+    this.#targetDurationS = targetDurationS;
+    this.#phase = { type: 'waiting', discontinuity: continued, startS: undefined };
   }
 
-  /** The track that decides; changing it cuts at the new leader's next keyframe. */
-  lead(kind: TrackKind): void {
-    if (kind === this.#leader) return;
-    this.#leader = kind;
-    this.#cutDue = true;
-    this.#compositionSeconds = Number.POSITIVE_INFINITY;
-    this.#missedCut = undefined;
-    this.#pending = [];
+  /** Whether nothing can be shown before the leader's next keyframe. */
+  get isWaiting(): boolean {
+    return this.#phase.type === 'waiting';
   }
 
-  /** What follows does not continue what went before: cut at the leader's next keyframe, with a discontinuity. */
+  /** The newest cuts, in order. */
+  get cuts(): readonly Cut[] {
+    return this.#cuts;
+  }
+
+  /** Another track leads from now on. A segment begins at its first keyframe. */
+  changeLeader(): void {
+    this.#compositionS = Number.POSITIVE_INFINITY;
+    if (this.#phase.type === 'running') {
+      this.#phase = { ...this.#phase, isDue: true, isLed: false, missed: undefined };
+    }
+  }
+
+  /** What follows does not continue what went before: nothing passes until the leader's next keyframe, with a discontinuity. */
   discontinue(): void {
-    this.#missedCut = undefined;
-    this.#discontinuityDue = true;
-    this.#cutDue = true;
-    this.#compositionSeconds = Number.POSITIVE_INFINITY;
+    this.#compositionS = Number.POSITIVE_INFINITY;
+    const { startS } = this.#phase;
+    this.#phase = { type: 'waiting', discontinuity: startS !== undefined || this.#isDiscontinuous, startS };
   }
 
-  /**
-   * The same after gap segments were written: nothing passes until the leader's next keyframe.
-   * @param nextOrdinal ordinal of the segment that begins there
-   */
-  resume(nextOrdinal: number): void {
-    this.#nextOrdinal = nextOrdinal;
-    this.#pending = [];
-    this.#begun.clear();
-    this.discontinue();
-  }
-
-  /** Time has come to here, in seconds: cuts for a leader that has stopped. */
+  /** Time has come to here, in seconds: begins the segments that a leader did not begin, because it has paused or is away. */
   pass(seconds: number): void {
-    const latestSeconds = this.#segmentStart + this.#targetDurationS + LEADER_LATE_S;
-    if (this.#waitsForKeyframe() || seconds <= latestSeconds) return;
-    this.#missedCut = this.#cut(latestSeconds, latestSeconds);
-    this.#cutDue = true; // a leader that comes back begins a segment as soon as it can
+    for (;;) {
+      const phase = this.#phase;
+      if (phase.startS === undefined) return;
+      const startS = phase.startS + this.#targetDurationS + LEADER_LATE_S;
+      if (seconds <= startS) return;
+      const missed = this.#cut(startS, false);
+      this.#phase = phase.type === 'waiting' ? { ...phase, startS } : { ...phase, startS, isDue: true, missed };
+    }
   }
 
-  /** The packet with its mark, if it starts a segment; undefined when nothing could be decoded from it yet. */
-  mark(packet: Packet, track: Track): Packet | undefined {
-    if (isHeld(packet)) return this.#markHeld(packet, track);
-    return track.kind === this.#leader ? this.#markLeader(packet, track) : this.#markFollower(packet, track);
-  }
-
-  #markLeader(packet: Packet, track: Track): Packet | undefined {
-    const seconds = packet.dts / track.timescale;
-    const frameSeconds = Math.max(0, seconds - this.#lastLeaderSeconds);
-    const lengthSeconds = seconds - this.#segmentStart;
+  /** Returns the leader's packet, with its mark if it begins a segment; undefined when it cannot be decoded yet. */
+  mark(packet: Packet, { timescale }: Track): Packet | undefined {
+    const atS = packet.dts / timescale;
+    const phase = this.#phase;
+    if (phase.type === 'waiting' || !phase.isLed) return packet.keyframe ? this.#begin(packet, timescale) : undefined;
     // Half a frame of tolerance: with times in whole milliseconds a frame due at 2 s may come at 1.999 s.
-    const longEnough = lengthSeconds + frameSeconds / 2 >= ASKED_DURATION_S;
-    const tooLongWithThis = lengthSeconds + frameSeconds / 2 > this.#targetDurationS;
-    const cut = packet.keyframe ? this.#cutDue || longEnough : tooLongWithThis && !this.#waitsForKeyframe();
-    if (!cut && (this.#waitsForKeyframe() || !this.#begun.has(track.kind))) return undefined;
-    this.#lastLeaderSeconds = seconds;
-    const compositionSeconds = (packet.pts - packet.dts) / track.timescale;
-    if (packet.keyframe) this.#compositionSeconds = Math.min(this.#compositionSeconds, compositionSeconds);
-    const missed = this.#missedCut;
-    if (missed !== undefined && lengthSeconds < ASKED_DURATION_S && (lengthSeconds >= 0 || packet.keyframe)) {
-      this.#missedCut = undefined;
-      this.#cutDue = !packet.keyframe;
-      return marked(packet, missed, packet.keyframe);
+    const toleranceS = Math.max(0, atS - this.#lastLeaderS) / 2;
+    this.#lastLeaderS = atS;
+    this.#noteComposition(packet, timescale);
+    const lengthS = atS - phase.startS;
+    const { missed } = phase;
+    if (missed !== undefined && lengthS < ASKED_DURATION_S && (lengthS >= 0 || packet.keyframe)) {
+      this.#phase = { ...phase, missed: undefined, isDue: !packet.keyframe };
+      return marked(packet, missed);
     }
-    if (!cut) return packet;
-    if (this.#begun.has(track.kind) && !this.#discontinuityDue) this.#nextOrdinal += this.#missingBefore(lengthSeconds);
-    this.#begun.add(track.kind);
-    const presentSeconds = Math.min(seconds + this.#compositionSeconds, packet.pts / track.timescale);
-    return marked(packet, this.#cut(seconds, presentSeconds), packet.keyframe);
+    const isLongEnough = lengthS + toleranceS >= ASKED_DURATION_S;
+    const isTooLong = lengthS + toleranceS > this.#targetDurationS;
+    if (packet.keyframe ? !phase.isDue && !isLongEnough : !isTooLong) return packet;
+    this.#cutPause(phase.startS, lengthS);
+    return this.#begin(packet, timescale);
   }
 
-  /** Follows the leader's cuts. */
-  #markFollower(packet: Packet, track: Track): Packet | undefined {
-    const seconds = packet.pts / track.timescale;
-    this.pass(seconds);
-    const reached = this.#pending.filter((cut) => cut.atSeconds <= seconds);
-    const latest = reached.at(-1);
-    if (latest === undefined) return this.#waitsForKeyframe() || !this.#begun.has(track.kind) ? undefined : packet;
-    this.#begun.add(track.kind);
-    this.#pending = this.#pending.slice(reached.length);
-    const discontinuity = reached.some((cut) => cut.discontinuity);
-    return marked(packet, { ...latest, discontinuity }, true);
+  get #isDiscontinuous(): boolean {
+    return this.#phase.type === 'waiting' && this.#phase.discontinuity;
   }
 
-  /** The leader's picture, shown on: follows the cuts made without it. */
-  #markHeld(packet: Packet, track: Track): Packet | undefined {
-    if (this.#waitsForKeyframe() || !this.#begun.has(track.kind)) return undefined;
-    const cut = this.#missedCut;
-    if (cut === undefined || cut.ordinal === this.#heldOrdinal || packet.pts / track.timescale < cut.atSeconds) {
-      return packet;
+  #noteComposition(packet: Packet, timescale: number): void {
+    if (packet.keyframe) this.#compositionS = Math.min(this.#compositionS, (packet.pts - packet.dts) / timescale);
+  }
+
+  /** Begins a segment with this packet. */
+  #begin(packet: Packet, timescale: number): Packet {
+    const atS = packet.dts / timescale;
+    this.#lastLeaderS = atS;
+    this.#noteComposition(packet, timescale);
+    const cut = this.#cut(Math.min(atS + this.#compositionS, packet.pts / timescale), this.#isDiscontinuous);
+    this.#phase = { type: 'running', startS: atS, isDue: false, isLed: true, missed: undefined };
+    return marked(packet, cut);
+  }
+
+  /** Cuts a pause that nobody else has cut into segments that keep the target duration. */
+  #cutPause(startS: number, lengthS: number): void {
+    const overS = lengthS - this.#targetDurationS - TARGET_ROUNDING_S;
+    const count = Math.ceil(Math.max(0, overS) / this.#targetDurationS);
+    for (let index = 1; index <= count; index++) {
+      this.#cut(startS + (index * lengthS) / (count + 1), false);
     }
-    this.#heldOrdinal = cut.ordinal;
-    return marked(packet, cut, false);
   }
 
-  /** Segments to be left out where the leader paused so long that its growing one cannot last until now. */
-  #missingBefore(lengthSeconds: number): number {
-    const overSeconds = lengthSeconds - this.#targetDurationS - TARGET_ROUNDING_S;
-    return Math.ceil(Math.max(0, overSeconds) / this.#targetDurationS);
-  }
-
-  /** Before the first segment and behind a discontinuity only a keyframe can begin. */
-  #waitsForKeyframe(): boolean {
-    return this.#cutDue && (this.#discontinuityDue || this.#nextOrdinal === 0);
-  }
-
-  #cut(decodeSeconds: number, presentSeconds: number): Cut {
-    this.#missedCut = undefined;
-    const cut = { ordinal: this.#nextOrdinal++, atSeconds: presentSeconds, discontinuity: this.#discontinuityDue };
-    this.#segmentStart = decodeSeconds;
-    this.#cutDue = false;
-    this.#discontinuityDue = false;
-    this.#pending = [...this.#pending, cut].slice(-MAX_PENDING_CUTS);
+  /** @param atS presentation time of the segment's first frame */
+  #cut(atS: number, discontinuity: boolean): Cut {
+    const discontinuitiesBefore = this.#discontinuities;
+    const cut = { ordinal: this.#nextOrdinal++, atS, discontinuity, discontinuitiesBefore };
+    if (discontinuity) this.#discontinuities += 1;
+    this.#cuts = [...this.#cuts, cut].slice(-REMEMBERED_CUTS);
     return cut;
   }
 }
 
-function marked(packet: Packet, { ordinal, discontinuity }: Cut, independent: boolean): Packet {
-  return { ...packet, mark: { ordinal, independent, discontinuity } };
+function marked(packet: Packet, { ordinal, discontinuity, discontinuitiesBefore }: Cut): Packet {
+  return { ...packet, mark: { ordinal, independent: packet.keyframe, discontinuity, discontinuitiesBefore } };
 }

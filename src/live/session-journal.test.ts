@@ -7,12 +7,12 @@ import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someSession, someStream } from '#test/support/sample-records.ts';
-import { SessionJournal } from './session-journal.ts';
+import { type JournalOwner, SessionJournal } from './session-journal.ts';
 
 const session = someSession(someStream(newUserId()));
 
 /** A journal over a store whose calls the test lets through one by one. */
-function setUp(owner?: ConstructorParameters<typeof SessionJournal>[2]) {
+function setUp(owner?: JournalOwner) {
   const calls: {
     readonly call: string;
     readonly value: unknown;
@@ -32,8 +32,10 @@ function setUp(owner?: ConstructorParameters<typeof SessionJournal>[2]) {
       change: (_id: string, change: object, writer: unknown) => called('change', change, writer),
       resume: (_session: object, change: object, writer: unknown) => called('resume', change, writer),
     },
+    events: { add: ([event]: readonly object[]) => called('event', event, undefined) },
   } as unknown as Store;
-  return { journal: new SessionJournal(store, silentLogger, owner), calls };
+  const clock = { now: () => ms(7), monotonic: () => ms(0) };
+  return { journal: new SessionJournal({ store, logger: silentLogger, clock, owner }), calls };
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -65,8 +67,8 @@ test('only the latest activity is written', async () => {
   assert.deepEqual(
     calls.map(({ value }) => value),
     [
-      { isActive: true, lastSeen: 1, health: undefined },
-      { isActive: false, lastSeen: 3, health: undefined },
+      { isActive: true, lastSeen: 1, health: undefined, at: 7 },
+      { isActive: false, lastSeen: 3, health: undefined, at: 7 },
     ],
   );
 });
@@ -131,4 +133,82 @@ test('disposing writes what is left, and gives up on a store that does not take 
   calls[0]!.settle(new MillraceError('store_unavailable', 'The store is away.'));
   await disposed;
   assert.equal(calls.length, 1);
+});
+
+/** Answers every call as it comes, and gives what was asked for once nothing more is. */
+async function settleAll({ calls }: ReturnType<typeof setUp>) {
+  for (let index = 0; index < calls.length; index += 1) {
+    calls[index]!.settle();
+    await turn();
+  }
+  return calls.map(({ call, value }): Record<string, unknown> => ({ ...(value as object), call }));
+}
+
+test('transitions while a write is under way are all written, in their order', async () => {
+  const fixture = setUp();
+  const { journal } = fixture;
+  const activity = (isActive: boolean) =>
+    journal.activity(session.streamId, { isActive, lastSeen: ms(1), health: undefined });
+  const second = someSession(someStream(session.userId, { id: session.streamId }));
+  activity(true);
+  journal.created(session);
+  journal.changed(session, { viewers: 3 });
+  activity(true);
+  activity(false);
+  journal.changed(session, { phase: 'ended', endReason: 'unpublished' });
+  journal.changed(session, { viewers: 4 });
+  activity(true);
+  journal.created(second);
+  const written = await settleAll(fixture);
+  assert.deepEqual(
+    written.map(({ call, isActive, id, phase, viewers }) => [call, isActive ?? id ?? phase, viewers]),
+    [
+      ['activity', true, undefined],
+      ['create', session.id, 3],
+      ['activity', false, undefined],
+      ['change', 'ended', 4],
+      ['activity', true, undefined],
+      ['create', second.id, 0],
+    ],
+  );
+});
+
+test('of a stream that has too much to write the oldest goes, as an event says, and its sessions are written all the same', async () => {
+  const fixture = setUp();
+  const { journal } = fixture;
+  journal.activity(session.streamId, { isActive: true, lastSeen: ms(1), health: undefined });
+  journal.created(session);
+  for (let index = 0; index < 400; index += 1) {
+    journal.activity(session.streamId, { isActive: index % 2 === 1, lastSeen: ms(index), health: undefined });
+  }
+  journal.changed(session, { phase: 'ended', endReason: 'unpublished' });
+  const written = await settleAll(fixture);
+  const [, second, ...rest] = written;
+  assert.equal(second?.call, 'event');
+  assert.equal(second.type, 'events.dropped');
+  const { count } = second.payload as { count: number };
+  assert.equal(rest.filter(({ call }) => call === 'activity').length, 400 - count);
+  assert.ok(count > 100 && written.length <= 258, `${count} dropped, ${written.length} written`);
+  const sessions = rest.filter(({ call }) => call !== 'activity');
+  assert.deepEqual(
+    sessions.map(({ call, phase }) => [call, phase]),
+    [['create', 'ended']],
+  );
+});
+
+test('an end that comes after a session was continued is written as an end', async () => {
+  const fixture = setUp({ nodeId: newNodeId(), onLost: () => assert.fail('nothing is lost') });
+  const { journal } = fixture;
+  journal.changed(session, { viewers: 1 });
+  journal.resumed(session, { phase: 'live' });
+  journal.changed(session, { phase: 'ended', endReason: 'unpublished' });
+  const written = await settleAll(fixture);
+  assert.deepEqual(
+    written.map(({ call, phase }) => [call, phase]),
+    [
+      ['change', undefined],
+      ['resume', 'live'],
+      ['change', 'ended'],
+    ],
+  );
 });

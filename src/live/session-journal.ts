@@ -1,20 +1,28 @@
 /**
  * Writes what happens to live sessions into the store, without live media ever waiting for it.
  *
- * For each stream only the latest wish is kept while a write is under way or the store is away, so the journal holds at
- * most one entry per stream and catches up by itself. A write whose outcome is unknown is repeated, which is harmless: each write states
- * the present values, never a difference.
+ * For each stream it keeps the steps that are not written yet, in order. A step that makes an event (media begins or stops, a session
+ * begins or ends, a warning) has a write of its own, so that no transition is lost while the store is away. Everything else is merged into
+ * a step that waits anyway. What a stream has more than {@link MAX_STEPS} of is dropped, the oldest first, and reported as an event. A
+ * write whose outcome is unknown is repeated, which is harmless: each write states present values, and the store makes an event only of
+ * what they change.
  */
 
 import { MillraceError } from '#domain/errors.ts';
-import type { NodeId, StreamId } from '#domain/ids.ts';
+import type { NewStreamEvent } from '#domain/events.ts';
+import { type NodeId, newEventId, type StreamId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
+import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
+import type { Milliseconds } from '#lib/units.ts';
 import type { SessionChange, Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
 /** Pause before the store is tried again. */
 const RETRY_MS = 1000;
+
+/** Steps kept of one stream: those of an hour in which its publisher reconnects every minute. */
+const MAX_STEPS = 256;
 
 /** What live media says of a stream. */
 export type StreamActivity = Parameters<Store['streams']['setActivity']>[1];
@@ -23,12 +31,21 @@ export type StreamActivity = Parameters<Store['streams']['setActivity']>[1];
 interface Wish {
   /** The whole session when it must still be created, otherwise undefined. */
   readonly create: Session | undefined;
+  /** When it was to be created. */
+  readonly at: Milliseconds | undefined;
   /** Whether another node may have ended the session because it took this node for dead. */
   readonly resume: boolean;
   readonly change: SessionChange;
 }
 
-const NO_WISH: Wish = { create: undefined, resume: false, change: {} };
+const NO_WISH: Wish = { create: undefined, at: undefined, resume: false, change: {} };
+
+/** One write. `at`: when it was first wanted. A step is replaced by a later version of itself; never changed. */
+type Step = { readonly at: Milliseconds } & (
+  | { readonly about: 'activity'; readonly activity: StreamActivity }
+  | { readonly about: 'session'; readonly sessionId: Session['id']; readonly wish: Wish }
+  | { readonly about: 'event'; readonly event: NewStreamEvent }
+);
 
 /** The process that a journal writes for, where several processes share the store. */
 export interface JournalOwner {
@@ -39,35 +56,45 @@ export interface JournalOwner {
 }
 
 interface Entry {
-  /** Sessions to be created or changed, in order of their beginning. */
-  sessions: Map<Session['id'], Wish>;
-  activity: StreamActivity | undefined;
-  running: boolean;
+  /** In the order in which they are written. The first one is being written. */
+  steps: Step[];
+  /** How many steps were dropped since the last event that says so was written. */
+  dropped: { readonly count: number; readonly from: Milliseconds; readonly until: Milliseconds } | undefined;
+}
+
+/** What a journal is made with. */
+export interface SessionJournalOptions {
+  readonly store: Pick<Store, 'streams' | 'sessions' | 'events'>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Undefined where this is the only process. */
+  readonly owner?: JournalOwner | undefined;
 }
 
 /** The journal of one process. */
 export class SessionJournal implements AsyncDisposable {
-  readonly #store: Store;
+  readonly #store: SessionJournalOptions['store'];
   readonly #logger: Logger;
+  readonly #clock: Clock;
   readonly #owner: JournalOwner | undefined;
   readonly #entries = new Map<StreamId, Entry>();
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
-  /** @param owner undefined where this is the only process */
-  constructor(store: Store, logger: Logger, owner?: JournalOwner) {
+  constructor({ store, logger, clock, owner }: SessionJournalOptions) {
     this.#store = store;
     this.#logger = logger;
+    this.#clock = clock;
     this.#owner = owner;
   }
 
-  /** A session began. */
+  /** A session can be watched from now on. */
   created(session: Session): void {
-    this.#entry(session.streamId).sessions.set(session.id, { ...NO_WISH, create: session });
-    this.#wake(session.streamId);
+    const wish = { ...NO_WISH, create: session, at: this.#clock.now() };
+    this.#append(session.streamId, { about: 'session', sessionId: session.id, wish });
   }
 
-  /** Something of a session changed; merged with what is not written yet. */
+  /** Something of a session changed; merged with what is not written yet, unless it is its end. */
   changed(session: Pick<Session, 'id' | 'streamId'>, change: SessionChange): void {
     this.#merge(session, { change });
   }
@@ -80,10 +107,27 @@ export class SessionJournal implements AsyncDisposable {
     this.#merge(session, { resume: true, change });
   }
 
-  /** A stream's activity changed; only the latest counts. */
+  /** A stream's activity changed. Of activities that do not differ in `isActive` only the latest counts. */
   activity(streamId: StreamId, activity: StreamActivity): void {
-    this.#entry(streamId).activity = activity;
-    this.#wake(streamId);
+    const steps = this.#entries.get(streamId)?.steps ?? [];
+    const index = steps.findLastIndex(({ about }, at) => about === 'activity' && at > 0);
+    const waiting = steps[index];
+    const before = steps.findLast(({ about }, at) => about === 'activity' && (index < 0 || at < index));
+    const isActive = (step: Step | undefined) => step?.about === 'activity' && step.activity.isActive;
+    const at = this.#clock.now();
+    if (waiting?.about === 'activity' && waiting.activity.isActive === activity.isActive) {
+      steps[index] = { ...waiting, activity: { ...activity, at: waiting.activity.at ?? at } };
+    } else {
+      // One that changes nothing makes no event, so it need not be written.
+      if (waiting !== undefined && before !== undefined && isActive(waiting) === isActive(before))
+        steps.splice(index, 1);
+      this.#append(streamId, { about: 'activity', activity: { ...activity, at } });
+    }
+  }
+
+  /** Something happened that is stored nowhere else. */
+  happened(event: NewStreamEvent): void {
+    this.#append(event.streamId, { about: 'event', event });
   }
 
   /** Writes what is left, then resolves; gives up on a store that does not take it. */
@@ -93,34 +137,43 @@ export class SessionJournal implements AsyncDisposable {
   }
 
   #merge({ id, streamId }: Pick<Session, 'id' | 'streamId'>, { change, ...rest }: Partial<Wish>): void {
-    const { sessions } = this.#entry(streamId);
-    const wish = sessions.get(id) ?? NO_WISH;
-    sessions.set(id, { ...wish, ...rest, change: { ...wish.change, ...change } });
-    this.#wake(streamId);
-  }
-
-  #entry(streamId: StreamId): Entry {
-    let entry = this.#entries.get(streamId);
-    if (entry === undefined) {
-      entry = { sessions: new Map(), activity: undefined, running: false };
-      this.#entries.set(streamId, entry);
+    const steps = this.#entries.get(streamId)?.steps ?? [];
+    const index = steps.findLastIndex((step) => step.about === 'session' && step.sessionId === id);
+    const known = steps[index];
+    const wish = known?.about === 'session' ? known.wish : NO_WISH;
+    const merged = { ...wish, ...rest, change: { ...wish.change, ...change } };
+    // An end is a step of its own, in its place among the others. It never continues a session.
+    const mayMerge = index > 0 && (change?.phase !== 'ended' || (index === steps.length - 1 && !wish.resume));
+    if (known?.about === 'session' && mayMerge) {
+      steps[index] = { ...known, wish: merged };
+      return;
     }
-    return entry;
+    // The step before creates the session, or continues it.
+    const next = { ...merged, create: undefined, resume: rest.resume ?? false };
+    this.#append(streamId, { about: 'session', sessionId: id, wish: next });
   }
 
-  #wake(streamId: StreamId): void {
-    const entry = this.#entry(streamId);
-    if (entry.running) return;
-    entry.running = true;
-    const run = this.#run(streamId, entry);
-    this.#running.add(run);
-    void run.finally(() => this.#running.delete(run));
+  #append(streamId: StreamId, step: DistributiveOmit<Step, 'at'>): void {
+    const entry = this.#entries.get(streamId);
+    const stamped = { ...step, at: this.#clock.now() } as Step;
+    if (entry === undefined) {
+      const created: Entry = { steps: [stamped], dropped: undefined };
+      this.#entries.set(streamId, created);
+      const run = this.#run(streamId, created);
+      this.#running.add(run);
+      void run.finally(() => this.#running.delete(run));
+      return;
+    }
+    entry.steps.push(stamped);
+    if (entry.steps.length > MAX_STEPS) dropOldest(entry);
   }
 
   async #run(streamId: StreamId, entry: Entry): Promise<void> {
-    while (entry.sessions.size > 0 || entry.activity !== undefined) {
+    for (let step = entry.steps[0]; step !== undefined; step = entry.steps[0]) {
       try {
-        await this.#writeNext(streamId, entry);
+        await this.#write(streamId, step);
+        await this.#reportDropped(streamId, entry);
+        entry.steps.shift();
       } catch (error) {
         const mayHeal =
           error instanceof MillraceError && (error.code === 'store_unavailable' || error.code === 'outcome_unknown');
@@ -130,31 +183,78 @@ export class SessionJournal implements AsyncDisposable {
         await pause(RETRY_MS, this.#closing.signal);
       }
     }
-    entry.running = false;
     this.#entries.delete(streamId);
   }
 
-  async #writeNext(streamId: StreamId, entry: Entry): Promise<void> {
-    const { activity } = entry;
-    if (activity !== undefined) {
-      await this.#store.streams.setActivity(streamId, activity, this.#owner?.nodeId);
-      if (entry.activity === activity) entry.activity = undefined;
-    }
-    for (const [id, wish] of entry.sessions) {
-      const isOurs = await this.#write({ id, streamId }, wish);
-      if (!isOurs && (wish.create !== undefined || wish.resume)) this.#owner?.onLost(streamId);
-      const latest = entry.sessions.get(id);
-      if (latest === wish) entry.sessions.delete(id);
-      else if (latest !== undefined) entry.sessions.set(id, { ...latest, create: undefined });
+  async #write(streamId: StreamId, step: Step): Promise<void> {
+    switch (step.about) {
+      case 'activity':
+        await this.#store.streams.setActivity(streamId, step.activity, this.#owner?.nodeId);
+        return;
+      case 'event':
+        await this.#store.events.add([step.event]);
+        return;
+      case 'session': {
+        const isOurs = await this.#writeSession({ id: step.sessionId, streamId }, step.wish);
+        if (!isOurs && (step.wish.create !== undefined || step.wish.resume)) this.#owner?.onLost(streamId);
+      }
     }
   }
 
   /** Writes one session; false when it belongs to another node by now. */
-  #write(session: Pick<Session, 'id' | 'streamId'>, { create, resume, change }: Wish): Promise<boolean> {
+  #writeSession(session: Pick<Session, 'id' | 'streamId'>, { create, at, resume, change }: Wish): Promise<boolean> {
     const { sessions } = this.#store;
     const nodeId = this.#owner?.nodeId;
-    if (create !== undefined) return sessions.create({ ...create, ...change }, nodeId);
+    if (create !== undefined) return sessions.create({ ...create, ...change }, nodeId, at);
     if (resume && nodeId !== undefined) return sessions.resume(session, change, nodeId);
     return sessions.change(session.id, change, nodeId);
+  }
+
+  async #reportDropped(streamId: StreamId, entry: Entry): Promise<void> {
+    const { dropped } = entry;
+    if (dropped === undefined) return;
+    entry.dropped = undefined;
+    const event = {
+      id: newEventId(),
+      type: 'events.dropped',
+      at: dropped.until,
+      streamId,
+      sessionId: undefined,
+    } as const;
+    entry.steps.splice(1, 0, { about: 'event', at: dropped.from, event: { ...event, payload: dropped } });
+  }
+}
+
+type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
+
+/**
+ * Makes room for one more step. A session that has a later step is not dropped: its wish is merged into that, so that a session is stored
+ * however many of its steps had to go.
+ */
+function dropOldest(entry: Entry): void {
+  const { steps } = entry;
+  // The first one is being written, and the last one is what there must be room for.
+  for (let index = 1; index < steps.length - 1; index += 1) {
+    const step = steps[index]!;
+    if (step.about === 'session') {
+      const { sessionId, wish } = step;
+      const next = steps.findIndex(
+        (each, at) => at > index && each.about === 'session' && each.sessionId === sessionId,
+      );
+      const later = steps[next];
+      if (later?.about === 'session') {
+        const { create, at, resume } = wish;
+        const merged = { ...later.wish, create, at, resume: resume || later.wish.resume };
+        steps[next] = { ...later, wish: { ...merged, change: { ...wish.change, ...later.wish.change } } };
+        steps.splice(index, 1);
+        return;
+      }
+      // It is running, or nobody would know of it.
+      if (wish.change.phase !== 'ended') continue;
+    }
+    steps.splice(index, 1);
+    const { dropped } = entry;
+    entry.dropped = { count: (dropped?.count ?? 0) + 1, from: dropped?.from ?? step.at, until: step.at };
+    return;
   }
 }

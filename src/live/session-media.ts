@@ -1,43 +1,53 @@
 /**
- * The media of one session on its way from publisher to viewers: places packets in time, marks where segments are cut, has pictures
- * shown on, and fills with gaps what is missing.
+ * The media of one session on its way from the publisher to the outputs: places packets in session time, has frames held while the source
+ * pauses, marks where segments begin, and says what is missing.
  */
-import { type Profile, SOURCE_RENDITION } from '#domain/profile.ts';
+import type { LadderHealth, SourceHealth } from '#domain/health.ts';
+import { AUDIO_RENDITION, type Profile, SOURCE_RENDITION } from '#domain/profile.ts';
 import type { SessionTotals } from '#domain/session.ts';
-import type { Presentation } from '#hls/hls.ts';
 import type { Announcement } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ticks } from '#lib/units.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
-import { heldPicture, type Packet } from '#media/packet.ts';
-import { type AudioTrack, sameTrack, type Track, type TrackKind } from '#media/track.ts';
+import type { Packet } from '#media/packet.ts';
+import { unplayableProperties } from '#media/playability.ts';
+import type { RenditionId, SessionEvent, SessionOutput } from '#media/session-event.ts';
+import { type AudioTrack, sameTrack, type Track, type TrackId, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import type { LadderHealth, SourceHealth } from './health.ts';
-import { Ladder, type LadderOwner, type OpenTranscoder } from './ladder.ts';
+import { Distributor } from './distributor.ts';
+import { FrameHold } from './frame-hold.ts';
+import { isTooLong } from './keyframe-meter.ts';
 import { MediaTotals } from './media-totals.ts';
-import { PictureHold } from './picture-hold.ts';
-import { AUDIO_RENDITION } from './rendition-id.ts';
+import { RenditionSequence } from './rendition-sequence.ts';
 import { RepeatedLine } from './repeated-line.ts';
 import { SegmentMarker } from './segment-marker.ts';
 import type { SessionWarnings } from './session-warnings.ts';
 import { SourceMeter } from './source-meter.ts';
 import { StartLimit } from './start-limit.ts';
 import { MAX_AHEAD_S, MAX_PAUSE_S, Timeline } from './timeline.ts';
+import { leaderOf, type SelectedTrack, type SelectedTracks, selectTracks } from './track-selection.ts';
+import { type OpenTranscoder, TranscodedRenditions, type TranscoderOwner } from './transcoded-renditions.ts';
 
-/** Room left behind the last frame, whose duration is only guessed, when media starts again without a pause. */
-const RESTART_MARGIN_S = 0.1;
-/** How long nothing of a source without sound may come before that is a pause of its pictures. */
+/** The longest time left for the last frame, whose duration is only guessed, when media starts again without a pause. */
+const LAST_FRAME_S = 0.1;
+/** How long nothing of a source without audio may come before its video is taken to pause. */
 const SILENT_PAUSE_S = 1;
-/** The rendition a track is packaged as, passed through or not. */
-const RENDITION_OF: Record<TrackKind, string> = { video: SOURCE_RENDITION, audio: AUDIO_RENDITION };
+/**
+ * How long nothing of a source with audio may come before gaps are written. Players give up on playlists that stand still. A shorter
+ * silence may be a pause of the video: some publishers send the audio of a pause after it.
+ */
+const SILENCE_S = 3;
+/** How far a rendition with missing packets, or audio that does not come, may lie behind the source before gaps are written for it. */
+const BEHIND_S = 1;
 
 /** What a session's media needs from its surroundings. */
 export interface SessionMediaOptions {
-  readonly owner: LadderOwner;
+  readonly owner: TranscoderOwner;
   readonly profiles: readonly Profile[];
-  readonly presentation: Presentation;
   readonly openTranscoder: OpenTranscoder;
   readonly targetDurationS: number;
+  /** The first segment does not continue what viewers of an earlier process were shown last. */
+  readonly continued: boolean;
   /** Monotonic time at which session time was 0; may lie before this process. */
   readonly startedAt: number;
   readonly warnings: SessionWarnings;
@@ -45,61 +55,92 @@ export interface SessionMediaOptions {
   readonly logger: Logger;
   /** Called when media begins, or goes on after an interruption. */
   readonly onStart: () => void;
-  /** Called when the timestamps have jumped again and again for so long that the publisher must go. */
+  /** Called when the timestamps have jumped again and again for so long that the publisher must be disconnected. */
   readonly onUnusableTimestamps: () => void;
+  /** Called with the renditions made of profiles that new viewers may begin with, whenever these change. */
+  readonly onOffered: (renditions: readonly RenditionId[]) => void;
+  /** Called when an output threw. It is detached by then. */
+  readonly onOutputFailed: (output: SessionOutput, error: unknown) => void;
 }
 
-/** A session's media in memory. Needs {@link SessionMedia.pace} now and then, for playlists may not stand still. */
+/** What the media of a session continues. */
+type Progress =
+  | { readonly type: 'before_media' } // nothing has been written in this process
+  | { readonly type: 'running'; readonly timeline: Timeline }
+  | { readonly type: 'stopped'; readonly endS: number }; // media has been written until then, in seconds of session time
+
+/** A session's media in memory. Needs {@link SessionMedia.pace} as time passes. */
 export class SessionMedia implements AsyncDisposable {
   readonly #options: SessionMediaOptions;
-  readonly #presentation: Presentation;
-  readonly #logger: Logger;
-  readonly #ladder: Ladder;
+  readonly #distributor: Distributor;
+  readonly #marker: SegmentMarker;
+  readonly #video: RenditionSequence;
+  readonly #audio: RenditionSequence;
+  readonly #transcoded: TranscodedRenditions;
   readonly #source: SourceMeter;
   readonly #totals = new MediaTotals();
-  #tracks = new Map<TrackKind, Track>();
-  /** What sound that is not passed through becomes. */
+  readonly #tracks = new Map<TrackId, Track>();
+  #selected: SelectedTracks = { video: undefined, audio: undefined };
+  /** What audio that is not passed through becomes. */
   #encodedAudio: AudioTrack | undefined;
-  #timeline: Timeline | undefined;
-  /** Made anew for the first picture of each timeline. */
-  #hold: PictureHold | undefined;
-  #marker: SegmentMarker | undefined;
-  /** How far media has been written by earlier timelines; undefined before the first packet in this process. */
-  #endSeconds: number | undefined;
+  #progress: Progress = { type: 'before_media' };
+  /** Made anew for the first frame of each timeline. */
+  #hold: FrameHold | undefined;
   readonly #starts = new StartLimit();
   /** Session time in seconds before which media may not start again: what was written before reaches that far ahead. */
-  #notBeforeSeconds = 0;
+  #notBeforeS = 0;
   /** Session time by the wall clock when a packet was placed last, in seconds. */
-  #placedSeconds = 0;
+  #placedS = 0;
+  /** How far the source's audio and video have come, as they are shown, in seconds of session time. */
+  #reachedS = { video: 0, audio: 0 };
   readonly #jumpLine: RepeatedLine<object>;
   readonly #trackLine: RepeatedLine<object>;
   /** A configuration changed: what follows begins at the leader's next keyframe. */
   #hasChanged = false;
 
   constructor(options: SessionMediaOptions) {
-    const { profiles, presentation, openTranscoder, owner, warnings, clock, logger } = options;
+    const { clock, logger, targetDurationS, continued, onOutputFailed } = options;
     this.#options = options;
-    this.#presentation = presentation;
-    this.#logger = logger;
     this.#source = new SourceMeter(clock);
     this.#jumpLine = new RepeatedLine(clock, (fields) => logger.warn(fields, 'timestamps jumped'));
     this.#trackLine = new RepeatedLine(clock, (fields) => logger.info(fields, 'track changed'));
-    this.#ladder = new Ladder({
-      owner,
-      profiles,
-      presentation,
-      openTranscoder,
+    this.#distributor = new Distributor(onOutputFailed);
+    this.#marker = new SegmentMarker({ targetDurationS, continued });
+    const write = (id: RenditionId, event: SessionEvent) => this.#distributor.write(id, event);
+    const marker = this.#marker;
+    const isLed = () => this.#selected.video === undefined;
+    this.#audio = new RenditionSequence({
+      id: AUDIO_RENDITION,
+      get role() {
+        return isLed() ? 'leader' : 'follower';
+      },
+      marker,
+      write,
+    });
+    this.#transcoded = new TranscodedRenditions({
+      ...options,
+      openSequence: (id) => new RenditionSequence({ id, role: 'transcoded', marker, write }),
       onAudioTrack: (track) => this.#onEncodedTrack(track),
       onAudioPacket: (packet) => this.#onEncodedAudio(packet),
-      warnings,
-      clock,
-      logger,
+      onAudioMissing: (why) => this.#audio.interrupt(why),
+    });
+    this.#video = new RenditionSequence({
+      id: SOURCE_RENDITION,
+      role: 'leader',
+      marker,
+      write: (id, event) => {
+        write(id, event);
+        if (event.type !== 'packet' && event.type !== 'held') return;
+        this.#transcoded.write(event);
+        const { mark } = event.type === 'held' ? event : event.packet;
+        if (mark?.independent === false) this.#warnOfKeyframes();
+      },
     });
   }
 
   /** What came in and what was made of it in this process. */
   get totals(): Omit<SessionTotals, 'peakViewers'> {
-    const made = this.#ladder.totals;
+    const made = this.#transcoded.totals;
     return {
       sourceBytes: this.#totals.bytes,
       sourceSegments: this.#totals.segments,
@@ -110,198 +151,261 @@ export class SessionMedia implements AsyncDisposable {
     };
   }
 
-  /** Bytes a second: what comes in, and what is made of it. */
+  /** Bytes per second that come in, and bytes per second of what is made of them. */
   get rates(): { readonly ingest: number; readonly outgoing: number } {
-    return { ingest: this.#source.bytesPerSecond, outgoing: this.#ladder.bytesPerSecond };
+    return { ingest: this.#source.bytesPerSecond, outgoing: this.#transcoded.bytesPerSecond };
   }
 
-  /** The newest picture as a JPEG; undefined where nothing is transcoded. */
+  /** The newest frame as a JPEG; undefined where nothing is transcoded. */
   get thumbnail(): Uint8Array | undefined {
-    return this.#ladder.thumbnail;
+    return this.#transcoded.thumbnail;
   }
 
-  /** Whether something of it is being transcoded. */
+  /** Whether something of the session is being transcoded. */
   get isTranscoding(): boolean {
-    return this.#ladder.isActive;
+    return this.#transcoded.isActive;
   }
 
-  /** How source and ladder are doing; worked out at each call. */
+  /** How the source and its renditions are doing; worked out at each call. */
   get health(): { readonly source: SourceHealth; readonly ladder: LadderHealth } {
-    return { source: this.#source.health(this.#tracks.values()), ladder: this.#ladder.health };
+    return { source: this.#source.health(this.#selected), ladder: this.#transcoded.health };
   }
 
-  /** What comes in; none before the first publisher in this process. */
-  get tracks(): readonly Track[] {
-    return [...this.#tracks.values()];
+  /** The tracks that are used; none before the first publisher in this process. */
+  get tracks(): SelectedTracks {
+    return this.#selected;
   }
 
-  /** A packet of that kind belongs to a track. */
-  has(kind: TrackKind): boolean {
-    return this.#tracks.has(kind);
+  /** Hands everything that happens from now on to an output, too. Disposing the result detaches it. */
+  attach(output: SessionOutput): Disposable {
+    return this.#distributor.attach(output);
   }
 
-  /** A publisher begins, or comes back with the same codecs. Its first keyframe starts or goes on with the presentation. */
-  publish(tracks: readonly Track[], announcement: Announcement | undefined): void {
+  /** A publisher begins, or comes back with the same codecs. Media starts, or goes on, at its first keyframe. */
+  publish(tracks: ReadonlyMap<TrackId, Track>, announcement: Announcement | undefined): void {
     this.#options.warnings.clear('keyframe_interval_too_long'); // its settings may be others
-    this.#tracks = new Map(tracks.map((track) => [track.kind, track]));
-    for (const track of tracks) this.#announce(track, announcement);
     this.stop();
-    this.#marker ??= new SegmentMarker({ targetDurationS: this.#options.targetDurationS, leader: this.#leader() });
-    this.#marker.lead(this.#leader());
+    this.#tracks.clear();
+    for (const [id, track] of tracks) this.#tracks.set(id, track);
+    this.#select(announcement, { all: true });
   }
 
-  /** A track appeared late, or its configuration changed; says whether it did. */
-  setTrack(track: Track): boolean {
-    const before = this.#tracks.get(track.kind);
+  /** A track appeared late, or its configuration changed. Returns whether that changes what is used. */
+  setTrack(id: TrackId, track: Track): boolean {
+    const before = this.#tracks.get(id);
     if (before !== undefined && sameTrack(before, track)) return false;
-    this.#tracks.set(track.kind, track);
-    this.#announce(track, undefined);
-    this.#marker?.lead(this.#leader());
-    if (before === undefined) return true;
+    this.#tracks.set(id, track);
+    const isUsed = this.#select(undefined);
+    if (before === undefined || !isUsed) return isUsed;
     this.#trackLine.happened({ kind: track.kind, codec: track.codecString });
-    this.#marker?.discontinue();
+    this.#marker.discontinue();
     this.#hasChanged = true;
     return true;
   }
 
-  /** The publisher's next packet, in its own clock. */
-  write(packet: Packet): void {
-    const track = this.#tracks.get(packet.kind);
-    if (track === undefined || this.#marker === undefined) return;
-    if (this.#hasChanged && packet.kind === this.#leader()) {
-      this.#hasChanged = false;
-      if (!packet.keyframe) this.stop();
-    }
-    if (this.#timeline === undefined) {
-      if (packet.kind !== this.#leader() || !packet.keyframe || !this.#mayStart()) return;
-      this.#start(packet, track);
-    }
-    const elapsedSeconds = this.#elapsedSeconds();
-    const placement = this.#timeline!.place(packet, track, elapsedSeconds);
-    if (placement.type === 'jumped') this.#jump(packet);
-    if (placement.type === 'ahead') this.#waitForClock(packet);
-    if (placement.type !== 'placed') return;
-    this.#placedSeconds = elapsedSeconds;
-    this.#holdPicture(placement.packet, track);
-    this.#source.add(placement.packet, track);
-    if (packet.kind !== this.#leader() || needsEncoding(track)) this.#totals.addBytes(packet.data.byteLength);
-    if (needsEncoding(track)) this.#ladder.write(placement.packet);
-    else this.#present(placement.packet, track);
+  /** Takes the publisher's next packet, in its own clock. @returns whether the packet belongs to a track that is used */
+  write(id: TrackId, packet: Packet): boolean {
+    const { video, audio } = this.#selected;
+    const selected = video?.id === id ? video : audio;
+    if (selected?.id !== id) return false;
+    this.#place(selected, packet);
+    return true;
   }
 
   /**
-   * Must be called as time passes: repeats the last frame while the source pauses, and writes gaps where no media comes in. After a minute
-   * without packets a publisher that is still connected no longer counts as pausing.
+   * Must be called as time passes: has the last frame held while a source without audio pauses, and writes gaps while no media comes in.
+   * After a minute without packets, what a publisher sends that is still connected begins anew.
    */
   pace(): void {
-    const elapsedSeconds = this.#elapsedSeconds();
-    if (elapsedSeconds - this.#placedSeconds > MAX_PAUSE_S) this.stop();
-    if (this.#timeline !== undefined) this.#holdSilentPicture();
-    else if (this.#endSeconds !== undefined && elapsedSeconds > this.#endSeconds) {
-      this.#presentation.fillGap(elapsedSeconds);
+    const elapsedS = this.#elapsedS();
+    const silentS = elapsedS - this.#placedS;
+    if (silentS > MAX_PAUSE_S) this.stop();
+    if (this.#progress.type === 'running') {
+      this.#holdWithoutAudio(this.#progress.timeline);
+      if (silentS < SILENCE_S || this.#selected.audio === undefined) return;
+      this.#interrupt();
     }
+    if (this.#progress.type !== 'before_media') this.#writeAway(elapsedS);
   }
 
-  /** Nothing can be shown until the leader's next keyframe: gaps meanwhile. */
+  /** Nothing can be shown until the leader's next keyframe. */
   stop(): void {
-    if (this.#timeline === undefined) return;
-    this.#endSeconds = this.#timeline.endSeconds;
-    this.#timeline = undefined;
-    this.#ladder.flush();
+    if (this.#progress.type !== 'running') return;
+    this.#progress = { type: 'stopped', endS: this.#progress.timeline.endSeconds };
+    this.#interrupt();
+    this.#transcoded.flush();
+  }
+
+  #interrupt(): void {
+    this.#video.interrupt('publisher_away');
+    this.#audio.interrupt('publisher_away');
+    this.#transcoded.interrupt('publisher_away');
   }
 
   /**
-   * Ends the playlists, which stay as they are from then on. Transcoded renditions are a little behind the source, so this waits until
-   * their last packets are there: these come before EXT-X-ENDLIST.
+   * Ends every rendition. Transcoded renditions lag a little behind the source, so this waits until their last packets are there.
    */
   async end(): Promise<void> {
-    if (this.#ladder.isActive) await this.#ladder[Symbol.asyncDispose]();
-    this.#presentation.end();
+    if (this.#transcoded.isActive) await this.#transcoded[Symbol.asyncDispose]();
+    this.#video.end();
+    this.#audio.end();
+    this.#transcoded.end();
   }
 
   /** Ends the transcoder. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#ladder[Symbol.asyncDispose]();
+    await this.#transcoded[Symbol.asyncDispose]();
   }
 
-  #leader(): TrackKind {
-    return this.#tracks.has('video') ? 'video' : 'audio';
+  get #leader(): SelectedTrack | undefined {
+    return leaderOf(this.#selected);
   }
 
-  #announce(track: Track, announcement: Announcement | undefined): void {
-    if (track.kind === 'audio' && needsEncoding(track)) {
-      this.#presentation.expect([AUDIO_RENDITION]);
-      this.#ladder.setAudioTrack(track);
-      return;
+  get #isAudioEncoded(): boolean {
+    return this.#selected.audio !== undefined && needsEncoding(this.#selected.audio.track);
+  }
+
+  /** Selects the tracks to use, and announces those that are new or changed. Returns whether there are any. */
+  #select(announcement: Announcement | undefined, { all = false } = {}): boolean {
+    const before = this.#selected;
+    const selected = selectTracks(this.#tracks);
+    this.#selected = selected;
+    if (leaderOf(before)?.id !== leaderOf(selected)?.id) this.#marker.changeLeader();
+    const isNew = (a: SelectedTrack | undefined, b: SelectedTrack) => all || a?.id !== b.id || a.track !== b.track;
+    const { video, audio } = selected;
+    const hasVideo = video !== undefined && isNew(before.video, video);
+    const hasAudio = audio !== undefined && isNew(before.audio, audio);
+    if (hasVideo) {
+      this.#video.setTrack({ type: 'track', track: video.track, averageBps: announcement?.videoBitrateBps });
+      this.#transcoded.setTrack(video.track);
+      this.#warnOfPlayability(video.track);
     }
-    const declared = track.kind === 'video' ? announcement?.videoBitrateBps : announcement?.audioBitrateBps;
-    this.#presentation.setTrack(RENDITION_OF[track.kind], track, declared);
-    if (track.kind === 'video') this.#ladder.setTrack(track);
-  }
-
-  /** Where no pictures come beside the sound, renditions show the last one on. The source's own lasts until the next. */
-  #holdPicture({ dts, pts }: Packet, track: Track): void {
-    const [dtsS, ptsS] = [dts / track.timescale, pts / track.timescale];
-    if (track.kind === 'video') {
-      this.#hold ??= new PictureHold(ptsS, track.declaredFrameRate ?? USUAL_FRAME_RATE);
-      this.#showAgain(track, this.#hold.sawPicture(dtsS, ptsS));
-      return;
+    if (hasAudio && needsEncoding(audio.track)) this.#transcoded.setAudioTrack(audio.track);
+    else if (hasAudio) {
+      this.#audio.setTrack({ type: 'track', track: audio.track, averageBps: announcement?.audioBitrateBps });
     }
-    const video = this.#tracks.get('video');
-    if (video !== undefined && this.#hold !== undefined) this.#showAgain(video, this.#hold.passed(ptsS));
+    return hasVideo || hasAudio;
   }
 
-  /** The same where there is no sound to say how far time has come: a network that stands still for a moment looks alike. */
-  #holdSilentPicture(): void {
-    const video = this.#tracks.get('video');
-    if (video === undefined || this.#tracks.has('audio') || this.#hold === undefined || !this.#ladder.isActive) return;
-    const nowS = this.#timeline?.leaderSeconds(this.#elapsedSeconds());
-    if (nowS === undefined) return;
-    this.#showAgain(video, this.#hold.passed(nowS - SILENT_PAUSE_S));
-  }
-
-  /** Tells the transcoder, in the segments these times, in seconds, belong to. */
-  #showAgain(video: Track, times: readonly number[]): void {
-    for (const atS of times) {
-      this.#marker?.pass(atS);
-      const marked = this.#marker?.mark(heldPicture(ticks(Math.round(atS * video.timescale))), video);
-      if (marked !== undefined) this.#ladder.write(marked);
+  #place(selected: SelectedTrack, packet: Packet): void {
+    const isLeader = selected.id === this.#leader?.id;
+    if (this.#hasChanged && isLeader) {
+      this.#hasChanged = false;
+      if (!packet.keyframe) this.stop();
+    }
+    if (this.#progress.type !== 'running') {
+      if (!isLeader || !packet.keyframe || !this.#mayStart()) return;
+      this.#start(selected, packet);
+    }
+    if (this.#progress.type !== 'running') return;
+    const elapsedS = this.#elapsedS();
+    const placement = this.#progress.timeline.place(selected, packet, elapsedS);
+    switch (placement.type) {
+      case 'placed':
+        this.#placedS = elapsedS;
+        this.#onPlaced(selected, placement.packet);
+        break;
+      case 'jumped':
+        this.#jump(selected, packet);
+        break;
+      case 'ahead':
+        this.#waitForClock(packet);
+        break;
+      case 'dropped':
+        break;
     }
   }
 
-  /** Gives viewers a packet they can play, in session time. */
+  /** Takes a packet in session time. */
+  #onPlaced(selected: SelectedTrack, packet: Packet): void {
+    const { id, track } = selected;
+    const { timescale, kind } = track;
+    const shownS = packet.pts / timescale;
+    this.#holdFrame(track, packet.dts / timescale, shownS);
+    this.#source.add(selected, packet);
+    this.#reachedS[kind] = shownS;
+    if (id !== this.#leader?.id || needsEncoding(track)) this.#totals.addBytes(packet.data.byteLength);
+    if (needsEncoding(track)) this.#transcoded.write({ type: 'packet', packet });
+    else this.#present(packet, track);
+    this.#writeGaps();
+  }
+
+  /** Writes a packet of the source, or audio made of it, to its rendition. */
   #present(packet: Packet, track: Track): void {
-    const marked = this.#marker?.mark(packet, track);
-    if (marked === undefined) return;
-    if (packet.kind === this.#leader()) this.#totals.add(marked, track.timescale);
-    if (marked.mark?.independent === false) this.#warnOfKeyframes();
-    this.#presentation.write(RENDITION_OF[track.kind], marked);
-    if (track.kind === 'video') this.#ladder.write(marked);
+    const isLeader = track.kind === this.#leader?.track.kind;
+    if (!isLeader) this.#marker.pass(packet.pts / track.timescale);
+    const marked = isLeader ? this.#marker.mark(packet, track) : packet;
+    const written = marked && (track.kind === 'video' ? this.#video : this.#audio).packet(marked);
+    if (written !== undefined && isLeader) this.#totals.add(written, track.timescale);
+  }
+
+  /** Writes gaps where packets are known to be missing, and where audio does not come beside the video. */
+  #writeGaps(): void {
+    const { video, audio } = this.#reachedS;
+    const untilS = Math.max(video, audio) - BEHIND_S;
+    this.#transcoded.fillUntil(untilS);
+    if (this.#audio.isInterrupted) this.#audio.fillUntil(untilS);
+    else if (video - audio > BEHIND_S && this.#selected.audio !== undefined) {
+      // Publishers of few frames send the audio of each with the next one.
+      this.#audio.fillUntil(untilS - 2 * (this.#hold?.stepS ?? 0));
+    }
+  }
+
+  /** Writes gaps for every rendition. What a transcoder held when media stopped may still come for a moment. */
+  #writeAway(untilS: number): void {
+    this.#marker.pass(untilS);
+    this.#video.fillUntil(untilS);
+    this.#audio.fillUntil(this.#isAudioEncoded ? untilS - BEHIND_S : untilS);
+    this.#transcoded.fillUntil(untilS - BEHIND_S);
   }
 
   #onEncodedTrack(track: AudioTrack): void {
     this.#encodedAudio = track;
-    this.#presentation.setTrack(AUDIO_RENDITION, track, undefined);
+    this.#audio.setTrack({ type: 'track', track });
   }
 
-  /** Sound comes back from the transcoder later than it was sent: it is marked only now, by cuts already made. */
+  /** Audio comes back from the transcoder later than it was sent, and is marked only now. */
   #onEncodedAudio(packet: Packet): void {
-    const source = this.#tracks.get('audio');
-    if (source === undefined || !needsEncoding(source) || this.#encodedAudio === undefined) return;
-    this.#present(packet, this.#encodedAudio);
+    if (this.#isAudioEncoded && this.#encodedAudio !== undefined) this.#present(packet, this.#encodedAudio);
+  }
+
+  /** Has the last frame held where audio comes and no video. */
+  #holdFrame(track: Track, dtsS: number, shownS: number): void {
+    if (track.kind === 'video') {
+      this.#hold ??= new FrameHold(shownS, track.declaredFrameRate ?? USUAL_FRAME_RATE);
+      this.#holdAt(this.#hold.sawFrame(dtsS, shownS));
+    } else if (this.#hold !== undefined) this.#holdAt(this.#hold.passed(shownS));
+  }
+
+  /** The same where there is no audio to say how far time has come: a network that stands still for a moment looks alike. */
+  #holdWithoutAudio(timeline: Timeline): void {
+    if (this.#selected.audio !== undefined || this.#hold === undefined) return;
+    const nowS = timeline.leaderSeconds(this.#elapsedS());
+    if (nowS !== undefined) this.#holdAt(this.#hold.passed(nowS - SILENT_PAUSE_S));
+  }
+
+  /** @param timesS when the last frame is still shown, in seconds of session time */
+  #holdAt(timesS: readonly number[]): void {
+    const { video } = this.#selected;
+    if (video === undefined) return;
+    for (const atS of timesS) {
+      this.#marker.pass(atS);
+      this.#video.hold(ticks(Math.round(atS * video.track.timescale)));
+    }
   }
 
   /** Session time now, in seconds. */
-  #elapsedSeconds(): number {
+  #elapsedS(): number {
     return (this.#options.clock.monotonic() - this.#options.startedAt) / 1000;
   }
 
   /** Whether media may start now: not while it is too far ahead of the clock, and not too often. */
   #mayStart(): boolean {
-    const elapsedSeconds = this.#elapsedSeconds();
-    if (elapsedSeconds < this.#notBeforeSeconds) return false;
-    if (this.#startSeconds(elapsedSeconds) > elapsedSeconds + MAX_AHEAD_S) {
-      this.#notBeforeSeconds = this.#endSeconds ?? 0;
+    const elapsedS = this.#elapsedS();
+    if (elapsedS < this.#notBeforeS) return false;
+    const startS = this.#startS(elapsedS);
+    if (startS > elapsedS + MAX_AHEAD_S) {
+      this.#notBeforeS = startS;
       return false;
     }
     const answer = this.#starts.next(this.#options.clock.monotonic() / 1000);
@@ -310,36 +414,36 @@ export class SessionMedia implements AsyncDisposable {
   }
 
   /** The session time, in seconds, of media that starts now: that of the wall clock, but after everything written before. */
-  #startSeconds(elapsedSeconds: number): number {
-    return this.#endSeconds === undefined
-      ? elapsedSeconds
-      : Math.max(elapsedSeconds, this.#endSeconds + RESTART_MARGIN_S);
+  #startS(elapsedS: number): number {
+    if (this.#progress.type !== 'stopped') return elapsedS;
+    return Math.max(elapsedS, this.#progress.endS + Math.min(LAST_FRAME_S, this.#hold?.stepS ?? 0));
   }
 
   /** Places the leader's first keyframe of a connection, or after a jump, where the wall clock says. */
-  #start(packet: Packet, track: Track): void {
-    const elapsedSeconds = this.#elapsedSeconds();
-    const startSeconds = this.#startSeconds(elapsedSeconds);
-    if (this.#endSeconds !== undefined) this.#marker?.resume(this.#presentation.fillGap(startSeconds));
-    this.#timeline = new Timeline(this.#leader(), packet, track.timescale, startSeconds);
-    this.#placedSeconds = elapsedSeconds;
+  #start(leader: SelectedTrack, packet: Packet): void {
+    const elapsedS = this.#elapsedS();
+    const startS = this.#startS(elapsedS);
+    if (this.#progress.type === 'stopped') this.#marker.discontinue();
+    this.#progress = { type: 'running', timeline: new Timeline(leader, packet, startS) };
+    this.#placedS = elapsedS;
+    this.#reachedS = { video: startS, audio: startS };
     this.#hold = undefined;
     this.#source.restart();
     this.#options.onStart();
   }
 
-  /** Goes on at the next keyframe, after a discontinuity, because the leader's timestamps jumped. Gaps are written until then. */
-  #jump(packet: Packet): void {
+  /** Goes on at the next keyframe, after a discontinuity, because the leader's timestamps jumped. */
+  #jump(selected: SelectedTrack, packet: Packet): void {
     this.#warnOfJump(packet);
     this.stop();
-    if (packet.keyframe) this.write(packet);
+    if (packet.keyframe) this.#place(selected, packet);
   }
 
   /** Goes on after a discontinuity when the wall clock has caught up with the leader, which is too far ahead of it. */
   #waitForClock(packet: Packet): void {
     this.#warnOfJump(packet);
     this.stop();
-    this.#notBeforeSeconds = this.#endSeconds ?? 0;
+    if (this.#progress.type === 'stopped') this.#notBeforeS = this.#progress.endS;
   }
 
   #warnOfJump({ kind, dts }: Packet): void {
@@ -348,11 +452,19 @@ export class SessionMedia implements AsyncDisposable {
     this.#jumpLine.happened({ code, kind, dts });
   }
 
+  #warnOfPlayability(track: VideoTrack): void {
+    const code = 'source_not_widely_playable';
+    const properties = unplayableProperties(track);
+    if (properties.length === 0) this.#options.warnings.clear(code);
+    else this.#options.warnings.raise({ code, properties });
+  }
+
   #warnOfKeyframes(): void {
     const code = 'keyframe_interval_too_long';
-    const { targetDurationS, warnings } = this.#options;
-    if (!warnings.raise({ code, ...this.#source.keyframeInterval })) return;
-    this.#logger.warn({ code }, `no keyframe within ${targetDurationS} s: set the encoder's keyframe interval to 2 s`);
+    const { targetDurationS, warnings, logger } = this.#options;
+    const interval = this.#source.keyframeInterval;
+    if (!isTooLong(interval, targetDurationS) || !warnings.raise({ code, ...interval })) return;
+    logger.warn({ code }, `no keyframe within ${targetDurationS} s: set the encoder's keyframe interval to 2 s`);
   }
 }
 

@@ -2,6 +2,10 @@
  * What is written of live sessions while they run: enough for what comes after them, and, where processes share the store, for those
  * they do not run in.
  */
+import type { SessionHealth } from '#domain/health.ts';
+import { newEventId } from '#domain/ids.ts';
+import type { WarningCode } from '#domain/warnings.ts';
+import type { Clock } from '#lib/clock.ts';
 import type { SessionChange } from '#store/store.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionJournal } from './session-journal.ts';
@@ -12,6 +16,7 @@ const EVERY_MS = { alone: 10_000, shared: 5000 };
 /** What notes are made with. */
 export interface SessionNotesOptions {
   readonly journal: SessionJournal;
+  readonly clock: Clock;
   /** Whether there may be others. */
   readonly isShared: boolean;
 }
@@ -27,6 +32,8 @@ export class SessionNotes {
   readonly #options: SessionNotesOptions;
   /** The sessions that are in the store or are being written to it. */
   readonly #written = new WeakSet<LiveSession>();
+  /** The warnings of each session that were reported as events and not as cleared. */
+  readonly #warned = new WeakMap<LiveSession, ReadonlySet<WarningCode>>();
 
   constructor(options: SessionNotesOptions) {
     this.#options = options;
@@ -43,6 +50,7 @@ export class SessionNotes {
     const { lastSeen, codecs, totals } = session;
     this.#changed(session, { lastSeen, codecs, totals, health: this.#healthOf(session, isActive) });
     this.activity(session, isActive);
+    this.#noteWarnings(session);
   }
 
   /** Notes that the state of the session changed. */
@@ -84,6 +92,37 @@ export class SessionNotes {
     this.activity(session, isActive);
   }
 
+  /**
+   * Reports the warnings that were raised and cleared since the last look. Looking only now and then bounds how many events a session can
+   * cause; a warning that holds for at least as long as the time between two looks is never missed.
+   */
+  #noteWarnings(session: LiveSession): void {
+    if (!this.#written.has(session) || session.state.phase === 'ended') return;
+    const before = this.#warned.get(session) ?? new Set();
+    const standing = new Map(session.warnings.map((warning) => [warning.code, warning]));
+    if (before.size === 0 && standing.size === 0) return;
+    const { journal, clock } = this.#options;
+    const { id: sessionId, streamId } = session.record;
+    for (const { code, severity, message, since } of standing.values()) {
+      if (before.has(code)) continue;
+      const payload = { code, severity, message };
+      journal.happened({ id: newEventId(), type: 'session.warning', at: since, streamId, sessionId, payload });
+    }
+    for (const code of before) {
+      if (standing.has(code)) continue;
+      const at = clock.now();
+      journal.happened({
+        id: newEventId(),
+        type: 'session.warning_cleared',
+        at,
+        streamId,
+        sessionId,
+        payload: { code },
+      });
+    }
+    this.#warned.set(session, new Set(standing.keys()));
+  }
+
   #changed(session: LiveSession, change: SessionChange): void {
     if (this.#written.has(session)) this.#options.journal.changed(session.record, change);
   }
@@ -100,8 +139,8 @@ export class SessionNotes {
     };
   }
 
-  /** As text; there is no need for it where nobody else asks. */
-  #healthOf(session: LiveSession, isActive: boolean): string | undefined {
-    return isActive && this.#options.isShared ? JSON.stringify(session.health) : undefined;
+  /** The health that other nodes read from the store; undefined where there are none. */
+  #healthOf(session: LiveSession, isActive: boolean): SessionHealth | undefined {
+    return isActive && this.#options.isShared ? session.health : undefined;
   }
 }

@@ -7,7 +7,7 @@ import { newStreamKey } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
-import type { Publication, PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
+import type { PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { InternalErrors } from '#telemetry/internal-errors.ts';
@@ -15,12 +15,12 @@ import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { type RecordingPresentation, recordingPresentation } from '#test/support/recording-presentation.ts';
 import { SOME_NODE, someQuotas, someSession, someStream } from '#test/support/sample-records.ts';
-import { AUDIO_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { AUDIO_TRACK, packetAt, type RtmpPublication, rtmpPublication, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import type { TranscoderCallbacks, TranscoderStats } from '#transcode/transcoder.ts';
-import type { OpenTranscoder } from './ladder.ts';
 import { SessionJournal } from './session-journal.ts';
 import { SessionRegistry } from './session-registry.ts';
+import type { OpenTranscoder } from './transcoded-renditions.ts';
 
 /** A registry with a clock that the test moves, over presentations that only remember. */
 function setUp({
@@ -41,7 +41,8 @@ function setUp({
         Boolean(written.set(id, { ...written.get(id)!, ...change })),
     },
   } as unknown as Store;
-  const journal = new SessionJournal(store, silentLogger);
+  const clock = { now: () => ms(now), monotonic: () => ms(now) };
+  const journal = new SessionJournal({ store, logger: silentLogger, clock });
   const metrics = createMetrics();
   const memory = createMediaMemory(memoryBytes);
   const registry = new SessionRegistry({
@@ -63,21 +64,21 @@ function setUp({
     openTranscoder,
     memory,
     journal,
-    clock: { now: () => ms(now), monotonic: () => ms(now) },
+    clock,
     logger: silentLogger,
     metrics,
     errors: new InternalErrors({ logger: silentLogger, metrics }),
   });
-  const cuts: Refusal[] = [];
+  const refusals: Refusal[] = [];
   const publish = (stream: Stream): PublishDecision => {
     const request: PublishRequest = {
       streamKey: stream.streamKey,
       protocol: 'rtmp',
       remoteAddress: '127.0.0.1',
       encoder: 'FMLE/3.0',
-      cut: (refusal) => {
-        cuts.push(refusal);
-        if (decision.accepted) decision.publication.end('cut'); // at once, as RTMP does
+      disconnect: (refusal) => {
+        refusals.push(refusal);
+        if (decision.accepted) decision.publication.end('disconnected'); // at once, as RTMP does
       },
     };
     const decision = registry.publish(stream, request, someQuotas(quotas));
@@ -87,7 +88,7 @@ function setUp({
     now += milliseconds;
     mock.timers.tick(milliseconds);
   };
-  return { registry, metrics, memory, presentations, journal, written, cuts, publish, advance };
+  return { registry, metrics, memory, presentations, journal, written, refusals, publish, advance };
 }
 
 const newStream = (): Stream => someStream(newUserId(), { profiles: [] });
@@ -97,7 +98,7 @@ function goLive(
   { publish, presentations }: ReturnType<typeof setUp>,
   stream: Stream,
   { withAudio = false } = {},
-): Publication {
+): RtmpPublication {
   const publication = accepted(publish(stream));
   publication.announce({
     kinds: new Set(withAudio ? ['video', 'audio'] : ['video']),
@@ -112,9 +113,9 @@ function goLive(
   return publication;
 }
 
-function accepted(decision: PublishDecision): Publication {
+function accepted(decision: PublishDecision): RtmpPublication {
   assert.ok(decision.accepted);
-  return decision.publication;
+  return rtmpPublication(decision.publication);
 }
 
 function refusalOf(decision: PublishDecision): string | undefined {
@@ -128,12 +129,12 @@ test('a stream is active from its first packet until its publisher stops', () =>
   const world = setUp();
   const stream = newStream();
   const publication = accepted(world.publish(stream));
-  assert.equal(world.registry.status(stream.id), undefined);
+  assert.equal(world.registry.directory.status(stream.id), undefined);
   publication.track(VIDEO_TRACK);
   publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-  assert.equal(world.registry.status(stream.id)?.isActive, true);
+  assert.equal(world.registry.directory.status(stream.id)?.isActive, true);
   publication.end('unpublished');
-  assert.equal(world.registry.status(stream.id)?.isActive, false);
+  assert.equal(world.registry.directory.status(stream.id)?.isActive, false);
 });
 
 test('a second publisher on a live key is refused, and takes over only after three seconds of silence', () => {
@@ -147,16 +148,16 @@ test('a second publisher on a live key is refused, and takes over only after thr
   world.advance(200);
   const second = accepted(world.publish(stream));
   assert.deepEqual(
-    world.cuts.map((cut) => cut.code),
+    world.refusals.map((cut) => cut.code),
     ['replaced_by_new_publisher'],
   );
   first.packet(packetAt(VIDEO_TRACK, 9000, { keyframe: true }));
-  first.end('cut');
+  first.end('disconnected');
   second.track(VIDEO_TRACK);
   second.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
   world.advance(500);
   assert.equal(world.presentations.length, 1, 'the second publisher continues the session of the first');
-  assert.equal(world.registry.status(stream.id)?.phase, 'live');
+  assert.equal(world.registry.directory.status(stream.id)?.phase, 'live');
 });
 
 test('the same codecs within the window continue the session, other codecs begin a new one', () => {
@@ -167,7 +168,7 @@ test('the same codecs within the window continue the session, other codecs begin
     const world = setUp();
     const stream = newStream();
     goLive(world, stream, { withAudio: true }).end('connection_lost');
-    assert.equal(world.registry.status(stream.id)?.phase, 'reconnecting');
+    assert.equal(world.registry.directory.status(stream.id)?.phase, 'reconnecting');
     const publication = accepted(world.publish(stream));
     for (const track of kinds) publication.track(track);
     publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
@@ -232,7 +233,7 @@ test('sound announced alone still waits for a picture, which encoders announce w
   publication.packet(packetAt(VIDEO_TRACK, 10, { keyframe: true }));
   assert.deepEqual(
     world.presentations[0]?.told.flatMap((each) => (each.type === 'track' ? [each.renditionId] : [])),
-    ['audio', 'source'],
+    ['source', 'audio'],
   );
 });
 
@@ -254,15 +255,15 @@ test('an ended session can be watched for its window and three target durations 
   const world = setUp();
   const stream = newStream();
   goLive(world, stream).end('unpublished');
-  const path = world.registry.watch(stream.playbackId)!.mediaPath;
+  const path = world.registry.directory.watch(stream.playbackId)!.mediaPath;
   world.advance(40_000);
   goLive(world, stream);
-  assert.notEqual(world.registry.watch(stream.playbackId)?.mediaPath, path);
-  assert.equal(world.registry.watchPath(stream.playbackId, path)?.phase, 'ended');
+  assert.notEqual(world.registry.directory.watch(stream.playbackId)?.mediaPath, path);
+  assert.equal(world.registry.directory.watchPath(stream.playbackId, path)?.phase, 'ended');
   world.advance(8_000);
-  assert.equal(world.registry.watchPath(stream.playbackId, path), undefined);
+  assert.equal(world.registry.directory.watchPath(stream.playbackId, path), undefined);
   assert.equal(world.presentations[0]?.told.at(-1)?.type, 'disposed');
-  assert.equal(world.registry.watch(stream.playbackId)?.phase, 'live');
+  assert.equal(world.registry.directory.watch(stream.playbackId)?.phase, 'live');
 });
 
 test('nothing is kept of a session that is over, although a publisher who sent nothing outlasted it', () => {
@@ -271,7 +272,7 @@ test('nothing is kept of a session that is over, although a publisher who sent n
   goLive(world, stream).end('unpublished');
   const idle = accepted(world.publish(stream));
   world.advance(48_000);
-  assert.equal(world.registry.status(stream.id), undefined);
+  assert.equal(world.registry.directory.status(stream.id), undefined);
   idle.end('connection_lost');
   assert.deepEqual([...world.registry.streams.keys()], []);
 });
@@ -280,8 +281,8 @@ test('a path is shown only under its own playback id', () => {
   const world = setUp();
   const stream = newStream();
   goLive(world, stream);
-  const { mediaPath } = world.registry.watch(stream.playbackId)!;
-  assert.equal(world.registry.watchPath(newPlaybackId(), mediaPath), undefined);
+  const { mediaPath } = world.registry.directory.watch(stream.playbackId)!;
+  assert.equal(world.registry.directory.watchPath(newPlaybackId(), mediaPath), undefined);
 });
 
 test('a session without a part has nothing to show once it ended', () => {
@@ -290,9 +291,9 @@ test('a session without a part has nothing to show once it ended', () => {
   const publication = accepted(world.publish(stream));
   publication.track(VIDEO_TRACK);
   publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-  assert.equal(world.registry.watch(stream.playbackId)?.phase, 'starting');
+  assert.equal(world.registry.directory.watch(stream.playbackId)?.phase, 'starting');
   publication.end('connection_lost');
-  assert.equal(world.registry.watch(stream.playbackId), undefined);
+  assert.equal(world.registry.directory.watch(stream.playbackId), undefined);
 });
 
 test('a session taken up again numbers its media from a base that the restart counter gives', async () => {
@@ -307,7 +308,7 @@ test('a session taken up again numbers its media from a base that the restart co
   const [presentation] = second.presentations;
   assert.equal(presentation?.options.firstMediaSequence, 2_000_000);
   assert.equal(presentation?.options.continued, true);
-  assert.equal(second.registry.watch(stream.playbackId)?.mediaPath, record.mediaPath);
+  assert.equal(second.registry.directory.watch(stream.playbackId)?.mediaPath, record.mediaPath);
 });
 
 test('a session taken up again whose codecs were never written down goes on with those that come', () => {
@@ -316,7 +317,7 @@ test('a session taken up again whose codecs were never written down goes on with
   world.registry.restore(someSession(stream, { restarts: 1 }), { phase: 'reconnecting', until: ms(1_030_000) });
   goLive(world, stream);
   assert.equal(world.presentations.length, 1);
-  assert.equal(world.registry.status(stream.id)?.phase, 'live');
+  assert.equal(world.registry.directory.status(stream.id)?.phase, 'live');
 });
 
 test('what happens to a session reaches the store', async () => {
@@ -335,7 +336,7 @@ test('health is there while media comes in: who sends it, and in the metrics how
   const set = setUp();
   const stream = newStream();
   const publication = goLive(set, stream);
-  const health = () => set.registry.status(stream.id)?.health?.();
+  const health = () => set.registry.directory.status(stream.id)?.health?.();
   const unhealthy = async () =>
     /^millrace_unhealthy_sessions_count (\d)$/m.exec(await set.metrics.registry.metrics())?.[1];
   assert.equal(health()?.encoder, 'FMLE/3.0');
@@ -344,7 +345,7 @@ test('health is there while media comes in: who sends it, and in the metrics how
   assert.equal(health()?.warnings[0]?.code, 'timestamps_jumped');
   assert.equal(await unhealthy(), '1');
   publication.end('connection_lost');
-  assert.equal(set.registry.status(stream.id)?.health, undefined);
+  assert.equal(set.registry.directory.status(stream.id)?.health, undefined);
   assert.equal(await unhealthy(), '0');
 
   const back = accepted(set.publish(stream));
@@ -372,17 +373,17 @@ test('a cut ends the session for its reason, tells the publisher, and ends playb
     goLive(world, stream).end('connection_lost');
     accepted(world.publish(stream)).end('unpublished'); // an earlier session, whose media can still be fetched
     goLive(world, stream);
-    const { sessionId } = world.registry.status(stream.id)!;
-    world.registry.cut(stream.id, reason);
+    const { sessionId } = world.registry.directory.status(stream.id)!;
+    world.registry.disconnect(stream.id, reason);
     assert.deepEqual(
-      world.cuts.map((cut) => cut.code),
+      world.refusals.map((cut) => cut.code),
       [code],
     );
     const [latest] = world.presentations.slice(-1);
     assert.equal(latest!.told.at(-1)?.type, isWatchable ? 'end' : 'disposed');
-    assert.equal(world.registry.watch(stream.playbackId) !== undefined, isWatchable, reason);
+    assert.equal(world.registry.directory.watch(stream.playbackId) !== undefined, isWatchable, reason);
     assert.equal(world.registry.publishers.has(stream.id), false);
-    if (isWatchable) assert.equal(world.registry.sessionStatus(sessionId)?.phase, 'ended');
+    if (isWatchable) assert.equal(world.registry.directory.sessionStatus(sessionId)?.phase, 'ended');
     else assert.ok(world.presentations.every(({ told }) => told.some(({ type }) => type === 'disposed')));
   }
 });
@@ -395,8 +396,8 @@ test('a session that waits is ended too, but not for a key that nobody publishes
     const world = setUp();
     const stream = newStream();
     goLive(world, stream).end('connection_lost');
-    world.registry.cut(stream.id, reason);
-    assert.equal(world.registry.status(stream.id)?.phase, phase);
+    world.registry.disconnect(stream.id, reason);
+    assert.equal(world.registry.directory.status(stream.id)?.phase, phase);
   }
 });
 
@@ -405,7 +406,7 @@ test('a stream that got another key or name is followed: the old key is cut, the
   const stream = newStream();
   goLive(world, stream);
   world.registry.follow({ ...stream, name: 'another name' });
-  assert.equal(world.cuts.length, 0);
+  assert.equal(world.refusals.length, 0);
   await world.journal[Symbol.asyncDispose]();
   assert.deepEqual(
     [...world.written.values()].map(({ name }) => name),
@@ -413,7 +414,7 @@ test('a stream that got another key or name is followed: the old key is cut, the
   );
   world.registry.follow({ ...stream, streamKey: newStreamKey() });
   assert.deepEqual(
-    world.cuts.map((cut) => cut.code),
+    world.refusals.map((cut) => cut.code),
     ['stream_key_rotated'],
   );
 });
@@ -423,11 +424,11 @@ test('what came in and the most viewers at one time are told, and written with t
   const stream = newStream();
   const publication = goLive(world, stream);
   for (const viewer of ['a', 'b', 'a'])
-    world.registry.watched(stream.playbackId, { name: viewer, address: '10.0.0.1' });
+    world.registry.directory.watched(stream.playbackId, { name: viewer, address: '10.0.0.1' });
   world.advance(10_000);
-  world.registry.watched(stream.playbackId, { name: 'c', address: '10.0.0.1' });
-  assert.equal(world.registry.viewers(stream.playbackId), 1);
-  const { totals, viewers } = world.registry.status(stream.id)!;
+  world.registry.directory.watched(stream.playbackId, { name: 'c', address: '10.0.0.1' });
+  assert.equal(world.registry.directory.viewers(stream.playbackId), 1);
+  const { totals, viewers } = world.registry.directory.status(stream.id)!;
   assert.deepEqual([totals.sourceBytes, totals.sourceSegments, totals.peakViewers, viewers], [100, 1, 2, 1]);
   publication.end('unpublished');
   await world.journal[Symbol.asyncDispose]();
@@ -440,7 +441,7 @@ test('where others share the store, it alone tells of a stream whose session her
     const world = setUp({ isShared });
     const stream = newStream();
     goLive(world, stream).end('unpublished');
-    assert.equal(world.registry.status(stream.id) === undefined, isShared);
+    assert.equal(world.registry.directory.status(stream.id) === undefined, isShared);
   }
 });
 
@@ -463,21 +464,21 @@ test('what a user takes here is told for that user alone, and only as long as it
   goLive(world, neighbour);
   const publication = goLive(world, stream);
   const viewer = { name: 'a viewer', address: '10.0.0.1' };
-  for (const id of [playbackId, neighbour.playbackId]) world.registry.watched(id, viewer);
+  for (const id of [playbackId, neighbour.playbackId]) world.registry.directory.watched(id, viewer);
   const memoryUser = { id: userId, quotaBytes: 1000 };
   const account = world.memory.open(memoryUser, { giveBackRetired: () => false, giveUp: () => {} });
   account.take(300);
   const nothing = { publishers: 0, transcodes: 0, mediaMemoryBytes: 0, viewers: 0 };
   const all = { publishers: 1, transcodes: 1, mediaMemoryBytes: 300, viewers: 1 };
-  assert.deepEqual(world.registry.usageOf(userId), all);
-  assert.deepEqual(world.registry.usageOf(neighbour.userId), { ...nothing, publishers: 1, viewers: 1 });
-  assert.deepEqual(world.registry.usageOf(newUserId()), nothing);
+  assert.deepEqual(world.registry.directory.usageOf(userId), all);
+  assert.deepEqual(world.registry.directory.usageOf(neighbour.userId), { ...nothing, publishers: 1, viewers: 1 });
+  assert.deepEqual(world.registry.directory.usageOf(newUserId()), nothing);
   publication.end('unpublished');
   account[Symbol.dispose]();
   await new Promise(setImmediate);
-  assert.deepEqual(world.registry.usageOf(userId), { ...nothing, viewers: 1 });
+  assert.deepEqual(world.registry.directory.usageOf(userId), { ...nothing, viewers: 1 });
   world.advance(10_000);
-  assert.deepEqual(world.registry.usageOf(userId), nothing);
+  assert.deepEqual(world.registry.directory.usageOf(userId), nothing);
 });
 
 test('what a transcoder hands out after the end is written when the session is let go of', async () => {
@@ -502,7 +503,7 @@ test('what a transcoder hands out after the end is written when the session is l
 });
 
 /** Frames of 100 bytes, 40 ms apart. */
-function send(publication: Publication, count: number, fromMs = 40): void {
+function send(publication: RtmpPublication, count: number, fromMs = 40): void {
   for (let index = 0; index < count; index++) publication.packet(packetAt(VIDEO_TRACK, fromMs + index * 40));
 }
 
@@ -511,13 +512,13 @@ test('a publisher above the bitrate of its user is disconnected and told why, an
   const stream = newStream();
   const publication = goLive(world, stream);
   send(publication, 11);
-  assert.deepEqual(world.cuts, []);
+  assert.deepEqual(world.refusals, []);
   send(publication, 2, 480);
   assert.deepEqual(
-    world.cuts.map(({ code }) => code),
+    world.refusals.map(({ code }) => code),
     ['ingest_bitrate_exceeded'],
   );
-  assert.equal(world.registry.status(stream.id)?.phase, 'ended');
+  assert.equal(world.registry.directory.status(stream.id)?.phase, 'ended');
   assert.equal(world.registry.publishers.has(stream.id), false);
 });
 
@@ -529,7 +530,7 @@ test('changed quotas hold for publishers that are connected already', () => {
   assert.equal(world.registry.quotasOfUser(stream.userId).viewers, 5);
   send(publication, 13);
   assert.deepEqual(
-    world.cuts.map(({ code }) => code),
+    world.refusals.map(({ code }) => code),
     ['ingest_bitrate_exceeded'],
   );
   world.advance(48_000);
@@ -591,7 +592,7 @@ test('a publisher that holds more than the share of its user is disconnected whe
   assert.equal(world.memory.usedBytes, 900);
   send(small!, 5);
   assert.deepEqual(
-    world.cuts.map(({ code }) => code),
+    world.refusals.map(({ code }) => code),
     ['media_memory_exhausted'],
   );
   assert.equal(world.registry.publishers.has(streams[1]!.id), true);
@@ -608,11 +609,11 @@ test('an error in one session ends it and disconnects its publisher, and other s
   send(publication, 1);
   send(otherPublication, 1);
   assert.deepEqual(
-    world.cuts.map(({ code }) => code),
+    world.refusals.map(({ code }) => code),
     ['internal_error'],
   );
   assert.deepEqual(
-    [broken, other].map(({ id }) => world.registry.status(id)?.phase),
+    [broken, other].map(({ id }) => world.registry.directory.status(id)?.phase),
     ['ended', 'live'],
   );
   await world.journal[Symbol.asyncDispose]();
@@ -621,21 +622,22 @@ test('an error in one session ends it and disconnects its publisher, and other s
     ['internal_error', undefined],
   );
   send(publication, 1); // a packet that comes after the end changes nothing
-  assert.equal(world.cuts.length, 1);
+  assert.equal(world.refusals.length, 1);
 });
 
 test('an error before a publisher has a session disconnects that publisher', async () => {
   const world = setUp();
   const stream = newStream();
   const publication = accepted(world.publish(stream));
-  publication.track({
-    ...VIDEO_TRACK,
-    get kind(): 'video' {
+  publication.track(VIDEO_TRACK);
+  publication.packet({
+    ...packetAt(VIDEO_TRACK, 0),
+    get data(): Uint8Array {
       throw new Error('a fault for this test');
     },
   });
   assert.deepEqual(
-    world.cuts.map(({ code }) => code),
+    world.refusals.map(({ code }) => code),
     ['internal_error'],
   );
   assert.equal(world.registry.publishers.has(stream.id), false);
@@ -649,7 +651,7 @@ test('a session that ends before its first part leaves nothing in the store, how
     const publication = accepted(world.publish(stream));
     publication.track(VIDEO_TRACK);
     publication.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-    assert.equal(world.registry.status(stream.id)?.phase, 'starting');
+    assert.equal(world.registry.directory.status(stream.id)?.phase, 'starting');
     publication.end('unpublished');
   }
   world.registry.follow({ ...stream, name: 'renamed' });
@@ -678,7 +680,8 @@ test("a viewer beyond the quota of the stream's user is refused, and those who w
   const world = setUp({ quotas: { viewers: 2 } });
   const stream = newStream();
   goLive(world, stream);
-  const watched = (name: string, address: string) => world.registry.watched(stream.playbackId, { name, address });
+  const watched = (name: string, address: string) =>
+    world.registry.directory.watched(stream.playbackId, { name, address });
   const answers = [
     watched('a', '10.0.0.1'),
     watched('b', '10.0.1.1'),
@@ -690,20 +693,20 @@ test("a viewer beyond the quota of the stream's user is refused, and those who w
 
 test('a publisher that was accepted before its stream was terminated is disconnected, and one that came later is not', () => {
   const setup = setUp();
-  const { registry, cuts, publish } = setup;
+  const { registry, refusals, publish } = setup;
   const stream = newStream();
   goLive(setup, stream);
   registry.follow(stream);
-  assert.deepEqual(cuts, []);
+  assert.deepEqual(refusals, []);
   const terminated = { ...stream, terminations: 1 };
   registry.follow(terminated);
   assert.deepEqual(
-    cuts.map(({ code }) => code),
+    refusals.map(({ code }) => code),
     ['terminated'],
   );
   assert.ok(publish(terminated).accepted);
   registry.follow(terminated);
-  assert.equal(cuts.length, 1);
+  assert.equal(refusals.length, 1);
 });
 
 test('a session that waits for its publisher ends when its stream is terminated, even one that was taken up after a restart', async () => {
@@ -714,9 +717,9 @@ test('a session that waits for its publisher ends when its stream is terminated,
     if (isRestored) registry.restore(someSession(stream), { phase: 'reconnecting', until: ms(9e15) });
     else goLive(setup, stream).end('connection_lost');
     registry.follow(stream);
-    assert.equal(registry.status(stream.id)?.phase, 'reconnecting');
+    assert.equal(registry.directory.status(stream.id)?.phase, 'reconnecting');
     registry.follow({ ...stream, terminations: 4 });
-    assert.equal(registry.status(stream.id)?.phase, 'ended');
+    assert.equal(registry.directory.status(stream.id)?.phase, 'ended');
     await turns();
     assert.equal([...written.values()].at(-1)?.endReason, 'terminated');
     assert.ok(publish({ ...stream, terminations: 4 }).accepted);
@@ -728,19 +731,19 @@ test('a publisher that comes back after its stream was terminated begins a new s
   const { registry } = setup;
   const stream = newStream();
   goLive(setup, stream).end('connection_lost');
-  const first = registry.status(stream.id)?.sessionId;
+  const first = registry.directory.status(stream.id)?.sessionId;
   goLive(setup, { ...stream, terminations: 1 });
-  assert.notEqual(registry.status(stream.id)?.sessionId, first);
+  assert.notEqual(registry.directory.status(stream.id)?.sessionId, first);
 });
 
 test('a publisher that was accepted before the settings of its stream changed is disconnected, so that it reconnects with the new ones', () => {
-  const { registry, cuts, publish } = setUp();
+  const { registry, refusals, publish } = setUp();
   const stream = newStream();
   accepted(publish(stream));
   registry.follow({ ...stream, name: 'another name' });
-  assert.deepEqual(cuts, []);
+  assert.deepEqual(refusals, []);
   registry.follow({ ...stream, record: true });
-  assert.equal(cuts.length, 1);
+  assert.equal(refusals.length, 1);
 });
 
 /** Gives the journal time to write to the store. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isHealthy } from '#domain/health.ts';
 import { ms } from '#lib/units.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
-import { isHealthy } from './health.ts';
 import { SessionWarnings } from './session-warnings.ts';
 
 /** Warnings whose two clocks the test moves; they are never the same. */

@@ -1,11 +1,12 @@
 /**
  * The warnings of one session: which stand now, and since when.
  */
+
+import type { ActiveWarning } from '#domain/health.ts';
 import { WARNINGS, type Warning, type WarningCode, warningSentence } from '#domain/warnings.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
-import type { ActiveWarning } from './health.ts';
 
 interface Raised {
   readonly warning: Warning;

@@ -1,58 +1,66 @@
 /**
  * Measures what the publisher sends.
  */
+import type { Rates, SourceHealth } from '#domain/health.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
-import type { Track, TrackKind } from '#media/track.ts';
-import { audioHealth, type SourceHealth, videoHealth } from './health.ts';
+import type { TrackId } from '#media/track.ts';
+import { audioHealth, videoHealth } from './health.ts';
 import { type KeyframeInterval, KeyframeMeter } from './keyframe-meter.ts';
 import { RateMeter } from './rate-meter.ts';
+import type { SelectedTrack, SelectedTracks } from './track-selection.ts';
 
 /** The meters of one session's source. */
 export class SourceMeter {
   readonly #clock: Clock;
-  readonly #rates: Record<TrackKind, RateMeter> = { video: new RateMeter(), audio: new RateMeter() };
+  readonly #rates = new Map<TrackId, RateMeter>();
   readonly #keyframes = new KeyframeMeter();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The longest keyframe interval of late, the growing one included. */
+  /** The longest of the latest keyframe intervals, the growing one included. */
   get keyframeInterval(): KeyframeInterval {
     return this.#keyframes.longest;
   }
 
-  /** The next packet of a track, in session time. */
-  add(packet: Packet, track: Track): void {
+  /** Takes the next packet of a track, in session time. */
+  add({ id, track }: SelectedTrack, packet: Packet): void {
+    let meter = this.#rates.get(id);
+    if (meter === undefined) {
+      meter = new RateMeter();
+      this.#rates.set(id, meter);
+    }
     const mediaS = packet.dts / track.timescale;
-    this.#rates[track.kind].add(packet.data.byteLength, mediaS, this.#clock.monotonic());
+    meter.add(packet.data.byteLength, mediaS, this.#clock.monotonic());
     if (track.kind === 'video') this.#keyframes.add(packet.keyframe, mediaS);
   }
 
-  /** Media starts again: behind a jump, or with a publisher that came back. */
+  /** Media starts again: after a jump, or with a publisher that came back. */
   restart(): void {
     this.#keyframes.restart();
   }
 
-  /** Bytes a second of all tracks together; 0 while nothing comes. */
+  /** Bytes per second of all tracks together; 0 while nothing comes. */
   get bytesPerSecond(): number {
-    const now = this.#clock.monotonic();
-    const bps = (meter: RateMeter) => meter.rates(now)?.bitrateBps ?? 0;
-    return (bps(this.#rates.video) + bps(this.#rates.audio)) / 8;
+    let bps = 0;
+    for (const id of this.#rates.keys()) bps += this.#ratesOf(id)?.bitrateBps ?? 0;
+    return bps / 8;
   }
 
-  /** What was measured of these tracks. */
-  health(tracks: Iterable<Track>): SourceHealth {
-    let health: SourceHealth = { video: undefined, audio: undefined };
-    for (const track of tracks) {
-      const rates = this.#rates[track.kind].rates(this.#clock.monotonic());
-      if (track.kind === 'audio') health = { ...health, audio: audioHealth(track, rates) };
-      else {
-        const keyframeIntervalS = this.#keyframes.intervalS;
-        health = { ...health, video: { ...videoHealth(track, rates), keyframeIntervalS } };
-      }
-    }
-    return health;
+  /** What was measured of the tracks that are used. */
+  health({ video, audio }: SelectedTracks): SourceHealth {
+    return {
+      video: video && {
+        ...videoHealth(video.track, this.#ratesOf(video.id)),
+        keyframeIntervalS: this.#keyframes.intervalS,
+      },
+      audio: audio && audioHealth(audio.track, this.#ratesOf(audio.id)),
+    };
+  }
+
+  #ratesOf(id: TrackId): Rates | undefined {
+    return this.#rates.get(id)?.rates(this.#clock.monotonic());
   }
 }

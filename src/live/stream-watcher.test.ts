@@ -4,7 +4,7 @@ import { MillraceError } from '#domain/errors.ts';
 import { type NodeId, newNodeId, newStreamId, newUserId, type StreamId, type UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { Announcement } from '#store/announcement.ts';
+import type { StoreAnnouncement } from '#store/announcement.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someQuotas, someStream, someUser } from '#test/support/sample-records.ts';
@@ -28,7 +28,7 @@ async function setUp(t: TestContext) {
   };
   const told: string[] = [];
   const reads: (readonly StreamId[])[] = [];
-  let announce: (announcement: Announcement) => void = () => {};
+  let announce: (announcement: StoreAnnouncement) => void = () => {};
   const store = {
     listen: (listener: typeof announce) => {
       announce = listener;
@@ -48,7 +48,7 @@ async function setUp(t: TestContext) {
     streams: new Map([[stream.id, user.id]]),
     publishers: { has: () => world.hasPublisher },
     setQuotas: (_id: UserId, { publishers }: Quotas) => void (publishers > 0 && told.push(`quota ${publishers}`)),
-    cut: (id: StreamId, reason: string) => void told.push(`cut ${id === stream.id} ${reason}`),
+    disconnect: (id: StreamId, reason: string) => void told.push(`disconnected ${id === stream.id} ${reason}`),
     follow: (followed: Stream) => void told.push(`follow ${followed.name}`),
   } as unknown as SessionRegistry;
   const claims = { confirm: async () => void told.push('confirm') } as unknown as PublisherClaims;
@@ -63,7 +63,7 @@ async function setUp(t: TestContext) {
   await settled();
   told.length = 0;
   reads.length = 0;
-  const hear = async (announcement: Announcement) => {
+  const hear = async (announcement: StoreAnnouncement) => {
     announce(announcement);
     await settled();
   };
@@ -75,7 +75,7 @@ async function setUp(t: TestContext) {
 }
 
 const SOME_NODE_ID = newNodeId();
-const changed: Announcement = { type: 'stream_changed', streamId: stream.id };
+const changed: StoreAnnouncement = { type: 'stream_changed', streamId: stream.id };
 
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -86,19 +86,19 @@ test('a stream is read once more when a publisher of it was accepted, and so is 
   world.stored = [{ ...stream, suspended: true }];
   watcher.accepted(stream);
   await settled();
-  assert.deepEqual(told, ['cut true suspended']);
+  assert.deepEqual(told, ['disconnected true suspended']);
   world.stored = [stream];
   world.isUserSuspended = true;
   watcher.accepted(stream);
   await settled();
-  assert.deepEqual(told.slice(1), [`follow ${stream.name}`, 'cut true suspended']);
+  assert.deepEqual(told.slice(1), [`follow ${stream.name}`, 'disconnected true suspended']);
 });
 
 test('a stream that changed is read again, and followed, or cut when it is gone or suspended', async (t) => {
   for (const [stored, what] of [
     [[{ ...stream, name: 'new' }], 'follow new'],
-    [[{ ...stream, suspended: true }], 'cut true suspended'],
-    [[], 'cut true deleted'],
+    [[{ ...stream, suspended: true }], 'disconnected true suspended'],
+    [[], 'disconnected true deleted'],
   ] as const) {
     const { watcher, world, told, hear } = await setUp(t);
     world.stored = stored;
@@ -121,7 +121,7 @@ test('a stream that another node has taken is found within five seconds when the
   const { watcher, world, told, passFiveSeconds } = await setUp(t);
   world.owner = newNodeId();
   await passFiveSeconds();
-  assert.deepEqual(told.splice(0), ['cut true replaced', 'follow a stream']);
+  assert.deepEqual(told.splice(0), ['disconnected true replaced', 'follow a stream']);
   world.hasPublisher = true;
   await passFiveSeconds();
   assert.deepEqual(told.splice(0), ['confirm', 'follow a stream']);
@@ -138,7 +138,7 @@ test('a store that did not answer is asked again after a second, unless the watc
   world.isAway = false;
   world.stored = [];
   await pass(1000);
-  assert.deepEqual(told.splice(0), ['cut true deleted']);
+  assert.deepEqual(told.splice(0), ['disconnected true deleted']);
   world.isAway = true;
   await hear(changed);
   watcher[Symbol.dispose]();
@@ -155,7 +155,7 @@ test('a publisher elsewhere ends a session that waits here, and questions one th
   await hear(published);
   world.hasPublisher = true;
   await hear(published);
-  assert.deepEqual(told, ['cut true replaced', 'confirm']);
+  assert.deepEqual(told, ['disconnected true replaced', 'confirm']);
   watcher[Symbol.dispose]();
 });
 
@@ -165,7 +165,7 @@ test('the streams of a suspended user are cut, those of one who is not are not',
   assert.deepEqual(told, []);
   world.isUserSuspended = true;
   await hear({ type: 'user_changed', userId: user.id });
-  assert.deepEqual(told, ['cut true suspended']);
+  assert.deepEqual(told, ['disconnected true suspended']);
   watcher[Symbol.dispose]();
 });
 
@@ -179,7 +179,7 @@ test('all streams are read again when announcements were missed, every five seco
   world.isAway = false;
   world.stored = [];
   await pass(1000);
-  assert.deepEqual(told.splice(0), ['cut true deleted']);
+  assert.deepEqual(told.splice(0), ['disconnected true deleted']);
   watcher[Symbol.dispose]();
   assert.deepEqual(told, ['deaf']);
   await passFiveSeconds();

@@ -5,7 +5,7 @@ import { MillraceError } from '#domain/errors.ts';
 import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { Announcement } from '#store/announcement.ts';
+import type { StoreAnnouncement } from '#store/announcement.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { PublisherClaims } from './publisher-claims.ts';
@@ -67,7 +67,7 @@ export class StreamWatcher implements Disposable {
     void this.#look();
   }
 
-  #heard(announcement: Announcement): void {
+  #heard(announcement: StoreAnnouncement): void {
     const { registry, nodeId } = this.#options;
     switch (announcement.type) {
       case 'stream_changed':
@@ -91,7 +91,7 @@ export class StreamWatcher implements Disposable {
   #publishedElsewhere(streamId: StreamId): void {
     const { registry, claims } = this.#options;
     if (registry.publishers.has(streamId)) void claims?.confirm(streamId);
-    else registry.cut(streamId, 'replaced');
+    else registry.disconnect(streamId, 'replaced');
   }
 
   #lookAtAll(): void {
@@ -132,8 +132,8 @@ export class StreamWatcher implements Disposable {
       const owner = owners?.get(id);
       if (owner !== undefined && owner !== nodeId) this.#publishedElsewhere(id);
       const stream = found.get(id);
-      if (stream === undefined) registry.cut(id, 'deleted');
-      else if (stream.suspended) registry.cut(id, 'suspended');
+      if (stream === undefined) registry.disconnect(id, 'deleted');
+      else if (stream.suspended) registry.disconnect(id, 'suspended');
       else registry.follow(stream);
     }
   }
@@ -145,7 +145,7 @@ export class StreamWatcher implements Disposable {
     const user = await store.users.get(id);
     if (user !== undefined) registry.setQuotas(id, quotasOf(user, quotas));
     if (!user?.suspended) return;
-    for (const [streamId] of owned) registry.cut(streamId, 'suspended');
+    for (const [streamId] of owned) registry.disconnect(streamId, 'suspended');
   }
 }
 

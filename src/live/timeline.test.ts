@@ -1,27 +1,30 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Track } from '#media/track.ts';
+import { type Track, trackId } from '#media/track.ts';
 import { AUDIO_TRACK as audio, packetAt as packet, VIDEO_TRACK as video } from '#test/support/tracks.ts';
 import { Timeline } from './timeline.ts';
+
+/** A track as it was selected. */
+const selected = (track: Track) => ({ id: trackId(track.kind), track });
 
 const packetAt = (track: Track, milliseconds: number, delayMs = 0) =>
   packet(track, milliseconds, { keyframe: true, delayMs });
 
 /** Returns where a packet was placed, in ticks, or why not. By default it arrived long after its time. */
 function placedDts(timeline: Timeline, track: Track, milliseconds: number, arrivedS = 10_000): number | string {
-  const placement = timeline.place(packetAt(track, milliseconds), track, arrivedS);
+  const placement = timeline.place(selected(track), packetAt(track, milliseconds), arrivedS);
   return placement.type === 'placed' ? placement.packet.dts : placement.type;
 }
 
 test('the first packet stands at the session time asked for, whatever the publisher counts from', () => {
-  const timeline = new Timeline('video', packetAt(video, 86_400_000), 90_000, 12.5);
+  const timeline = new Timeline(selected(video), packetAt(video, 86_400_000), 12.5);
   assert.equal(placedDts(timeline, video, 86_400_000), 12.5 * 90_000);
   assert.equal(placedDts(timeline, video, 86_400_040), 12.54 * 90_000);
 });
 
 test('audio is counted in samples although its milliseconds are rounded', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   const times = Array.from({ length: 2000 }, (_, index) => Math.round((index * 1024 * 1000) / 48_000));
   assert.deepEqual(
     times.map((time) => placedDts(timeline, audio, time)),
@@ -30,19 +33,19 @@ test('audio is counted in samples although its milliseconds are rounded', () => 
 });
 
 test('audio from before the start is dropped and the rest keeps its distance to the video', () => {
-  const timeline = new Timeline('video', packetAt(video, 100), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 100), 0);
   assert.equal(placedDts(timeline, audio, 85), 'dropped');
   assert.equal(placedDts(timeline, audio, 106), 6 * 48);
 });
 
 test('a real gap in the audio stays a gap', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, audio, 0);
   assert.equal(placedDts(timeline, audio, 500), 24_000);
 });
 
 test('audio that runs ahead of its timestamps loses a packet instead of drifting', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   const placements = Array.from({ length: 200 }, (_, index) => placedDts(timeline, audio, Math.round(index * 20)));
   const drift = Number(placements.findLast((each) => each !== 'dropped')) - 199 * 960;
   assert.ok(placements.includes('dropped'));
@@ -50,7 +53,7 @@ test('audio that runs ahead of its timestamps loses a packet instead of drifting
 });
 
 test('video that stands still or goes back a little keeps rising', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, video, 0);
   assert.equal(placedDts(timeline, video, 40), 3600);
   assert.equal(placedDts(timeline, video, 40), 3601);
@@ -60,14 +63,14 @@ test('video that stands still or goes back a little keeps rising', () => {
 
 test('a jump of the leading track, forward or back, is reported', () => {
   for (const target of [10_000, -5000, 3_600_000]) {
-    const timeline = new Timeline('video', packetAt(video, 6000), 90_000, 0);
+    const timeline = new Timeline(selected(video), packetAt(video, 6000), 0);
     placedDts(timeline, video, 6000);
     assert.equal(placedDts(timeline, video, 6000 + target), 'jumped');
   }
 });
 
 test('video that left out frames while the sound went on is placed where the sound is', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, video, 0);
   for (let index = 0; index < 500; index++) placedDts(timeline, audio, Math.round((index * 1024) / 48));
   assert.equal(placedDts(timeline, video, 10_300), 927_000);
@@ -75,7 +78,7 @@ test('video that left out frames while the sound went on is placed where the sou
 });
 
 test('video alone is placed behind a pause as long as it took to come', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, video, 0, 7);
   assert.ok(Math.abs(timeline.leaderSeconds(9)! - 2) < 0.001);
   assert.equal(placedDts(timeline, video, 60_000, 66.5), 60 * 90_000);
@@ -83,21 +86,21 @@ test('video alone is placed behind a pause as long as it took to come', () => {
 });
 
 test('sound that left something out while the video went on is heard at once', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, audio, 0);
   for (let time = 0; time <= 5000; time += 40) placedDts(timeline, video, time);
   assert.equal(placedDts(timeline, audio, 5010), 5010 * 48);
 });
 
 test('the other track may lag behind a jump: its old packets are dropped', () => {
-  const timeline = new Timeline('video', packetAt(video, 5_000_000), 90_000, 60);
+  const timeline = new Timeline(selected(video), packetAt(video, 5_000_000), 60);
   placedDts(timeline, video, 5_000_000);
   assert.equal(placedDts(timeline, audio, 1000), 'dropped');
   assert.equal(placedDts(timeline, audio, 5_000_010), 60 * 48_000 + 480);
 });
 
 test('a track that keeps a clock of its own is heard again after a second', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   const heard = Array.from({ length: 120 }, (_, index) => {
     placedDts(timeline, video, index * 21);
     return placedDts(timeline, audio, 900_000 + Math.round((index * 1024) / 48));
@@ -107,14 +110,14 @@ test('a track that keeps a clock of its own is heard again after a second', () =
 });
 
 test('a track that appears late stands beside the leader', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   for (let time = 0; time <= 10_000; time += 40) placedDts(timeline, video, time);
   assert.equal(placedDts(timeline, audio, 10_020), 10.02 * 48_000);
 });
 
 test('a track whose sample rate changes goes on where it was', () => {
   const slower = { ...audio, timescale: 44_100, sampleRate: 44_100 };
-  const timeline = new Timeline('video', packetAt(video, 5000), 90_000, 3600);
+  const timeline = new Timeline(selected(video), packetAt(video, 5000), 3600);
   placedDts(timeline, video, 5000);
   for (let index = 0; index < 100; index++) placedDts(timeline, slower, 5000 + Math.round((index * 1024) / 44.1));
   placedDts(timeline, video, 7320);
@@ -132,13 +135,13 @@ test('decoding times rise strictly and presentation never comes before decoding,
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const timeline = new Timeline('video', packetAt(video, 10_000), 90_000, 3);
+      const timeline = new Timeline(selected(video), packetAt(video, 10_000), 3);
       const last = new Map<Track, number>();
       let now = 10_000;
       for (const { isVideo, advance, delay } of steps) {
         const track = isVideo ? video : audio;
         now = Math.max(0, now + advance);
-        const placement = timeline.place(packetAt(track, now, delay), track, now / 1000);
+        const placement = timeline.place(selected(track), packetAt(track, now, delay), now / 1000);
         if (placement.type !== 'placed') continue;
         const { dts, pts } = placement.packet;
         assert.ok(dts > (last.get(track) ?? -1) && pts >= dts && dts >= 3 * track.timescale);
@@ -150,7 +153,7 @@ test('decoding times rise strictly and presentation never comes before decoding,
 });
 
 test('media ten seconds ahead of the wall clock goes no further: the leader is reported as ahead, the other track is dropped', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   const answers: (number | string)[] = [];
   for (let time = 0; time <= 60_000; time += 500) answers.push(placedDts(timeline, video, time, 0.001));
   assert.equal(answers[21], 'ahead');
@@ -159,7 +162,7 @@ test('media ten seconds ahead of the wall clock goes no further: the leader is r
     20,
     'ten seconds, with two packets in each',
   );
-  const lone = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const lone = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(lone, video, 0, 0);
   for (let time = 0; time <= 60_000; time += 500) placedDts(lone, audio, time, 0.001);
   assert.ok(lone.endSeconds < 10.1, `came to ${lone.endSeconds} s`);
@@ -168,7 +171,7 @@ test('media ten seconds ahead of the wall clock goes no further: the leader is r
 
 test('frames whose timestamps stand still, or go back and forth within a second, are a jump after 300 of them', () => {
   for (const times of [[0], [900, 0]]) {
-    const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+    const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
     placedDts(timeline, video, 950);
     const answers = Array.from({ length: 400 }, (_, index) => placedDts(timeline, video, times[index % times.length]!));
     assert.equal(answers.indexOf('jumped'), 300);
@@ -176,7 +179,7 @@ test('frames whose timestamps stand still, or go back and forth within a second,
 });
 
 test('a pause of more than a minute is a jump, whatever the wall clock says', () => {
-  const timeline = new Timeline('video', packetAt(video, 0), 90_000, 0);
+  const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, video, 0, 7);
   assert.equal(placedDts(timeline, video, 61_000, 68), 'jumped');
 });

@@ -7,7 +7,8 @@
 import { ticks } from '#lib/units.ts';
 import { packetSamples } from '#media/codecs.ts';
 import type { Packet } from '#media/packet.ts';
-import type { AudioTrack, Track, TrackKind } from '#media/track.ts';
+import type { AudioTrack, TrackId } from '#media/track.ts';
+import type { SelectedTrack } from './track-selection.ts';
 
 /** A timestamp further than this from where its track stands does not continue it. */
 const JUMP_S = 1;
@@ -50,37 +51,39 @@ interface TrackClock {
 
 /** The clock of one publisher's connection within a session. Make a new one for each start or restart. */
 export class Timeline {
-  readonly #leader: TrackKind;
+  readonly #leader: TrackId;
   readonly #startSeconds: number;
   /** Publisher time of the start, in seconds. */
   readonly #originSeconds: number;
-  readonly #clocks = new Map<TrackKind, TrackClock>();
+  readonly #clocks = new Map<TrackId, TrackClock>();
 
   /**
-   * @param leader the track whose jumps restart the session's clock: video where there is video
-   * @param first the first packet to be placed
-   * @param timescale of its track
+   * @param leader the track whose jumps restart the session's clock
+   * @param first the first packet to be placed, of the leader
    * @param startSeconds the session time it is placed at
    */
-  constructor(leader: TrackKind, first: Packet, timescale: number, startSeconds: number) {
-    this.#leader = leader;
+  constructor({ id, track }: SelectedTrack, first: Packet, startSeconds: number) {
+    this.#leader = id;
     this.#startSeconds = startSeconds;
-    this.#originSeconds = first.dts / timescale;
+    this.#originSeconds = first.dts / track.timescale;
   }
 
   /**
    * Places the next packet of a track. Decoding times handed out rise strictly within a track.
    * @param arrivedSeconds session time by the wall clock
    */
-  place(packet: Packet, track: Track, arrivedSeconds: number): Placement {
-    const clock = this.#clockOf(track);
+  place(selected: SelectedTrack, packet: Packet, arrivedSeconds: number): Placement {
+    const { id, track } = selected;
+    const clock = this.#clockOf(selected);
     const silentSeconds = arrivedSeconds - clock.arrivedSeconds;
     clock.arrivedSeconds = arrivedSeconds;
     const mapped = packet.dts + clock.offset;
     const gap = (mapped - clock.expected) / track.timescale;
-    if (Math.abs(gap) > JUMP_S && !this.#isPause(gap, silentSeconds, track)) return this.#misfit(packet, track, clock);
+    if (Math.abs(gap) > JUMP_S && !this.#isPause(gap, silentSeconds, selected)) {
+      return this.#misfit(packet, selected, clock);
+    }
     if (mapped / track.timescale > arrivedSeconds + MAX_AHEAD_S) {
-      return { type: track.kind === this.#leader ? 'ahead' : 'dropped' };
+      return { type: id === this.#leader ? 'ahead' : 'dropped' };
     }
     if (!clock.started) {
       if (gap < 0) return { type: 'dropped' }; // from before the start
@@ -105,8 +108,8 @@ export class Timeline {
     return clock && clock.expected / clock.timescale + nowSeconds - clock.arrivedSeconds;
   }
 
-  #clockOf(track: Track): TrackClock {
-    let clock = this.#clocks.get(track.kind);
+  #clockOf({ id, track }: SelectedTrack): TrackClock {
+    let clock = this.#clocks.get(id);
     if (clock === undefined) {
       const start = Math.round(this.#startSeconds * track.timescale);
       const offset = start - Math.round(this.#originSeconds * track.timescale);
@@ -124,7 +127,7 @@ export class Timeline {
         lastMisfitDts: undefined,
         standingStill: 0,
       };
-      this.#clocks.set(track.kind, clock);
+      this.#clocks.set(id, clock);
     }
     if (clock.timescale !== track.timescale) rescale(clock, track.timescale);
     return clock;
@@ -135,13 +138,13 @@ export class Timeline {
    * alone needs no such rule, because each of its packets can begin anew. The wall clock does not count for more than {@link MAX_PAUSE_S}:
    * how much is written to fill a pause must not depend on the publisher's patience.
    */
-  #isPause(gapSeconds: number, silentSeconds: number, { kind }: Track): boolean {
+  #isPause(gapSeconds: number, silentSeconds: number, { id, track }: SelectedTrack): boolean {
     if (gapSeconds < 0) return false;
     const secondsOf = (clock: TrackClock) => clock.expected / clock.timescale;
-    const atSeconds = secondsOf(this.#clocks.get(kind)!) + gapSeconds;
-    const others = [...this.#clocks].filter(([other, { started }]) => other !== kind && started);
+    const atSeconds = secondsOf(this.#clocks.get(id)!) + gapSeconds;
+    const others = [...this.#clocks].filter(([other, { started }]) => other !== id && started);
     if (others.length === 0) {
-      return kind === 'video' && gapSeconds <= MAX_PAUSE_S && Math.abs(gapSeconds - silentSeconds) <= JUMP_S;
+      return track.kind === 'video' && gapSeconds <= MAX_PAUSE_S && Math.abs(gapSeconds - silentSeconds) <= JUMP_S;
     }
     return others.some(([, clock]) => Math.abs(secondsOf(clock) - atSeconds) <= JUMP_S);
   }
@@ -151,8 +154,8 @@ export class Timeline {
    * behind one that the leader will make in a moment: they are dropped, until they went on for so long that the track
    * must have a clock of its own.
    */
-  #misfit(packet: Packet, track: Track, clock: TrackClock): Placement {
-    if (track.kind === this.#leader) return { type: 'jumped' };
+  #misfit(packet: Packet, { id, track }: SelectedTrack, clock: TrackClock): Placement {
+    if (id === this.#leader) return { type: 'jumped' };
     const step = packet.dts - (clock.lastMisfitDts ?? packet.dts);
     clock.misfitTicks += step > 0 && step < JUMP_S * track.timescale ? step : 0;
     clock.lastMisfitDts = packet.dts;

@@ -5,12 +5,12 @@ import { BitReader } from './bit-reader.ts';
 
 const invalid = { code: 'invalid_codec_config' };
 
-/** Text of ones and zeros as bytes, filled up with zeros. */
+/** Packs text of ones and zeros into bytes, padded with zeros. */
 function packed(bits: string): Uint8Array {
   return Uint8Array.from(bits.match(/.{1,8}/g) ?? [], (byte) => Number.parseInt(byte.padEnd(8, '0'), 2));
 }
 
-/** ITU-T H.264 §9.1, written from its definition. */
+/** Encodes an Exp-Golomb number by its definition in ITU-T H.264 §9.1. */
 function exponentialGolomb(value: number): string {
   const bits = (value + 1).toString(2);
   return '0'.repeat(bits.length - 1) + bits;
@@ -35,7 +35,7 @@ describe('the bit reader', () => {
     );
   });
 
-  it('reads any Exp-Golomb numbers back, signed and not', () => {
+  it('reads any Exp-Golomb numbers back, signed and unsigned', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 32 - 2 })), (values) => {
         const bytes = packed(values.map(exponentialGolomb).join(''));
@@ -54,7 +54,7 @@ describe('the bit reader', () => {
     assert.throws(() => new BitReader(new Uint8Array(100), 'test').ue(), invalid);
   });
 
-  it('refuses to read or skip past the end, and does not move', () => {
+  it('refuses to read or skip past the end, and keeps its position', () => {
     const reader = new BitReader(Uint8Array.of(0b10100000), 'test');
     assert.equal(reader.bits(3), 0b101);
     assert.throws(() => reader.bits(6), invalid);
@@ -63,7 +63,7 @@ describe('the bit reader', () => {
     assert.throws(() => reader.flag(), invalid);
   });
 
-  it('aligns to the next whole byte, and stays where it is on one', () => {
+  it('aligns to the next byte boundary, and does not move when it is at one', () => {
     const reader = new BitReader(Uint8Array.of(0x80, 0x7f), 'test');
     reader.align();
     assert.ok(reader.flag());

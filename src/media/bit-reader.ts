@@ -3,13 +3,13 @@
  */
 import { InvalidCodecConfigError } from './invalid-codec-config.ts';
 
-/** A position in bytes from outside. No read goes past their end, and no read takes more than 32 bits of value. */
+/** Reads untrusted bytes bit by bit. No read goes past their end, and a number has at most 32 bits. */
 export class BitReader {
   readonly #bytes: Uint8Array;
   readonly #what: string;
   #position = 0;
 
-  /** @param what what the bytes are, for the message of the error: `SPS` */
+  /** @param what names the bytes in error messages: `SPS` */
   constructor(bytes: Uint8Array, what: string) {
     this.#bytes = bytes;
     this.#what = what;
@@ -21,9 +21,9 @@ export class BitReader {
   }
 
   /**
-   * An unsigned number.
-   * @param count of bits, 0..32
-   * @throws {InvalidCodecConfigError} when fewer are left
+   * Reads an unsigned number.
+   * @param count number of bits, 0 to 32
+   * @throws {InvalidCodecConfigError} when fewer bits are left
    */
   bits(count: number): number {
     this.#need(count);
@@ -32,7 +32,7 @@ export class BitReader {
       const free = 8 - (this.#position & 7);
       const taken = Math.min(free, left);
       const byte = this.#bytes[this.#position >> 3] as number;
-      // Multiplied, not shifted: 32 bits would become negative.
+      // Multiplied and not shifted, because a shift makes 32-bit values negative.
       value = value * 2 ** taken + ((byte >> (free - taken)) & (2 ** taken - 1));
       this.#position += taken;
       left -= taken;
@@ -40,24 +40,24 @@ export class BitReader {
     return value;
   }
 
-  /** One bit. @throws {InvalidCodecConfigError} when none is left */
+  /** Reads one bit. @throws {InvalidCodecConfigError} when none is left */
   flag(): boolean {
     return this.bits(1) === 1;
   }
 
-  /** Passes over any number of bits. @throws {InvalidCodecConfigError} when fewer are left */
+  /** Skips any number of bits. @throws {InvalidCodecConfigError} when fewer bits are left */
   skip(count: number): void {
     this.#need(count);
     this.#position += count;
   }
 
-  /** Passes over the bits up to the next whole byte, counted from the start of the bytes. */
+  /** Skips the bits up to the next byte boundary. */
   align(): void {
     this.#position = (this.#position + 7) & ~7;
   }
 
   /**
-   * An unsigned Exp-Golomb number, `ue(v)` (ITU-T H.264 §9.1).
+   * Reads an unsigned Exp-Golomb number, `ue(v)` (ITU-T H.264 §9.1).
    * @throws {InvalidCodecConfigError} when the bits end, or the number does not fit 32 bits
    */
   ue(): number {
@@ -69,7 +69,7 @@ export class BitReader {
     return 2 ** zeros - 1 + this.bits(zeros);
   }
 
-  /** A signed Exp-Golomb number, `se(v)` (ITU-T H.264 §9.1.1). @throws as {@link BitReader.ue} */
+  /** Reads a signed Exp-Golomb number, `se(v)` (ITU-T H.264 §9.1.1). @throws as {@link BitReader.ue} */
   se(): number {
     const code = this.ue();
     return code % 2 === 1 ? (code + 1) / 2 : -(code / 2);

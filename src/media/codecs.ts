@@ -1,5 +1,5 @@
 /**
- * The codecs Millrace knows: a list, one entry a codec.
+ * The list of codecs that Millrace supports, with one entry for each.
  */
 import { aacSampleEntry, parseAudioSpecificConfig } from './codecs/aac.ts';
 import { av1SampleEntry, parseAv1Config, temporalUnitReader } from './codecs/av1.ts';
@@ -10,24 +10,24 @@ import type { Piece } from './mp4/box.ts';
 import type { AudioTrack, Track, VideoTrack } from './track.ts';
 import type { UnitContent } from './unit-content.ts';
 
-/** What an access unit turned out to be. */
+/** An access unit, and what its reader found in it. */
 export interface AccessUnit extends UnitContent {
-  /** As packets hold it: mostly the same bytes. */
+  /** The bytes for the packet: those that were read, for AV1 without temporal delimiters. */
   readonly data: Uint8Array;
 }
 
 /**
- * Reads the access units of one track, one after another in their order.
- * @throws {MalformedAccessUnitError} when an access unit is broken, as far as can be told without decoding it, or when a parameter set in
- *   it is not acceptable. Such a unit must not reach a decoder.
+ * Reads the access units of one track, which must be given in their order.
+ * @throws {MalformedAccessUnitError} when an access unit is broken, as far as this shows without decoding, or contains a parameter set that
+ *   is not acceptable. Such a unit must not reach a decoder.
  */
 export type AccessUnitReader = (data: Uint8Array) => AccessUnit;
 
-/** What the rest of Millrace asks of a codec. */
+/** A codec, as the rest of Millrace uses it. */
 export interface Codec<T extends Track = Track> {
   readonly name: T['codec'];
   readonly kind: T['kind'];
-  /** @throws {InvalidCodecConfigError} when the configuration is broken or describes what is not played */
+  /** @throws {InvalidCodecConfigError} when the configuration is broken, or describes media that Millrace does not play */
   parseConfig(config: Uint8Array): T;
   /** Makes a reader for one track. It remembers what earlier access units stated. */
   accessUnitReader(track: T): AccessUnitReader;
@@ -84,17 +84,17 @@ const opus: Codec<AudioTrack> = {
   sampleEntry: opusSampleEntry,
 };
 
-/** Every codec, by no particular order. */
+/** Every supported codec, in no particular order. */
 export const CODECS: readonly Codec[] = [h264, h265, av1, aac, opus];
 
-/** The codec of a name. */
+/** Finds a codec by its name. */
 export function codecOf(name: Track['codec']): Codec {
   return CODECS.find((codec) => codec.name === name)!;
 }
 
 /**
- * How long a packet of a track lasts, in samples.
- * @param data an access unit that its codec has read
+ * The duration of a packet, in samples.
+ * @param data an access unit that the reader of the track has accepted
  */
 export function packetSamples(track: AudioTrack, data: Uint8Array): number {
   return track.codec === 'opus' ? opusSamples(data) : track.samplesPerPacket;

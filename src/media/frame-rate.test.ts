@@ -25,14 +25,14 @@ describe('a frame rate', () => {
     });
   }
 
-  test('is the declared one where frames were chosen unevenly from a source at another', () => {
+  test('is the declared one where frames were picked at uneven intervals from a source with another rate', () => {
     const threeOfFive = [0, 40, 60, 100, 140, 160, 200, 240, 260, 300, 340];
     assert.equal(recogniseFrameRate(10, threeOfFive[10]! / 1000, MS, 30).framesPerSecond, 30);
     assert.equal(recogniseFrameRate(8, 0.3, MS, 25).framesPerSecond, 25);
     assert.equal(recogniseFrameRate(8, 0.32, MS, 30).framesPerSecond, 25);
   });
 
-  test('is measured when what is declared does not fit, and given as measured when nothing does', () => {
+  test('is recognised by measuring when the declared rate does not fit, and is not exact when no well-known rate fits', () => {
     assert.equal(recogniseFrameRate(10, 0.333, MS, 1000).framesPerSecond, 30);
     assert.deepEqual(recogniseFrameRate(2, 0.3, MS, undefined), { framesPerSecond: 2 / 0.3, exact: false });
   });

@@ -1,37 +1,37 @@
 /**
- * Frame rates: what is declared, what is expected, and what frame durations tell.
+ * Recognises frame rates from the durations of frames and from what bitstreams declare.
  */
 
 const NTSC_RATES = [24_000 / 1001, 30_000 / 1001, 60_000 / 1001];
 
-/** What is expected of a source that declares no rate. */
+/** The frame rate that is expected of a source that declares none. */
 export const USUAL_FRAME_RATE = 30;
-/** Above this, a declared rate is a clock's resolution (variable frame rate), not a rate. */
+/** The highest declared rate that is believed. A higher one is the resolution of a clock (variable frame rate). */
 const MAX_FRAME_RATE = 300;
 
-/** How far a measured rate may lie from a well-known one and still mean it. */
+/** The largest relative difference at which a measured rate counts as a well-known one. */
 const TOLERANCE = 0.005;
 
-/** A measured frame rate, and whether it was recognised: then it is exact, not just near. */
+/** A frame rate. It is exact when it was recognised, and otherwise as measured. */
 export interface FrameRate {
   readonly framesPerSecond: number;
   readonly exact: boolean;
 }
 
-/** A rate that was declared, where it can be one. */
+/** Returns a declared rate; undefined when it is not plausible. */
 export function believableRate(framesPerSecond: number): number | undefined {
   return framesPerSecond > 0 && framesPerSecond <= MAX_FRAME_RATE ? framesPerSecond : undefined;
 }
 
 /**
- * The rate that a run of frames was meant to have.
+ * Finds the rate that a run of frames was meant to have.
  *
- * Publishers send timestamps rounded to milliseconds (RTMP has no finer ones), and over a third of a second 29.97 and 30
- * then look alike: what the bitstream declares decides when it fits, otherwise the whole number does. It fits within a frame, since
- * a rendition at 30 made of a source at 50 has three of five frames, unevenly.
- * @param durationS of all `frames` together; above 0
- * @param resolutionS what the timestamps were rounded to
- * @param declared as the bitstream says, undefined when it does not
+ * Publishers send timestamps rounded to milliseconds, as RTMP does. Over a third of a second, 29.97 and 30 then look alike: the declared
+ * rate is taken when it fits, and otherwise the whole number. The declared rate fits when the duration differs by less than one frame,
+ * because a rendition at 30 from a source at 50 has three of every five frames, at uneven intervals.
+ * @param durationS duration of all `frames` together; above 0
+ * @param resolutionS unit to which the timestamps were rounded
+ * @param declared rate that the bitstream declares; undefined when it declares none
  */
 export function recogniseFrameRate(
   frames: number,
@@ -42,7 +42,7 @@ export function recogniseFrameRate(
   const measured = frames / durationS;
   const fits = (rate: number) => Math.abs(rate / measured - 1) <= TOLERANCE;
   const isDeclared = declared !== undefined && Math.abs(frames / declared - durationS) < 1 / declared;
-  if (isDeclared) return { framesPerSecond: named(declared), exact: true };
+  if (isDeclared) return { framesPerSecond: exactRate(declared), exact: true };
   const whole = Math.round(measured);
   if (whole > 0 && Math.abs(frames / whole - durationS) <= resolutionS) return { framesPerSecond: whole, exact: true };
   const candidates = [whole, ...NTSC_RATES].filter(fits);
@@ -52,7 +52,7 @@ export function recogniseFrameRate(
     : { framesPerSecond: nearest, exact: true };
 }
 
-/** 29.97 as a bitstream may declare it is 30000/1001. */
-function named(declared: number): number {
+/** Replaces a rounded NTSC rate by the exact one: 29.97 by 30000/1001. */
+function exactRate(declared: number): number {
   return NTSC_RATES.find((rate) => Math.abs(rate - declared) < 0.01) ?? declared;
 }

@@ -11,7 +11,7 @@ import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 const MAX_SET_BYTES = 2048;
 /** How many sets are remembered: some encoders alternate between a few. */
 const MAX_KNOWN = 4;
-/** How many bytes of new sets are parsed at once. */
+/** The most bytes of new sets that are parsed at once. */
 const MAX_CREDIT_BYTES = 16_384;
 /** The part of the media's bytes that new sets may have after that: a publisher that sends little else must not keep the parser busy. */
 const READ_SHARE = 0.02;
@@ -33,7 +33,7 @@ export class InBandSets<T> {
     this.#parse = parse;
   }
 
-  /** Counts the bytes of an access unit that came. */
+  /** Counts the bytes of the next access unit. */
   unit(bytes: number): void {
     this.#creditBytes = Math.min(MAX_CREDIT_BYTES, this.#creditBytes + bytes * READ_SHARE);
   }

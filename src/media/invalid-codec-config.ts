@@ -1,10 +1,10 @@
 /**
- * The one error that every decoder configuration we cannot use ends in.
+ * The error for every decoder configuration that cannot be used.
  */
 
 /**
- * A publisher's decoder configuration is broken or describes something Millrace does not play.
- * Its message is a sentence that can be told to the publisher; it holds numbers read from the bytes, never the bytes.
+ * A publisher's decoder configuration is broken, or describes media that Millrace does not play.
+ * The message is a sentence for the publisher. It may contain numbers read from the bytes, but never the bytes.
  */
 export class InvalidCodecConfigError extends Error {
   readonly code = 'invalid_codec_config';

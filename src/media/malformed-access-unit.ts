@@ -1,8 +1,8 @@
 /**
- * The one error that every access unit we cannot make sense of ends in.
+ * The error for every access unit that must not reach a decoder.
  */
 
-/** An access unit's parts do not add up to its bytes. The publisher's fault; the unit cannot be decoded. */
+/** An access unit is broken, or contains a parameter set or a frame that is not acceptable. The publisher is at fault. */
 export class MalformedAccessUnitError extends Error {
   readonly code = 'malformed_access_unit';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 import { nalUnits, withoutEmulationPrevention } from './nal.ts';
 
-/** NAL units behind lengths of 4 bytes. */
+/** An access unit of NAL units with lengths of 4 bytes. */
 function accessUnit(nals: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(
     nals.flatMap((nal) => {
@@ -15,7 +15,7 @@ function accessUnit(nals: readonly Uint8Array[]): Uint8Array {
   );
 }
 
-/** What an encoder does (ITU-T H.264 §7.4.1.1): no three bytes 00 00 0x with x below 4 may stand in a NAL unit. */
+/** Inserts emulation prevention bytes (ITU-T H.264 §7.4.1.1): a NAL unit must not contain 00 00 0x with x below 4. */
 function withEmulationPrevention(payload: Uint8Array): Uint8Array {
   const out: number[] = [];
   for (const byte of payload) {
@@ -26,7 +26,7 @@ function withEmulationPrevention(payload: Uint8Array): Uint8Array {
 }
 
 describe('the NAL units of an access unit', () => {
-  it('come back as they went in, without the empty ones', () => {
+  it('are read back as they were written, without the empty ones', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 300 })), (nals) => {
         assert.deepEqual(
@@ -37,7 +37,7 @@ describe('the NAL units of an access unit', () => {
     );
   });
 
-  it('can stand behind lengths of one and two bytes', () => {
+  it('can have lengths of one or two bytes', () => {
     assert.deepEqual([...nalUnits(Uint8Array.of(2, 7, 8, 1, 9), 1)], [Uint8Array.of(7, 8), Uint8Array.of(9)]);
     assert.deepEqual([...nalUnits(Uint8Array.of(0, 2, 7, 8), 2)], [Uint8Array.of(7, 8)]);
   });
@@ -47,7 +47,7 @@ describe('the NAL units of an access unit', () => {
     assert.equal([...nalUnits(data, 4)][0]?.buffer, data.buffer);
   });
 
-  it('end in the typed error when a length is cut or runs past the end, also one of 2^32 - 1', () => {
+  it('are refused when a length is truncated or runs past the end, even a length of 2^32 - 1', () => {
     for (const data of [
       [0, 0, 1],
       [0, 0, 0, 2, 0x65],
@@ -57,7 +57,7 @@ describe('the NAL units of an access unit', () => {
     }
   });
 
-  it('are found or refused in any bytes, and never reach outside them', () => {
+  it('in any bytes are found or refused, and never exceed the bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), fc.constantFrom(1, 2, 4), (data, lengthSize) => {
         try {

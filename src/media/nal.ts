@@ -1,15 +1,15 @@
 /**
- * NAL units as MP4 and FLV store them: each behind its length (ISO/IEC 14496-15 §5.3.4.2).
+ * NAL units as MP4 and FLV store them, each preceded by its length (ISO/IEC 14496-15 §5.3.4.2).
  */
 import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 
-/** The most NAL units of one access unit: a picture of H.265 has 600 slices at most (ITU-T H.265 Table A.8), one of H.264 fewer. */
+/** The most NAL units of one access unit. A picture of H.265 has at most 600 slices (ITU-T H.265 Table A.8), a picture of H.264 fewer. */
 const MAX_NAL_UNITS = 4096;
 
 /**
- * The NAL units of one access unit, in order, as views of its bytes. Empty ones are skipped.
- * @param lengthSize bytes of each length, as the track's configuration says: 1, 2 or 4
- * @throws {MalformedAccessUnitError} at a NAL unit whose length runs past the end, and when there are too many
+ * Yields the NAL units of one access unit, in order, as views of its bytes. Empty ones are skipped.
+ * @param lengthSize size of each length in bytes, from the track's configuration: 1, 2 or 4
+ * @throws {MalformedAccessUnitError} when a NAL unit runs past the end, or there are too many
  */
 export function* nalUnits(data: Uint8Array, lengthSize: number): Generator<Uint8Array, void, undefined> {
   let at = 0;
@@ -33,7 +33,7 @@ export function* nalUnits(data: Uint8Array, lengthSize: number): Generator<Uint8
 }
 
 /**
- * The payload of a NAL unit without the emulation prevention bytes, `00 00 03` -> `00 00` (ITU-T H.264 §7.3.1).
+ * Removes the emulation prevention bytes from a NAL unit, `00 00 03` -> `00 00` (ITU-T H.264 §7.3.1).
  * @returns the same bytes when there is nothing to remove
  */
 export function withoutEmulationPrevention(nal: Uint8Array): Uint8Array {

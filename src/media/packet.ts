@@ -1,49 +1,36 @@
 /**
- * The packet: one encoded access unit with its timestamps. The only currency between stages.
+ * The packet: one encoded access unit with its timestamps, in which media passes from stage to stage.
  */
 
 import type { Ticks } from '#lib/units.ts';
 import type { TrackKind } from './track.ts';
 
-/** Says that a packet is the first of a segment. Decided once per session, obeyed by every rendition. */
+/** Marks the start of a segment. It is decided once for each session, and holds for every rendition. */
 export interface SegmentMark {
-  /** Ordinal of the segment in its session, from 0; the same in every rendition. */
+  /** The segment's number in its session, from 0. Every rendition has the same segments, and leaves none out. */
   readonly ordinal: number;
-  /** Whether the segment begins with a keyframe (always so for audio). */
+  /** Whether the segment begins with a keyframe. Always true for audio. */
   readonly independent: boolean;
-  /** Whether what went before does not continue into this segment: EXT-X-DISCONTINUITY. */
+  /** Whether this segment does not continue the one before: EXT-X-DISCONTINUITY. */
   readonly discontinuity: boolean;
+  /** How many of the session's segments before this one are marked as a discontinuity. */
+  readonly discontinuitiesBefore: number;
 }
 
-/** One encoded access unit. Its bytes are never changed after it was made. */
+/** One encoded access unit. Its bytes never change. */
 export interface Packet {
   readonly kind: TrackKind;
   /** Decoding time in ticks of its track's timescale. From ingest: the publisher's clock; after the timeline: session time. */
   readonly dts: Ticks;
   /** Presentation time in the same ticks; at least `dts`. */
   readonly pts: Ticks;
-  /** A decoder can start here. Always true for audio. */
+  /** Whether a decoder can start here. Always true for audio. */
   readonly keyframe: boolean;
   /**
-   * H.264, H.265: NAL units, each behind its length in as many bytes as the track's configuration says. AV1: the OBUs of a
-   * temporal unit, without delimiters. AAC: one raw frame. Opus: one packet. Empty: {@link isHeld}.
+   * H.264, H.265: NAL units, each preceded by its length, whose size the track's configuration states. AV1: the OBUs of a
+   * temporal unit, without delimiters. AAC: one raw frame. Opus: one packet.
    */
   readonly data: Uint8Array;
   /** Set when this packet is the first of a segment. */
   readonly mark?: SegmentMark;
-}
-
-/**
- * Whether this is no access unit but says that none came: the picture shown last is shown on at this time. Only from the session to its
- * transcoder.
- */
-export function isHeld({ data }: Packet): boolean {
-  return data.length === 0;
-}
-
-const NOTHING = new Uint8Array();
-
-/** See {@link isHeld}. */
-export function heldPicture(at: Ticks): Packet {
-  return { kind: 'video', dts: at, pts: at, keyframe: false, data: NOTHING };
 }

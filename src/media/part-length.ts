@@ -1,19 +1,19 @@
 /**
- * How much media a part holds: what encoders and packager agree on without asking each other.
+ * Decides how much media a part holds. Encoders and packager use the same rule, and so agree without asking each other.
  */
 import type { FrameRate } from './frame-rate.ts';
 
-/** Longest part asked for, in seconds: three of them are the hold-back a player keeps, about a second. */
+/** The longest part that is asked for, in seconds. Players hold back three parts, about a second. */
 export const PART_LENGTH_S = 0.35;
 
-/** Frames in a part at a rate: as many as fit, at least one. The margin is for rates that fill a part exactly, like 60. */
+/** Frames in a part: as many as fit, and at least one. The margin is for rates that fill a part exactly, such as 60. */
 export function framesPerPart(framesPerSecond: number): number {
   return Math.max(1, Math.floor(PART_LENGTH_S * framesPerSecond + 1e-6));
 }
 
 /**
- * PART-TARGET in whole milliseconds for parts of so many frames. Rounded up, because a part of frames whose timestamps
- * were rounded to milliseconds can be up to one millisecond longer than its frames are.
+ * PART-TARGET in whole milliseconds for parts of this many frames. It is rounded up, because timestamps that are rounded to
+ * milliseconds can make a part up to one millisecond longer than its frames.
  */
 export function partTargetMs(frames: number, rate: FrameRate): number {
   const milliseconds = (frames * 1000) / rate.framesPerSecond;

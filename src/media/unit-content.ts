@@ -1,12 +1,12 @@
 /**
- * What a look at an access unit tells without decoding it. The bitstream was asked, not whoever sent it.
+ * What the bitstream of an access unit shows without being decoded. Flags that the publisher sends are not trusted.
  */
 export interface UnitContent {
-  /** A decoder can start here. */
+  /** Whether a decoder can start here. */
   readonly keyframe: boolean;
   /**
-   * There is nothing to be seen in it: parameter sets, messages or filler, which some encoders send apart from the picture they
-   * belong to. Decoders take such a unit for a broken picture.
+   * Whether it contains no frame, but only parameter sets, messages or filler, which some encoders send apart from the frame they
+   * belong to. Decoders take such a unit for a broken frame.
    */
   readonly empty: boolean;
 }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AnswerKind, cacheControlFor, maxAgeMs } from './caching.ts';
+import { type AnswerKind, cacheControlFor, sharedMaxAgeMs } from './caching.ts';
 
 test('every kind of answer is kept as long as Appendix B.1 says, in target durations', () => {
   const expected: Record<AnswerKind, string> = {
-    blocking_playlist: 'max-age=24',
-    playlist: 'max-age=2',
+    blocking_playlist: 'max-age=0, s-maxage=24',
+    playlist: 'max-age=0, s-maxage=2',
     thumbnail: 'max-age=5',
     media: 'max-age=24, immutable',
+    restricted: 'private, no-store',
     unshared: 'no-store',
   };
   const cacheControl = cacheControlFor(4);
@@ -15,17 +16,19 @@ test('every kind of answer is kept as long as Appendix B.1 says, in target durat
 });
 
 test('a short target duration still leaves a whole second to caches', () => {
-  assert.equal(cacheControlFor(1)('playlist'), 'max-age=1');
+  assert.equal(cacheControlFor(1)('playlist'), 'max-age=0, s-maxage=1');
 });
 
 test('how long an answer of another node may be kept is read from its header', () => {
   for (const [header, ms] of [
     ['max-age=24, immutable', 24_000],
     ['public,max-age=2', 2000],
+    ['max-age=0, s-maxage=24', 24_000],
+    ['s-maxage=0,max-age=5', 0],
     ['no-store', 0],
     ['s-max-age=5', 0],
     ['', 0],
   ] as const) {
-    assert.equal(maxAgeMs(header), ms, header);
+    assert.equal(sharedMaxAgeMs(header), ms, header);
   }
 });

@@ -1,42 +1,52 @@
 /**
  * The media of a session: init segments, segments and parts, by the names its playlists gave them.
  */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
+import { isMediaPath, isPlaybackId } from '#domain/ids.ts';
 import type { MediaResource } from '#hls/hls.ts';
+import { hasAlready } from '#http/entity-tag.ts';
 import { sendAnswer } from './answer.ts';
 import { parseRange, slicePieces } from './byte-range.ts';
-import { hasAlready } from './entity-tag.ts';
 import { HELD, type OriginContext } from './origin-context.ts';
-import { isMediaPath, isName, isPlaybackId } from './resource-name.ts';
-import { mediaUrl } from './resource-url.ts';
+import { isResourceName } from './resource-name.ts';
+import { mediaUrl, restrictedMediaUrl } from './resource-url.ts';
 
 interface MediaParams {
   readonly playbackId: string;
   readonly mediaPath: string;
+  /** There in the addresses of restricted streams only. */
+  readonly proof?: string;
   readonly rendition: string;
   readonly name: string;
 }
 
 /** Answers media. A part that was hinted at is held until it is whole: not one byte is sent before (rfc8216bis §6.2.6). */
 export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
-  app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/:rendition/:name', HELD, async (request, reply) => {
-    const { playbackId, mediaPath, rendition, name } = request.params;
-    if (!(isPlaybackId(playbackId) && isMediaPath(mediaPath) && isName(rendition) && isName(name))) throw gone();
+  const answer = async (request: FastifyRequest<{ Params: MediaParams }>, reply: FastifyReply) => {
+    const { playbackId, mediaPath, proof, rendition, name } = request.params;
+    if (!(isPlaybackId(playbackId) && isMediaPath(mediaPath) && isResourceName(rendition) && isResourceName(name)))
+      throw gone();
     const showing = await context.showings.find(request, playbackId, mediaPath);
     if (showing === undefined) throw gone();
-    const answer = await context.hold(reply, playbackId, (waiting) => showing.media(rendition, name, waiting));
-    if (answer === undefined) return reply.hijack();
-    if (answer.type === 'not_found') throw gone();
-    if (answer.type === 'timeout') {
+    if (!(await context.knowsMedia(request, playbackId, { mediaPath, proof, name }))) throw gone();
+    const found = await context.hold(reply, playbackId, (waiting) => showing.media(rendition, name, waiting));
+    if (found === undefined) return reply.hijack();
+    if (found.type === 'not_found') throw gone();
+    if (found.type === 'timeout') {
       throw new MillraceError('playlist_timeout', 'The publisher has not finished this part for too long; try again.', {
         retryAfterS: 1,
       });
     }
-    const { resource, cacheControl = context.cacheControl('media') } = answer;
-    const url = mediaUrl(playbackId, mediaPath, rendition, name);
+    const { resource, cacheControl = context.cacheControl('media') } = found;
+    const url =
+      proof === undefined
+        ? mediaUrl(playbackId, mediaPath, rendition, name)
+        : restrictedMediaUrl(playbackId, mediaPath, proof, rendition, name);
     return sendMedia(reply, resource, name, context.sharedAs(reply, url, cacheControl));
-  });
+  };
+  app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/:rendition/:name', HELD, answer);
+  app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/s/:proof/:rendition/:name', HELD, answer);
 }
 
 /** The whole resource, the range asked for, or nothing when the viewer has it. Its name never changes meaning: it is the ETag. */

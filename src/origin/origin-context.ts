@@ -1,12 +1,14 @@
 /**
  * What the origin's routes share.
  */
-import type { FastifyReply } from 'fastify';
-import type { PlaybackId } from '#domain/ids.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { MediaPath, PlaybackId } from '#domain/ids.ts';
 import type { Waiting } from '#hls/hls.ts';
 import type { Audience } from '#live/live.ts';
 import type { CacheControl } from './caching.ts';
 import type { HeldRequests } from './held-requests.ts';
+import type { PlaybackAdmission, PlaybackGate } from './rights/playback-gate.ts';
+import { RestrictedPlaylists } from './rights/restricted-playlists.ts';
 import type { Showings } from './showings.ts';
 import type { ViewerNames } from './viewer.ts';
 
@@ -15,6 +17,7 @@ export interface OriginContextOptions {
   readonly audience: Audience;
   readonly viewers: ViewerNames;
   readonly showings: Showings;
+  readonly gate: PlaybackGate;
   readonly held: HeldRequests;
   readonly cacheControl: CacheControl;
 }
@@ -24,13 +27,16 @@ export class OriginContext {
   readonly audience: Audience;
   readonly viewers: ViewerNames;
   readonly showings: Showings;
+  readonly gate: PlaybackGate;
+  readonly restrictedPlaylists = new RestrictedPlaylists();
   readonly cacheControl: CacheControl;
   readonly #held: HeldRequests;
 
-  constructor({ audience, viewers, showings, held, cacheControl }: OriginContextOptions) {
+  constructor({ audience, viewers, showings, gate, held, cacheControl }: OriginContextOptions) {
     this.audience = audience;
     this.viewers = viewers;
     this.showings = showings;
+    this.gate = gate;
     this.cacheControl = cacheControl;
     this.#held = held;
   }
@@ -47,6 +53,25 @@ export class OriginContext {
     const { request } = reply;
     const isNode = this.viewers.told(request, playbackId) !== undefined;
     return this.#held.hold(reply.raw, isNode ? `another node for ${playbackId}` : request.ip, ask);
+  }
+
+  /**
+   * Lets a request for a playlist or thumbnail in; see {@link PlaybackGate.admit}. Another node has judged the viewers it asks for.
+   * @throws {MillraceError} as there
+   */
+  async admit(request: FastifyRequest, playbackId: PlaybackId, ticket?: string): Promise<PlaybackAdmission> {
+    if (this.viewers.told(request, playbackId) !== undefined) return { restricted: false };
+    return await this.gate.admit(request, playbackId, ticket);
+  }
+
+  /** Whether who asks for media may know its address; see {@link PlaybackGate.knowsMedia}. Other nodes ask by the addresses of public media. */
+  async knowsMedia(
+    request: FastifyRequest,
+    playbackId: PlaybackId,
+    media: { readonly mediaPath: MediaPath; readonly proof: string | undefined; readonly name: string },
+  ): Promise<boolean> {
+    if (media.proof === undefined && this.viewers.told(request, playbackId) !== undefined) return true;
+    return await this.gate.knowsMedia(playbackId, media);
   }
 
   /**

@@ -12,6 +12,7 @@ import { systemClock } from '#lib/clock.ts';
 import type { Audience, LiveDirectory } from '#live/live.ts';
 import { Viewers } from '#live/viewers.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { PUBLIC_STREAMS, somePublicStream } from '#test/support/playback-rights.ts';
 import { originPlugin } from './origin.ts';
 
 /** What a scripted presentation is asked; a test answers it. */
@@ -47,6 +48,7 @@ async function originOf(
     sessionStatus: () => undefined,
     watch: (id: PlaybackId) => (id === playbackId ? watchable() : undefined),
     watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable() : undefined),
+    watchedStream: somePublicStream,
     viewers: (id) => viewers.countOf(id),
     usageOf: () => assert.fail('only the API asks that'),
     watched: (id, viewer) => viewers.note(id, viewer, { ofUser, atMost: 0 }),
@@ -66,6 +68,7 @@ async function originOf(
     settings: { maxHeldRequests: 100, ...settings },
     targetDurationS: 4,
     metrics,
+    ...PUBLIC_STREAMS,
   });
   t.after(() => app.close());
   return { app, asked, metrics, viewers };
@@ -111,7 +114,7 @@ test('the multivariant playlist has the type, the caching and the openness playe
   assert.deepEqual(headers, {
     'access-control-allow-origin': '*',
     'access-control-expose-headers': 'Age, Content-Length, Content-Range, Date, ETag, Retry-After',
-    'cache-control': 'max-age=2',
+    'cache-control': 'max-age=0, s-maxage=2',
     'content-length': '8',
     'content-type': 'application/vnd.apple.mpegurl',
     'cross-origin-resource-policy': 'cross-origin',
@@ -139,8 +142,8 @@ test('directives reach the presentation, and an answer that obeyed them may be k
   );
   const blocking = await app.inject(`${media}/audio.m3u8?_HLS_msn=12&_HLS_part=3&_HLS_skip=YES`);
   const plain = await app.inject(`${media}/audio.m3u8`);
-  assert.equal(blocking.headers['cache-control'], 'max-age=24');
-  assert.equal(plain.headers['cache-control'], 'max-age=2');
+  assert.equal(blocking.headers['cache-control'], 'max-age=0, s-maxage=24');
+  assert.equal(plain.headers['cache-control'], 'max-age=0, s-maxage=2');
   assert.deepEqual(
     asked.map(({ what, directives }) => ({ what, directives })),
     [

@@ -1,5 +1,5 @@
 /**
- * The playback face: answers players over HTTP with what the live sessions hold in memory, and serves the player page.
+ * The playback face: answers players over HTTP with what the live sessions hold in memory.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Secret } from '#domain/secret.ts';
@@ -13,8 +13,9 @@ import { mediaRoute } from './media-route.ts';
 import { OriginContext } from './origin-context.ts';
 import { Owners, type OwnersOptions } from './owners.ts';
 import type { Peers } from './peers.ts';
-import { playerPageRoutes } from './player-page.ts';
 import { mediaPlaylistRoute, multivariantRoute } from './playlist-routes.ts';
+import { PlaybackGate, type PlaybackGateOptions } from './rights/playback-gate.ts';
+import { type RefusalReport, Refusals } from './rights/refusals.ts';
 import { Showings } from './showings.ts';
 import { thumbnailRoute } from './thumbnail-route.ts';
 import { ViewerNames } from './viewer.ts';
@@ -30,12 +31,16 @@ export interface OriginOptions {
   /** EXT-X-TARGETDURATION of every session, in seconds: answers may be cached for multiples of it. */
   readonly targetDurationS: number;
   readonly metrics: Metrics;
+  /** What the gate judges viewers by. */
+  readonly rights: Pick<PlaybackGateOptions, 'store' | 'secret' | 'clock' | 'askReceiver'>;
+  /** Told of viewers who were refused: of each stream at most once a minute. Must not throw. */
+  readonly onRefused: (report: RefusalReport) => void;
   /** The other nodes on the same database; undefined where there are none. */
   readonly cluster?: { readonly secret: Secret; readonly owners: OwnersOptions } | undefined;
 }
 
 /**
- * Adds `/hls/**` and `/play/**` to a Fastify instance. Refusals are thrown as `MillraceError` to the instance's own error
+ * Adds `/hls/**` to a Fastify instance. Refusals are thrown as `MillraceError` to the instance's own error
  * handler, which writes their body; the headers that let caches and other sites' players have them are set here.
  */
 export async function originPlugin(app: FastifyInstance, options: OriginOptions): Promise<void> {
@@ -43,16 +48,30 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
   const held = new HeldRequests(options.settings.maxHeldRequests);
   const viewers = new ViewerNames(cluster?.secret);
   const peers = cluster && (await openPeers(cluster.owners, viewers, options));
+  const refusals = new Refusals(options.rights.clock, options.onRefused);
+  const gate = new PlaybackGate({
+    ...options.rights,
+    live,
+    onRefused: (stream, reason) => {
+      options.metrics.playbackRefusals.inc({ reason });
+      refusals.note(stream, reason);
+    },
+  });
   const context = new OriginContext({
     audience,
     viewers,
     showings: new Showings({ live, viewers, peers }),
+    gate,
     held,
     cacheControl: cacheControlFor(targetDurationS),
   });
 
   options.metrics.heldRequests.observe({}, () => held.count);
   app.addHook('preClose', async () => held.release());
+  app.addHook('onClose', (_app, done) => {
+    refusals[Symbol.dispose]();
+    done();
+  });
   app.addHook('onClose', async () => await peers?.[Symbol.asyncDispose]());
 
   await app.register(async (hls) => {
@@ -66,7 +85,6 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
     mediaRoute(hls, context);
     thumbnailRoute(hls, context);
   });
-  await app.register(playerPageRoutes);
 }
 
 async function openPeers(

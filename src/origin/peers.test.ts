@@ -14,6 +14,7 @@ import type { Audience, LiveDirectory } from '#live/live.ts';
 import { Viewers } from '#live/viewers.ts';
 import type { Store } from '#store/store.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { PUBLIC_STREAMS, somePublicStream } from '#test/support/playback-rights.ts';
 import { someSession, someStream } from '#test/support/sample-records.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { originPlugin } from './origin.ts';
@@ -40,7 +41,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
       const isPlaylist = url.includes('.m3u8');
       response.writeHead(200, {
         'content-type': isPlaylist ? 'application/vnd.apple.mpegurl' : 'video/mp4',
-        'cache-control': isPlaylist && !url.includes('?') ? 'max-age=2' : 'max-age=24',
+        'cache-control': isPlaylist ? `max-age=0, s-maxage=${url.includes('?') ? 24 : 2}` : 'max-age=24',
         ...(isPlaylist ? { 'content-encoding': 'gzip' } : {}),
       });
       response.end(isPlaylist ? GZIPPED : '0123456789');
@@ -63,6 +64,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     sessionStatus: () => undefined,
     watch: () => undefined,
     watchPath: () => undefined,
+    watchedStream: somePublicStream,
     viewers: (id) => viewers.countOf(id),
     usageOf: () => assert.fail('only the API asks that'),
     watched: (id, viewer, quota) => viewers.note(id, viewer, quota!),
@@ -84,6 +86,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     settings: { maxHeldRequests: 1000 },
     targetDurationS: 4,
     metrics,
+    ...PUBLIC_STREAMS,
     cluster: {
       secret: new Secret('shared by all nodes'),
       owners: { store: store as unknown as Store, nodeId: newNodeId(), keptForMs: 48_000, quotas, clock: systemClock },
@@ -110,7 +113,7 @@ test('viewers who wait for the same playlist make one request to its node, whate
   for (const [viewer, { statusCode, headers, rawPayload }] of (await Promise.all(all)).entries()) {
     assert.equal(statusCode, 200);
     assert.equal((viewer % 2 === 0 ? gunzipSync(rawPayload) : rawPayload).toString(), PLAYLIST);
-    assert.equal(headers['cache-control'], viewer % 3 === 0 ? 'max-age=24' : 'no-store');
+    assert.equal(headers['cache-control'], viewer % 3 === 0 ? 'max-age=0, s-maxage=24' : 'no-store');
   }
   await app.inject(list + spellings[0]!);
   assert.deepEqual(

@@ -12,7 +12,7 @@ import type { MediaResource, PlaylistDirectives, RenderedPlaylist, Waiting } fro
 import type { Clock } from '#lib/clock.ts';
 import type { Audience } from '#live/live.ts';
 import type { ViewerQuota } from '#live/viewers.ts';
-import { maxAgeMs } from './caching.ts';
+import { sharedMaxAgeMs } from './caching.ts';
 import type { Owner, Owners } from './owners.ts';
 import { type PeerAnswer, PeerClient, type PeerClientOptions, unreachableNode } from './peer-client.ts';
 import { mediaUrl, multivariantUrl, playlistUrl, thumbnailUrl } from './resource-url.ts';
@@ -206,7 +206,7 @@ async function receive({ status, headers, pieces, sizeBytes }: PeerAnswer, keptF
   }
   const playlist = headers['content-encoding'] === 'gzip' ? await readPlaylist(pieces) : undefined;
   const heldBytes = sizeBytes + (playlist === undefined ? 0 : Buffer.byteLength(playlist.text));
-  const allowedMs = Math.min(keptForMs, maxAgeMs(cacheControl));
+  const allowedMs = Math.min(keptForMs, sharedMaxAgeMs(cacheControl));
   return { ...basis, sizeBytes: heldBytes, keptForMs: allowedMs, playlist, refusal: undefined };
 }
 

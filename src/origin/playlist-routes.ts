@@ -4,15 +4,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { PlaybackId } from '#domain/ids.ts';
+import { isMediaPath, isPlaybackId } from '#domain/ids.ts';
 import type { PlaylistAnswer, Validity } from '#hls/hls.ts';
+import { acceptsGzip } from '#http/accept.ts';
 import { unreachable } from '#lib/unreachable.ts';
 import { sendAnswer } from './answer.ts';
 import type { AnswerKind } from './caching.ts';
-import { acceptsGzip } from './content-coding.ts';
 import { parseDirectives } from './directives.ts';
 import { HELD, type OriginContext } from './origin-context.ts';
-import { isMediaPath, isPlaybackId, playlistRendition } from './resource-name.ts';
+import { isSealed, playlistRendition } from './resource-name.ts';
 import { multivariantUrl, playlistUrl } from './resource-url.ts';
+import { ABOVE_TICKET, withTicket } from './rights/restricted-playlists.ts';
 import type { Showing, Shown } from './showing.ts';
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
@@ -29,6 +31,7 @@ export function multivariantRoute(app: FastifyInstance, context: OriginContext):
     const { playbackId } = request.params;
     const showing = isPlaybackId(playbackId) ? await context.showings.find(request, playbackId) : undefined;
     if (!isPlaybackId(playbackId) || showing === undefined) throw offline();
+    const admission = await context.admit(request, playbackId);
     if (!noteViewer(request, context, playbackId, showing)) {
       throw new MillraceError('too_many_viewers', 'This stream has as many viewers as it may have; try again soon.', {
         retryAfterS: 5,
@@ -36,29 +39,70 @@ export function multivariantRoute(app: FastifyInstance, context: OriginContext):
     }
     const answer = await context.hold(reply, playbackId, (waiting) => showing.multivariant(waiting));
     if (answer?.type === 'not_found') throw offline();
+    if (answer?.type === 'playlist' && admission.restricted) {
+      const ticket = admission.ticket?.();
+      const { text } = answer.playlist;
+      return sendRestricted(reply, context, Buffer.from(ticket === undefined ? text : withTicket(text, ticket)));
+    }
     return await sendPlaylist(reply, context, answer, multivariantUrl(playbackId));
   });
 }
 
-/** Answers `<rendition>.m3u8`, held until what its directives name is there. */
+interface PlaylistParams {
+  readonly playbackId: string;
+  readonly mediaPath: string;
+  readonly file: string;
+}
+
+type PlaylistRequest<Params> = FastifyRequest<{ Params: Params; Querystring: Record<string, unknown> }>;
+
+/**
+ * Answers `<rendition>.m3u8`, held until what its directives name is there. The playlists of a restricted stream lie below the viewer's
+ * ticket; players that send a header with every request may do without.
+ */
 export function mediaPlaylistRoute(app: FastifyInstance, context: OriginContext): void {
-  app.get<{ Params: { playbackId: string; mediaPath: string; file: string }; Querystring: Record<string, unknown> }>(
-    '/hls/:playbackId/:mediaPath/:file',
+  app.get('/hls/:playbackId/:mediaPath/:file', HELD, (request: PlaylistRequest<PlaylistParams>, reply) =>
+    answerPlaylist(request, reply, context, request.params),
+  );
+  // A wildcard, because a ticket may be longer than the server allows parameters to be.
+  app.get(
+    '/hls/:playbackId/:mediaPath/v/*',
     HELD,
-    async (request, reply) => {
-      const { playbackId, mediaPath, file } = request.params;
-      const rendition = playlistRendition(file);
-      if (!isPlaybackId(playbackId) || !isMediaPath(mediaPath) || rendition === undefined) throw gone();
-      const showing = await context.showings.find(request, playbackId, mediaPath);
-      if (showing === undefined) throw gone();
-      const directives = parseDirectives(request.query);
-      noteViewer(request, context, playbackId, showing);
-      const answer = await context.hold(reply, playbackId, (waiting) =>
-        showing.playlist(rendition, directives, waiting),
-      );
-      return await sendPlaylist(reply, context, answer, playlistUrl(playbackId, mediaPath, rendition, directives));
+    (request: PlaylistRequest<Omit<PlaylistParams, 'file'> & { readonly '*': string }>, reply) => {
+      const [ticket = '', file = '', ...rest] = request.params['*'].split('/');
+      if (!isSealed(ticket) || rest.length > 0) throw gone();
+      return answerPlaylist(request, reply, context, { ...request.params, file, ticket });
     },
   );
+}
+
+async function answerPlaylist(
+  request: PlaylistRequest<unknown>,
+  reply: FastifyReply,
+  context: OriginContext,
+  { playbackId, mediaPath, file, ticket }: PlaylistParams & { readonly ticket?: string },
+): Promise<FastifyReply> {
+  const rendition = playlistRendition(file);
+  if (!isPlaybackId(playbackId) || !isMediaPath(mediaPath) || rendition === undefined) throw gone();
+  const showing = await context.showings.find(request, playbackId, mediaPath);
+  if (showing === undefined) throw gone();
+  const admission = await context.admit(request, playbackId, ticket);
+  // A ticket is of no use for a public stream, and the addresses in its playlists would not fit below one.
+  if (ticket !== undefined && !admission.restricted) throw gone();
+  const directives = parseDirectives(request.query);
+  noteViewer(request, context, playbackId, showing);
+  const answer = await context.hold(reply, playbackId, (waiting) => showing.playlist(rendition, directives, waiting));
+  if (answer?.type === 'playlist' && admission.restricted) {
+    const { policy } = admission;
+    const playlist = context.restrictedPlaylists.of(answer.playlist, {
+      folder: ticket === undefined ? '' : ABOVE_TICKET,
+      mediaPath,
+      proofOf: (name) => context.gate.proofOf(policy, mediaPath, name),
+    });
+    const gzip = acceptsGzip(request.headers['accept-encoding']);
+    return sendRestricted(reply, context, gzip ? await playlist.gzip() : Buffer.from(playlist.text), gzip);
+  }
+  return await sendPlaylist(reply, context, answer, playlistUrl(playbackId, mediaPath, rendition, directives));
 }
 
 /** Counts who asks for a playlist as a viewer. Returns false for a new viewer when the stream has as many as it may. */
@@ -106,6 +150,22 @@ async function sendPlaylist(
     default:
       return unreachable(answer);
   }
+}
+
+/** Sends a playlist that is for this viewer only. */
+function sendRestricted(
+  reply: FastifyReply,
+  context: OriginContext,
+  body: Uint8Array,
+  isGzipped = false,
+): FastifyReply {
+  const headers = {
+    'content-type': PLAYLIST_TYPE,
+    'content-length': body.length,
+    'cache-control': context.cacheControl('restricted'),
+    ...(isGzipped && { 'content-encoding': 'gzip' }),
+  };
+  return sendAnswer(reply, 200, headers, [body]);
 }
 
 /** Nothing is shown under this playback id now. */

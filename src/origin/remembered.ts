@@ -1,7 +1,9 @@
 /**
  * Answers that change seldom, remembered for a while.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 
 /** Beyond so many the one asked for the longest ago is forgotten. */
@@ -29,7 +31,7 @@ interface Entry<Answer> {
 export class Remembered<Key, Answer> {
   readonly #options: RememberedOptions<Key, Answer>;
   /** The longest ago first. */
-  readonly #entries = new Map<Key, Entry<Answer>>();
+  readonly #entries = new BoundedMap<Key, Entry<Answer>>(MAX_REMEMBERED);
 
   constructor(options: RememberedOptions<Key, Answer>) {
     this.#options = options;
@@ -69,10 +71,6 @@ export class Remembered<Key, Answer> {
   #add(key: Key): Entry<Answer> {
     const entry: Entry<Answer> = { known: undefined, asking: undefined };
     this.#entries.set(key, entry);
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= MAX_REMEMBERED) break;
-      this.#entries.delete(oldest);
-    }
     return entry;
   }
 
@@ -82,8 +80,8 @@ export class Remembered<Key, Answer> {
     try {
       const answer = await ask(key);
       entry.known = { answer, until: clock.monotonic() + keptForMs(answer) };
-      // Behind those that were asked for longer ago.
-      if (this.#entries.delete(key)) this.#entries.set(key, entry);
+      // Setting it again makes it the newest, if it has not been forgotten meanwhile.
+      if (this.#entries.has(key)) this.#entries.set(key, entry);
       return answer;
     } catch (error) {
       const { known } = entry;

@@ -31,3 +31,12 @@ export function playlistUrl(
 /** The URL of an init segment, a segment or a part. */
 export const mediaUrl = (playbackId: PlaybackId, mediaPath: MediaPath, rendition: string, name: string): string =>
   `/hls/${playbackId}/${mediaPath}/${rendition}/${name}`;
+
+/** The URL of the same of a restricted stream; `restricted-playlists.ts` tells what the proof is. */
+export const restrictedMediaUrl = (
+  playbackId: PlaybackId,
+  mediaPath: MediaPath,
+  proof: string,
+  rendition: string,
+  name: string,
+): string => `/hls/${playbackId}/${mediaPath}/s/${proof}/${rendition}/${name}`;

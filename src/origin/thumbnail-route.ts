@@ -4,11 +4,11 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
+import { isPlaybackId } from '#domain/ids.ts';
+import { hasAlready } from '#http/entity-tag.ts';
 import { sendAnswer } from './answer.ts';
-import { hasAlready } from './entity-tag.ts';
 import type { OriginContext } from './origin-context.ts';
 import { offline } from './playlist-routes.ts';
-import { isPlaybackId } from './resource-name.ts';
 import { thumbnailUrl } from './resource-url.ts';
 
 /** Answers `thumbnail.jpg`. Looking at it makes nobody a viewer: a page may show a hundred of them. */
@@ -24,6 +24,7 @@ export function thumbnailRoute(app: FastifyInstance, context: OriginContext): vo
     const { playbackId } = request.params;
     const showing = isPlaybackId(playbackId) ? await context.showings.find(request, playbackId) : undefined;
     if (!isPlaybackId(playbackId) || showing === undefined) throw offline();
+    const admission = await context.admit(request, playbackId);
     const answer = await context.hold(reply, playbackId, (waiting) => showing.thumbnail(waiting));
     if (answer === undefined) return reply.hijack();
     if (answer.type === 'not_found') {
@@ -34,7 +35,8 @@ export function thumbnailRoute(app: FastifyInstance, context: OriginContext): vo
     }
     const { bytes, cacheControl = context.cacheControl('thumbnail') } = answer;
     const etag = etagOf(bytes);
-    const validity = { 'cache-control': context.sharedAs(reply, thumbnailUrl(playbackId), cacheControl), etag };
+    const shared = context.sharedAs(reply, thumbnailUrl(playbackId), cacheControl);
+    const validity = { 'cache-control': admission.restricted ? context.cacheControl('restricted') : shared, etag };
     if (hasAlready(request.headers['if-none-match'], etag)) return sendAnswer(reply, 304, validity, []);
     const headers = { ...validity, 'content-type': 'image/jpeg', 'content-length': bytes.byteLength };
     return sendAnswer(reply, 200, headers, [bytes]);

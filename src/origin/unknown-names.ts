@@ -1,8 +1,10 @@
 /**
  * Names that the store does not know. Anybody can invent them, so looking them up must cost the store next to nothing.
  */
+
 import { MillraceError } from '#domain/errors.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
+import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 
@@ -31,7 +33,7 @@ export interface UnknownNamesOptions {
 export class UnknownNames<Answer> {
   readonly #options: UnknownNamesOptions;
   /** The unknown names, the oldest first, each with the monotonic time until which it is taken to be unknown. */
-  readonly #nowhere = new Map<string, number>();
+  readonly #nowhere = new BoundedMap<string, number>(MAX_NAMES);
   readonly #looks = new Map<string, PromiseWithResolvers<Answer | undefined>>();
   readonly #places = new FairSlots<PromiseWithResolvers<Answer | undefined>>(MAX_LOOKS);
   readonly #throttle: AttemptThrottle;
@@ -80,7 +82,7 @@ export class UnknownNames<Answer> {
         finish();
         if (found === undefined) {
           this.#throttle.failed(address);
-          this.#isNowhere(name);
+          this.#nowhere.set(name, this.#options.clock.monotonic() + this.#options.keptForMs);
         }
         look.resolve(found?.answer);
       },
@@ -90,14 +92,5 @@ export class UnknownNames<Answer> {
       },
     );
     return look;
-  }
-
-  #isNowhere(name: string): void {
-    this.#nowhere.delete(name);
-    for (const oldest of this.#nowhere.keys()) {
-      if (this.#nowhere.size < MAX_NAMES) break;
-      this.#nowhere.delete(oldest);
-    }
-    this.#nowhere.set(name, this.#options.clock.monotonic() + this.#options.keptForMs);
   }
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { newNodeId, newStreamId, newUserId } from '#domain/ids.ts';
-import { type Announcement, announcementOfText, textOfAnnouncement } from './announcement.ts';
+import { announcementOfText, type StoreAnnouncement, textOfAnnouncement } from './announcement.ts';
 
 it('an announcement is read as it was written', () => {
-  const announcements: Announcement[] = [
+  const announcements: StoreAnnouncement[] = [
     { type: 'stream_changed', streamId: newStreamId() },
     { type: 'stream_published', streamId: newStreamId(), nodeId: newNodeId() },
     { type: 'user_changed', userId: newUserId() },

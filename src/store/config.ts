@@ -12,7 +12,7 @@ export const storeSettings = {
   databaseUrl: {
     name: 'DATABASE_URL',
     fallback: undefined,
-    help: 'PostgreSQL that keeps the store, shared by any number of servers (postgres://user:password@host:5432/database); SQLite in the data folder when not set',
+    help: 'URL of the PostgreSQL database that keeps the store and that several servers may share (postgres://user:password@host:5432/database). When it is not set, the store is SQLite in the data folder',
     parse: parseDatabaseUrl,
     secret: true,
   },
@@ -27,6 +27,18 @@ export const storeSettings = {
     '365',
     'Days that entries of the audit log are kept; 0 = for ever',
     DAYS,
+  ),
+  eventRetentionDays: integer(
+    'EVENT_RETENTION_DAYS',
+    '30',
+    'Days that events are kept, to be read and to be delivered again',
+    { min: 4, max: 36_500 },
+  ),
+  webhookLogRetentionDays: integer(
+    'WEBHOOK_LOG_RETENTION_DAYS',
+    '7',
+    'Days that the requests sent to webhooks are kept in their logs',
+    { min: 1, max: 36_500 },
   ),
 } as const;
 

@@ -1,9 +1,25 @@
 /**
  * The tables, as queries see them. `migrations/` makes them; the two change together.
  */
+import type { Generated } from 'kysely';
 import type { AuditAction } from '#domain/audit.ts';
-import type { ApiKeyId, AuditId, MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { EventType } from '#domain/events.ts';
+import type {
+  ApiKeyId,
+  AuditId,
+  EventId,
+  MediaPath,
+  NodeId,
+  PlaybackId,
+  SessionId,
+  SigningKeyId,
+  StreamId,
+  UserId,
+  WebhookId,
+  WebhookLogId,
+} from '#domain/ids.ts';
 import type { EndReason, SessionPhase } from '#domain/session.ts';
+import type { DeliveryState, WebhookDisabledReason } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
 /** A truth value as every database can hold it. */
@@ -13,6 +29,7 @@ export type Flag = 0 | 1;
 export interface Database {
   users: UsersTable;
   api_keys: ApiKeysTable;
+  signing_keys: SigningKeysTable;
   streams: StreamsTable;
   sessions: SessionsTable;
   nodes: NodesTable;
@@ -20,6 +37,12 @@ export interface Database {
   secrets: SecretsTable;
   idempotency: IdempotencyTable;
   audit: AuditTable;
+  events: EventsTable;
+  event_sequence: EventSequenceTable;
+  webhooks: WebhooksTable;
+  webhook_events: WebhookEventsTable;
+  webhook_deliveries: WebhookDeliveriesTable;
+  webhook_log: WebhookLogTable;
 }
 
 /** Users, unique by name. */
@@ -46,11 +69,23 @@ export interface ApiKeysTable {
   last_seen: Milliseconds;
 }
 
+/** Signing keys of users; the private keys are with their users only. */
+export interface SigningKeysTable {
+  id: SigningKeyId;
+  user_id: UserId;
+  name: string;
+  created_at: Milliseconds;
+  public_key: string;
+  disabled: Flag;
+}
+
 /** Streams, deleted ones included. */
 export interface StreamsTable {
   id: StreamId;
   user_id: UserId;
   name: string;
+  /** The name as `domain/searchable-name.ts` makes it. */
+  name_search: string;
   created_at: Milliseconds;
   /** As it is, because its owner may read it. */
   stream_key: string;
@@ -67,11 +102,15 @@ export interface StreamsTable {
   creator_id: string | null;
   /** JSON text. */
   user_tags: string | null;
+  /** JSON text; null = public. */
+  playback_policy: string | null;
   last_terminated_at: Milliseconds | null;
   /** How often the API has terminated the stream. */
   terminations: number;
   health: string | null;
   deleted_at: Milliseconds | null;
+  /** What the last event about the stream's activity said. */
+  reported_active: Flag;
 }
 
 /** Sessions. */
@@ -81,6 +120,8 @@ export interface SessionsTable {
   user_id: UserId;
   playback_id: PlaybackId;
   name: string;
+  /** The name as `domain/searchable-name.ts` makes it. */
+  name_search: string;
   created_by_token_name: string;
   /** JSON text, as in streams. */
   profiles: string;
@@ -109,6 +150,8 @@ export interface SessionsTable {
   /** The stream's `terminations` when the session began. Once the stream has more, the session must end. */
   terminations: number;
   health: string | null;
+  /** The last event about the session's phase; empty before the first one. */
+  reported: '' | 'started' | 'ended';
 }
 
 /** Processes on this database; times are of its own clock. */
@@ -161,4 +204,92 @@ export interface AuditTable {
   fields: string;
   remote_address: string | null;
   request_id: string | null;
+}
+
+/** What happened, in the order of `sequence`. */
+export interface EventsTable {
+  /** In the order in which events were inserted, which need not be that of their commits. */
+  position: Generated<number>;
+  id: EventId;
+  type: EventType;
+  at: Milliseconds;
+  user_id: UserId;
+  stream_id: StreamId | null;
+  session_id: SessionId | null;
+  /** JSON text. */
+  payload: string;
+  /** The place in the list; null until the event has been numbered. */
+  sequence: number | null;
+  /** When it was numbered, by the database's clock; never earlier than that of the event before. */
+  recorded_at: Milliseconds | null;
+}
+
+/** One row: what the event numbered last has. Whoever numbers events locks it. */
+export interface EventSequenceTable {
+  id: number;
+  last: number;
+  recorded_at: Milliseconds;
+}
+
+/** Webhooks, and which process delivers to each. Times of leases and of `due_at` are of the database's clock. */
+export interface WebhooksTable {
+  id: WebhookId;
+  user_id: UserId;
+  name: string;
+  url: string;
+  created_at: Milliseconds;
+  /** JSON text of a list of event types; `webhook_events` holds them, too. */
+  events: string;
+  stream_id: StreamId | null;
+  /** As it is, because its owner may read it. */
+  shared_secret: string;
+  previous_secret: string | null;
+  previous_until: Milliseconds | null;
+  disabled_at: Milliseconds | null;
+  disabled_reason: WebhookDisabledReason | null;
+  last_triggered_at: Milliseconds | null;
+  /** JSON text. */
+  last_failure: string | null;
+  /** When its next delivery is due; null when none waits. */
+  due_at: Milliseconds | null;
+  /** Names the process that delivers to it. Empty for none. */
+  lease: Generated<string>;
+  leased_until: Generated<Milliseconds>;
+}
+
+/** Which webhooks hear of events of a type. */
+export interface WebhookEventsTable {
+  user_id: UserId;
+  type: EventType;
+  webhook_id: WebhookId;
+}
+
+/** What webhooks must still hear of, or will only hear of when their user says so. */
+export interface WebhookDeliveriesTable {
+  webhook_id: WebhookId;
+  /** The event. */
+  sequence: number;
+  state: DeliveryState;
+  attempts: number;
+  created_at: Milliseconds;
+  next_at: Milliseconds;
+}
+
+/** Requests that were sent to webhooks. */
+export interface WebhookLogTable {
+  id: WebhookLogId;
+  webhook_id: WebhookId;
+  user_id: UserId;
+  event_id: EventId;
+  type: EventType;
+  stream_id: StreamId | null;
+  at: Milliseconds;
+  duration_ms: number;
+  success: Flag;
+  attempt: number;
+  url: string;
+  request_body: string;
+  status_code: number | null;
+  response_body: string;
+  error: string | null;
 }

@@ -1,7 +1,7 @@
 /**
  * What a database must do to carry the store: run compiled queries. Each engine is a file in `engines/`, listed in `engines.ts`.
  */
-import type { Kysely, RawBuilder } from 'kysely';
+import type { Kysely, RawBuilder, SqlBool } from 'kysely';
 import type { Secret } from '#domain/secret.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -17,6 +17,8 @@ export interface Query<Row = unknown> {
   readonly parameters: readonly SqlValue[];
   /** In a write: how many rows it must change; when it changes another number, the whole write is undone. */
   readonly mustChange?: number;
+  /** Whether it inserts events, which must then be numbered. */
+  readonly addsEvents?: boolean;
   /** Only carries the type; never set. */
   readonly row?: Row;
 }
@@ -39,6 +41,10 @@ export interface Engine extends AsyncDisposable {
   readonly now: RawBuilder<Milliseconds>;
   /** SQL for a column that holds a flat JSON object as text, after a change of some of its fields: those that are null are removed. */
   readonly patched: (column: string, change: string) => RawBuilder<string>;
+  /** SQL at the end of a `select` inside a changing query: leaves out rows that others are changing, instead of waiting for them. */
+  readonly skipLocked: RawBuilder<unknown>;
+  /** SQL for whether a column of text has this text in it, letter for letter. */
+  readonly contains: (column: string, text: string) => RawBuilder<SqlBool>;
   /** Builds and compiles queries in the engine's dialect; it cannot run them. */
   readonly compiler: Kysely<Database>;
   /**

@@ -41,6 +41,13 @@ function storeOf(due: number, extra: Record<string, number> = {}) {
     },
     audit: { deleteOlder: deleting('audit') },
     idempotency: { deleteOlder: deleting('answers') },
+    events: { deleteOlder: deleting('events') },
+    webhooks: {
+      expire: deleting('deliveries tried'),
+      deleteLog: deleting('webhook logs'),
+      deleteDead: deleting('dead deliveries'),
+      waiting: async () => [],
+    },
   };
   return {
     store: store as never,
@@ -76,6 +83,8 @@ const OPTIONS = {
   quotas: QUOTAS,
   sessionRetentionDays: 0,
   auditRetentionDays: 0,
+  eventRetentionDays: 30,
+  webhookLogRetentionDays: 7,
 } as const;
 
 const turn = () => new Promise(setImmediate);
@@ -89,30 +98,35 @@ it('deletes what was kept long enough, in batches until nothing is left', async 
     logger: silentLogger,
     sessionRetentionDays: 30,
     auditRetentionDays: 7,
+    eventRetentionDays: 20,
+    webhookLogRetentionDays: 5,
   });
-  while (asked.length < 6) await turn();
+  while (asked.length < 14) await turn();
   await turn();
   assert.deepEqual(asked, [
     ...Array(2).fill('answers before 99'),
     ...Array(2).fill('sessions before 70'),
     ...Array(2).fill('audit before 93'),
+    ...Array(2).fill('deliveries tried before 97'),
+    ...Array(2).fill('webhook logs before 95'),
+    ...Array(2).fill('dead deliveries before 80'),
+    ...Array(2).fill('events before 80'),
   ]);
 });
 
 it('keeps for ever what is to be kept 0 days', async () => {
   const { store, asked } = storeOf(0);
   {
-    await using _ = new Housekeeping({
-      store,
-      quotas: QUOTAS,
-      clock,
-      logger: silentLogger,
-      sessionRetentionDays: 0,
-      auditRetentionDays: 0,
-    });
-    while (asked.length < 1) await turn();
+    await using _ = new Housekeeping({ ...OPTIONS, store });
+    while (!asked.includes('events before 70')) await turn();
   }
-  assert.deepEqual(asked, ['answers before 99']);
+  assert.deepEqual(asked, [
+    'answers before 99',
+    'deliveries tried before 97',
+    'webhook logs before 93',
+    'dead deliveries before 70',
+    'events before 70',
+  ]);
 });
 
 it('keeps of each user whose sessions ended only as many as its quota says, batch by batch', async () => {
@@ -150,9 +164,8 @@ it('tries again after a store that was away, and says so', async () => {
   const logger = { ...silentLogger, warn: (_: object, message: string) => void lines.push(message) };
   fail(new MillraceError('store_unavailable', 'away'));
   await using _ = new Housekeeping({
+    ...OPTIONS,
     store,
-    quotas: QUOTAS,
-    clock,
     logger,
     sessionRetentionDays: 1,
     auditRetentionDays: 1,

@@ -1,7 +1,9 @@
 /**
- * Deletes what has been kept long enough: ended sessions, entries of the audit log, answers to requests that may be repeated. Of a user
- * who has more sessions than it may keep, the oldest go sooner.
+ * Deletes what has been kept long enough: ended sessions, entries of the audit log, answers to requests that may be repeated, events, and
+ * the log of webhooks. Of a user who has more sessions than it may keep, the oldest go sooner. Deliveries that have failed for too long are
+ * given up, and a webhook for which too many wait is disabled.
  */
+import type { WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
@@ -20,12 +22,17 @@ const FIRST_LOOK_BACK_MS = 3_600_000;
 /** Each round looks back this much further than to the previous one, since clocks of nodes differ and writes may be late. */
 const LATE_MS = 60_000;
 
+/** How long a delivery is tried. */
+const DELIVERY_TRIED_MS = 3 * DAY_MS;
+/** Deliveries to one webhook that are kept, those that were given up included. */
+const MAX_DELIVERIES = 100_000;
+
 /** Rows deleted by one write: what others wait for behind it is a few milliseconds. */
 const BATCH = 500;
 
 /** What housekeeping needs. */
 export interface HousekeepingOptions {
-  readonly store: Pick<Store, 'users' | 'sessions' | 'audit' | 'idempotency'>;
+  readonly store: Pick<Store, 'users' | 'sessions' | 'audit' | 'idempotency' | 'events' | 'webhooks'>;
   /** Of users who have none of their own. */
   readonly quotas: Quotas;
   readonly clock: Clock;
@@ -34,6 +41,8 @@ export interface HousekeepingOptions {
   readonly sessionRetentionDays: number;
   /** 0 = for ever. */
   readonly auditRetentionDays: number;
+  readonly eventRetentionDays: number;
+  readonly webhookLogRetentionDays: number;
   /** Milliseconds between two rounds. */
   readonly intervalMs?: number;
 }
@@ -82,6 +91,31 @@ export class Housekeeping implements AsyncDisposable {
     if (auditRetentionDays > 0) {
       const before = daysBefore(now, auditRetentionDays);
       await this.#emptyOut((limit) => store.audit.deleteOlder(before, limit));
+    }
+    await this.#sweepEvents(now);
+  }
+
+  async #sweepEvents(now: Milliseconds): Promise<void> {
+    const { store, eventRetentionDays, webhookLogRetentionDays } = this.#options;
+    await this.#emptyOut((limit) => store.webhooks.expire(ms(now - DELIVERY_TRIED_MS), limit));
+    await this.#disableOverfull(now);
+    await this.#emptyOut((limit) => store.webhooks.deleteLog(daysBefore(now, webhookLogRetentionDays), limit));
+    await this.#emptyOut((limit) => store.webhooks.deleteDead(daysBefore(now, eventRetentionDays), limit));
+    await this.#emptyOut((limit) => store.events.deleteOlder(daysBefore(now, eventRetentionDays), limit));
+  }
+
+  /** Disables webhooks for which more waits than is kept. Only those for which something waits can be such. */
+  async #disableOverfull(now: Milliseconds): Promise<void> {
+    const { webhooks } = this.#options.store;
+    for (let after: WebhookId | '' = ''; !this.#closing.signal.aborted; ) {
+      const ids = await webhooks.waiting(after, BATCH);
+      for (const id of ids) {
+        if (!(await webhooks.hasMoreThan(id, MAX_DELIVERIES))) continue;
+        const webhook = await webhooks.get(id, 'everyone');
+        if (webhook !== undefined) await webhooks.disable(webhook, 'too_many_deliveries', now);
+      }
+      if (ids.length < BATCH) return;
+      after = ids.at(-1)!;
     }
   }
 

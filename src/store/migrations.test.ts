@@ -18,7 +18,7 @@ after(() => rmSync(dataDir, { recursive: true }));
 it('keeps what a database of the first version holds', async () => {
   const [admin, user] = [someUser({ createdAt: 1 as never }), someUser({ createdAt: 2 as never })];
   const key = someKey(user);
-  const stream = someStream(user.id);
+  const stream = someStream(user.id, { name: 'Ärger' });
   const session = someSession(stream, { phase: 'live', nodeId: '' as never });
   {
     using db = new DatabaseSync(join(dataDir, 'millrace.db'));
@@ -57,4 +57,12 @@ it('keeps what a database of the first version holds', async () => {
     assert.deepEqual(rest, expected);
   }
   assert.deepEqual(await store.sessions.ofNode(newNodeId(), ['live']), [session]);
+  const search = { limit: 5, order: 'createdAt', direction: 'desc', filter: { name: 'äRG' } } as const;
+  for (const list of [store.streams, store.sessions]) {
+    const { rows } = await list.list('everyone', search);
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      ['Ärger'],
+    );
+  }
 });

@@ -6,12 +6,18 @@ import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migrat
 import { usersKeysStreamsSessions } from './migrations/0001-users-keys-streams-sessions.ts';
 import { manage } from './migrations/0002-manage.ts';
 import { shares } from './migrations/0003-shares.ts';
+import { events } from './migrations/0004-events.ts';
+import { nameSearch } from './migrations/0005-name-search.ts';
+import { playbackRights } from './migrations/0006-playback-rights.ts';
 
 /** Every migration by its name; names sort in the order they are run. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-users-keys-streams-sessions': usersKeysStreamsSessions,
   '0002-manage': manage,
   '0003-shares': shares,
+  '0004-events': events,
+  '0005-name-search': nameSearch,
+  '0006-playback-rights': playbackRights,
 };
 
 /** How a database's schema compares with this program. */
@@ -40,7 +46,7 @@ export async function schemaState(db: Kysely<never>): Promise<SchemaState> {
  * Runs the migrations a database has not had yet. Whoever calls this makes it one transaction where the database can.
  * @throws what a migration throws
  */
-export async function migrate(db: Kysely<never>): Promise<void> {
+export async function applyMigrations(db: Kysely<never>): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;

@@ -71,6 +71,8 @@ function observed(engine: Engine, { storeSeconds }: Pick<Metrics, 'storeSeconds'
     isShared: engine.isShared,
     now: engine.now,
     patched: engine.patched,
+    skipLocked: engine.skipLocked,
+    contains: engine.contains,
     compiler: engine.compiler,
     version: () => engine.version(),
     read: timed('read', (query: Query) => engine.read(query)) as Engine['read'],

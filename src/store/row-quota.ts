@@ -6,8 +6,10 @@
  * exact. Processes that create at the same moment may exceed it by one row each, and by a 32nd of the quota each when a user fills it up
  * through several of them within {@link COUNT_KEPT_MS}.
  */
+
 import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
+import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
@@ -34,7 +36,7 @@ export class RowQuota {
   readonly #what: string;
   readonly #count: (user: UserId, atMost: number) => Promise<number>;
   readonly #clock: Clock;
-  readonly #users = new Map<UserId, UserRows>();
+  readonly #users = new BoundedMap<UserId, UserRows>(MAX_USERS);
 
   /**
    * @param options.what the kind of row, as errors name it to people: `streams`
@@ -91,10 +93,6 @@ export class RowQuota {
   #rowsOf(user: UserId): UserRows {
     const known = this.#users.get(user);
     if (known !== undefined) return known;
-    if (this.#users.size >= MAX_USERS) {
-      const oldest = this.#users.keys().next();
-      if (!oldest.done) this.#users.delete(oldest.value);
-    }
     const rows: UserRows = { granted: 0, countedAt: this.#clock.monotonic(), creating: new Set(), counting: undefined };
     this.#users.set(user, rows);
     return rows;

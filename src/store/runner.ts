@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId } from '#domain/ids.ts';
-import { type Announcement, textOfAnnouncement } from './announcement.ts';
+import { type StoreAnnouncement, textOfAnnouncement } from './announcement.ts';
 import { type Engine, type Query, Unchanged, UniqueViolation } from './engine.ts';
 import { LookupBudget } from './lookup-budget.ts';
 import { changingOne } from './prepared-query.ts';
@@ -21,7 +21,7 @@ const STRANGERS_WAIT_MS = 5000;
 /** What goes with a change. */
 export interface ChangeOptions {
   /** Told once it is committed. */
-  readonly announce?: readonly Announcement[];
+  readonly announce?: readonly StoreAnnouncement[];
   /** The sentence of the `conflict` when a row would be there twice. */
   readonly taken?: string;
 }
@@ -36,6 +36,7 @@ export class Runner {
   readonly #strangers = new LookupBudget(STRANGERS_WAIT_MS);
   readonly #audit: ReturnType<typeof auditQueries>;
   readonly #idempotency: ReturnType<typeof idempotencyQueries>;
+  readonly #onUnnumbered = new Set<() => void>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -54,6 +55,11 @@ export class Runner {
   async one<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
     const [row] = await this.#engine.read(query);
     return row && itemOf(row);
+  }
+
+  /** The number that a counting query gives. */
+  async count(query: Query<{ readonly count: number }>): Promise<number> {
+    return (await this.one(query, ({ count }) => count)) ?? 0;
   }
 
   /** As `one`, for what is asked at every request: callers share the record. */
@@ -91,9 +97,25 @@ export class Runner {
   }
 
   /** Runs queries all or nothing and says how many rows each changed. @throws {Unchanged} {UniqueViolation} */
-  async write(queries: readonly Query[], announcements: readonly Announcement[] = []): Promise<number[]> {
-    const results = await this.#engine.write(queries, announcements.map(textOfAnnouncement));
-    return results.map(({ changes }) => changes);
+  async write(queries: readonly Query[], announcements: readonly StoreAnnouncement[] = []): Promise<number[]> {
+    let addsEvents = false;
+    try {
+      const results = await this.#engine.write(queries, announcements.map(textOfAnnouncement));
+      addsEvents = queries.some((query, index) => query.addsEvents === true && results[index]!.changes > 0);
+      return results.map(({ changes }) => changes);
+    } catch (error) {
+      // It may have been done.
+      addsEvents = error instanceof MillraceError && error.code === 'outcome_unknown';
+      throw error;
+    } finally {
+      if (addsEvents) for (const listener of this.#onUnnumbered) listener();
+    }
+  }
+
+  /** See `Store.events.onUnnumbered`. */
+  onUnnumbered(listener: () => void): Disposable {
+    this.#onUnnumbered.add(listener);
+    return { [Symbol.dispose]: () => void this.#onUnnumbered.delete(listener) };
   }
 
   /** The arguments that name this process as the writer, for queries that only the holder of the node's lease may make. */
@@ -104,11 +126,12 @@ export class Runner {
   /**
    * Runs queries of which the last one changes something only when the writer is the owner and holds its lease. Returns whether it did.
    * @param isOwned gives a row when the writer is the owner, whether or not it holds its lease at the moment
+   * @param reports are run in the same write, whoever the owner is: they report what is stored
    * @throws {MillraceError} `store_unavailable` when only the lease was missing: try again once it is renewed
    */
-  async writeAsOwner(queries: readonly Query[], isOwned: Query): Promise<boolean> {
-    const changes = await this.write(queries);
-    if (changes.at(-1) !== 0) return true;
+  async writeAsOwner(queries: readonly Query[], isOwned: Query, reports: readonly Query[] = []): Promise<boolean> {
+    const changes = await this.write([...queries, ...reports]);
+    if (changes[queries.length - 1] !== 0) return true;
     return this.mustHaveLapsed(isOwned);
   }
 

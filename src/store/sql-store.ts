@@ -9,12 +9,15 @@ import { announcementOfText, textOfAnnouncement } from './announcement.ts';
 import type { Engine } from './engine.ts';
 import { apiKeyRecords } from './records/api-keys.ts';
 import { auditRecords } from './records/audit.ts';
+import { eventRecords } from './records/events.ts';
 import { idempotencyRecords } from './records/idempotency.ts';
 import { nodeRecords } from './records/nodes.ts';
 import { publisherRecords } from './records/publishers.ts';
 import { sessionRecords } from './records/sessions.ts';
+import { signingKeyRecords } from './records/signing-keys.ts';
 import { streamRecords } from './records/streams.ts';
 import { userRecords } from './records/users.ts';
+import { webhookRecords } from './records/webhooks.ts';
 import { Runner } from './runner.ts';
 import type { Store } from './store.ts';
 
@@ -35,12 +38,15 @@ export function storeOn(engine: Engine, logger: Logger, clock: Clock = systemClo
     },
     users: userRecords(runner, engine),
     apiKeys: apiKeyRecords(runner, engine, clock),
+    signingKeys: signingKeyRecords(runner, engine, clock),
     streams: streamRecords(runner, engine, clock),
     sessions: sessionRecords(runner, engine),
     nodes: nodeRecords(runner, engine),
     publishers: publisherRecords(runner, engine),
     idempotency: idempotencyRecords(runner, engine),
     audit: auditRecords(runner, engine),
+    events: eventRecords(runner, engine),
+    webhooks: webhookRecords(runner, engine, clock),
     async [Symbol.asyncDispose]() {
       await engine[Symbol.asyncDispose]();
       lines[Symbol.dispose]();

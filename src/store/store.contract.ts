@@ -19,10 +19,20 @@ import type { SessionPhase } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
-import { someKey, someNode, someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
+import {
+  someHealth,
+  someKey,
+  someNode,
+  someReceipt,
+  someSession,
+  someStream,
+  someUser,
+} from '#test/support/sample-records.ts';
 import { changesContract } from './contract/changes.contract.ts';
+import { eventsContract } from './contract/events.contract.ts';
 import { listsContract } from './contract/lists.contract.ts';
 import { nodesContract } from './contract/nodes.contract.ts';
+import { rightsContract } from './contract/rights.contract.ts';
 import { isMillraceError, type OpenStore } from './contract/suite.contract.ts';
 import type { ListOptions, Page, PageKey, Store } from './store.ts';
 
@@ -34,6 +44,8 @@ export function storeContract(name: string, open: OpenStore): void {
   listsContract(name, open);
   changesContract(name, open);
   nodesContract(name, open);
+  eventsContract(name, open);
+  rightsContract(name, open);
 
   describe(`${name}, as a store of users, streams and sessions`, () => {
     let store: Store;
@@ -127,10 +139,10 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.streams.setActivity(stream.id, {
           isActive: true,
           lastSeen: ms(1_700_000_000_123),
-          health: '{"ok":true}',
+          health: someHealth(),
         });
         const seen = await store.streams.get(stream.id, user.id);
-        assert.deepEqual([seen?.isActive, seen?.lastSeen, seen?.health], [true, 1_700_000_000_123, '{"ok":true}']);
+        assert.deepEqual([seen?.isActive, seen?.lastSeen, seen?.health], [true, 1_700_000_000_123, someHealth()]);
         await store.streams.setActivity(stream.id, {
           isActive: false,
           lastSeen: ms(1_700_000_000_456),
@@ -431,7 +443,7 @@ const MEASURED = {
   },
   name: 'renamed',
   viewers: 12,
-  health: '{"issues":[]}',
+  health: someHealth({ warnings: [] }),
   nodeId: newNodeId(),
 } as const;
 

@@ -12,15 +12,30 @@
  * lease has run out. Both times nothing has changed.
  */
 import type { AuditEntry } from '#domain/audit.ts';
-import type { ApiKeyId, MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { DisabledReason, EventType, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
+import type {
+  ApiKeyId,
+  EventId,
+  MediaPath,
+  NodeId,
+  PlaybackId,
+  SessionId,
+  SigningKeyId,
+  StreamId,
+  UserId,
+  WebhookId,
+  WebhookLogId,
+} from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import type { QuotaChange } from '#domain/quotas.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Session, SessionPhase } from '#domain/session.ts';
+import type { SigningKey } from '#domain/signing-key.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { ApiKey, User } from '#domain/user.ts';
+import type { DeliveryState, Webhook, WebhookDelivery, WebhookLog } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { Announcement } from './announcement.ts';
+import type { StoreAnnouncement } from './announcement.ts';
 
 /** Whose records a call may see: one user's, or everybody's for an admin. */
 export type Scope = UserId | 'everyone';
@@ -50,11 +65,16 @@ export const LIST_ORDERS = ['createdAt', 'lastSeen'] as const;
 /** One of {@link LIST_ORDERS}. */
 export type ListOrder = (typeof LIST_ORDERS)[number];
 
-/** Which records are listed: those that meet all that is there. Each is answered from an index. */
+/** Which records are listed: those that meet every condition. Each is answered from an index. */
 export interface ListFilter {
   readonly id?: string;
   readonly playbackId?: PlaybackId;
   readonly isActive?: boolean;
+  /**
+   * Part of the name, in any letter case; at least one character. The only field that no index leads to: a page is given after at most
+   * 100,000 rows were compared, so it may have fewer rows than its limit, even none, although there is a next page.
+   */
+  readonly name?: string;
   /** Streams only. */
   readonly creatorId?: string;
   /** Sessions only: those of this stream. */
@@ -78,7 +98,15 @@ export interface ListOptions extends PageOptions {
 export type StreamChange = Partial<
   Pick<
     Stream,
-    'name' | 'profiles' | 'suspended' | 'record' | 'creatorId' | 'userTags' | 'lastTerminatedAt' | 'streamKey'
+    | 'name'
+    | 'profiles'
+    | 'suspended'
+    | 'record'
+    | 'creatorId'
+    | 'userTags'
+    | 'playbackPolicy'
+    | 'lastTerminatedAt'
+    | 'streamKey'
   >
 >;
 
@@ -101,8 +129,37 @@ export type SessionChange = Partial<
   >
 >;
 
+/** What may change on a signing key; absent keys stay. */
+export type SigningKeyChange = Partial<Pick<SigningKey, 'name' | 'disabled'>>;
+
 /** What may change on a user; absent keys stay. Each quota changes by itself, whatever else changes at the same time. */
 export type UserChange = Partial<Pick<User, 'name' | 'isAdmin' | 'suspended'>> & { readonly quotas?: QuotaChange };
+
+/** What may change on a webhook; absent keys stay, `undefined` empties. */
+export type WebhookChange = Partial<
+  Pick<Webhook, 'name' | 'url' | 'events' | 'streamId' | 'sharedSecret' | 'previousSecret' | 'disabled'>
+>;
+
+/** Which events are listed: those that meet all that is there. Each combination is answered from an index. */
+export interface EventFilter {
+  /** Needs a user's scope, or `streamId`. */
+  readonly type?: EventType;
+  readonly streamId?: StreamId;
+  /** Bounds of the time at which events were numbered, both included; by the database's clock. */
+  readonly from?: Milliseconds;
+  readonly to?: Milliseconds;
+}
+
+/** What an attempt at a delivery did, and what becomes of the delivery. */
+export interface DeliveryOutcome {
+  /** The event's. */
+  readonly sequence: number;
+  readonly log: WebhookLog;
+  readonly result:
+    | { readonly type: 'delivered' }
+    | { readonly type: 'retry'; readonly delayMs: number }
+    | { readonly type: 'dead' };
+}
 
 /** What is stored together with a change that somebody asked for: all of it or nothing. */
 export interface Receipt {
@@ -147,9 +204,9 @@ export interface Store extends AsyncDisposable {
    * Tells what this process and others announced, each after its commit; the order of one process's is kept. What happens while
    * the database is away is told as `missed`. The listener must not throw.
    */
-  listen(listener: (announcement: Announcement) => void): Disposable;
+  listen(listener: (announcement: StoreAnnouncement) => void): Disposable;
   /** Tells all processes, this one included; resolves once it is on its way. */
-  announce(announcement: Announcement): Promise<void>;
+  announce(announcement: StoreAnnouncement): Promise<void>;
 
   readonly users: {
     /** The user of that name, made if there is none. */
@@ -158,7 +215,7 @@ export interface Store extends AsyncDisposable {
     create(user: User, receipt: Receipt): Promise<void>;
     get(id: UserId): Promise<User | undefined>;
     byName(name: string): Promise<User | undefined>;
-    /** Oldest first. */
+    /** Newest first. */
     list(page: PageOptions): Promise<Page<User>>;
     /**
      * Says whether there is such a user. Announces `user_changed`.
@@ -188,6 +245,18 @@ export interface Store extends AsyncDisposable {
     seen(times: ReadonlyMap<ApiKeyId, Milliseconds>): Promise<void>;
   };
 
+  readonly signingKeys: {
+    /** @throws {MillraceError} `quota_exceeded` */
+    create(key: SigningKey, receipt: Receipt, limit?: RowLimit): Promise<void>;
+    get(id: SigningKeyId, scope: Scope): Promise<SigningKey | undefined>;
+    /** The keys of a user, newest first. */
+    ofUser(user: UserId, page: PageOptions): Promise<Page<SigningKey>>;
+    /** Returns whether there is such a key. */
+    change(id: SigningKeyId, scope: Scope, change: SigningKeyChange, receipt: Receipt): Promise<boolean>;
+    /** Returns whether there was such a key. */
+    delete(id: SigningKeyId, scope: Scope, receipt: Receipt): Promise<boolean>;
+  };
+
   /** Deleted streams are kept, so that no id or key is ever used again, but only {@link Store.sessions} still tells of them. */
   readonly streams: {
     /**
@@ -196,8 +265,8 @@ export interface Store extends AsyncDisposable {
      */
     create(stream: Stream, receipt: Receipt, limit?: RowLimit): Promise<void>;
     get(id: StreamId, scope: Scope): Promise<Stream | undefined>;
-    /** Those of `ids` that are there, in any order. */
-    getMany(ids: readonly StreamId[]): Promise<readonly Stream[]>;
+    /** Those of `ids` that are there, in any order. @param of `all`: deleted ones, too */
+    getMany(ids: readonly StreamId[], of?: 'all'): Promise<readonly Stream[]>;
     byStreamKey(key: Secret): Promise<Stream | undefined>;
     byPlaybackId(id: PlaybackId): Promise<Stream | undefined>;
     list(scope: Scope, options: ListOptions): Promise<Page<Stream>>;
@@ -225,23 +294,29 @@ export interface Store extends AsyncDisposable {
      * @param ids each once @param receipts one each, in order
      */
     delete(ids: readonly StreamId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
-    /** Sets what live media says about the stream. @param writer the node that says so, where processes share the store */
+    /**
+     * Sets what live media says about the stream. When `isActive` changes, the event `stream.started` or `stream.idle` is stored with it.
+     * @param activity.at when that happened; now by default
+     * @param writer the node that says so, where processes share the store
+     */
     setActivity(
       id: StreamId,
-      activity: Pick<Stream, 'isActive' | 'lastSeen' | 'health'>,
+      activity: Pick<Stream, 'isActive' | 'lastSeen' | 'health'> & { readonly at?: Milliseconds | undefined },
       writer?: NodeId,
     ): Promise<boolean>;
   };
 
   readonly sessions: {
     /**
-     * Harmless twice: a session that is there already gets what {@link SessionChange} names.
+     * Harmless twice: a session that is there already gets what {@link SessionChange} names. Stores the event `session.started` with it,
+     * and `session.ended` where it has ended.
      * @param writer the node it runs on, where processes share the store
+     * @param at when it could first be watched; now by default
      */
-    create(session: Session, writer?: NodeId): Promise<boolean>;
+    create(session: Session, writer?: NodeId, at?: Milliseconds): Promise<boolean>;
     get(id: SessionId, scope: Scope): Promise<Session | undefined>;
     /**
-     * Changes a session. Returns false when there is no such session.
+     * Changes a session. Returns false when there is no such session. The end of the session is stored with the event `session.ended`.
      * @param writer the node it runs on, where processes share the store: nothing changes once another node has ended it as `node_lost`
      */
     change(id: SessionId, change: SessionChange, writer?: NodeId): Promise<boolean>;
@@ -296,8 +371,8 @@ export interface Store extends AsyncDisposable {
     /** Nodes whose lease has run out, until what they owned is ended. */
     lapsed(): Promise<readonly NodeId[]>;
     /**
-     * Ends all that a node owned, if its lease is still out: sessions as `node_lost`, streams idle; and forgets the node. Says which
-     * sessions. None ends before it was last seen, however early `at` is.
+     * Ends all that a node owned, if its lease is still out: sessions as `node_lost`, streams idle, with their events; and forgets the node.
+     * Says which sessions. None ends before it was last seen, however early `at` is.
      */
     endSessionsOf(id: NodeId, at: Milliseconds): Promise<readonly Session[]>;
   };
@@ -340,5 +415,108 @@ export interface Store extends AsyncDisposable {
     ): Promise<Page<AuditEntry>>;
     /** At most `limit` at once, the oldest first. Says how many. */
     deleteOlder(before: Milliseconds, limit: number): Promise<number>;
+  };
+
+  /**
+   * What happened, in the order of `sequence`. Most events are stored by the change they tell of: `streams` and `sessions` do that, too.
+   *
+   * An event can be read once it is numbered. Numbers are given in the order in which events become readable, so whoever has read up to
+   * a number misses none by going on after it (`docs/decisions/0017-events-numbered-after-their-commit.md`).
+   */
+  readonly events: {
+    /** Adds events that no stored change makes, about streams that there are or were. Harmless twice. */
+    add(events: readonly NewStreamEvent[]): Promise<void>;
+    /**
+     * Numbers up to `limit` events and makes their deliveries to webhooks, in one write; then announces `events_added`. Says how many.
+     * Processes do this one at a time.
+     */
+    number(limit: number): Promise<number>;
+    /** Whether events wait to be numbered. */
+    areWaiting(): Promise<boolean>;
+    /** Calls it when this process has stored events that wait to be numbered, or may have. */
+    onUnnumbered(listener: () => void): Disposable;
+    /** The number given last; 0 before the first. */
+    last(): Promise<number>;
+    /** @param options.after only those after this number, in the direction of the list */
+    list(
+      scope: Scope,
+      options: {
+        readonly limit: number;
+        /** `asc`: the smallest number first. */
+        readonly direction: 'asc' | 'desc';
+        readonly after?: number | undefined;
+        readonly filter: EventFilter;
+      },
+    ): Promise<readonly ServiceEvent[]>;
+    /** Deletes events that were numbered before; at most `limit` at once, the oldest first. Says how many. */
+    deleteOlder(before: Milliseconds, limit: number): Promise<number>;
+  };
+
+  /** URLs that events are sent to. A process delivers to a webhook while it holds the webhook's lease. Leases end with the process. */
+  readonly webhooks: {
+    /** @throws {MillraceError} `quota_exceeded` */
+    create(webhook: Webhook, receipt: Receipt, limit?: RowLimit): Promise<void>;
+    get(id: WebhookId, scope: Scope): Promise<Webhook | undefined>;
+    /** Newest first. */
+    list(scope: Scope, page: PageOptions): Promise<Page<Webhook>>;
+    /** Those of a user that hear of events of a type, newest first. */
+    ofEvent(user: UserId, type: EventType, limit: number): Promise<readonly Webhook[]>;
+    /** How many a user has; counts no further than `atMost`. */
+    countOf(user: UserId, atMost: number): Promise<number>;
+    /** Says whether it is there. A webhook that is enabled, or gets another URL, is sent at once what waits for it. */
+    change(webhook: Pick<Webhook, 'id' | 'userId'>, change: WebhookChange, receipt: Receipt): Promise<boolean>;
+    /** All of them with their deliveries, or none when one is not there: says which. @param receipts one each, in order */
+    delete(ids: readonly WebhookId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
+
+    /** Leases webhooks with deliveries that are due. Returns all that this process has leased, or none when there was nothing new. */
+    claimDue(options: { readonly leaseMs: number; readonly limit: number }): Promise<readonly Webhook[]>;
+    /** Lengthens all leases of this process. */
+    renewLeases(leaseMs: number): Promise<void>;
+    /** Gives a lease back. */
+    release(id: WebhookId): Promise<void>;
+    /** In how many milliseconds a webhook can be leased; undefined while nothing waits. */
+    nextDueInMs(): Promise<number | undefined>;
+    /** Deliveries that are due, the ones that wait longest first. `ageMs`: since the delivery was made. */
+    due(
+      id: WebhookId,
+      limit: number,
+    ): Promise<readonly { readonly event: ServiceEvent; readonly attempts: number; readonly ageMs: number }[]>;
+    /** Stores what attempts at deliveries to one webhook did. */
+    record(id: WebhookId, outcomes: readonly DeliveryOutcome[]): Promise<void>;
+    /** Disables a webhook, gives up what waits for it, and stores the event `webhook.disabled`. Does nothing when it is disabled already. */
+    disable(webhook: Pick<Webhook, 'id' | 'userId'>, reason: DisabledReason, at: Milliseconds): Promise<void>;
+    /** Deliveries that have not succeeded, the latest event first. @param options.before only events before this number */
+    deliveries(
+      id: WebhookId,
+      options: { readonly state?: DeliveryState; readonly limit: number; readonly before?: number },
+    ): Promise<readonly WebhookDelivery[]>;
+    /** Makes deliveries that failed or were given up due now, of events that were numbered at that time or later. */
+    resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
+    /** Stores what one more attempt did that its user asked for. A delivery that it made succeed is over. */
+    resent(outcome: DeliveryOutcome, receipt: Receipt): Promise<boolean>;
+    /** Gives up deliveries that were made before; at most `limit` at once. Says how many. */
+    expire(before: Milliseconds, limit: number): Promise<number>;
+    /** Deletes deliveries that were given up and made before; at most `limit` at once. Says how many. */
+    deleteDead(before: Milliseconds, limit: number): Promise<number>;
+    /** Webhooks for which something waits, in the order of their ids. */
+    waiting(after: WebhookId | '', limit: number): Promise<readonly WebhookId[]>;
+    /** Whether more than so many deliveries of a webhook are kept. */
+    hasMoreThan(id: WebhookId, count: number): Promise<boolean>;
+    /** An event, for a delivery that is made again. */
+    event(id: EventId): Promise<ServiceEvent | undefined>;
+    logEntry(id: WebhookLogId, scope: Scope): Promise<WebhookLog | undefined>;
+    /** Newest first. */
+    log(
+      id: WebhookId,
+      filter: {
+        readonly success?: boolean;
+        readonly type?: EventType;
+        readonly from?: Milliseconds;
+        readonly to?: Milliseconds;
+      },
+      page: PageOptions,
+    ): Promise<Page<WebhookLog>>;
+    /** Deletes entries of the log from before; at most `limit` at once, the oldest first. Says how many. */
+    deleteLog(before: Milliseconds, limit: number): Promise<number>;
   };
 }

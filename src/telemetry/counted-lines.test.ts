@@ -47,7 +47,7 @@ test('ten thousand refusals a second make at most one line a second', (t) => {
   assert.equal(total, SECONDS * 10_000, 'no refusal is missing from the counts');
 });
 
-test('networks are counted by site, and at most a thousand are told apart', (t) => {
+test('networks are counted by site, and at most a thousand are counted', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { lines, counted } = recorded();
   for (let index = 0; index < 5000; index++) {

@@ -5,8 +5,8 @@ import { networksOf } from '#lib/network-of.ts';
 import type { Logger } from './logger.ts';
 
 /** How long further occurrences of the same kind are only counted. */
-const INTERVAL_MS = 10_000;
-/** How many networks are told apart in one interval. A line with this number stands for that many or more. */
+const REPORT_INTERVAL_MS = 10_000;
+/** The most networks that are counted in one interval. A line with this number means that many or more. */
 const MAX_NETWORKS = 1000;
 
 /** The level a line is written at. */
@@ -30,7 +30,7 @@ interface Unreported {
 
 /**
  * Writes the first line of a kind at once, and after that one line every 10 s for as long as it goes on happening: how often it happened
- * since the line before, and from how many networks (IPv4 /24, IPv6 /48; at most 1000 are told apart).
+ * since the line before, and from how many networks (IPv4 /24, IPv6 /48; at most 1000 are counted).
  */
 export class CountedLines implements Disposable {
   readonly #logger: Logger;
@@ -66,7 +66,7 @@ export class CountedLines implements Disposable {
       unreported.count = 0;
       unreported.networks.clear();
     };
-    const timer = setTimeout(() => this.#reportAgain(key), INTERVAL_MS).unref();
+    const timer = setTimeout(() => this.#reportAgain(key), REPORT_INTERVAL_MS).unref();
     this.#kinds.set(key, { unreported, report, timer });
     this.#logger[level]({ ...kind, count, networks: address === undefined ? 0 : 1, ...example }, message);
   }
@@ -87,7 +87,7 @@ export class CountedLines implements Disposable {
       return;
     }
     kind.report();
-    kind.timer = setTimeout(() => this.#reportAgain(key), INTERVAL_MS).unref();
+    kind.timer = setTimeout(() => this.#reportAgain(key), REPORT_INTERVAL_MS).unref();
   }
 }
 

@@ -15,7 +15,7 @@ export type ErrorPlace =
   | 'retire' // while releasing a session that has ended
   | 'process'; // by the process's last handler, because nothing else caught it
 
-/** Counts and logs internal errors. Its caller decides what becomes of the work that an error interrupted. */
+/** Counts and logs internal errors. The caller decides what happens to the work that an error interrupted. */
 export class InternalErrors {
   readonly #logger: Logger;
   readonly #metrics: Pick<Metrics, 'internalErrors'>;

@@ -3,7 +3,7 @@
  */
 
 /** How long an interval of the limit lasts. */
-export const INTERVAL_MS = 10_000;
+export const LIMIT_INTERVAL_MS = 10_000;
 /** How many lines of the same message are written in one interval. */
 const MAX_LINES_OF_A_MESSAGE = 100;
 /**
@@ -13,10 +13,10 @@ const MAX_LINES_OF_A_MESSAGE = 100;
 const MAX_BYTES = 140_000;
 /** After this many bytes only the first line of each message is written, so that frequent messages do not displace rare ones. */
 const FIRST_LINES_ONLY_BYTES = 100_000;
-/** How many messages are told apart. The service has fewer; any others would count as one. */
+/** The most messages that are counted separately. The service has fewer. Any others count as one. */
 const MAX_MESSAGES = 300;
 const OTHER = 'other messages';
-/** How many characters of a message are compared, which is enough to tell messages apart. */
+/** How many characters of a message are compared, which is enough to distinguish messages. */
 const MAX_NAME = 80;
 
 /** Decides for each line whether it may be written. An interval begins with its first line and ends when the owner calls `renew`. */

@@ -5,7 +5,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { createLogger } from './logger.ts';
 
-/** Logs twice, the second time after the first has failed, and says on standard error that it is still there. */
+/** Logs twice, the second time after the first has failed, and then writes to standard error that it is still running. */
 const PROGRAM = `
   import { createLogger } from ${JSON.stringify(new URL('./logger.ts', import.meta.url).href)};
   const logger = createLogger('info');
@@ -16,7 +16,7 @@ const PROGRAM = `
   }, 50);
 `;
 
-/** Runs it with that standard output. */
+/** Runs the program with this standard output. */
 async function logTo(stdout: number | 'pipe'): Promise<{ code: number | null; stderr: string }> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
     stdio: ['ignore', stdout, 'pipe'],
@@ -28,7 +28,7 @@ async function logTo(stdout: number | 'pipe'): Promise<{ code: number | null; st
   return { code, stderr };
 }
 
-test('a program whose log nobody reads any more goes on', async () => {
+test('a program whose log is no longer read goes on', async () => {
   assert.deepEqual(await logTo('pipe'), { code: 0, stderr: 'alive\n' });
 });
 
@@ -43,7 +43,7 @@ test('a program whose log is on a full disk goes on', {
   }
 });
 
-/** A logger whose intervals end when the test says so, and every line it wrote. */
+/** A logger whose intervals the test ends, and every line it wrote. */
 function limited(t: TestContext, level = 'info') {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const lines: string[] = [];

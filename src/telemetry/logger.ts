@@ -1,10 +1,10 @@
 /**
- * The one logger: structured lines on standard output, JSON unless a terminal reads them.
+ * The logger: structured lines on standard output, as JSON.
  */
 import { pino } from 'pino';
-import { INTERVAL_MS, LineLimit } from './line-limit.ts';
+import { LIMIT_INTERVAL_MS, LineLimit } from './line-limit.ts';
 
-/** What the rest of Millrace logs through; ids go into fields, never into the text. */
+/** The interface through which Millrace logs. Ids go into fields, never into the message. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -13,7 +13,7 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Header and field names whose values never reach a log line, wherever they stand. */
+/** Names of headers and fields whose values are never logged, in the three outer levels of a line's fields. */
 const REDACTED = ['authorization', 'streamKey', 'apiKey', 'secret', 'cookie'].flatMap((name) => [
   name,
   `*.${name}`,
@@ -24,9 +24,9 @@ const REDACTED = ['authorization', 'streamKey', 'apiKey', 'secret', 'cookie'].fl
 const DEBUG = 20;
 
 /**
- * A logger that writes lines of `level` and above, less than 1 MB a minute. {@link LineLimit} decides which lines are dropped, and their
- * number is logged every 10 s. Lines of level `debug` have no limit.
- * @param destination where lines go; standard output by default. Written at once, so nothing is lost at an exit.
+ * Makes a logger that writes lines of `level` and above, less than 1 MB a minute. {@link LineLimit} decides which lines are dropped, and
+ * their number is logged every 10 s. Lines of level `debug` have no limit.
+ * @param destination standard output by default. Lines are written at once, so that none is lost when the process exits.
  */
 export function createLogger(level: string, destination: { write(line: string): void } = standardOutput()): Logger {
   const limit = new LineLimit();
@@ -48,7 +48,7 @@ export function createLogger(level: string, destination: { write(line: string): 
           isLimited = lineLevel > DEBUG;
           if (isLimited) {
             if (!limit.admits(messageOf(args))) return;
-            if (!isCounting) setTimeout(endInterval, INTERVAL_MS).unref();
+            if (!isCounting) setTimeout(endInterval, LIMIT_INTERVAL_MS).unref();
             isCounting = true;
           }
           method.apply(this, args);
@@ -69,14 +69,14 @@ export function createLogger(level: string, destination: { write(line: string): 
 const messageOf = ([first, second]: readonly unknown[]): string => String(typeof first === 'string' ? first : second);
 
 /**
- * Standard output as a place that lines may be lost on: a full disk, or a reader that is gone, is no reason to end what is live.
- * Node leaves the stream usable, so lines are there again when the fault is over.
+ * Standard output without its errors: a full disk or a closed pipe loses lines, but must not end live streams. Node keeps the stream
+ * usable, so lines are written again when the fault is over.
  */
 function standardOutput(): { write(line: string): void } {
   return process.stdout.on('error', () => {});
 }
 
-/** Logs nothing; for tests and for parts that were given no logger. */
+/** Logs nothing, for tests and for parts without a logger. */
 export const silentLogger: Logger = {
   debug: () => {},
   info: () => {},

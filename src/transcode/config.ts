@@ -17,13 +17,13 @@ export const transcodeSettings = {
   threads: integer(
     'TRANSCODE_THREADS',
     '1',
-    'Threads of each encoder; one costs the least CPU, each one more adds a frame of delay and lets one stream use more cores',
+    'Threads of each encoder. One costs the least CPU. Each further thread adds a frame of delay and lets one stream use more cores',
     { min: 1, max: 16 },
   ),
   maxTranscodes: integer(
     'TRANSCODE_MAX',
     '32',
-    'Streams transcoded at the same time; those beyond it play their source rendition only until another ends',
+    'Streams transcoded at the same time. Any further stream plays only its source rendition until another stream ends',
     { min: 0, max: 10_000 },
   ),
   memoryMib: integer(

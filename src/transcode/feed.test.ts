@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import type { Packet } from '#media/packet.ts';
+import type { PacketEvent } from '#media/session-event.ts';
+import { asEvent, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { Feed } from './feed.ts';
 
 /** A packet a second, keyframes where the rhythm says. */
-const at = (second: number, keyframe = false) => packetAt(VIDEO_TRACK, second * 1000, { keyframe });
+const at = (second: number, keyframe = false, changes: Partial<Packet> = {}): PacketEvent =>
+  asEvent({ ...packetAt(VIDEO_TRACK, second * 1000, { keyframe }), ...changes });
 
 function all(feed: Feed): { second: number; afterGap: boolean }[] {
   const taken = [];
   for (let fed = feed.next({ all: true }); fed !== undefined; fed = feed.next({ all: true })) {
-    taken.push({ second: fed.packet.pts / 90_000, afterGap: fed.afterGap });
+    const { pts } = fed.event.type === 'packet' ? fed.event.packet : fed.event;
+    taken.push({ second: pts / 90_000, afterGap: fed.afterGap });
   }
   return taken;
 }
@@ -41,10 +45,7 @@ it('gives a worker eight packets ahead, and more as it deals with them', () => {
 
 it('keeps only the newest two segments while there is no worker', () => {
   const feed = new Feed();
-  const begins = (second: number) => ({
-    ...at(second, true),
-    mark: { ordinal: second, independent: true, discontinuity: false },
-  });
+  const begins = (second: number) => at(second, true, { mark: markAt(second) });
   const first = [begins(0), at(1), begins(2)];
   for (const packet of first) feed.offer(packet, 0);
   assert.equal(feed.dropped, 0);
@@ -100,7 +101,7 @@ it('bounds what waits by bytes and by packets', () => {
   feed.open();
   const megabyte = new Uint8Array(1024 * 1024);
   for (let second = 0; second < 500; second += 1) {
-    feed.offer({ ...at(second, second % 50 === 0), data: megabyte }, 0);
+    feed.offer(at(second, second % 50 === 0, { data: megabyte }), 0);
     assert.ok(feed.waitingBytes <= 32 * megabyte.length);
   }
   const tiny = new Feed();

@@ -6,10 +6,12 @@ import fc from 'fast-check';
 import type { Profile } from '#domain/profile.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
+import type { GapReason } from '#media/session-event.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { later, makeClip, marked, show } from '#test/support/clip.ts';
 import { hearBeeps, makeSoundClip } from '#test/support/sound-clip.ts';
+import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
 import type { TranscoderRestart, TranscoderWarning } from './transcoder.ts';
@@ -29,6 +31,7 @@ class Recording {
   readonly thumbnails: Uint8Array[] = [];
   readonly audioTracks: AudioTrack[] = [];
   readonly audio: Packet[] = [];
+  readonly missing: { readonly id: string; readonly why: GapReason }[] = [];
   readonly warnings: TranscoderWarning[] = [];
   readonly restarts: TranscoderRestart[] = [];
   readonly #ended = { value: false };
@@ -39,6 +42,7 @@ class Recording {
     assert.equal(this.#ended.value, false, 'called after its end');
     this.packets.set(id, [...(this.packets.get(id) ?? []), packet]);
   };
+  readonly onMissing = (id: string, why: GapReason) => void this.missing.push({ id, why });
   readonly onAudioTrack = (track: AudioTrack) => void this.audioTracks.push(track);
   readonly onAudioPacket = (packet: Packet) => {
     assert.equal(this.#ended.value, false, 'called after its end');
@@ -85,7 +89,7 @@ const running = (transcoder: ProcessTranscoder) => until('the worker', () => tra
 async function keepSending(transcoder: ProcessTranscoder, at: { pts: number }, enough: () => boolean): Promise<void> {
   const group = marked(clip.packets.slice(0, 3), (packet) => packet.keyframe);
   await until('renditions', () => {
-    for (const packet of later(group, at.pts)) transcoder.write(packet);
+    for (const packet of later(group, at.pts)) transcoder.write(asEvent(packet));
     at.pts += 9000;
     return enough();
   });
@@ -97,7 +101,7 @@ it('makes every rendition with the times, frames and cuts of its source', async 
   const source = marked(clip.packets, (packet) => packet.keyframe);
   transcoder.setTrack(clip.track);
   await running(transcoder);
-  for (const packet of source) transcoder.write(packet);
+  for (const packet of source) transcoder.write(asEvent(packet));
   await workedOff(transcoder);
   await transcoder[Symbol.asyncDispose]();
   recording.end();
@@ -136,7 +140,7 @@ it('makes AAC of sound, at its time, whatever becomes of the pictures', async ()
     sound.packets.filter(({ pts }) => pts >= (fromS + 1) * 48_000 && pts < ((all[index + 1] ?? 6) + 1) * 48_000),
   );
   transcoder.setAudioTrack(sound.track);
-  for (const packet of before!) transcoder.write(packet);
+  for (const packet of before!) transcoder.write(asEvent(packet));
   // The worker was still starting: nothing is lost by that.
   await until('sound', () => recording.audio.length > 2.4 * 46);
   assert.deepEqual(
@@ -145,9 +149,9 @@ it('makes AAC of sound, at its time, whatever becomes of the pictures', async ()
   );
   process.kill(transcoder.stats.pid!, 'SIGKILL');
   await until('the kill to be seen', () => recording.restarts.length === 1);
-  for (const packet of lost!) transcoder.write(packet);
+  for (const packet of lost!) transcoder.write(asEvent(packet));
   await running(transcoder);
-  for (const packet of after!) transcoder.write(packet);
+  for (const packet of after!) transcoder.write(asEvent(packet));
   await transcoder[Symbol.asyncDispose]();
   recording.end();
   assert.equal(recording.audioTracks.length, 1, 'the same track is not announced again');
@@ -239,7 +243,7 @@ it('replaces a worker that leaves unread what a publisher makes it be told at on
   let queuedBytes = 0;
   await until('a restart', () => {
     pts += 3000;
-    for (const packet of later(huge, pts)) transcoder.write(packet);
+    for (const packet of later(huge, pts)) transcoder.write(asEvent(packet));
     transcoder.flush();
     queuedBytes = Math.max(queuedBytes, transcoder.stats.queuedBytes);
     return recording.restarts.length > 0 || queuedBytes > 1 << 30;
@@ -286,7 +290,7 @@ it('goes on behind packets that cannot be decoded', async () => {
   const source = marked(clip.packets, (packet) => packet.keyframe).map((packet, index) =>
     index % 30 === 10 ? { ...packet, data: Buffer.from('this is no access unit at all') } : packet,
   );
-  for (const packet of source) transcoder.write(packet);
+  for (const packet of source) transcoder.write(asEvent(packet));
   await workedOff(transcoder);
   await until('a warning', () => recording.warnings.length > 0);
   await transcoder[Symbol.asyncDispose]();
@@ -309,7 +313,7 @@ it('outlives bitstreams with random damage, and makes good pictures behind them'
       const data = Buffer.from(packet.data);
       // The lengths of NAL units are checked before a packet gets here; what is inside them is not.
       for (const [place, value] of places) data[4 + (place % (data.length - 4))] = value;
-      transcoder.write({ ...packet, data });
+      transcoder.write(asEvent({ ...packet, data }));
     }
     at += TWO_SECONDS;
     await until(
@@ -318,7 +322,7 @@ it('outlives bitstreams with random damage, and makes good pictures behind them'
     );
   }
   const soundAt = at;
-  for (const packet of later(source, soundAt)) transcoder.write(packet);
+  for (const packet of later(source, soundAt)) transcoder.write(asEvent(packet));
   await workedOff(transcoder);
   transcoder.flush();
   const sound = () => recording.of('large').filter(({ pts }) => pts >= soundAt);
@@ -337,10 +341,11 @@ it('takes up another resolution in the middle: what was sent before comes out be
   const other = makeClip({ width: 320, height: 240, frames: 6 });
   transcoder.setTrack(clip.track);
   await running(transcoder);
-  for (const packet of marked(clip.packets.slice(0, 5), ({ keyframe }) => keyframe)) transcoder.write(packet);
+  for (const packet of marked(clip.packets.slice(0, 5), ({ keyframe }) => keyframe)) transcoder.write(asEvent(packet));
   const { leftOut } = transcoder.setTrack(other.track);
-  assert.deepEqual(leftOut, [{ id: 'large', reason: 'larger_than_source' }]);
-  for (const packet of marked(later(other.packets, TWO_SECONDS), ({ keyframe }) => keyframe)) transcoder.write(packet);
+  assert.deepEqual(leftOut, [{ profile: 'large', reason: 'larger_than_source' }]);
+  for (const packet of marked(later(other.packets, TWO_SECONDS), ({ keyframe }) => keyframe))
+    transcoder.write(asEvent(packet));
   await workedOff(transcoder);
   transcoder.flush();
   await until('the rest', () => recording.of('small').length === 11);
@@ -366,7 +371,7 @@ it('hands out what the encoders hold when the publisher is gone', async () => {
   await using transcoder = begin(recording);
   transcoder.setTrack(clip.track);
   await running(transcoder);
-  for (const packet of marked(clip.packets, ({ keyframe }) => keyframe)) transcoder.write(packet);
+  for (const packet of marked(clip.packets, ({ keyframe }) => keyframe)) transcoder.write(asEvent(packet));
   transcoder.flush();
   await until('the rest', () => recording.of('small').length === 60 && recording.of('large').length === 60);
   await transcoder[Symbol.asyncDispose]();

@@ -1,12 +1,13 @@
 /**
  * The transcoder in a process of its own: feeds a worker, listens to it, and replaces it when it fails.
  */
-import type { Profile } from '#domain/profile.ts';
+import { AUDIO_RENDITION, type Profile } from '#domain/profile.ts';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { packetSamples } from '#media/codecs.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
+import type { GapReason, HeldEvent, PacketEvent } from '#media/session-event.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
@@ -22,18 +23,18 @@ import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
 import { PROTOCOL_VERSION } from './worker-protocol.ts';
 import { WorkerResults } from './worker-results.ts';
 
-/** How often the worker is looked at. */
+/** How often the worker is checked. */
 const TICK_MS = 100;
 const MIB = 1024 * 1024;
-/** A worker that ran this long did not fail for what its predecessor failed for. */
+/** A worker that ran this long did not fail for the reason of the one before. */
 const STABLE_MS = 30_000;
-/** Time for the last packets at disposal. */
-const FAREWELL_MS = 2000;
-/** Sound is sent at once, without waiting for what was sent before; a worker that does not read loses it beyond this. */
+/** Time for a worker to hand out its last packets when the transcoder is disposed. */
+const DRAIN_MS = 2000;
+/** Audio is sent at once, without waiting for what was sent before. A worker that does not read loses what is beyond this. */
 const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
 /**
- * What a worker may leave unread altogether. It is given a few packets at a time, but all that waits before a flush or another track:
- * a publisher that makes many of these could fill the memory.
+ * The most bytes that a worker may leave unread. It is given a few packets at a time, but everything that waits before a flush or another
+ * track, and a publisher that causes many of these could fill the memory.
  */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
@@ -69,6 +70,22 @@ export interface ProcessTranscoderOptions {
   readonly patience?: Partial<Patience>;
 }
 
+/** Where the worker stands. */
+type State =
+  | { readonly type: 'idle' } // not started: there is nothing to transcode yet, or no more
+  | { readonly type: 'starting'; readonly worker: WorkerProcess | undefined; readonly hasAnswered: boolean }
+  | {
+      readonly type: 'running';
+      readonly worker: WorkerProcess;
+      readonly sinceMs: number;
+      /** Whether the kernel bounds the worker's memory. */
+      readonly isBounded: boolean;
+    }
+  | { readonly type: 'pausing'; readonly timer: NodeJS.Timeout } // until another worker is started
+  | { readonly type: 'ended'; readonly worker: WorkerProcess | undefined };
+
+const NO_HEALTH: WorkerHealth = { rssBytes: 0, cpuMs: 0, decodeErrors: 0 };
+
 /** A {@link Transcoder}; the worker is started with the first track. */
 export class ProcessTranscoder implements Transcoder {
   readonly #options: ProcessTranscoderOptions;
@@ -76,25 +93,21 @@ export class ProcessTranscoder implements Transcoder {
   readonly #pauses: Backoff;
   readonly #feed = new Feed();
   readonly #policy = new OverloadPolicy([]);
+  readonly #trust = new SourceTrust();
   readonly #results: WorkerResults;
-  #state: TranscoderStats['state'] = 'starting';
-  #source: SourceDescription | undefined;
+  #state: State = { type: 'idle' };
+  /** The video to be transcoded, and what its bitstream declares. */
+  #source: { readonly description: SourceDescription; readonly declaredFrameRate: number | undefined } | undefined;
   /** The size of the newest video track. */
   #size: { readonly width: number; readonly height: number } | undefined;
-  #declaredFrameRate: number | undefined;
   #audioSource: AudioTrack | undefined;
-  #worker: WorkerProcess | undefined;
   #ticker: NodeJS.Timeout | undefined;
-  #pause: NodeJS.Timeout | undefined;
+  /** Ticks since the worker gave a sign of life. */
   #silentTicks = 0;
-  /** Whether the worker has said `ready`. */
-  #hasAnswered = false;
-  /** Whether the kernel bounds the worker's memory. */
-  #isBounded = false;
-  readonly #trust = new SourceTrust();
-  #readyAt = 0;
+  /** What the feed had dropped when that was reported last. */
+  #reportedDrops = 0;
   #restarts = 0;
-  #health: WorkerHealth = { rssBytes: 0, cpuMs: 0, decodeErrors: 0 };
+  #health = NO_HEALTH;
   /** Of workers that are gone. */
   #past = { cpuMs: 0, decodeErrors: 0 };
   #disposal: Promise<void> | undefined;
@@ -107,16 +120,17 @@ export class ProcessTranscoder implements Transcoder {
   }
 
   get stats(): TranscoderStats {
+    const worker = this.#worker;
     return {
-      state: this.#state,
-      pid: this.#worker?.pid,
+      state: this.#stateName,
+      pid: worker?.pid,
       restarts: this.#restarts,
       isSourceRefused: this.#trust.isLost,
       lagMs: this.#feed.lagMs(this.#options.clock.monotonic()),
       shed: this.#policy.shed,
       droppedPackets: this.#feed.dropped,
       decodeErrors: this.#past.decodeErrors + this.#health.decodeErrors,
-      queuedBytes: this.#feed.waitingBytes + (this.#worker?.queuedBytes ?? 0),
+      queuedBytes: this.#feed.waitingBytes + (worker?.queuedBytes ?? 0),
       rssBytes: this.#health.rssBytes,
       cpuMs: this.#past.cpuMs + this.#health.cpuMs,
     };
@@ -126,40 +140,40 @@ export class ProcessTranscoder implements Transcoder {
     const plan = planRenditions(this.#options.profiles, track);
     this.#pump({ all: true });
     this.#feed.reset();
-    this.#declaredFrameRate = track.declaredFrameRate;
-    const { codec, config, width, height } = track;
-    const framesPerSecond = track.declaredFrameRate ?? USUAL_FRAME_RATE;
+    const { codec, config, width, height, declaredFrameRate } = track;
+    const framesPerSecond = declaredFrameRate ?? USUAL_FRAME_RATE;
     if (this.#size?.width !== width || this.#size.height !== height) this.#trust.resized();
     this.#size = { width, height };
     if (this.#trust.isLost) return plan;
-    this.#source = { codec, config, width, height, framesPerSecond, renditions: plan.renditions };
+    const description = { codec, config, width, height, framesPerSecond, renditions: plan.renditions };
+    this.#source = { description, declaredFrameRate };
     this.#policy.replaceOrder(largestFirst(plan.renditions));
-    if (this.#isIdle) this.#start();
+    if (this.#state.type === 'idle') this.#start();
     else this.#sendSource();
     return plan;
   }
 
   setAudioTrack(track: AudioTrack): void {
     this.#audioSource = track;
-    if (this.#isIdle) this.#start();
+    if (this.#state.type === 'idle') this.#start();
     else this.#sendAudioSource();
   }
 
-  write(packet: Packet): void {
-    if (this.#state === 'ended') return;
-    if (packet.kind === 'audio') {
-      this.#sendAudio(packet);
+  write(event: PacketEvent | HeldEvent): void {
+    if (this.#state.type === 'ended') return;
+    if (event.type === 'packet' && event.packet.kind === 'audio') {
+      this.#sendAudio(event.packet);
       return;
     }
     if (this.#source === undefined) return;
-    this.#feed.offer(packet, this.#options.clock.monotonic());
+    this.#feed.offer(event, this.#options.clock.monotonic());
     this.#pump();
   }
 
   flush(): void {
-    if (this.#state !== 'running') return;
+    if (this.#state.type !== 'running') return;
     this.#pump({ all: true });
-    this.#worker?.send({ type: 'flush' });
+    this.#state.worker.send({ type: 'flush' });
     this.#feed.sent(this.#options.clock.monotonic());
   }
 
@@ -170,13 +184,13 @@ export class ProcessTranscoder implements Transcoder {
 
   async #dispose(): Promise<void> {
     this.#pump({ all: true });
-    this.#state = 'ended';
-    clearTimeout(this.#pause);
+    if (this.#state.type === 'pausing') clearTimeout(this.#state.timer);
     clearInterval(this.#ticker);
     const worker = this.#worker;
+    this.#state = { type: 'ended', worker };
     if (worker !== undefined) {
       worker.end();
-      const deadline = setTimeout(() => worker.kill('hung'), FAREWELL_MS);
+      const deadline = setTimeout(() => worker.kill('hung'), DRAIN_MS);
       await worker.ended;
       clearTimeout(deadline);
     }
@@ -184,24 +198,27 @@ export class ProcessTranscoder implements Transcoder {
     this.#options.logger.info({ restarts, droppedPackets, decodeErrors, cpuMs: Math.round(cpuMs) }, 'transcoder ended');
   }
 
-  /** Whether there is neither a worker nor one about to be started. */
-  get #isIdle(): boolean {
-    return this.#ticker === undefined || this.#state === 'refused';
+  get #worker(): WorkerProcess | undefined {
+    return 'worker' in this.#state ? this.#state.worker : undefined;
+  }
+
+  get #stateName(): TranscoderStats['state'] {
+    if (this.#state.type !== 'idle') return this.#state.type;
+    return this.#trust.isLost ? 'refused' : 'starting';
   }
 
   #start(): void {
-    this.#state = 'starting';
     this.#silentTicks = 0;
-    this.#hasAnswered = false;
-    this.#isBounded = false;
     const { preset, threads } = this.#options.settings;
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
     const job = { version: PROTOCOL_VERSION, preset, threads, thumbnails: true };
+    this.#state = { type: 'starting', worker: undefined, hasAnswered: false };
     try {
-      this.#worker = new WorkerProcess(job, {
+      const worker = new WorkerProcess(job, {
         onMessage: (message) => this.#onMessage(message),
         onEnd: (end) => this.#onEnd(end),
       });
+      this.#state = { type: 'starting', worker, hasAnswered: false };
     } catch (error) {
       // Some of a system's refusals are thrown, others come as an event.
       setImmediate(() => this.#onEnd({ reason: 'not_started', exit: undefined, words: String(error) }));
@@ -219,23 +236,30 @@ export class ProcessTranscoder implements Transcoder {
   }
 
   #sendAudio({ pts, data }: Packet): void {
-    if (this.#audioSource === undefined || this.#worker === undefined) return;
-    if (this.#worker.queuedBytes > MAX_QUEUED_BYTES) return;
+    const worker = this.#worker;
+    if (this.#audioSource === undefined || worker === undefined || worker.queuedBytes > MAX_QUEUED_BYTES) return;
     this.#results.expectAudioUntil(pts + packetSamples(this.#audioSource, data));
-    this.#worker.send({ type: 'audio', packet: { pts, data } });
+    worker.send({ type: 'audio', packet: { pts, data } });
   }
 
   #sendSource(): void {
-    if (this.#source === undefined || this.#worker === undefined) return;
-    this.#worker.send({ type: 'source', source: this.#source });
-    this.#results.announce({ renditions: this.#source.renditions, declaredFrameRate: this.#declaredFrameRate });
+    const worker = this.#worker;
+    if (this.#source === undefined || worker === undefined) return;
+    const { description, declaredFrameRate } = this.#source;
+    worker.send({ type: 'source', source: description });
+    this.#results.announce({ renditions: description.renditions, declaredFrameRate });
     if (this.#policy.shed.length > 0) this.#sendActive();
   }
 
   #sendActive(): void {
     const { shed } = this.#policy;
-    const renditions = (this.#source?.renditions ?? []).flatMap(({ id }, index) => (shed.includes(id) ? [] : [index]));
+    const renditions = this.#plans.flatMap(({ id }, index) => (shed.includes(id) ? [] : [index]));
     this.#worker?.send({ type: 'active', renditions });
+  }
+
+  /** The renditions that are made, those shed included. */
+  get #plans(): readonly RenditionPlan[] {
+    return this.#source?.description.renditions ?? [];
   }
 
   /** Gives the worker what it may have. */
@@ -243,8 +267,9 @@ export class ProcessTranscoder implements Transcoder {
     for (;;) {
       const fed = this.#feed.next(options);
       if (fed === undefined) return;
-      this.#results.sent(fed.packet);
-      this.#worker?.send({ type: 'packet', ...fed });
+      const { event, afterGap } = fed;
+      this.#results.sent(event);
+      this.#worker?.send(event.type === 'held' ? event : { type: 'packet', packet: event.packet, afterGap });
     }
   }
 
@@ -268,6 +293,9 @@ export class ProcessTranscoder implements Transcoder {
       case 'packet':
         this.#results.packet(message.packet);
         break;
+      case 'missing':
+        this.#reportMissing();
+        break;
       case 'audio_config':
         this.#results.audioConfig(message.config);
         break;
@@ -288,18 +316,17 @@ export class ProcessTranscoder implements Transcoder {
 
   #onReady(version: number): void {
     if (version !== PROTOCOL_VERSION) throw new FramingError(`It speaks version ${version}, not ${PROTOCOL_VERSION}.`);
-    if (this.#hasAnswered) throw new FramingError('It said `ready` more than once.');
-    this.#hasAnswered = true;
-    if (this.#worker !== undefined) void this.#bound(this.#worker);
+    const { worker, hasAnswered } = this.#state.type === 'starting' ? this.#state : { hasAnswered: true };
+    if (hasAnswered || worker === undefined) throw new FramingError('It said `ready` more than once.');
+    this.#state = { type: 'starting', worker, hasAnswered: true };
+    void this.#bound(worker);
   }
 
   /** Asks the kernel to bound the worker's memory, where the system can do that, before the worker is given any video. */
   async #bound(worker: WorkerProcess): Promise<void> {
     const isBounded = worker.pid !== undefined && (await limitMemory(worker.pid, this.#memoryLimit));
-    if (this.#worker !== worker || this.#state !== 'starting') return;
-    this.#isBounded = isBounded;
-    this.#state = 'running';
-    this.#readyAt = this.#options.clock.monotonic();
+    if (this.#state.type !== 'starting' || this.#state.worker !== worker) return;
+    this.#state = { type: 'running', worker, sinceMs: this.#options.clock.monotonic(), isBounded };
     this.#feed.open();
     this.#pump();
   }
@@ -317,34 +344,40 @@ export class ProcessTranscoder implements Transcoder {
 
   /** Ends a worker that takes too much memory. Its own report counts only where the system does not measure it. */
   #measure(): void {
-    if (this.#worker?.pid === undefined) return;
-    const rssBytes = memoryOf(this.#worker.pid)?.residentBytes ?? this.#health.rssBytes;
+    const worker = this.#worker;
+    if (worker?.pid === undefined) return;
+    const rssBytes = memoryOf(worker.pid)?.residentBytes ?? this.#health.rssBytes;
     this.#health = { ...this.#health, rssBytes };
-    if (rssBytes > this.#memoryLimit) this.#worker.kill('too_much_memory');
+    if (rssBytes > this.#memoryLimit) worker.kill('too_much_memory');
   }
 
   #tick(): void {
     // Counted in turns of this loop, not read from a clock: a server that was held up itself must not blame its worker.
     this.#silentTicks += 1;
     const { hungAfterMs, startWithinMs } = this.#patience;
-    const patienceMs = this.#state === 'running' ? hungAfterMs : startWithinMs;
+    const state = this.#state;
+    const patienceMs = state.type === 'running' ? hungAfterMs : startWithinMs;
     const isHung = this.#silentTicks * TICK_MS > patienceMs || (this.#worker?.queuedBytes ?? 0) > MAX_UNREAD_BYTES;
     if (isHung) this.#worker?.kill('hung');
-    if (!this.#isBounded) this.#measure();
-    if (this.#state === 'running') this.#relieve();
+    if (state.type !== 'running' || !state.isBounded) this.#measure();
+    if (state.type !== 'running') return;
+    if (this.#feed.dropped > this.#reportedDrops) this.#reportMissing();
+    this.#reportedDrops = this.#feed.dropped;
+    this.#relieve(state.sinceMs);
   }
 
   /** Gives up what the worker cannot do in time, and takes it up again. */
-  #relieve(): void {
+  #relieve(runningSinceMs: number): void {
     const nowMs = this.#options.clock.monotonic();
     const lagMs = this.#feed.lagMs(nowMs);
-    if (nowMs - this.#readyAt < this.#patience.graceMs) return;
+    if (nowMs - runningSinceMs < this.#patience.graceMs) return;
     const action = this.#policy.judge(lagMs, nowMs);
     if (action === undefined) return;
     const { callbacks, logger } = this.#options;
     switch (action.type) {
       case 'skip':
         this.#feed.skip();
+        this.#reportMissing();
         callbacks.onWarning({ code: 'transcode_frames_dropped' });
         logger.warn({ lagMs }, 'transcoder skips to a keyframe');
         break;
@@ -352,35 +385,46 @@ export class ProcessTranscoder implements Transcoder {
       case 'restore': {
         const { type, renditionId } = action;
         this.#sendActive();
+        if (type === 'shed') callbacks.onMissing(renditionId, 'shed');
         const code = type === 'shed' ? 'transcode_rendition_shed' : 'transcode_rendition_restored';
         callbacks.onWarning({ code, renditionId });
-        logger.warn({ code, renditionId, lagMs }, type === 'shed' ? 'rendition given up' : 'rendition taken up again');
+        logger.warn({ code, renditionId, lagMs }, type === 'shed' ? 'rendition shed' : 'rendition restored');
         break;
       }
     }
   }
 
+  /** Tells that packets of every rendition are missing; of a rendition that is shed this is known already. */
+  #reportMissing(why: GapReason = 'lost'): void {
+    const { shed } = this.#policy;
+    for (const { id } of this.#plans) if (!shed.includes(id)) this.#options.callbacks.onMissing(id, why);
+  }
+
   #onEnd({ reason, exit, words }: WorkerEnd): void {
-    const ranMs = this.#state === 'running' ? this.#options.clock.monotonic() - this.#readyAt : 0;
-    this.#worker = undefined;
+    const nowMs = this.#options.clock.monotonic();
+    const ranMs = this.#state.type === 'running' ? nowMs - this.#state.sinceMs : 0;
     this.#results.lost();
     this.#feed.close();
+    this.#reportedDrops = this.#feed.dropped;
     this.#past = {
       cpuMs: this.#past.cpuMs + this.#health.cpuMs,
       decodeErrors: this.#past.decodeErrors + this.#health.decodeErrors,
     };
-    this.#health = { rssBytes: 0, cpuMs: 0, decodeErrors: 0 };
-    if (this.#state === 'ended') return;
+    this.#health = NO_HEALTH;
+    if (this.#state.type === 'ended') {
+      this.#state = { type: 'ended', worker: undefined };
+      return;
+    }
     this.#restarts += 1;
     if (this.#source !== undefined) this.#trust.lost({ reason, exit, ranMs });
     if (ranMs > STABLE_MS) this.#pauses.succeeded();
     const pauseMs = this.#pauses.failed();
     this.#options.logger.warn({ reason, exit, pauseMs, words }, 'transcoder lost its worker');
+    this.#reportMissing();
+    if (this.#audioSource !== undefined) this.#options.callbacks.onMissing(AUDIO_RENDITION, 'lost');
     if (this.#trust.isLost && this.#source !== undefined) this.#refuseSource();
-    if (this.#source !== undefined || this.#audioSource !== undefined) {
-      this.#state = 'pausing';
-      this.#pause = setTimeout(() => this.#start(), pauseMs);
-    } else this.#state = 'refused';
+    const isNeeded = this.#source !== undefined || this.#audioSource !== undefined;
+    this.#state = isNeeded ? { type: 'pausing', timer: setTimeout(() => this.#start(), pauseMs) } : { type: 'idle' };
     this.#options.callbacks.onRestart({ reason, exit, pauseMs });
   }
 

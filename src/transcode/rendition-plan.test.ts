@@ -42,7 +42,7 @@ for (const [name, [width, height], [boxWidth, boxHeight], expected] of [
       renditions.map((each) => [each.width, each.height]),
       expected === undefined ? [] : [expected],
     );
-    assert.deepEqual(leftOut, expected === undefined ? [{ id: 'p', reason: 'larger_than_source' }] : []);
+    assert.deepEqual(leftOut, expected === undefined ? [{ profile: 'p', reason: 'larger_than_source' }] : []);
   });
 }
 
@@ -95,5 +95,5 @@ it('keeps the order of the profiles, and announces a peak the buffer allows over
       ['480p0', 1_600_000, 2_400_000, 'H264ConstrainedHigh'],
     ],
   );
-  assert.deepEqual(leftOut, [{ id: '720p0', reason: 'larger_than_source' }]);
+  assert.deepEqual(leftOut, [{ profile: '720p0', reason: 'larger_than_source' }]);
 });

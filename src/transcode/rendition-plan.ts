@@ -2,7 +2,9 @@
  * What each profile becomes for a given source: a pure function of the two.
  */
 import type { H264_PROFILES, Profile } from '#domain/profile.ts';
+import type { RenditionId } from '#media/session-event.ts';
 import type { VideoTrack } from '#media/track.ts';
+import { renditionIdOf } from './rendition-id.ts';
 
 /** Seconds of its bitrate a rendition may send ahead: the size of the encoder's VBV buffer. */
 const VBV_SECONDS = 1;
@@ -12,7 +14,7 @@ const SHORTEST_SEGMENT_S = 2;
 const MIN_SIDE = 16;
 
 /** How often a rendition has keyframes besides those at segment cuts, which are always there. */
-export type KeyframeInterval = { readonly type: 'cuts' } | { readonly type: 'every_frame' } | SecondsInterval;
+export type KeyframeRule = { readonly type: 'cuts' } | { readonly type: 'every_frame' } | SecondsInterval;
 interface SecondsInterval {
   readonly type: 'seconds';
   readonly seconds: number;
@@ -20,8 +22,9 @@ interface SecondsInterval {
 
 /** One rendition to make. Plain data: it is sent to the worker as it is. */
 export interface RenditionPlan {
-  /** The profile's name. */
-  readonly id: string;
+  readonly id: RenditionId;
+  /** The name of the profile it is made for. */
+  readonly profile: string;
   /** Pixels, even, samples square. */
   readonly width: number;
   readonly height: number;
@@ -35,13 +38,14 @@ export interface RenditionPlan {
   readonly bufferBits: number;
   /** Constant quality, lower is better; then `bitrateBps` is only the cap. */
   readonly quality: number | undefined;
-  readonly keyframes: KeyframeInterval;
+  readonly keyframes: KeyframeRule;
   readonly h264Profile: (typeof H264_PROFILES)[number];
 }
 
 /** A profile no rendition is made of. */
 export interface LeftOutProfile {
-  readonly id: string;
+  /** The profile's name. */
+  readonly profile: string;
   readonly reason: 'larger_than_source';
 }
 
@@ -62,23 +66,24 @@ export function planRenditions(profiles: readonly Profile[], source: VideoTrack)
   const leftOut: LeftOutProfile[] = [];
   for (const profile of profiles) {
     const size = fit(profile, source);
-    if (size === undefined) leftOut.push({ id: profile.name, reason: 'larger_than_source' });
-    else renditions.push(plan(profile, size));
+    if (size === undefined) leftOut.push({ profile: profile.name, reason: 'larger_than_source' });
+    else renditions.push(plan(profile, renditionIdOf(profile.name, profiles), size));
   }
   return { renditions, leftOut };
 }
 
-function plan(profile: Profile, size: Size): RenditionPlan {
+function plan(profile: Profile, id: RenditionId, size: Size): RenditionPlan {
   const bufferBits = Math.round(profile.bitrate * VBV_SECONDS);
   return {
-    id: profile.name,
+    id,
+    profile: profile.name,
     ...size,
     frameRate: profile.fps === 0 ? undefined : { num: profile.fps, den: profile.fpsDen ?? 1 },
     bitrateBps: profile.bitrate,
     peakBitrateBps: Math.ceil(profile.bitrate + bufferBits / SHORTEST_SEGMENT_S),
     bufferBits,
     quality: profile.quality,
-    keyframes: keyframeInterval(profile.gop),
+    keyframes: keyframeRule(profile.gop),
     h264Profile: profile.profile ?? 'H264High',
   };
 }
@@ -102,7 +107,7 @@ function evenSide(side: number, box: number): number {
   return Math.max(MIN_SIDE, Math.min(2 * Math.round(side / 2), 2 * Math.floor(box / 2)));
 }
 
-function keyframeInterval(gop: string | undefined): KeyframeInterval {
+function keyframeRule(gop: string | undefined): KeyframeRule {
   if (gop === 'intra') return { type: 'every_frame' };
   const seconds = Number(gop ?? 0);
   return seconds > 0 ? { type: 'seconds', seconds } : { type: 'cuts' };

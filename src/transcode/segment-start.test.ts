@@ -1,24 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ticks } from '#lib/units.ts';
-import { heldPicture, type Packet, type SegmentMark } from '#media/packet.ts';
-import { packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
-import { type SegmentStart, withPacket } from './segment-start.ts';
-
-const markOf = (ordinal: number): SegmentMark => ({ ordinal, independent: true, discontinuity: false });
+import type { HeldEvent, PacketEvent } from '#media/session-event.ts';
+import { asEvent, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { type SegmentStart, withEvent } from './segment-start.ts';
 
 /** A packet shown at a time, in ms, that may begin a segment. */
-function shownAt(milliseconds: number, ordinal?: number): Packet {
+function shownAt(milliseconds: number, ordinal?: number): PacketEvent {
   const packet = packetAt(VIDEO_TRACK, milliseconds);
-  return ordinal === undefined ? packet : { ...packet, mark: markOf(ordinal) };
+  return asEvent(ordinal === undefined ? packet : { ...packet, mark: markAt(ordinal) });
 }
 
-function startsOf(packets: readonly Packet[], most = 10) {
-  const starts = packets.reduce<readonly SegmentStart[]>((known, packet) => withPacket(known, packet, most), []);
+function startsOf(events: readonly (PacketEvent | HeldEvent)[], most = 10) {
+  const starts = events.reduce<readonly SegmentStart[]>((known, event) => withEvent(known, event, most), []);
   return starts.map(({ mark, firstPts, lastPts }) => [mark.ordinal, firstPts / 90, lastPts / 90]);
 }
 
-test('a segment begins with what is shown first of it, wherever that comes behind its mark', () => {
+test('a segment begins with the frame of it that is shown first, wherever that follows its mark', () => {
   const packets = [shownAt(0, 0), shownAt(120), shownAt(40), shownAt(80), shownAt(240, 1), shownAt(200), shownAt(160)];
   assert.deepEqual(startsOf(packets), [
     [0, 0, 0],
@@ -26,8 +24,8 @@ test('a segment begins with what is shown first of it, wherever that comes behin
   ]);
 });
 
-test('a picture held behind a start may be what it begins with', () => {
-  const held = (milliseconds: number) => heldPicture(ticks(milliseconds * 90));
+test('a frame held after a start may be what it begins with', () => {
+  const held = (milliseconds: number): HeldEvent => ({ type: 'held', pts: ticks(milliseconds * 90) });
   assert.deepEqual(startsOf([held(0), shownAt(0, 0), shownAt(40), held(100), held(133), shownAt(240, 1)]), [
     [0, 0, 133],
     [1, 240, 240],

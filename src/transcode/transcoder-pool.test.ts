@@ -19,6 +19,7 @@ function setUp(maxTranscodes: number, isAvailable = true) {
   const callbacks = {
     onTrack: nothing,
     onPacket: nothing,
+    onMissing: nothing,
     onAudioTrack: nothing,
     onAudioPacket: nothing,
     onThumbnail: nothing,

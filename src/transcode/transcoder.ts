@@ -1,14 +1,15 @@
 /**
- * The contract of a transcoder: a session's packets in, packets of its renditions out.
+ * The contract of a transcoder: the sequence of a source in, the packets of its renditions out, and what is missing of them.
  */
 import type { WarningCode } from '#domain/warnings.ts';
 import type { Packet } from '#media/packet.ts';
+import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import type { LadderPlan } from './rendition-plan.ts';
 
-/** What a transcoder may have to say about itself: codes of the catalogue of warnings, shown to customers. */
+/** What a transcoder may warn of: codes of the catalogue of warnings, shown to customers. */
 export const TRANSCODER_WARNINGS = [
-  'transcode_rendition_shed', // the machine is too slow for all: this rendition is not made for now
+  'transcode_rendition_shed', // the machine is too slow for all renditions: this one is not made for now
   'transcode_rendition_restored', // it is made again, from the next segment on
   'transcode_frames_dropped', // too slow even so: skipped to a keyframe
   'transcode_source_damaged', // packets could not be decoded
@@ -17,17 +18,17 @@ export const TRANSCODER_WARNINGS = [
 /** One of {@link TRANSCODER_WARNINGS}. */
 export type TranscoderWarningCode = (typeof TRANSCODER_WARNINGS)[number];
 
-/** Something the session should show. Each is said at its beginning, and not more than once a second. */
+/** Something the session should show. Each is raised when it begins, and at most once a second. */
 export interface TranscoderWarning {
   readonly code: TranscoderWarningCode;
   /** Set where it concerns one rendition. */
-  readonly renditionId?: string;
+  readonly renditionId?: RenditionId;
 }
 
 /** Why a worker had to be replaced. */
 export const RESTART_REASONS = [
   'exited', // it crashed, or something killed it
-  'hung', // no sign of life
+  'hung', // it gave no sign of life
   'too_much_memory',
   'protocol_broken', // it sent what it must not
   'not_started', // the system would not start it
@@ -35,7 +36,7 @@ export const RESTART_REASONS = [
 /** One of {@link RESTART_REASONS}. */
 export type RestartReason = (typeof RESTART_REASONS)[number];
 
-/** A worker was lost; its renditions pause and go on at the next segment that begins behind a keyframe of the source. */
+/** A worker was lost. Its renditions go on at the next segment that begins with a keyframe of the source. */
 export interface TranscoderRestart {
   readonly reason: RestartReason;
   /** How it ended: an exit code or a signal's name; undefined when it never began. */
@@ -47,22 +48,29 @@ export interface TranscoderRestart {
 /** Where results go. Called from the event loop, never from inside a method of {@link Transcoder}. None may throw. */
 export interface TranscoderCallbacks {
   /** A rendition's track is known, or it changed; before the packets it describes. */
-  onTrack(renditionId: string, track: VideoTrack): void;
+  onTrack(renditionId: RenditionId, track: VideoTrack): void;
   /**
    * The next packet of a rendition, in decoding order, in the same session time as the source: its `pts` is to the tick that of the
-   * source frame it shows, or between two of them, where the first is shown for so long that it is repeated. A rendition's packets begin at a mark, also after an interruption; every packet with a mark is a keyframe,
-   * shows what the segment of that mark shows first, and carries the mark, `independent` always true. Marks can be missing where there
-   * was an interruption.
+   * source frame it shows, or between two of them, where the first is shown for so long that it is repeated. A rendition's packets begin at
+   * a mark, also after packets were missing. Every packet with a mark is a keyframe, shows what the segment of that mark shows first, and
+   * carries the mark, `independent` always true. Marks are missing where packets are.
    */
-  onPacket(renditionId: string, packet: Packet): void;
-  /** The AAC track that the sound becomes; before its packets. */
+  onPacket(renditionId: RenditionId, packet: Packet): void;
+  /**
+   * Packets of a rendition, or of the audio ({@link AUDIO_RENDITION}), are missing after the newest one handed out, although the source
+   * had them. What is still to come of a worker may follow. The next packet with a mark ends it.
+   * @param why `shed` when the rendition is not made for now, otherwise `lost`: the worker was replaced, the source could not be decoded, or
+   *   packets were dropped because the worker was too slow
+   */
+  onMissing(renditionId: RenditionId, why: GapReason): void;
+  /** The AAC track that the audio becomes; before its packets. */
   onAudioTrack(track: AudioTrack): void;
   /**
-   * The next packet of the sound, in session time, not marked. A decoder makes of it what the source sounds like at its time, to the
-   * sample, except for the first after an interruption.
+   * The next packet of the audio, in session time, not marked. A decoder makes of it what the source sounds like at its time, to the
+   * sample, except for the first packet after some were missing.
    */
   onAudioPacket(packet: Packet): void;
-  /** A JPEG of the picture, at most 640 pixels wide; the first at once, then every few seconds. */
+  /** A JPEG of the video, at most 640 pixels wide; the first at once, then every few seconds. */
   onThumbnail(jpeg: Uint8Array): void;
   onWarning(warning: TranscoderWarning): void;
   onRestart(restart: TranscoderRestart): void;
@@ -77,8 +85,8 @@ export interface TranscoderStats {
   readonly isSourceRefused: boolean;
   /** Age of the oldest packet not dealt with yet, in ms. */
   readonly lagMs: number;
-  /** Renditions not made for now, in the order they were given up. */
-  readonly shed: readonly string[];
+  /** Renditions not made for now, in the order in which they were shed. */
+  readonly shed: readonly RenditionId[];
   /** Source packets never transcoded: the worker was away or too far behind. */
   readonly droppedPackets: number;
   /** Source packets that could not be decoded. */
@@ -105,15 +113,14 @@ export interface Transcoder extends AsyncDisposable {
    * @returns what is made of it, and what is not and why
    */
   setTrack(track: VideoTrack): LadderPlan;
-  /** Sound of this track is to become AAC, from the next audio packet on. */
+  /** Audio of this track is to become AAC, from the next audio packet on. */
   setAudioTrack(track: AudioTrack): void;
   /**
-   * The next packet of a track given before, in session time, video marked, or a picture held: a packet without data. Its bytes must stay as
-   * they are. Sound comes back
-   * whatever becomes of the pictures; where it cannot, there is a hole.
+   * Takes the next packet of a track given before, in session time, video with its marks, or that the last frame is held. The bytes must
+   * stay as they are. Audio comes back whatever becomes of the video.
    */
-  write(packet: Packet): void;
-  /** No packet follows for now, the publisher is gone: what the encoders hold is handed out. Goes on at the next marked keyframe. */
+  write(event: PacketEvent | HeldEvent): void;
+  /** No packet follows for now: the publisher is gone. What the encoders hold is handed out. Goes on at the next marked keyframe. */
   flush(): void;
   readonly stats: TranscoderStats;
 }

@@ -10,6 +10,7 @@ import { silentLogger } from '#telemetry/logger.ts';
 import { later, makeClip, marked } from '#test/support/clip.ts';
 import { oversizedUnits } from '#test/support/oversized-units.ts';
 import { makeSoundClip } from '#test/support/sound-clip.ts';
+import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ProcessTranscoder } from './process-transcoder.ts';
 import type { TranscoderRestart, TranscoderWarningCode } from './transcoder.ts';
@@ -44,6 +45,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
       onPacket: () => {
         made.packets += 1;
       },
+      onMissing: nothing,
       onAudioTrack: nothing,
       onAudioPacket: () => {
         made.audio += 1;
@@ -97,13 +99,14 @@ describe('a worker that receives in-band parameter sets of 16000x16000', {
       await world.running();
       for (const [index, data] of units.entries()) {
         const at = ticks(index * 3000);
-        transcoder.write({ kind: 'video', pts: at, dts: at, keyframe: true, data });
+        transcoder.write(asEvent({ kind: 'video', pts: at, dts: at, keyframe: true, data }));
       }
       // FFmpeg's H.265 decoder reports frames of this size as a lack of memory, which ends the worker.
       await until('the parameter sets to be noticed', () => transcoder.stats.decodeErrors > 0 || restarts.length > 0);
       transcoder.setTrack(clip.track);
       await world.running();
-      for (const packet of marked(later(clip.packets, ONE_GROUP), ({ keyframe }) => keyframe)) transcoder.write(packet);
+      for (const packet of marked(later(clip.packets, ONE_GROUP), ({ keyframe }) => keyframe))
+        transcoder.write(asEvent(packet));
       transcoder.flush();
       await until('good frames', () => made.packets === clip.packets.length);
       assert.ok(restarts.length <= 1 && !transcoder.stats.isSourceRefused);
@@ -123,7 +126,8 @@ it(
     transcoder.setTrack(huge.track);
     let at = 0;
     const send = () => {
-      for (const packet of marked(later(huge.packets, at), ({ keyframe }) => keyframe)) transcoder.write(packet);
+      for (const packet of marked(later(huge.packets, at), ({ keyframe }) => keyframe))
+        transcoder.write(asEvent(packet));
       at += ONE_GROUP;
     };
     await until('the source to be refused', () => {
@@ -149,7 +153,8 @@ it(
 
     transcoder.setTrack(small.track);
     await world.running();
-    for (const packet of marked(later(small.packets, at), ({ keyframe }) => keyframe)) transcoder.write(packet);
+    for (const packet of marked(later(small.packets, at), ({ keyframe }) => keyframe))
+      transcoder.write(asEvent(packet));
     transcoder.flush();
     await until('frames of another size', () => made.packets === small.packets.length);
     assert.deepEqual([transcoder.stats.isSourceRefused, restarts.length], [false, 2]);
@@ -166,15 +171,16 @@ it('audio is transcoded even when the video of its session is refused', NEEDS_PR
   let at = 0;
   await until('the video to be refused', () => {
     if (transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0) {
-      for (const packet of marked(later(huge.packets, at), ({ keyframe }) => keyframe)) transcoder.write(packet);
+      for (const packet of marked(later(huge.packets, at), ({ keyframe }) => keyframe))
+        transcoder.write(asEvent(packet));
       at += ONE_GROUP;
     }
     return transcoder.stats.isSourceRefused;
   });
   await world.running();
   const before = made.audio;
-  for (const packet of sound.packets) transcoder.write(packet);
-  for (const packet of huge.packets) transcoder.write(packet);
+  for (const packet of sound.packets) transcoder.write(asEvent(packet));
+  for (const packet of huge.packets) transcoder.write(asEvent(packet));
   await until('audio', () => made.audio > before + 50);
   assert.ok(transcoder.stats.isSourceRefused);
 });
@@ -185,7 +191,7 @@ it('a source of 4096x2304 and renditions of 1080p and below fit the default limi
   const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });
   transcoder.setTrack(huge.track);
   await world.running();
-  for (const packet of marked(huge.packets, ({ keyframe }) => keyframe)) transcoder.write(packet);
+  for (const packet of marked(huge.packets, ({ keyframe }) => keyframe)) transcoder.write(asEvent(packet));
   transcoder.flush();
   await until('every frame', () => made.packets === 2 * huge.packets.length);
   assert.deepEqual(restarts, []);

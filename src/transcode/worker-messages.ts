@@ -5,6 +5,7 @@
  * audio samples.
  */
 import type { Packet } from '#media/packet.ts';
+import type { HeldEvent } from '#media/session-event.ts';
 import type { AudioCodec, VideoCodec } from '#media/track.ts';
 import type { RenditionPlan } from './rendition-plan.ts';
 
@@ -53,8 +54,10 @@ export interface AudioPacket {
 export type ToWorker =
   | { readonly type: 'job'; readonly job: Job }
   | { readonly type: 'source'; readonly source: SourceDescription }
-  /** A video packet, or a picture held; of its mark only the fact and the discontinuity arrive. `afterGap`: packets before it were dropped, it is a keyframe. */
+  /** A packet of the video; of its mark only the fact and the discontinuity arrive. `afterGap`: packets before this keyframe were dropped. */
   | { readonly type: 'packet'; readonly packet: Packet; readonly afterGap: boolean }
+  /** The last frame is held; of its mark only the fact arrives. */
+  | HeldEvent
   | { readonly type: 'audio_source'; readonly source: AudioSourceDescription }
   | { readonly type: 'audio'; readonly packet: AudioPacket }
   /** The renditions to make from now on; all of them until told otherwise. */
@@ -90,7 +93,9 @@ export type FromWorker =
   | { readonly type: 'audio_config'; readonly config: Uint8Array }
   | { readonly type: 'audio'; readonly packet: AudioPacket }
   | { readonly type: 'thumbnail'; readonly jpeg: Uint8Array }
-  /** Video packets and flushes dealt with since the last time; what came of them was sent before. */
+  /** Frames were lost between the packets sent before and those to come: no rendition goes on before the next segment. */
+  | { readonly type: 'missing' }
+  /** Video packets, held frames and flushes dealt with since the last time; what came of them was sent before. */
   | { readonly type: 'done'; readonly count: number }
   /** The worker was refused memory and can do nothing more: it must be replaced. */
   | { readonly type: 'out_of_memory' }

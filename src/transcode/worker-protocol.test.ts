@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { ticks } from '#lib/units.ts';
-import { VIDEO_TRACK } from '#test/support/tracks.ts';
+import { markAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { FrameReader, FramingError, type StreamFrame } from './framing.ts';
 import { planRenditions } from './rendition-plan.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
@@ -30,10 +30,13 @@ const toWorker: fc.Arbitrary<ToWorker> = fc.oneof(
         dts: ticks(dts),
         keyframe,
         data,
-        ...(discontinuity === undefined ? {} : { mark: { ordinal: 0, independent: true, discontinuity } }),
+        ...(discontinuity === undefined ? {} : { mark: markAt(0, { discontinuity }) }),
       })),
     afterGap: fc.boolean(),
   }),
+  fc
+    .tuple(time, fc.boolean())
+    .map(([pts, begins]) => ({ type: 'held' as const, pts: ticks(pts), ...(begins ? { mark: markAt(0) } : {}) })),
   record({ type: fc.constant('audio' as const), packet: record({ pts: time, data: bytes }) }),
   record({
     type: fc.constant('audio_source' as const),
@@ -52,6 +55,7 @@ const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
   record({ type: fc.constant('ready' as const), version: fc.nat() }),
   fc.constant({ type: 'begun' as const }),
   fc.constant({ type: 'out_of_memory' as const }),
+  fc.constant({ type: 'missing' as const }),
   record({ type: fc.constant('config' as const), rendition: index, config: bytes }),
   record({
     type: fc.constant('packet' as const),

@@ -19,9 +19,9 @@ import type {
 } from './worker-messages.ts';
 
 /** Raised by every change of messages or bytes that an older side would misread. */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
-const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7 } as const;
+const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7, held: 8 } as const;
 const FROM_WORKER = {
   ready: 129,
   config: 130,
@@ -33,6 +33,7 @@ const FROM_WORKER = {
   audioConfig: 136,
   audio: 137,
   outOfMemory: 138,
+  missing: 139,
 } as const;
 
 /** The most bytes that each type of message from a worker may have. Video packets are limited by the framing alone. */
@@ -40,6 +41,7 @@ const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
   [FROM_WORKER.ready, 1024],
   [FROM_WORKER.begun, 0],
   [FROM_WORKER.outOfMemory, 0],
+  [FROM_WORKER.missing, 0],
   [FROM_WORKER.done, 4],
   [FROM_WORKER.health, 1024],
   [FROM_WORKER.config, 16_384],
@@ -58,6 +60,9 @@ const TIME_BYTES = 8;
 const PACKET_HEADER_BYTES = 17;
 /** rendition, then as a packet */
 const RENDITION_HEADER_BYTES = 1 + PACKET_HEADER_BYTES;
+
+/** A mark as the worker knows it: it counts no segments. */
+const UNNUMBERED_MARK = { ordinal: 0, independent: true, discontinuity: false, discontinuitiesBefore: 0 } as const;
 
 const KNOWN_FLAGS = KEYFRAME | CUT | DISCONTINUITY | AFTER_GAP;
 
@@ -78,6 +83,10 @@ export function encodeToWorker(message: ToWorker): readonly Uint8Array[] {
         (packet.mark?.discontinuity ? DISCONTINUITY : 0) |
         (afterGap ? AFTER_GAP : 0);
       return frame(TO_WORKER.packet, packetHeader(flags, packet), packet.data);
+    }
+    case 'held': {
+      const { pts, mark } = message;
+      return frame(TO_WORKER.held, packetHeader(mark === undefined ? 0 : CUT, { pts, dts: pts }));
     }
     case 'audio_source': {
       const { config, ...description } = message.source;
@@ -121,6 +130,8 @@ export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
       return frame(FROM_WORKER.health, json(message.health));
     case 'out_of_memory':
       return frame(FROM_WORKER.outOfMemory);
+    case 'missing':
+      return frame(FROM_WORKER.missing);
   }
 }
 
@@ -138,7 +149,7 @@ export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
     }
     case TO_WORKER.packet: {
       const { flags, pts, dts, data } = readPacket(payload);
-      const mark = { ordinal: 0, independent: true, discontinuity: (flags & DISCONTINUITY) !== 0 };
+      const mark = { ...UNNUMBERED_MARK, discontinuity: (flags & DISCONTINUITY) !== 0 };
       const packet = {
         kind: 'video',
         pts: ticks(pts),
@@ -151,6 +162,11 @@ export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
         packet: flags & CUT ? { ...packet, mark } : packet,
         afterGap: (flags & AFTER_GAP) !== 0,
       };
+    }
+    case TO_WORKER.held: {
+      const { flags, pts } = readPacket(payload);
+      const held = { type: 'held', pts: ticks(pts) } as const;
+      return flags & CUT ? { ...held, mark: UNNUMBERED_MARK } : held;
     }
     case TO_WORKER.audioSource: {
       const { value, bytes } = splitJson(payload);
@@ -201,6 +217,8 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
       return { type: 'done', count: payload.readUInt32BE(0) };
     case FROM_WORKER.outOfMemory:
       return { type: 'out_of_memory' };
+    case FROM_WORKER.missing:
+      return { type: 'missing' };
     case FROM_WORKER.health: {
       const value = parseJson(payload);
       const [rssBytes, cpuMs] = [number(value, 'rssBytes'), number(value, 'cpuMs')];

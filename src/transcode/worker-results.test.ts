@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import type { Packet } from '#media/packet.ts';
 import type { VideoTrack } from '#media/track.ts';
 import { audioTrack, videoTrack } from '#test/support/hls-feed.ts';
-import { packetAt } from '#test/support/tracks.ts';
+import { asEvent, markAt, packetAt } from '#test/support/tracks.ts';
 import { FramingError } from './framing.ts';
 import { planRenditions } from './rendition-plan.ts';
 import { WorkerResults } from './worker-results.ts';
 
 const VIDEO_TRACK = videoTrack();
 const SMALL = { name: 'small', bitrate: 300_000, fps: 0, width: 32, height: 32 };
-const MARK = { ordinal: 7, independent: false, discontinuity: false };
+const MARK = markAt(7, { independent: false });
 const SOURCE_PACKET = packetAt(VIDEO_TRACK, 100);
 const PACKET = { rendition: 0, pts: 9000, dts: 6000, keyframe: true, cut: false, data: new Uint8Array(3) };
 
@@ -37,22 +37,22 @@ function begun({ declaredFrameRate = 30, fps = 0 } = {}) {
 /** The same with the rendition's configuration known. */
 function configured() {
   const made = begun();
-  made.results.sent(SOURCE_PACKET);
+  made.results.sent(asEvent(SOURCE_PACKET));
   made.results.config(0, VIDEO_TRACK.config);
   return made;
 }
 
 test('a packet carries the mark of its source packet, and says that it is independent, as every cut of a rendition is', () => {
   const { results, packets } = configured();
-  results.sent({ ...SOURCE_PACKET, mark: MARK });
+  results.sent(asEvent({ ...SOURCE_PACKET, mark: MARK }));
   results.packet({ ...PACKET, cut: true });
   assert.deepEqual(packets[0]?.mark, { ...MARK, independent: true });
 });
 
 test('a segment may begin before its marked packet is shown, and with it where what is shown before was lost', () => {
   const { results, packets } = configured();
-  results.sent({ ...SOURCE_PACKET, mark: MARK });
-  results.sent(packetAt(VIDEO_TRACK, 80));
+  results.sent(asEvent({ ...SOURCE_PACKET, mark: MARK }));
+  results.sent(asEvent(packetAt(VIDEO_TRACK, 80)));
   for (const pts of [7200, 9000]) results.packet({ ...PACKET, pts, cut: true });
   assert.deepEqual(
     packets.map(({ mark }) => mark?.ordinal),

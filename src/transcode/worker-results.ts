@@ -5,10 +5,12 @@ import { ticks } from '#lib/units.ts';
 import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
 import { parseAvcConfig } from '#media/codecs/h264.ts';
 import type { Packet } from '#media/packet.ts';
+import type { RenditionId } from '#media/session-event.ts';
 import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
+import type { VideoEvent } from './feed.ts';
 import { FramingError } from './framing.ts';
 import type { RenditionPlan } from './rendition-plan.ts';
-import { type SegmentStart, withPacket } from './segment-start.ts';
+import { type SegmentStart, withEvent } from './segment-start.ts';
 import type { TranscoderCallbacks } from './transcoder.ts';
 import type { AudioPacket, RenditionPacket } from './worker-messages.ts';
 
@@ -37,7 +39,7 @@ export class WorkerResults {
   #starts: readonly SegmentStart[] = [];
   /** The latest it was sent. */
   #sentPts = Number.NEGATIVE_INFINITY;
-  readonly #outputs = new Map<string, { readonly track: VideoTrack; lastDts: number }>();
+  readonly #outputs = new Map<RenditionId, { readonly track: VideoTrack; lastDts: number }>();
   #audioTrack: AudioTrack | undefined;
   #audioEnd = 0;
   #audioSentEnd = 0;
@@ -56,13 +58,13 @@ export class WorkerResults {
     this.#announced.push(source);
   }
 
-  /** The worker was sent the next packet of the video: what comes back shows no later one. */
-  sent(packet: Packet): void {
-    this.#sentPts = Math.max(this.#sentPts, packet.pts);
-    this.#starts = withPacket(this.#starts, packet, MAX_STARTS);
+  /** The worker was sent the next event of the video: what comes back shows no later frame. */
+  sent(event: VideoEvent): void {
+    this.#sentPts = Math.max(this.#sentPts, event.type === 'packet' ? event.packet.pts : event.pts);
+    this.#starts = withEvent(this.#starts, event, MAX_STARTS);
   }
 
-  /** The worker was sent sound up to here, in samples: what comes back begins before it. */
+  /** The worker was sent audio up to here, in samples: what comes back begins before it. */
   expectAudioUntil(end: number): void {
     this.#audioSentEnd = end;
   }

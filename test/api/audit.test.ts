@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newWebhookLogId, type UserId, type WebhookId } from '#domain/ids.ts';
+import { ms } from '#lib/units.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 import { startApi, type TestApi, type TestKey } from './server.ts';
 
 /** An entry as it comes over HTTP. */
@@ -69,6 +72,19 @@ const MUTATIONS: Record<
     action: 'api_key.deleted',
     resourceId: tokenId,
   }),
+  'POST /access-control/signing-key': () => ({ path: '/access-control/signing-key', action: 'signing_key.created' }),
+  'PATCH /access-control/signing-key/{id}': ({ signingKeyId }) => ({
+    path: `/access-control/signing-key/${signingKeyId}`,
+    body: { name: 'website', disabled: true },
+    action: 'signing_key.updated',
+    resourceId: signingKeyId,
+    fields: ['name', 'disabled'],
+  }),
+  'DELETE /access-control/signing-key/{id}': ({ signingKeyId }) => ({
+    path: `/access-control/signing-key/${signingKeyId}`,
+    action: 'signing_key.deleted',
+    resourceId: signingKeyId,
+  }),
   'POST /user': () => ({ path: '/user', body: { name: 'new' }, action: 'user.created' }),
   'PATCH /user/{id}': ({ userId }) => ({
     path: `/user/${userId}`,
@@ -77,6 +93,43 @@ const MUTATIONS: Record<
     resourceId: userId,
     fields: ['suspended'],
   }),
+  'POST /webhook': () => ({ path: '/webhook', body: { name: 'x', url: HOOK, events: [] }, action: 'webhook.created' }),
+  'PATCH /webhook/{id}': ({ webhookId }) => ({
+    path: `/webhook/${webhookId}`,
+    body: { sharedSecret: 'another-secret-for-it' },
+    action: 'webhook.updated',
+    resourceId: webhookId,
+    fields: ['sharedSecret'],
+  }),
+  'PUT /webhook/{id}': ({ webhookId }) => ({
+    path: `/webhook/${webhookId}`,
+    body: { name: 'y', url: HOOK },
+    action: 'webhook.updated',
+    resourceId: webhookId,
+    fields: ['name', 'url'],
+  }),
+  'DELETE /webhook/{id}': ({ webhookId }) => ({
+    path: `/webhook/${webhookId}`,
+    action: 'webhook.deleted',
+    resourceId: webhookId,
+  }),
+  'DELETE /webhook': ({ webhookId }) => ({
+    path: '/webhook',
+    body: { ids: [webhookId] },
+    action: 'webhook.deleted',
+    resourceId: webhookId,
+  }),
+  'POST /webhook/{id}/resend': ({ webhookId }) => ({
+    path: `/webhook/${webhookId}/resend`,
+    body: { since: 0 },
+    action: 'webhook.resent',
+    resourceId: webhookId,
+  }),
+  'POST /webhook/{id}/log/{logId}/resend': ({ webhookId, logId }) => ({
+    path: `/webhook/${webhookId}/log/${logId}/resend`,
+    action: 'webhook.resent',
+    resourceId: webhookId,
+  }),
 };
 
 /** What there is to be changed. */
@@ -84,6 +137,39 @@ interface Made {
   readonly streamId: string;
   readonly tokenId: string;
   readonly userId: string;
+  readonly signingKeyId: string;
+  readonly webhookId: string;
+  readonly logId: string;
+}
+
+/** Nobody is there, and nothing is sent there by itself. */
+const HOOK = 'https://example.invalid/hook';
+
+/** Puts a request into the log of a webhook. */
+async function logged(api: TestApi, webhook: { readonly id: string; readonly userId: string }): Promise<string> {
+  const event = await waitFor(
+    async () => (await api.store.events.list('everyone', { limit: 1, direction: 'desc', filter: {} }))[0],
+    { what: 'an event' },
+  );
+  const log = {
+    id: newWebhookLogId(),
+    webhookId: webhook.id as WebhookId,
+    userId: webhook.userId as UserId,
+    eventId: event.id,
+    type: event.type,
+    streamId: event.streamId,
+    at: ms(1),
+    durationMs: 1,
+    success: false,
+    attempt: 1,
+    url: HOOK,
+    requestBody: '{}',
+    statusCode: undefined,
+    responseBody: '',
+    error: 'It failed.',
+  };
+  await api.store.webhooks.record(log.webhookId, [{ sequence: event.sequence, log, result: { type: 'dead' } }]);
+  return log.id;
 }
 
 test('every mutating operation of the document leaves an entry: who, what, when, from where; and no secret', async (t) => {
@@ -104,7 +190,19 @@ test('every mutating operation of the document leaves an entry: who, what, when,
     const stream = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
     const token = (await api.call('POST', '/api-token', { key })).json();
     const user = (await api.call('POST', '/user', { key, body: { name: `user of ${operation}` } })).json();
-    const { path, body, ...expected } = mutate({ streamId: stream.id, tokenId: token.id, userId: user.id });
+    const webhook = (await api.call('POST', '/webhook', { key, body: { name: 'x', url: HOOK, events: [] } })).json();
+    const logId = await logged(api, webhook);
+    api.time.monotonic += 2000; // the quota of signing keys is counted again
+    const signingKey = (await api.call('POST', '/access-control/signing-key', { key })).json();
+    const ids = {
+      streamId: stream.id,
+      tokenId: token.id,
+      userId: user.id,
+      signingKeyId: signingKey.id,
+      webhookId: webhook.id,
+      logId,
+    };
+    const { path, body, ...expected } = mutate(ids);
     api.time.now += 10_000;
     const answer = await api.call(operation.split(' ')[0] as 'POST', path, {
       key,
@@ -129,7 +227,10 @@ test('every mutating operation of the document leaves an entry: who, what, when,
       },
       operation,
     );
-    for (const secret of [stream.streamKey, token.key, changed.streamKey, changed.key]) if (secret) secrets.add(secret);
+    const shown = [stream.streamKey, token.key, webhook.sharedSecret, signingKey.privateKey];
+    const { streamKey, key: tokenKey, privateKey } = changed;
+    for (const secret of [...shown, streamKey, tokenKey, privateKey]) if (secret) secrets.add(secret);
+    await api.call('DELETE', `/access-control/signing-key/${signingKey.id}`, { key }); // a user may have few
   }
   const log = JSON.stringify(await readAudit(api, key));
   for (const secret of secrets) assert.ok(!log.includes(secret));

@@ -168,17 +168,41 @@ test('a limit or cursor that is wrong is refused, saying what is right', async (
   }
 });
 
-test('an unknown path or method is 404 before anything else is judged', async (t) => {
+test('an unknown path is 404 before anything else is judged', async (t) => {
   const api = await startApi(t);
   for (const [method, path] of [
     ['GET', '/nothing'],
-    ['PUT', '/stream/66e2161c-7670-4d05-b71d-da2d6979556f'],
-    ['POST', '/playback/x'],
+    ['PUT', '/stream/a/b/c'],
   ] as const) {
     const response = await api.call(method, path, { body: '{' });
     assert.equal(response.statusCode, 404, path);
     assert.equal(response.json().code, 'not_found');
+    assert.equal(response.headers.allow, undefined);
   }
+});
+
+test('every path of the API refuses each method it does not take with 405, and names in Allow those that it takes', async (t) => {
+  const api = await startApi(t);
+  const { paths } = (await api.call('GET', '/openapi.json')).json<{ paths: Record<string, object> }>();
+  const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const;
+  let refused = 0;
+  for (const [pattern, operations] of Object.entries(paths)) {
+    const path = pattern.replace(/\{\w+\}/g, '66e2161c-7670-4d05-b71d-da2d6979556f');
+    for (const method of methods.filter((each) => !(each.toLowerCase() in operations))) {
+      const { statusCode, headers, body } = await api.call(method, path, { body: '{' });
+      if (statusCode !== 405) {
+        // `DELETE /user/me` is `DELETE /user/<id>` to the router, and asks for an API key.
+        assert.equal(statusCode, 401, `${method} ${path}: ${body}`);
+        continue;
+      }
+      refused += 1;
+      assert.equal(JSON.parse(body).code, 'method_not_allowed');
+      const allowed = String(headers.allow).split(', ');
+      assert.ok(!allowed.includes(method), `${method} ${path}`);
+      for (const operation of Object.keys(operations)) assert.ok(allowed.includes(operation.toUpperCase()), path);
+    }
+  }
+  assert.ok(refused > 40, `${refused} refused`);
 });
 
 test('a store that is away is 503 with Retry-After, whatever asks it', async (t) => {

@@ -3,16 +3,20 @@
  * since some of its methods take an unexpected answer for success without data.
  */
 import assert from 'node:assert/strict';
+import { createPublicKey } from 'node:crypto';
 import { test } from 'node:test';
 import { Livepeer } from 'livepeer';
+import { Events } from 'livepeer/models/components/index.js';
 import type { StreamId } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
 import { someSession } from '#test/support/sample-records.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { startReceiver } from '#test/support/webhook-receiver.ts';
 import { startApi } from './server.ts';
 
 const profile = { name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 };
 
-test('the official client works with streams, sessions, viewers and playback, and is told what is not there yet', async (t) => {
+test('the official client works with streams, sessions, viewers and playback, and is told what is not supported yet', async (t) => {
   const api = await startApi(t);
   const { secret } = await api.makeKey('ann', 'ann-laptop');
   const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;
@@ -67,13 +71,68 @@ test('the official client works with streams, sessions, viewers and playback, an
   await assert.rejects(client.stream.get(id), { statusCode: 404 });
 });
 
+test('the official client manages signing keys, and sees the policies it sets', async (t) => {
+  const api = await startApi(t);
+  const { secret } = await api.makeKey('ann');
+  const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;
+  const client = new Livepeer({ apiKey: secret, serverURL });
+
+  const { signingKey } = await client.accessControl.create();
+  assert.ok(signingKey?.id && signingKey.publicKey);
+  const pem = Buffer.from(signingKey.publicKey, 'base64').toString();
+  assert.equal(createPublicKey(pem).asymmetricKeyDetails?.namedCurve, 'prime256v1');
+  const { id } = signingKey;
+  assert.equal((await client.accessControl.update({ name: 'website', disabled: true }, id)).statusCode, 204);
+  const changed = (await client.accessControl.get(id)).signingKey;
+  assert.deepEqual([changed?.name, changed?.disabled, changed?.publicKey], ['website', true, signingKey.publicKey]);
+  assert.deepEqual((await client.accessControl.getAll()).data, [changed]);
+  assert.equal((await client.accessControl.delete(id)).statusCode, 204);
+  await assert.rejects(client.accessControl.get(id), { statusCode: 404 });
+
+  const playbackPolicy = { type: 'jwt' as never, allowedOrigins: ['https://example.com'] };
+  const { stream } = await client.stream.create({ name: 'x', playbackPolicy });
+  assert.deepEqual(stream?.playbackPolicy?.type, 'jwt');
+  assert.deepEqual(stream?.playbackPolicy?.allowedOrigins, ['https://example.com']);
+  const { playbackInfo } = await client.playback.get(stream!.playbackId!);
+  assert.equal(playbackInfo?.meta.playbackPolicy?.type, 'jwt');
+});
+
+test('the official client creates, reads, changes and deletes webhooks, and reads and repeats what was sent', async (t) => {
+  const api = await startApi(t, { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' });
+  await using receiver = await startReceiver();
+  const { secret } = await api.makeKey('ann');
+  const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;
+  const { webhook: webhooks, stream: streams } = new Livepeer({ apiKey: secret, serverURL });
+
+  const input = { name: 'mine', url: receiver.url, events: [Events.StreamStarted, Events.StreamIdle] };
+  const { webhook } = await webhooks.create({ ...input, sharedSecret: 'a-secret-of-my-own' });
+  assert.ok(webhook?.id !== undefined && webhook.createdAt !== undefined);
+  const { id } = webhook;
+  assert.deepEqual([webhook.name, webhook.url, webhook.events], [input.name, input.url, input.events]);
+  assert.deepEqual((await webhooks.get(id)).webhook, webhook);
+  assert.deepEqual((await webhooks.getAll()).data, [webhook]);
+  const { webhook: updated } = await webhooks.update({ ...input, name: 'renamed' }, id);
+  assert.deepEqual(updated, { ...webhook, name: 'renamed' });
+
+  const { stream } = await streams.create({ name: 'live' });
+  const activity = { isActive: true, lastSeen: ms(1), health: undefined };
+  await api.store.streams.setActivity(stream!.id as StreamId, activity);
+  const log = await waitFor(async () => (await webhooks.getLogs(id)).data?.[0], { what: 'the entry of the log' });
+  assert.deepEqual([log.event, log.success, log.webhookId], ['stream.started', true, id]);
+  assert.equal(log.request?.body, receiver.received[0]?.text);
+  assert.deepEqual((await webhooks.getLog(id, log.id)).webhookLog, log);
+  const { webhookLog: again } = await webhooks.resendLog(id, log.id);
+  assert.deepEqual([again?.success, again?.id === log.id, receiver.received.length], [true, false, 2]);
+  assert.equal((await webhooks.delete(id)).webhook?.id, id);
+  await assert.rejects(webhooks.get(id), { statusCode: 404 });
+});
+
 test('what is not built yet fails in the official client with 501 and a sentence, never with silence', async (t) => {
   const api = await startApi(t);
   const { secret } = await api.makeKey('ann');
   const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;
   const client = new Livepeer({ apiKey: secret, serverURL });
   const file = new Blob(['x']);
-  const hook = { name: 'x', url: 'https://example.com/hook' };
   const calls: Record<string, () => Promise<unknown>> = {
     'stream.startPull': () => client.stream.startPull('x'),
     'stream.createClip': () => client.stream.createClip({ playbackId: 'x', startTime: 1 }),
@@ -85,24 +144,11 @@ test('what is not built yet fails in the official client with 501 and a sentence
     'metrics.getCreatorViewership': () => client.metrics.getCreatorViewership({ creatorId: 'x' }),
     'metrics.getPublicViewership': () => client.metrics.getPublicViewership('x'),
     'metrics.getUsage': () => client.metrics.getUsage({}),
-    'webhook.getAll': () => client.webhook.getAll(),
-    'webhook.create': () => client.webhook.create(hook),
-    'webhook.get': () => client.webhook.get('x'),
-    'webhook.update': () => client.webhook.update(hook, 'x'),
-    'webhook.delete': () => client.webhook.delete('x'),
-    'webhook.getLogs': () => client.webhook.getLogs('x'),
-    'webhook.getLog': () => client.webhook.getLog('x', 'y'),
-    'webhook.resendLog': () => client.webhook.resendLog('x', 'y'),
     'multistream.getAll': () => client.multistream.getAll(),
     'multistream.create': () => client.multistream.create({ url: 'rtmp://example.com/live' }),
     'multistream.get': () => client.multistream.get('x'),
     'multistream.update': () => client.multistream.update({ url: 'rtmp://example.com/live' }, 'x'),
     'multistream.delete': () => client.multistream.delete('x'),
-    'accessControl.create': () => client.accessControl.create(),
-    'accessControl.getAll': () => client.accessControl.getAll(),
-    'accessControl.get': () => client.accessControl.get('x'),
-    'accessControl.update': () => client.accessControl.update({ name: 'x' }, 'x'),
-    'accessControl.delete': () => client.accessControl.delete('x'),
     'asset.getAll': () => client.asset.getAll(),
     'asset.create': () => client.asset.create({ name: 'x' }),
     'asset.createViaUrl': () => client.asset.createViaUrl({ name: 'x', url: 'https://example.com/x.mp4' }),
@@ -140,7 +186,7 @@ test('what is not built yet fails in the official client with 501 and a sentence
       ({ statusCode, body }: { statusCode?: number; body?: string }) => {
         const { code, errors } = JSON.parse(body ?? '{}') as { code?: string; errors?: string[] };
         assert.deepEqual([statusCode, code], [501, 'not_implemented'], name);
-        assert.match(errors?.[0] ?? '', /^[A-Z].* (is|are) not there yet/);
+        assert.match(errors?.[0] ?? '', /^[A-Z].* (is|are) not supported yet; see \/docs\/streams-and-sessions#/);
         return true;
       },
       name,
@@ -149,8 +195,12 @@ test('what is not built yet fails in the official client with 501 and a sentence
   const built = [
     ...['create', 'getAll', 'get', 'update', 'delete', 'terminate'].map((method) => `stream.${method}`),
     ...['getAll', 'get', 'getRecorded'].map((method) => `session.${method}`),
+    ...['create', 'getAll', 'get', 'update', 'delete'].map((method) => `accessControl.${method}`),
     'metrics.getRealtimeViewership',
     'playback.get',
+    ...['create', 'getAll', 'get', 'update', 'delete', 'getLogs', 'getLog', 'resendLog'].map(
+      (method) => `webhook.${method}`,
+    ),
   ];
   assert.deepEqual(methodsOf(client), [...Object.keys(calls), ...built].toSorted(), 'no method is left out');
 });

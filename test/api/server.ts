@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import { apiPlugin } from '#api/plugin.ts';
+import { presentStreamOfEvent } from '#api/present-stream.ts';
 import { operatorReceipt } from '#cli/receipt.ts';
 import { type Config, readConfig } from '#config.ts';
 import {
@@ -19,18 +20,23 @@ import {
   type UserId,
 } from '#domain/ids.ts';
 import { newApiKeySecret, type Secret } from '#domain/secret.ts';
+import type { Stream } from '#domain/stream.ts';
 import type { AccessRule } from '#domain/user.ts';
 import { createHttp } from '#http/http.ts';
 import { publicUrlOf } from '#http/public-url.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
+import { DestinationGuard } from '#lib/destination-guard.ts';
 import { ms } from '#lib/units.ts';
 import type { LiveDirectory, LiveStatus, LiveUsage } from '#live/live.ts';
+import { EventSequencer } from '#store/event-sequencer.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { recordingPresentation } from '#test/support/recording-presentation.ts';
+import { Dispatcher } from '#webhooks/dispatcher.ts';
+import { Sender } from '#webhooks/sender.ts';
 
 /** An API key with its secret. */
 export interface TestKey {
@@ -58,7 +64,9 @@ export async function startApi(
   const config: Config = readConfig(environment);
   const time = { now: 1_795_175_107_399, monotonic: 1000 };
   const clock: Clock = { now: () => ms(time.now), monotonic: () => ms(time.monotonic) };
-  const realStore = await openStore({ dataDir, exclusive: true, logger });
+  // Its disk may be busy with other tests.
+  const patient = { readTimeoutMs: 60_000, writeTimeoutMs: 60_000 };
+  const realStore = await openStore({ dataDir, exclusive: true, logger, ...patient });
   const store = wrapStore(realStore);
   const statuses = new Map<StreamId | SessionId, LiveStatus>();
   const thumbnails = new Map<PlaybackId, Uint8Array>();
@@ -73,11 +81,17 @@ export async function startApi(
       return { mediaPath: newMediaPath(), phase: 'live', presentation: recordingPresentation(), thumbnail };
     },
     watchPath: () => undefined,
+    watchedStream: () => undefined,
     viewers: (playbackId) => viewers.get(playbackId) ?? 0,
     usageOf: () => usage,
   };
   const metrics = createMetrics();
   const http = createHttp({ settings: config.http, logger, metrics });
+  const guard = new DestinationGuard({ allowPrivate: config.webhooks.allowPrivate === '1' });
+  const sender = new Sender({ guard, clock });
+  const presentStream = (stream: Stream) => presentStreamOfEvent(stream, live);
+  const webhooks = new Dispatcher({ store, sender, presentStream, clock, logger, metrics });
+  const sequencer = new EventSequencer({ store, logger });
   await http.register(apiPlugin, {
     settings: config.api,
     quotas: config.quotas,
@@ -87,10 +101,16 @@ export async function startApi(
     clock,
     publicUrl: publicUrlOf(config.http),
     publishUrls: (hostname) => [`rtmp://${hostname}/live`],
+    resending: webhooks.resending,
+    guard,
+    metrics,
   });
   await http.ready();
   t.after(async () => {
     await http.close();
+    await webhooks[Symbol.asyncDispose]();
+    await sender[Symbol.asyncDispose]();
+    await sequencer[Symbol.asyncDispose]();
     await realStore[Symbol.asyncDispose]();
     await rm(dataDir, { recursive: true });
   });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SessionHealth } from '#domain/health.ts';
 import type { StreamId } from '#domain/ids.ts';
 import { NO_TOTALS, type Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
-import type { SessionHealth } from '#live/health.ts';
 import { someSession } from '#test/support/sample-records.ts';
 import { someStatus } from './live-status.ts';
 import { startApi, type TestApi, type TestKey } from './server.ts';
@@ -105,12 +105,12 @@ test('a session that runs here is as it says itself, one that runs elsewhere as 
     lastSeen: ms(12_000),
     viewers: 4,
     totals: { ...NO_TOTALS, sourceBytes: 100, peakViewers: 5 },
-    health: JSON.stringify(HEALTH),
+    health: HEALTH,
   });
   await api.store.streams.setActivity(id, {
     isActive: true,
     lastSeen: ms(12_000),
-    health: JSON.stringify(HEALTH),
+    health: HEALTH,
   });
   const read = async () => {
     const shown = (await api.call('GET', `/session/${session.id}`, { key })).json();

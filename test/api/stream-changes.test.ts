@@ -35,19 +35,37 @@ test('every field a client may set is stored on creation and on change, and show
     creatorId: { type: 'unverified', value: 'c2' },
     userTags: {},
     multistream: { targets: [] },
-    playbackPolicy: { type: 'public' },
+    playbackPolicy: { type: 'jwt', allowedOrigins: ['https://example.com'] },
   };
   const response = await api.call('PATCH', `/stream/${created.id}`, { key, body: change });
   assert.equal(response.statusCode, 204, response.body);
   assert.equal(response.body, '');
-  const { playbackPolicy: _, ...shown } = change;
-  assert.deepEqual(await read(api, key, created.id), { ...created, ...shown });
+  const { warnings: _, ...unwarned } = created;
+  assert.deepEqual(await read(api, key, created.id), { ...unwarned, ...change });
   await api.call('PATCH', `/stream/${created.id}`, { key, body: { profiles: null, playbackPolicy: null } });
-  assert.deepEqual((await read(api, key, created.id)).profiles, DEFAULT_PROFILES);
+  const emptied = await read(api, key, created.id);
+  assert.deepEqual([emptied.profiles, emptied.playbackPolicy], [DEFAULT_PROFILES, undefined]);
   const [, changed] = await auditOf(api, created.id);
   assert.equal(changed?.action, 'stream.updated');
-  assert.deepEqual(changed?.fields.toSorted(), ['creatorId', 'name', 'profiles', 'record', 'suspended', 'userTags']);
+  const fields = ['creatorId', 'name', 'playbackPolicy', 'profiles', 'record', 'suspended', 'userTags'];
+  assert.deepEqual(changed?.fields.toSorted(), fields);
   assert.equal(changed?.actor?.userId, key.userId);
+});
+
+test('a stream that asks to be recorded is answered with a warning that nothing is, for as long as it asks', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const codes = ({ warnings }: { warnings?: { code: string }[] }) => warnings?.map(({ code }) => code);
+  const recorded = await create(api, key, { name: 'x', record: true });
+  assert.deepEqual(codes(recorded), ['recording_not_supported']);
+  const plain = await create(api, key, { name: 'y' });
+  assert.equal(codes(plain), undefined);
+  const setRecord = (id: string, record: boolean) =>
+    api.call('PATCH', `/stream/${id}/record`, { key, body: { record } });
+  assert.equal((await setRecord(plain.id, true)).statusCode, 204);
+  assert.deepEqual(codes(await read(api, key, plain.id)), ['recording_not_supported']);
+  assert.equal((await setRecord(recorded.id, false)).statusCode, 204);
+  assert.equal(codes(await read(api, key, recorded.id)), undefined);
 });
 
 test('a change of nothing changes nothing and is not noted, but the stream must be there', async (t) => {
@@ -72,11 +90,23 @@ const REFUSED: readonly (readonly [body: object, names: RegExp])[] = [
   [{ userTags: [] }, /^The field userTags must be of type object/],
   [{ userTags: { secretName: { a: 1 } } }, /^The field userTags holds something else/],
   [{ userTags: { t: 'x'.repeat(2048) } }, /^The field userTags has more than 2048 characters/],
-  [{ multistream: { targets: [{ profile: 'source', id: 'x' }] } }, /targets are not there yet\.$/],
-  [{ playbackPolicy: { type: 'jwt' } }, /^The field playbackPolicy\.type must be public; .*not there yet\.$/],
+  [{ multistream: { targets: [{ profile: 'source', id: 'x' }] } }, /targets are not supported yet\.$/],
+  [{ playbackPolicy: 'jwt' }, /^The field playbackPolicy must be of type object or null/],
+  [{ playbackPolicy: {} }, /^The field playbackPolicy\.type is missing/],
+  [{ playbackPolicy: { type: 'lit_signing_condition' } }, /^The field playbackPolicy\.type must be one of/],
+  [{ playbackPolicy: { type: 'jwt', keys: [] } }, /^The field playbackPolicy\.keys is unknown here/],
+  [{ playbackPolicy: { type: 'webhook' } }, /^The field playbackPolicy\.webhookId is missing/],
+  [{ playbackPolicy: { type: 'jwt', refreshInterval: 0 } }, /^The field playbackPolicy\.refreshInterval/],
+  ...['example.com', 'https://example.com/path', 'ftp://example.com', 'https://example.com\u0000', 'null'].map(
+    (origin) =>
+      [
+        { playbackPolicy: { type: 'public', allowedOrigins: ['*', origin] } },
+        /^The field playbackPolicy\.allowedOrigins\[1\] must/,
+      ] as const,
+  ),
   [
-    { playbackPolicy: { type: 'public', allowedOrigins: ['x'] } },
-    /^The field playbackPolicy\.allowedOrigins is unknown/,
+    { playbackPolicy: { type: 'webhook', webhookId: 'x', webhookContext: { a: 'x'.repeat(4096) } } },
+    /^The field playbackPolicy\.webhookContext must have at most 4096/,
   ],
   [{ pull: { source: 'https://example.com/live' } }, /^The field pull is unknown here/],
   [{ recordingSpec: {} }, /^The field recordingSpec is unknown here/],
@@ -215,7 +245,10 @@ test('a broadcast is terminated at most once in five seconds, also while there i
   api.time.now += 1500;
   assert.equal((await terminate()).statusCode, 204);
   assert.equal(await terminations(), 2);
-  assert.deepEqual(heard, ['stream_changed', 'stream_changed']);
+  assert.deepEqual(
+    heard.filter((type) => type !== 'events_added'),
+    ['stream_changed', 'stream_changed'],
+  );
 });
 
 test('a rotated key replaces the old one at once, and nothing else', async (t) => {

@@ -91,6 +91,60 @@ test('a list holds what meets all filters, and X-Total-Count tells how many that
   assert.equal((await api.call('GET', '/stream', { key })).headers['x-total-count'], undefined);
 });
 
+test('streams and sessions are found by a part of their names, in any letter case, where nothing is a wildcard', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const names = ['Morning show', '100% live', 'a_b\\c', 'Ärger am Morgen'];
+  const ids: Record<string, string> = {};
+  for (const name of names) {
+    const { id } = await create(api, key, { name });
+    ids[name] = id;
+    await api.store.sessions.create(someSession((await api.store.streams.get(id, 'everyone'))!, { name }));
+  }
+  const other = await api.makeKey('bob');
+  await create(api, other, { name: 'morning' });
+  for (const [part, found] of [
+    ['MORN', ['Morning show']],
+    ['mor', ['Ärger am Morgen', 'Morning show']],
+    ['äRGER', ['Ärger am Morgen']],
+    ['%', ['100% live']],
+    ['_', ['a_b\\c']],
+    ['\\', ['a_b\\c']],
+    ['.*', []],
+  ] as const) {
+    const query = `limit=1&${filtered([{ id: 'name', value: part }])}`;
+    assert.deepEqual(
+      await walk(api, key, `/stream?${query}`),
+      found.map((name) => ids[name]),
+      part,
+    );
+    const sessions = await api.call('GET', `/session?count=1&${query}`, { key });
+    assert.equal(sessions.headers['x-total-count'], String(found.length), part);
+    assert.deepEqual(
+      sessions.json().map(({ name }: { name: string }) => name),
+      found.slice(0, 1),
+    );
+  }
+});
+
+test('the streams of a user are listed under its id, for that user and for admins', async (t) => {
+  const api = await startApi(t);
+  const [admin, ann, bob] = [await api.makeKey('admin'), await api.makeKey('ann'), await api.makeKey('bob')];
+  const [first, second] = [await create(api, ann), await create(api, ann)];
+  await create(api, bob);
+  const path = `/stream/user/${ann.userId}`;
+  for (const key of [ann, admin]) assert.deepEqual(await walk(api, key, `${path}?limit=1`), [second.id, first.id]);
+  const session = someSession((await api.store.streams.get(first.id, 'everyone'))!);
+  await api.store.sessions.create(session);
+  assert.deepEqual(await walk(api, ann, `${path}?sessionsonly=1`), [session.id]);
+  const counted = await api.call('GET', `${path}?count=1&limit=1`, { key: admin });
+  assert.equal(counted.headers['x-total-count'], '2');
+  assert.ok(counted.json()[0].streamKey, 'an admin who names the user sees what the user sees');
+  assert.equal((await api.call('GET', path, { key: bob })).json().code, 'admin_only');
+  assert.equal((await api.call('GET', `${path}?all=1`, { key: admin })).json().code, 'invalid_request');
+  assert.deepEqual((await api.call('GET', '/stream/user/nobody', { key: admin })).json(), []);
+});
+
 test('sessionsonly lists sessions as streams with a parent; otherwise there are none', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
@@ -123,7 +177,7 @@ test('a query that cannot be answered is 400 with what can be', async (t) => {
     ['count=', /^The query parameter count /],
     ['streamsonly=1&sessionsonly=1', /contradicts/],
     ['filters=x', /^The query parameter filters is not valid JSON/],
-    [filtered([{ id: 'name', value: 'x' }]), /can be filtered by/],
+    [filtered([{ id: 'suspended', value: true }]), /can be filtered by/],
     [`${filtered([])}&${filtered([])}`, /only once/],
     [`order=createdAt-false&cursor=${cursor}`, /belongs to another list, or to another order/],
     [`order=lastSeen-true&cursor=${cursor}`, /belongs to another list/],

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { SessionHealth } from '#domain/health.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import { ms } from '#lib/units.ts';
-import type { SessionHealth } from '#live/health.ts';
-import { someSession } from '#test/support/sample-records.ts';
+import { someHealth, someSession } from '#test/support/sample-records.ts';
 import { someStatus } from './live-status.ts';
 import { startApi } from './server.ts';
 
@@ -160,7 +160,7 @@ test('a thumbnail is listed while there is one, also where the stream runs at an
     await api.store.streams.setActivity(id, {
       isActive: true,
       lastSeen: ms(1),
-      health: JSON.stringify({ hasThumbnail }),
+      health: someHealth({ hasThumbnail }),
     });
     assert.deepEqual(await listed(), expected);
   }

@@ -37,7 +37,14 @@ test('an admin creates, lists, gets, renames and suspends users', async (t) => {
   const list = await api.call('GET', '/user?limit=1', { key });
   assert.deepEqual(
     list.json().map(({ name }: { name: string }) => name),
+    ['anne'],
+  );
+  const next = String(list.headers.link).match(/<[^>]*\/api(\/[^>]*)>/)![1]!;
+  const rest = await api.call('GET', next, { key });
+  assert.deepEqual(
+    rest.json().map(({ name }: { name: string }) => name),
     ['admin'],
+    'the newest comes first',
   );
   assert.match(String(list.headers.link), /\/api\/user\?limit=1&cursor=[\w-]+>; rel="next"$/);
 });

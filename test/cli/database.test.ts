@@ -99,7 +99,7 @@ describe('millrace backup and restore', () => {
     await createKey('after');
     const again = await run(['backup', file], { settings });
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /is there already; .*--force\.\n$/);
+    assert.match(again.stderr, /already exists; .*--force\.\n$/);
     assert.deepEqual(readdirSync(folder).toSorted(), ['copy.db', 'data'], 'nothing is left beside it');
 
     const beside = await run(['restore', file], { settings });
@@ -110,7 +110,7 @@ describe('millrace backup and restore', () => {
 
     const restored = await run(['restore', file], { settings });
     assert.equal(restored.code, 0, restored.stderr);
-    const replaced = /^The database that was there is now (\S+)\.$/m.exec(restored.stdout)?.[1];
+    const replaced = /^The old database is now (\S+)\.$/m.exec(restored.stdout)?.[1];
     const keys = await run(['keys', 'list'], { settings });
     assert.match(keys.stdout, /before/);
     assert.doesNotMatch(keys.stdout, /after/);

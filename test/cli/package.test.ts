@@ -1,44 +1,81 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { promisify } from 'node:util';
+import { after, before, test } from 'node:test';
+import { install, npm, pack } from './installed-package.ts';
 import { dataFolder, run, serve } from './millrace.ts';
 import { needsOldNode, oldNode } from './old-node.ts';
 
+// `npm run test:installs` tries more ways of installing, on every Node that npm has.
+
 const ROOT = join(import.meta.dirname, '../..');
+let folder: string;
+let tarball: string;
 
-const npm = (folder: string, ...args: string[]) =>
-  promisify(execFile)('npm', args, { cwd: folder, maxBuffer: 16 * 1024 * 1024 });
-
-/** Installs the package, as npm would publish it, into an empty folder. @returns the path of its launcher */
-async function installed(folder: string, ...options: string[]): Promise<string> {
-  await npm(ROOT, 'pack', '--ignore-scripts=false', '--pack-destination', folder);
-  const [tarball] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
-  await npm(folder, 'install', '--prefer-offline', '--omit=dev', '--ignore-scripts', ...options, `./${tarball}`);
-  return join(folder, 'node_modules/millrace/bin/millrace.js');
-}
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-package-'));
+  tarball = await pack(folder);
+});
+after(() => rm(folder, { recursive: true }));
 
 test('the package installed into an empty folder serves, and holds no tests, benches or sources', async (t) => {
-  const folder = await dataFolder(t);
-  const launcher = await installed(folder);
-  const { http, child, finished } = await serve(t, { launcher, settings: { DATA_DIR: join(folder, 'data') } });
+  const target = await dataFolder(t);
+  const { launcher } = await install(target, tarball, ['--omit=dev', '--ignore-scripts']);
+  const { http, child, finished } = await serve(t, { launcher, settings: { DATA_DIR: join(target, 'data') } });
   assert.equal((await fetch(`${http}/healthz`)).status, 200);
-  assert.equal((await fetch(`${http}/play/0123456789abcdef`)).status, 200);
+  for (const path of ['/', '/docs', '/docs/start', '/docs/introduction', '/docs/images/player.png', '/api/docs']) {
+    assert.equal((await fetch(http + path)).status, 200, path);
+  }
+  assert.match(await (await fetch(`${http}/play`)).text(), /Playback id/);
   child.kill('SIGTERM');
-  assert.equal((await finished).code, 0);
-  const names = await readdir(join(folder, 'node_modules/millrace'), { recursive: true });
+  const { code, stdout } = await finished;
+  assert.equal(code, 0);
+  assert.doesNotMatch(stdout, /FFmpeg is not installed/);
+  const names = await readdir(join(target, 'node_modules/millrace'), { recursive: true });
   assert.deepEqual(
-    names.filter((name) => /\.ts$|\.test\.|^(?:src|test|bench|docs)\b/.test(name)),
+    names.filter((name) => /\.ts$|\.test\.|^(?:src|test|bench)\b/.test(name)),
     [],
   );
 });
 
-test('under a Node that is too old the package says in one sentence which Node it needs', needsOldNode, async (t) => {
-  const launcher = await installed(await dataFolder(t), '--omit=optional');
-  const { code, stdout, stderr } = await run(['serve'], { launcher, node: oldNode! });
-  assert.equal(code, 1);
-  assert.equal(stdout, '');
-  assert.match(stderr, /^Millrace needs Node 24 or later, and this is \d+\.\d+\.\d+: install a newer Node\..*\n$/);
+test('without optional packages the package installs, serves, and says that FFmpeg is missing', async (t) => {
+  const target = await dataFolder(t);
+  const { launcher } = await install(target, tarball, ['--omit=optional']);
+  const { http, child, finished } = await serve(t, { launcher, settings: { DATA_DIR: join(target, 'data') } });
+  assert.equal((await fetch(`${http}/healthz`)).status, 200);
+  child.kill('SIGTERM');
+  const { code, stdout } = await finished;
+  assert.equal(code, 0);
+  assert.match(stdout, /"msg":"FFmpeg is not installed, so nothing is transcoded; install without --omit=optional"/);
+});
+
+test(
+  'under a Node that is too old the package says in one sentence what to install, and then runs',
+  needsOldNode,
+  async (t) => {
+    const target = await dataFolder(t);
+    const { launcher } = await install(target, tarball, ['--omit=optional', '--ignore-scripts']);
+    const { code, stdout, stderr } = await run(['serve'], { launcher, node: oldNode! });
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    const sentence =
+      /^Millrace needs Node 24 or later, and this is Node \d+\.\d+\.\d+: install a newer Node, or run npm install (\S+)@26 here, .*\.\n$/;
+    const [, nodePackage] = stderr.match(sentence) ?? assert.fail(stderr);
+    // The clone has that package already.
+    await symlink(join(ROOT, 'node_modules', nodePackage!), join(target, 'node_modules', nodePackage!));
+    const { http } = await serve(t, { launcher, node: oldNode!, settings: { DATA_DIR: join(target, 'data') } });
+    assert.equal((await fetch(`${http}/healthz`)).status, 200);
+  },
+);
+
+test('npm ci in a clone warns of nothing under a Node that is too old for Millrace itself', needsOldNode, async (t) => {
+  const clone = await dataFolder(t);
+  await Promise.all(
+    ['package.json', 'package-lock.json', '.npmrc', 'packaging'].map((name) =>
+      symlink(join(ROOT, name), join(clone, name)),
+    ),
+  );
+  const { stderr } = await npm(clone, ['ci', '--dry-run', '--offline'], oldNode!);
+  assert.doesNotMatch(stderr, /EBADENGINE|install-scripts|deprecated/);
 });

@@ -132,13 +132,13 @@ test('on a terminal, the server says in words for people that it is ready', { sk
   assert.match(seen, /First API key \(user admin, name default\), shown only now:\s+millrace_\S+/);
   assert.match(
     seen,
-    /Millrace \d+\.\d+\.\d+ is ready\. Ctrl-C stops it\.\s+Publish to +rtmp:\/\/localhost:\d+\/live\s+API +http:/,
+    /Millrace \d+\.\d+\.\d+ is ready, on Node \d+\.\d+\.\d+\. Ctrl-C stops it\.\s+Publish to +rtmp:\/\/localhost:\d+\/live\s+API +http:/,
   );
 });
 
-test('the version is that of the package', async () => {
+test('the version is that of the package, and of the Node it runs on', async () => {
   const { version } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'));
-  assert.equal((await run(['--version'])).stdout, `millrace ${version}\n`);
+  assert.equal((await run(['--version'])).stdout, `millrace ${version}, Node ${process.versions.node}\n`);
 });
 
 test('a shell completes commands and their options with the script that the command prints', async () => {

@@ -14,12 +14,12 @@ test('users are created, listed, suspended, resumed, promoted and demoted, each 
   assert.equal((await users('create', 'ann')).code, 0);
   const taken = await users('create', 'ann');
   assert.equal(taken.code, 1);
-  assert.match(taken.stderr, /^There is a user of that name already; .*\.\n$/);
+  assert.match(taken.stderr, /^There is already a user with that name; .*\.\n$/);
 
   assert.equal((await users('suspend', 'ann')).stdout, 'The user ann is suspended now.\n');
   assert.match(
     (await users('list')).stdout,
-    /^ID +NAME +CREATED +ROLE +STATE\n.* root +\S+Z +admin +active\n.* ann +\S+Z +user +suspended\n$/,
+    /^ID +NAME +CREATED +ROLE +STATE\n.* ann +\S+Z +user +suspended\n.* root +\S+Z +admin +active\n$/,
   );
   assert.equal((await users('resume', 'ann')).code, 0);
   const last = await users('demote', 'root');

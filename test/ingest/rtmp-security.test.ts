@@ -1,13 +1,13 @@
 /**
- * What has killed other RTMP servers, tried on this one. The parsers' own cases stand beside the parsers.
+ * Attacks that have brought down other RTMP servers. The cases of the parsers are in the tests beside the parsers.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Publication } from '#ingest/ingest.ts';
-import { encodeAmf0 } from '#ingest/rtmp/amf0.ts';
-import { ChunkWriter } from '#ingest/rtmp/chunk-writer.ts';
-import { commandMessage, MESSAGE, USER_CONTROL, userControl } from '#ingest/rtmp/message.ts';
+import { encodeAmf0 } from '#media/rtmp/amf0.ts';
+import { ChunkWriter } from '#media/rtmp/chunk-writer.ts';
+import { commandMessage, MESSAGE, USER_CONTROL, userControl } from '#media/rtmp/message.ts';
 import { fixtureTags } from '../support/flv-file.ts';
 import { GOOD_KEY } from '../support/recording-gate.ts';
 import { RtmpClient } from '../support/rtmp-client.ts';
@@ -17,8 +17,8 @@ import { waitFor } from '../support/wait-for.ts';
 const TAGS = fixtureTags();
 
 /**
- * Lets somebody else publish while `attack` runs, and holds that the attacker is gone and the other never noticed.
- * @param fault why the attacker's connection ended, as the log says
+ * Runs `attack` beside another publisher, and asserts that the attacker is disconnected and the other publisher is not affected.
+ * @param fault why the attacker's connection ended, as logged
  */
 async function survives(
   fault: string,
@@ -31,8 +31,8 @@ async function survives(
   await using attacker = await RtmpClient.open(server.port);
   await attack(attacker, server);
   await attacker.closed();
-  const said = () => server.logLines.some((line) => line.includes(`"${fault}"`));
-  await waitFor(said, { what: `${fault} in the log` });
+  const isLogged = () => server.logLines.some((line) => line.includes(`"${fault}"`));
+  await waitFor(isLogged, { what: `${fault} in the log` });
   bystander.tags(TAGS.slice(20));
   await server.gate.until('the other publisher’s media', () => publication.of('video').length === 50);
   assert.deepEqual(publication.ends, []);
@@ -53,13 +53,13 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       }
     }));
 
-  it('finishes the handshake and then says nothing', () =>
+  it('finishes the handshake and then sends nothing', () =>
     survives('publish_timeout', async (client, server) => {
       await client.handshake();
       await server.advance(10_000);
     }));
 
-  it('keeps talking but never publishes', () =>
+  it('keeps sending messages but never publishes', () =>
     survives('publish_timeout', async (client, server) => {
       await client.handshake();
       await client.connect();
@@ -69,7 +69,7 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       }
     }));
 
-  it('declares a message larger than anybody may send before being let in', () =>
+  it('declares a message larger than is allowed before a publish is accepted', () =>
     survives('message_too_large', async (client) => {
       await client.handshake();
       client.raw(raw('03 000000 010001 14 00000000'));
@@ -89,7 +89,7 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       client.raw(raw('02 000000 000004 01 00000000 00000001'));
     }));
 
-  it('sends an AMF type nobody knows (node-rtsp-rtmp-server#2)', () =>
+  it('sends an unknown AMF type (node-rtsp-rtmp-server#2)', () =>
     survives('amf_invalid', async (client) => {
       await client.handshake();
       client.send(commandMessage(Buffer.of(0xfe), 0));
@@ -102,7 +102,7 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       for (let index = 0; index < 100 && !client.isClosed; index++) client.command('connect', object);
     }));
 
-  it('connects twice, since no answer is larger than that to connect', () =>
+  it('connects twice, because no answer is larger than the one to connect', () =>
     survives('command_invalid', async (client) => {
       await client.handshake();
       await client.connect();
@@ -203,7 +203,7 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       client.raw(Buffer.alloc(100_000, Buffer.of(0xc4, 0xaf)));
     }));
 
-  it('changes its configuration again and again, each time a new start for transcoder and viewers', () =>
+  it('changes its configuration again and again, which restarts transcoder and viewers each time', () =>
     survives('flood', async (client, server) => {
       await client.handshake();
       await client.connect();
@@ -230,7 +230,7 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       { numRuns: 40 },
     );
     bystander.tags(TAGS);
-    await server.gate.until('the other’s media', () => server.gate.publication.of('video').length === 50);
+    await server.gate.until('the other publisher’s media', () => server.gate.publication.of('video').length === 50);
     assert.doesNotMatch(server.logLines.join(''), /internal_error|handling a publisher failed/);
   });
 });
@@ -294,7 +294,7 @@ describe('a publisher that sends more messages than any encoder', { concurrency:
   });
 });
 
-describe('a fault of ours', { concurrency: true }, () => {
+describe('a fault of this service', { concurrency: true }, () => {
   it('in a publication ends that connection only, and is logged', () =>
     survives('internal_error', async (client, server) => {
       const broken: Publication = {
@@ -334,7 +334,7 @@ describe('the number of connections', { concurrency: true }, () => {
     await waitFor(() => server.logLines.some((line) => line.includes(`"fault":"${fault}","count":1`)), {
       what: 'a count in the log',
     });
-    // A place that becomes free is given to the next.
+    // A place that becomes free is given to the next connection.
     first.drop();
     await waitFor(
       async () => {
@@ -350,9 +350,10 @@ describe('the number of connections', { concurrency: true }, () => {
 
   it('is limited', () => filled({ rtmpMaxConnections: 2 }, 'too_many_connections'));
   it('is limited from one address', () => filled({ rtmpMaxPerAddress: 2 }, 'too_many_from_one_address'));
-  it('is limited before a key was shown', () => filled({ rtmpMaxUnauthenticated: 2 }, 'too_many_unauthenticated'));
+  it('is limited before a publish is accepted', () =>
+    filled({ rtmpMaxUnauthenticated: 2 }, 'too_many_unauthenticated'));
 
-  it('before a key was shown leaves out those who publish', async () => {
+  it('before a publish is accepted does not include publishers', async () => {
     await using server = await startTestRtmpServer({ rtmpMaxUnauthenticated: 1 });
     await using first = await RtmpClient.publish(server.port, GOOD_KEY);
     await using second = await RtmpClient.publish(server.port, GOOD_KEY);

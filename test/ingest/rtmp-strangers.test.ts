@@ -45,7 +45,7 @@ function besiege(t: TestContext, port: number, { places, opening }: { places: nu
   });
 }
 
-/** Opens a certificate of its own for a test. */
+/** Makes and opens a certificate for a test. */
 async function openCertificate(t: TestContext): Promise<CertificateWatch> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-strangers-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -113,14 +113,14 @@ describe('the log', { concurrency: true }, () => {
       await assert.rejects(RtmpClient.publish(server.port, 'no-such-key', 'live', { from }));
     }
     await server.server[Symbol.asyncDispose]();
-    const told = lines(server, 'publishers refused');
-    assert.ok(told.length <= 10, `${told.length} lines`);
-    assert.ok(told.every(({ code }) => code === 'stream_key_invalid'));
+    const noted = lines(server, 'publishers refused');
+    assert.ok(noted.length <= 10, `${noted.length} lines`);
+    assert.ok(noted.every(({ code }) => code === 'stream_key_invalid'));
     assert.equal(
-      told.reduce((sum, { count }) => sum + Number(count), 0),
+      noted.reduce((sum, { count }) => sum + Number(count), 0),
       60,
     );
-    assert.equal(Math.max(...told.map(({ networks }) => Number(networks))), 3);
+    assert.equal(Math.max(...noted.map(({ networks }) => Number(networks))), 3);
   });
 
   it('counts TLS alerts and bytes that are not TLS as one kind', async (t) => {
@@ -135,15 +135,15 @@ describe('the log', { concurrency: true }, () => {
       }
     }
     await server.server[Symbol.asyncDispose]();
-    const told = lines(server, 'connections failed');
-    assert.ok(told.length <= 10, `${told.length} lines`);
-    const counted = told
+    const noted = lines(server, 'connections failed');
+    assert.ok(noted.length <= 10, `${noted.length} lines`);
+    const counted = noted
       .filter(({ fault }) => fault === 'tls_failed')
       .reduce((sum, { count }) => sum + Number(count), 0);
     assert.equal(counted, 60);
   });
 
-  it('has lines of their own for thirty publishes of one address in a minute, and counts further ones', async () => {
+  it('has separate lines for thirty publishes of one address in a minute, and counts further ones', async () => {
     const server = await startTestRtmpServer();
     server.stopClock();
     for (let index = 0; index < 40; index++) {

@@ -1,5 +1,5 @@
 /**
- * RTMP in TLS: what real encoders send comes through, and what strangers send costs no more than over plain TCP.
+ * RTMP in TLS: real encoders can publish, and strangers cost no more than over plain TCP.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const TAGS = fixtureTags();
 
-/** A server with a certificate in a folder, both gone after the test. */
+/** Starts a server with a certificate in a folder. Both are removed after the test. */
 async function serverOf(t: TestContext, settings: Parameters<typeof startTestRtmpServer>[0] = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-rtmps-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -63,7 +63,7 @@ test('GStreamer’s rtmp2sink publishes', needs('gst-launch-1.0'), async (t) => 
   assert.equal(publication.of('video').length, 30);
 });
 
-test('FFmpeg 8 publishes, and is counted apart', async (t) => {
+test('FFmpeg 8 publishes, and its bytes are counted as RTMPS', async (t) => {
   const { gate, url, metrics } = await serverOf(t);
   await using publisher = await startPublisher({ url, durationS: 1 });
   assert.equal((await publisher.ended).reason, 'finished');
@@ -75,7 +75,7 @@ test('FFmpeg 8 publishes, and is counted apart', async (t) => {
   );
 });
 
-test('a publisher and a new certificate do not meet', async (t) => {
+test('a new certificate does not affect a publisher that is connected', async (t) => {
   const { gate, tlsPort, folder, certificate } = await serverOf(t);
   await using client = await RtmpClient.publish(tlsPort, GOOD_KEY, 'live', { tls: true });
   client.tags(TAGS.slice(0, 20));
@@ -88,13 +88,13 @@ test('a publisher and a new certificate do not meet', async (t) => {
   assert.deepEqual(gate.publication.ends, []);
 });
 
-test('who does not finish the handshake is counted from the first packet, and closed in time', async (t) => {
+test('a connection that does not finish its handshake counts from its first packet, and is closed at the timeout', async (t) => {
   const server = await serverOf(t, { rtmpMaxUnauthenticated: 3 });
   const { tlsPort, logLines } = server;
   const mute = [1, 2, 3].map(() => connect(tlsPort, '127.0.0.1').on('error', () => {}));
   await Promise.all(mute.map((socket) => once(socket, 'connect')));
   const closed = Promise.all(mute.map((socket) => once(socket.resume(), 'close')));
-  // One half-way through TLS changes nothing of that.
+  // A handshake that has begun makes no difference.
   mute[0]!.write(Buffer.from('16030100', 'hex'));
   await waitFor(
     async () => {
@@ -111,7 +111,7 @@ test('who does not finish the handshake is counted from the first packet, and cl
   client.tags(TAGS.slice(0, 5));
 });
 
-test('what is no TLS ends its own connection only', async (t) => {
+test('bytes that are not TLS end their own connection only', async (t) => {
   const { gate, tlsPort } = await serverOf(t);
   await using client = await RtmpClient.publish(tlsPort, GOOD_KEY, 'live', { tls: true });
   client.tags(TAGS.slice(0, 20));

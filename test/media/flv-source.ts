@@ -1,5 +1,5 @@
 /**
- * Encodes with ffmpeg as a publisher would, and takes tracks and packets out of the FLV it makes.
+ * Encodes with ffmpeg as a publisher does, and reads tracks and packets from its FLV output.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -8,15 +8,15 @@ import { codecOf } from '#media/codecs.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
 import type { Track } from '#media/track.ts';
 
-/** A track and its samples, times in the track's ticks. */
+/** A track and its samples, with times in the track's ticks. */
 export interface Encoded {
   readonly track: Track;
   readonly samples: readonly FragmentSample[];
 }
 
 /**
- * Runs ffmpeg and reads one track of what it wrote.
- * @param args from its inputs to its encoders, without the output
+ * Runs ffmpeg, and reads one track of its output.
+ * @param args arguments from the inputs to the encoders, without the output
  */
 export async function encode(codec: Track['codec'], args: readonly string[]): Promise<Encoded> {
   const { stdout } = await promisify(execFile)('ffmpeg', ['-v', 'error', ...args, '-f', 'flv', '-'], {
@@ -27,7 +27,7 @@ export async function encode(codec: Track['codec'], args: readonly string[]): Pr
   const track = codecOf(codec).parseConfig(tags.find(({ sequenceHeader }) => sequenceHeader)!.data);
   const packets = tags.filter(({ sequenceHeader, data }) => !sequenceHeader && data.length > 0);
   const toTicks = (milliseconds: number) => Math.round((milliseconds * track.timescale) / 1000);
-  // FLV counts milliseconds, which say too little of audio: its packets follow one another without a gap.
+  // Milliseconds, as FLV has them, are too coarse for audio, whose packets follow one another without a gap.
   const dtsOf = (index: number) =>
     track.kind === 'audio' ? index * track.samplesPerPacket : toTicks(packets[index]!.dtsMs);
   const last = packets.length - 1;

@@ -24,7 +24,7 @@ const sample = fc.record({
   data: fc.uint8Array({ minLength: 1, maxLength: 64 }),
 });
 
-it('fragments of any samples read back as those samples', () => {
+it('fragments of any samples are read back as those samples', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...TRACKS),

@@ -1,5 +1,5 @@
 /**
- * Encodes with ffmpeg what its FLV cannot hold, and takes track and packets out of the MP4 or Ogg file it makes.
+ * Encodes with ffmpeg the codecs that its FLV does not support, and reads track and packets from its MP4 or Ogg output.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempDisposable, readFile } from 'node:fs/promises';
@@ -13,12 +13,12 @@ import { readTrack } from '../support/iso-bmff.ts';
 import type { Encoded } from './flv-source.ts';
 
 const CONFIGURATION = { h265: 'hvcC', av1: 'av1C' } as const;
-/** Mono and stereo need no more. */
+/** The size of the header of mono and stereo. */
 const OPUS_HEAD_BYTES = 19;
 
 /**
- * Runs ffmpeg and reads the one track of what it wrote.
- * @param args from its inputs to its encoders, without the output
+ * Runs ffmpeg, and reads the only track of its output.
+ * @param args arguments from the inputs to the encoders, without the output
  */
 export async function encodeMp4(codec: 'h265' | 'av1' | 'opus', args: readonly string[]): Promise<Encoded> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'millrace-media-'));

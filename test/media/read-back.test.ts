@@ -16,10 +16,10 @@ import { encodeMp4 } from './mp4-source.ts';
 
 const run = promisify(execFile);
 
-const picture = (size: string, rate: string, filters: string, encoder = '') =>
+const video = (size: string, rate: string, filters: string, encoder = '') =>
   `-f lavfi -i testsrc2=size=${size}:rate=${rate},${filters} -frames:v 25 ` +
   `-c:v libx264 -preset ultrafast -g 10 ${encoder}`;
-const sound = (rate: number, channels: string) =>
+const audio = (rate: number, channels: string) =>
   `-f lavfi -i sine=r=${rate}:d=1 -af aformat=channel_layouts=${channels} -c:a aac`;
 
 const newer = (size: string, filters: string, encoder: string) =>
@@ -27,32 +27,32 @@ const newer = (size: string, filters: string, encoder: string) =>
 const x265 = (params: string) =>
   `libx265 -preset ultrafast -g 10 -x265-params log-level=none:keyint=10:min-keyint=10:scenecut=0${params}`;
 
-/** Arguments of ffmpeg; none holds a blank. */
+/** Sources for ffmpeg. No argument contains a blank. */
 const SOURCES: readonly (readonly [what: string, codec: Track['codec'], args: string])[] = [
-  ['video with B-frames', 'h264', picture('320x180', '30', 'format=yuv420p', '-bf 2')],
-  ['1080 lines, eight cropped, at 59.94', 'h264', picture('1920x1080', '60000/1001', 'format=yuv420p')],
-  ['anamorphic video', 'h264', picture('720x576', '25', 'setsar=64/45,format=yuv420p')],
+  ['video with B-frames', 'h264', video('320x180', '30', 'format=yuv420p', '-bf 2')],
+  ['video of 1080 lines, eight cropped, at 59.94', 'h264', video('1920x1080', '60000/1001', 'format=yuv420p')],
+  ['anamorphic video', 'h264', video('720x576', '25', 'setsar=64/45,format=yuv420p')],
   [
     'BT.709 video',
     'h264',
-    picture('320x180', '25', 'format=yuv420p', '-x264-params colorprim=bt709:transfer=bt709:colormatrix=bt709'),
+    video('320x180', '25', 'format=yuv420p', '-x264-params colorprim=bt709:transfer=bt709:colormatrix=bt709'),
   ],
-  ['interlaced video', 'h264', picture('640x480', '25', 'format=yuv420p', '-flags +ilme+ildct')],
-  ['High 4:2:2 video', 'h264', picture('320x180', '30', 'format=yuv422p')],
-  ['HEVC with B-frames, its groups of pictures open', 'h265', newer('320x180', 'format=yuv420p', x265(':bframes=2'))],
+  ['interlaced video', 'h264', video('640x480', '25', 'format=yuv420p', '-flags +ilme+ildct')],
+  ['High 4:2:2 video', 'h264', video('320x180', '30', 'format=yuv422p')],
+  ['HEVC with B-frames and open GOPs', 'h265', newer('320x180', 'format=yuv420p', x265(':bframes=2'))],
   ['anamorphic HEVC, cropped', 'h265', newer('718x574', 'setsar=64/45,format=yuv420p', x265(':open-gop=0'))],
   [
-    'HEVC of HDR10',
+    'HEVC in HDR10',
     'h265',
     newer('320x180', 'format=yuv420p10le', x265(':colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc')),
   ],
-  ['AV1 of libaom', 'av1', newer('320x180', 'format=yuv420p', 'libaom-av1 -usage realtime -cpu-used 8 -g 10')],
-  ['AV1 of SVT, ten bits', 'av1', newer('320x180', 'format=yuv420p10le', 'libsvtav1 -preset 12 -g 10')],
-  ['mono sound at 44.1 kHz', 'aac', sound(44_100, 'mono')],
-  ['stereo sound at 96 kHz', 'aac', sound(96_000, 'stereo')],
+  ['AV1 from libaom', 'av1', newer('320x180', 'format=yuv420p', 'libaom-av1 -usage realtime -cpu-used 8 -g 10')],
+  ['AV1 from SVT, ten bits', 'av1', newer('320x180', 'format=yuv420p10le', 'libsvtav1 -preset 12 -g 10')],
+  ['mono audio at 44.1 kHz', 'aac', audio(44_100, 'mono')],
+  ['stereo audio at 96 kHz', 'aac', audio(96_000, 'stereo')],
   ['Opus', 'opus', '-f lavfi -i sine=r=48000:d=1 -ac 2 -c:a libopus'],
-  ['5.1 sound', 'aac', sound(48_000, '5.1')],
-  ['5.1 sound with a program config element', 'aac', sound(48_000, '5.1(side)')],
+  ['5.1 audio', 'aac', audio(48_000, '5.1')],
+  ['5.1 audio with a program config element', 'aac', audio(48_000, '5.1(side)')],
 ];
 
 for (const [what, codec, args] of SOURCES) {
@@ -72,7 +72,7 @@ for (const [what, codec, args] of SOURCES) {
       }
     });
 
-    it('hold for mp4box what was put in', () => {
+    it('contain for mp4box what was written', () => {
       const { track, samples } = source;
       const read = readTrack(init, ...fragments);
       assert.equal(read.trackKind, track.kind);
@@ -104,7 +104,7 @@ for (const [what, codec, args] of SOURCES) {
       const file = join(folder.path, 'track.mp4');
       await writeFile(file, Buffer.concat([init, ...fragments]));
 
-      // A program config element names no layout, which ffmpeg says it had to guess.
+      // A program config element names no layout, and without this option ffmpeg warns that it guessed one.
       const decoded = await run('ffmpeg', ['-v', 'warning', '-guess_layout_max', '0', '-i', file, '-f', 'null', '-']);
       assert.equal(decoded.stderr, '');
 
@@ -136,7 +136,7 @@ for (const [what, codec, args] of SOURCES) {
     });
 
     if (codec === 'aac' || codec === 'opus') return;
-    it('start where the encoder says that decoding can start', () => {
+    it('have keyframes where the encoder marks them', () => {
       const { track, samples } = source;
       assert.ok(track.kind === 'video');
       const read = codecOf(codec).accessUnitReader(track);
@@ -149,7 +149,7 @@ for (const [what, codec, args] of SOURCES) {
   });
 }
 
-/** What is used of ffprobe's JSON. */
+/** The fields of ffprobe's JSON that are used. */
 interface Probe {
   readonly packets: readonly { dts: number; pts: number; size: string; flags: string }[];
   readonly streams: readonly {

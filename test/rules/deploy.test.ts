@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readConfig } from '#config.ts';
+import { PREFIX, readConfig, SETTINGS } from '#config.ts';
 import { needs } from '../support/tools.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
@@ -36,4 +37,44 @@ test('the unit starts again without end, as a database that is away may come bac
   const unit = textOf('millrace.service');
   assert.match(unit, /^RestartPreventExitStatus=2$/m);
   assert.match(unit, /^StartLimitIntervalSec=0$/m);
+});
+
+test('the unit lets Node ask for the addresses of the machine, without which it cannot listen on all of them', () => {
+  assert.match(textOf('millrace.service'), /^RestrictAddressFamilies=.*\bAF_NETLINK\b/m);
+});
+
+test('all files name only settings that there are', () => {
+  const known = new Set(
+    Object.values(SETTINGS).flatMap((stage) => Object.values(stage).map(({ name }) => PREFIX + name)),
+  );
+  const unknown = readdirSync(DEPLOY).flatMap((file) =>
+    [...textOf(file).matchAll(/\bMILLRACE_[A-Z_]+/g)]
+      .filter(([name]) => !known.has(name))
+      .map(([name]) => `${file}: ${name}`),
+  );
+  assert.deepEqual(unknown, []);
+});
+
+test('Compose finds nothing wrong with compose.yaml', needs('docker-compose'), (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-compose-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  // Debian 12 has a Compose that is older than the name of a project.
+  writeFileSync(join(folder, 'compose.yaml'), textOf('compose.yaml').replace(/^name: .*$/m, ''));
+  const env = { ...process.env, POSTGRES_PASSWORD: 'secret' };
+  const { status, stderr } = spawnSync('docker-compose', ['config', '--quiet'], { cwd: folder, env, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+});
+
+test('nginx finds nothing wrong with the configuration for Compose', needs('/usr/sbin/nginx'), (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-nginx-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const site = textOf('compose-nginx.conf')
+    .replace('/var/cache/nginx', folder)
+    .replace('listen 80;', `listen unix:${folder}/http;`);
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(file, `pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${site} }`);
+  const { status, stderr } = spawnSync('/usr/sbin/nginx', ['-t', '-p', folder, '-c', file, '-e', 'stderr'], {
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { BEAT_MS } from '#live/node-lease.ts';
 import { referenceFiles } from '../../docs/generate.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -23,6 +24,16 @@ describe('the docs', () => {
         .map(([name]) => `${page}: ${name}`),
     );
     assert.deepEqual(strangers, []);
+  });
+
+  it('say how old the number of viewers at another server may be, as the code does', () => {
+    const ageS = BEAT_MS / 1000;
+    assert.ok(
+      pageText('docs/4-operations.md').includes(
+        `Viewers and health of a stream at another server are up to ${ageS} and `,
+      ),
+    );
+    assert.ok(pageText('docs/7-streams-and-sessions.md').includes(`at another server is up to ${ageS} seconds old`));
   });
 
   it('link only to files that there are', () => {

@@ -17,7 +17,8 @@ const ROWS: readonly (readonly string[])[] = [
   ['cli'],
   ['app.ts'],
   ['config.ts'],
-  ['http', 'api', 'origin'],
+  ['api', 'origin', 'pages'],
+  ['http'],
   ['live'],
   ['ingest', 'transcode', 'hls', 'webhooks'],
   ['store'],
@@ -26,8 +27,19 @@ const ROWS: readonly (readonly string[])[] = [
   ['lib'],
 ];
 
-/** Folders that hold implementations of their parent's contract: named only by its list file, `app.ts` and `cli/`. */
-const IMPLEMENTATIONS = ['api/routes', 'ingest/rtmp', 'store/engines', 'transcode/worker'];
+/**
+ * Folders that hold implementations of a contract, each with every file outside the folder that may import from it. A test may always do so.
+ */
+const IMPLEMENTATIONS: Readonly<Record<string, readonly string[]>> = {
+  'api/routes': ['api/routes.ts'],
+  'ingest/rtmp': ['ingest/protocols.ts', 'ingest/config.ts'],
+  // Backup, restore and their hints are about one database and not about the contract.
+  'store/engines': ['store/engines.ts', 'cli/backup.ts', 'cli/restore.ts', 'cli/postgres-tool.ts'],
+  'store/migrations': ['store/migrations.ts'],
+  'transcode/encoders': ['transcode/encoders.ts'],
+  // Started as a process by its path. An import would load FFmpeg into the server.
+  'transcode/worker': [],
+};
 
 /** What only some files may name, and why. */
 const RESERVED: readonly { readonly names: RegExp; readonly allowedIn: RegExp; readonly rule: string }[] = [
@@ -108,19 +120,58 @@ function directionRules(path: string, target: string): string[] {
   else if (from !== to && fromRow! > toRow!)
     broken.push(`${from} must not know ${to}: imports point only to lower rows`);
 
-  const implementation = IMPLEMENTATIONS.find((folder) => target.startsWith(`${folder}/`));
-  if (implementation === undefined || TEST_FILE.test(path)) return broken;
-  const knows =
-    path.startsWith(`${implementation}/`) || path === `${implementation}.ts` || isListFile(path, implementation);
-  if (!knows && from !== 'app.ts' && from !== 'cli') {
-    broken.push(`${implementation}/ holds implementations: only its list file, app.ts and cli/ name them`);
+  for (const [folder, importers] of Object.entries(IMPLEMENTATIONS)) {
+    if (!target.startsWith(`${folder}/`) || path.startsWith(`${folder}/`) || TEST_FILE.test(path)) continue;
+    if (importers.includes(path)) continue;
+    broken.push(
+      `${folder}/ holds implementations: only ${importers.join(', ') || 'the folder itself'} may import them`,
+    );
   }
   return broken;
 }
 
-/** `ingest/protocols.ts` lists `ingest/rtmp`, `store/engines.ts` lists `store/engines`: a file of the same parent folder. */
-function isListFile(path: string, implementation: string): boolean {
-  return posix.dirname(path) === posix.dirname(implementation);
+/** The files that the import declarations and expressions of a file name, as paths below `src/`. Those of packages are left out. */
+export function importsOf(path: string, text: string): readonly string[] {
+  return [...withoutComments(text).matchAll(IMPORT)].flatMap(([, from, called]) => {
+    const specifier = (from ?? called) as string;
+    if (specifier.startsWith('.')) return [posix.join(posix.dirname(path), specifier)];
+    return specifier.startsWith('#') ? [specifier.slice(1)] : [];
+  });
+}
+
+/**
+ * Import rings: groups of files of which each leads back to itself through the others. Type-only imports count, because a reader of one file
+ * of a ring must know all of them.
+ * @param imports what each file imports
+ * @returns rings as the shortest way round from one of their files; every file that leads back to itself is in one
+ */
+export function importRings(imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const rings: string[][] = [];
+  for (const start of imports.keys()) {
+    if (rings.some((ring) => ring.includes(start))) continue;
+    const ring = shortestWay(imports, start);
+    if (ring !== undefined) rings.push(ring);
+  }
+  return rings;
+}
+
+/** The shortest way from a file back to itself, the file included once; undefined when no import leads back. */
+function shortestWay(imports: ReadonlyMap<string, readonly string[]>, start: string): string[] | undefined {
+  const reached = new Set<string>();
+  let ways: string[][] = [[start]];
+  while (ways.length > 0) {
+    const longer: string[][] = [];
+    for (const way of ways) {
+      for (const next of imports.get(way.at(-1)!) ?? []) {
+        if (next === start) return way;
+        if (reached.has(next)) continue;
+        reached.add(next);
+        longer.push([...way, next]);
+      }
+    }
+    ways = longer;
+  }
+  return undefined;
 }
 
 /** Blanks comments and keeps every line where it was, so that prose may name what code may not. */

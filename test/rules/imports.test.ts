@@ -2,17 +2,49 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { describe, it } from 'node:test';
-import { importViolations } from './import-rules.ts';
+import { importRings, importsOf, importViolations } from './import-rules.ts';
 
 const SRC = join(import.meta.dirname, '../../src');
+const TEST_FILE = /\.(test|contract)\.ts$/;
+
+/** The text of every file below `src/`, by its path with forward slashes. */
+const source: ReadonlyMap<string, string> = new Map(
+  globSync('**/*.ts', { cwd: SRC }).map((file) => [file.split(sep).join('/'), readFileSync(join(SRC, file), 'utf8')]),
+);
+
+it('there is source to judge', () => assert.ok(source.size > 100));
 
 it('every import in src/ points the way the architecture says', () => {
-  const files = globSync('**/*.ts', { cwd: SRC });
-  assert.ok(files.length > 0, 'found no source to judge');
-  const violations = files.flatMap((file) =>
-    importViolations(file.split(sep).join('/'), readFileSync(join(SRC, file), 'utf8')),
-  );
+  const violations = [...source].flatMap(([path, text]) => importViolations(path, text));
   assert.equal(violations.map(({ at, rule }) => `${at} ${rule}`).join('\n'), '');
+});
+
+it('no file in src/ imports itself through others, not even for types', () => {
+  const imports = new Map(
+    [...source].filter(([path]) => !TEST_FILE.test(path)).map(([path, text]) => [path, importsOf(path, text)]),
+  );
+  assert.deepEqual(importRings(imports), []);
+});
+
+describe('the search for rings', () => {
+  it('finds the shortest way round, type-only imports included', () => {
+    const imports = new Map([
+      ['a/x.ts', importsOf('a/x.ts', `import type { Y } from './y.ts';\nexport { Z } from '#b/z.ts';`)],
+      ['a/y.ts', importsOf('a/y.ts', `import { z } from '#b/other.ts';`)],
+      ['b/z.ts', importsOf('b/z.ts', `import fs from 'node:fs';\nconst x = await import('#a/x.ts');`)],
+    ]);
+    assert.deepEqual(importRings(imports), [['a/x.ts', 'b/z.ts']]);
+  });
+
+  it('finds none where several ways lead to the same file', () => {
+    const imports = new Map([
+      ['a.ts', ['b.ts', 'c.ts']],
+      ['b.ts', ['d.ts']],
+      ['c.ts', ['d.ts']],
+      ['d.ts', []],
+    ]);
+    assert.deepEqual(importRings(imports), []);
+  });
 });
 
 describe('the import rules', () => {
@@ -35,6 +67,14 @@ describe('the import rules', () => {
       `import { x } from '#ingest/rtmp/server.ts';`,
       /implementations/,
     ],
+    [
+      'a neighbour of a list file naming an implementation',
+      'store/a.ts',
+      `import './engines/sqlite.ts';`,
+      /implementations/,
+    ],
+    ['the server importing FFmpeg’s folder', 'transcode/a.ts', `import './worker/av.ts';`, /implementations/],
+    ['the composition root doing so', 'app.ts', `import '#transcode/worker/main.ts';`, /implementations/],
     ['the FFmpeg binding', 'transcode/passthrough.ts', `import { Codec } from 'node-av/lib';`, /FFmpeg/],
     ['the environment', 'http/a.ts', 'const a = process.env.HOME;', /process\.env/],
     ['the environment by import', 'http/a.ts', `import { env } from 'node:process';`, /process\.env/],
@@ -58,7 +98,8 @@ describe('the import rules', () => {
     ['a list file naming an implementation', 'ingest/protocols.ts', `import { rtmp } from './rtmp/server.ts';`],
     ['a row that is a file', 'app.ts', `import type { Config } from '#config.ts';`],
     ['test support in a test', 'live/a.test.ts', `import { x } from '#test/support/tracks.ts';`],
-    ['the composition root naming one', 'app.ts', `import { rtmp } from '#ingest/rtmp/server.ts';`],
+    ['a command for one database naming it', 'cli/backup.ts', `import '#store/engines/sqlite/backup.ts';`],
+    ['a test naming an implementation', 'store/a.test.ts', `import './engines/sqlite.ts';`],
     ['the binding in the worker', 'transcode/worker/a.ts', `import { Codec } from 'node-av/lib';`],
     ['a date from a number', 'hls/tags.ts', 'const text = new Date(epoch).toISOString();'],
     ['prose about what code may not', 'live/a.ts', `/** Not process.env, not Date.now(). */ // from '#cli/a.ts'`],

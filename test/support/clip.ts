@@ -13,7 +13,7 @@ import { VideoDecoder } from '#transcode/worker/video-decoder.ts';
 import { VideoEncoder } from '#transcode/worker/video-encoder.ts';
 import { type FrameCode, readFrameCode } from './frame-code.ts';
 import { drawPicture, type PicturePlanes } from './test-pattern.ts';
-import { VIDEO_TRACK } from './tracks.ts';
+import { markAt, VIDEO_TRACK } from './tracks.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 
@@ -95,7 +95,7 @@ export function marked(packets: readonly Packet[], cutAt: (packet: Packet, index
   let ordinal = 0;
   return packets.map((packet, index) => {
     if (!cutAt(packet, index)) return packet;
-    return { ...packet, mark: { ordinal: ordinal++, independent: packet.keyframe, discontinuity: false } };
+    return { ...packet, mark: markAt(ordinal++, { independent: packet.keyframe }) };
   });
 }
 

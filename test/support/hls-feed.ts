@@ -1,14 +1,18 @@
 /**
- * A publisher for tests of `hls`: writes steady or disturbed packets into a presentation in memory, and keeps the playlists
- * its viewers would have got on the way.
+ * A publisher for tests of `hls`: publishes steady or disturbed media into a presentation in memory, and keeps the playlists its viewers
+ * would have got on the way.
  */
-
+import assert from 'node:assert/strict';
+import { newStreamId, newUserId } from '#domain/ids.ts';
 import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation, PresentationOptions } from '#hls/hls.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { createPresentation } from '#hls/presentation.ts';
 import { ms, ticks } from '#lib/units.ts';
-import type { Packet, SegmentMark } from '#media/packet.ts';
+import { SessionMedia } from '#live/session-media.ts';
+import { SessionWarnings } from '#live/session-warnings.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
 import {
   checkMediaPlaylist,
   checkMultivariant,
@@ -17,6 +21,7 @@ import {
   type MediaContext,
   type Reload,
 } from './hls-rules.ts';
+import { AUDIO_ID, tracksById, VIDEO_ID } from './tracks.ts';
 
 /** As x264 writes it for 1280x720 at 30 frames per second. */
 const AVCC = '0164001fffe1001a6764001facd9405005bb0110000003001000000303c0f183196001000668ebe3cb22c0fdf8f800';
@@ -67,45 +72,35 @@ export interface FeedOptions {
   readonly frameBytes?: number;
   /** Session time of the first packet, in seconds. */
   readonly startS?: number;
-  /** A leading track that was silent for longer does not just go on: without the other one's clock it has jumped. */
-  readonly lostAfterS?: number;
   readonly presentation?: Partial<PresentationOptions>;
   /** Called while the presentation has no tracks yet. */
   readonly beforeTracks?: (presentation: Presentation) => void;
 }
 
-/** Publishes into a presentation of its own. Cuts segments as `live` does: at keyframes, or else before they get too long. */
+/** Publishes through the media of a session, whose clock it moves, into a presentation of its own. */
 export class Feed {
   readonly presentation: Presentation;
+  readonly session: SessionMedia;
   readonly options: PresentationOptions;
   readonly history = new Map<string, Reload[]>();
   firstParts = 0;
   exhausted = 0;
-  #feed: Required<Pick<FeedOptions, 'fps' | 'gop' | 'rounded' | 'delayMs' | 'frameBytes' | 'lostAfterS'>>;
+  #feed: Required<Pick<FeedOptions, 'fps' | 'gop' | 'rounded' | 'delayMs' | 'frameBytes'>>;
   readonly #video: VideoTrack | undefined;
   #audio: AudioTrack | undefined;
   /** Session time, in seconds. */
   #nowS: number;
-  /** Where the running stretch of media began, and what was written of it. */
+  /** Where the running stretch of media began, and what was published of it. */
   #stretchS: number;
-  /** When the track that decides on cuts last sent something. */
-  #leaderS: number;
   #frames = 0;
   #audioPackets = 0;
-  #ordinal = -1;
-  #segmentS = 0;
-  #discontinuity = false;
-  #due = true;
-  #audioOrdinal = -1;
-  #audioDiscontinuity = false;
 
   constructor({ video, audio, presentation, beforeTracks, startS = 0, ...rest }: FeedOptions) {
-    this.#feed = { fps: 30, gop: 60, rounded: true, delayMs: 0, frameBytes: 40, lostAfterS: 1, ...rest };
+    this.#feed = { fps: 30, gop: 60, rounded: true, delayMs: 0, frameBytes: 40, ...rest };
     this.#video = video;
     this.#audio = audio;
     this.#nowS = startS;
     this.#stretchS = startS;
-    this.#leaderS = startS;
     this.options = {
       targetDurationS: 4,
       windowS: 36,
@@ -118,12 +113,34 @@ export class Feed {
       memoryUser: { id: 'user', quotaBytes: Number.POSITIVE_INFINITY },
       onFirstPart: () => void this.firstParts++,
       onMemoryExhausted: () => void this.exhausted++,
+      onSinkFailed: () => {},
       ...presentation,
     };
     this.presentation = createPresentation(this.options);
     beforeTracks?.(this.presentation);
-    if (video !== undefined) this.presentation.setTrack('source', video, 3_000_000);
-    if (audio !== undefined) this.presentation.setTrack('audio', audio, 128_000);
+    const clock = { now: () => ms(this.#nowS * 1000), monotonic: () => ms(this.#nowS * 1000) };
+    const { targetDurationS, continued } = this.options;
+    this.session = new SessionMedia({
+      owner: { userId: newUserId(), streamId: newStreamId() },
+      profiles: [],
+      openTranscoder: () => 'unavailable',
+      targetDurationS,
+      continued,
+      startedAt: 0,
+      warnings: new SessionWarnings({ clock, metrics: createMetrics() }),
+      clock,
+      logger: silentLogger,
+      onStart: () => {},
+      onUnusableTimestamps: () => assert.fail('unusable timestamps'),
+      onOffered: (ids) => this.presentation.offer(ids),
+      onOutputFailed: (_, error) => {
+        throw error;
+      },
+    });
+    this.session.attach(this.presentation);
+    const tracks = [video, audio].filter((track) => track !== undefined);
+    const bitrates = { videoBitrateBps: 3_000_000, audioBitrateBps: 128_000 };
+    this.session.publish(tracksById(...tracks), { kinds: new Set(), encoder: undefined, ...bitrates });
   }
 
   get nowS(): number {
@@ -134,12 +151,9 @@ export class Feed {
     return [...(this.#video ? ['source'] : []), ...(this.#audio ? ['audio'] : [])];
   }
 
-  /** Writes `seconds` of media; a muted track sends nothing meanwhile. */
+  /** Publishes `seconds` of media; a muted track sends nothing meanwhile. */
   play(seconds: number, muted: { video?: boolean; audio?: boolean } = {}): void {
     const untilS = this.#nowS + seconds;
-    const leaderMuted = this.#video === undefined ? muted.audio : muted.video;
-    // As `live` does: when the leading track comes back after so long, everything begins anew.
-    if (!leaderMuted && this.#nowS - this.#leaderS > this.#feed.lostAfterS) this.#resume();
     for (;;) {
       const videoS = this.#video === undefined ? untilS : this.#stretchS + this.#frames / this.#feed.fps;
       const audioS =
@@ -147,11 +161,12 @@ export class Feed {
           ? untilS
           : this.#stretchS + (this.#audioPackets * this.#audio.samplesPerPacket) / this.#audio.sampleRate;
       if (Math.min(videoS, audioS) >= untilS - 1e-9) break;
+      this.#nowS = Math.max(this.#nowS, Math.min(videoS, audioS));
       if (videoS <= audioS) this.#videoFrame(videoS, muted.video ?? false);
       else this.#audioPacket(audioS, muted.audio ?? false);
     }
     this.#nowS = untilS;
-    if (!leaderMuted) this.#leaderS = untilS;
+    this.session.pace();
   }
 
   /** As {@link play}, looking at all playlists about every `everyS` seconds. */
@@ -162,43 +177,23 @@ export class Feed {
     }
   }
 
-  /** Nobody publishes for a while; then media begins anew, behind a discontinuity. */
+  /** Nobody publishes for a while; then media begins anew, after a discontinuity. */
   async pause(seconds: number, { paceS = 0.25 } = {}): Promise<void> {
+    this.session.stop();
     const untilS = this.#nowS + seconds;
     while (this.#nowS < untilS - 1e-9) {
       this.#nowS = Math.min(untilS, this.#nowS + paceS);
-      this.#ordinal = this.presentation.fillGap(this.#nowS) - 1;
+      this.session.pace();
       await this.look();
     }
-    this.#resume();
-  }
-
-  /** Leaves out so many ordinals at the next cut. */
-  skipOrdinals(count: number): void {
-    this.#ordinal += count;
-    this.#restart(this.#nowS + 0.5);
+    this.#restart(this.#nowS);
   }
 
   /** Sends another configuration of a track. */
   reconfigure(track: VideoTrack | AudioTrack): void {
-    this.presentation.setTrack(track.kind === 'video' ? 'source' : 'audio', track, undefined);
     if (track.kind === 'audio') this.#audio = track;
+    this.session.setTrack(track.kind === 'video' ? VIDEO_ID : AUDIO_ID, track);
     this.#restart(this.#nowS + 0.05);
-  }
-
-  /** A packet from before what was written already. */
-  late(): void {
-    const data = new Uint8Array(10);
-    const at = Math.max(0, this.#segmentS - 2);
-    const mark = { ordinal: Math.max(0, this.#ordinal), independent: true, discontinuity: false };
-    if (this.#video) {
-      const dts = ticks(Math.round(at * 90_000));
-      this.presentation.write('source', { kind: 'video', dts, pts: dts, keyframe: true, data, mark });
-    }
-    if (this.#audio) {
-      const dts = ticks(Math.round(at * this.#audio.timescale));
-      this.presentation.write('audio', { kind: 'audio', dts, pts: dts, keyframe: true, data });
-    }
   }
 
   /** Adds the playlists as they are now to the history, each with its delta update. */
@@ -214,7 +209,9 @@ export class Feed {
 
   /** A playlist that can be answered at once; undefined when it would be held. */
   async text(rendition: string, directives: PlaylistDirectives = {}): Promise<string | undefined> {
-    const answer = await atOnce((signal) => this.presentation.playlist(rendition, directives, { signal }));
+    const answer = await atOnce((signal) =>
+      this.presentation.playlist(rendition, { msn: 0, part: 0, ...directives }, { signal }),
+    );
     return answer?.type === 'playlist' ? answer.playlist.text : undefined;
   }
 
@@ -248,71 +245,30 @@ export class Feed {
     return [...new Set(found)];
   }
 
-  #resume(): void {
-    // Room for the last frame, whose duration was a guess.
-    this.#restart(this.#nowS + 0.1);
-    this.#ordinal = this.presentation.fillGap(this.#nowS) - 1;
-  }
-
   #restart(atS: number): void {
-    this.#leaderS = atS;
     this.#nowS = atS;
     this.#stretchS = atS;
     this.#frames = 0;
     this.#audioPackets = 0;
-    this.#discontinuity = true;
-    this.#due = true;
   }
 
   #videoFrame(atS: number, muted: boolean): void {
     const keyframe = this.#frames % this.#feed.gop === 0;
     this.#frames += 1;
-    const seconds = this.#rounded(atS);
     if (muted) return;
-    const length = seconds - this.#segmentS;
-    const frameS = 1 / this.#feed.fps;
-    const cut = keyframe
-      ? this.#due || length + frameS / 2 >= Math.min(2, this.options.targetDurationS / 2)
-      : !this.#due && length + frameS / 2 > this.options.targetDurationS;
-    if (this.#due && !cut) return;
-    const mark = cut ? this.#cut(seconds, keyframe) : undefined;
+    const seconds = this.#rounded(atS);
     const dts = ticks(Math.round(seconds * 90_000));
     const pts = ticks(Math.round((seconds + this.#feed.delayMs / 1000) * 90_000));
-    this.#write('source', { kind: 'video', dts, pts, keyframe, data: new Uint8Array(this.#feed.frameBytes) }, mark);
+    const data = new Uint8Array(this.#feed.frameBytes);
+    this.session.write(VIDEO_ID, { kind: 'video', dts, pts, keyframe, data });
   }
 
   #audioPacket(atS: number, muted: boolean): void {
     const track = this.#audio;
     this.#audioPackets += 1;
     if (track === undefined || muted) return;
-    const length = atS - this.#segmentS;
-    let mark: SegmentMark | undefined;
-    const target = Math.min(2, this.options.targetDurationS / 2);
-    if (this.#video === undefined && (this.#due || length >= target)) mark = this.#cut(atS, true);
-    else if (this.#audioOrdinal < this.#ordinal && !this.#due && atS >= this.#segmentS) {
-      mark = { ordinal: this.#ordinal, independent: true, discontinuity: this.#audioDiscontinuity };
-    }
-    if (this.#due || (mark === undefined && this.#audioOrdinal < this.#ordinal - 1)) return;
-    if (mark !== undefined) {
-      this.#audioOrdinal = mark.ordinal;
-      this.#audioDiscontinuity = false;
-    }
     const dts = ticks(Math.round(this.#rounded(atS) * track.timescale));
-    this.#write('audio', { kind: 'audio', dts, pts: dts, keyframe: true, data: new Uint8Array(20) }, mark);
-  }
-
-  #cut(atS: number, independent: boolean): SegmentMark {
-    this.#ordinal += 1;
-    const mark = { ordinal: this.#ordinal, independent, discontinuity: this.#discontinuity };
-    this.#audioDiscontinuity ||= this.#discontinuity;
-    this.#segmentS = atS;
-    this.#discontinuity = false;
-    this.#due = false;
-    return mark;
-  }
-
-  #write(rendition: string, packet: Packet, mark: SegmentMark | undefined): void {
-    this.presentation.write(rendition, mark === undefined ? packet : { ...packet, mark });
+    this.session.write(AUDIO_ID, { kind: 'audio', dts, pts: dts, keyframe: true, data: new Uint8Array(20) });
   }
 
   #rounded(seconds: number): number {

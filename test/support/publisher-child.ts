@@ -57,7 +57,8 @@ async function publish(job: PublisherJob, progress: { frames: number; worstDelay
     const delayMs = Date.now() - startedAtMs - mediaS * 1000;
     progress.worstDelayMs = Math.max(progress.worstDelayMs, delayMs);
     // Even when late: a turn of the event loop is where a stop gets through.
-    await sleep(Math.max(0, Math.ceil(-delayMs)), undefined, { signal: stopping.signal }).catch(() => {});
+    const waitMs = job.isFast ? 0 : Math.max(0, Math.ceil(-delayMs));
+    await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => {});
     if (stopping.signal.aborted || mediaS >= (job.durationS ?? Number.POSITIVE_INFINITY)) break;
 
     const paused = job.video?.pauses.some(({ fromS, untilS }) => fromS <= mediaS && mediaS < untilS);

@@ -6,11 +6,13 @@ import type { AudioCodec, VideoCodec } from '#media/track.ts';
 
 /** What to publish and how. */
 export interface PublisherJob {
-  /** `rtmp://host:port/live/<streamKey>`. */
+  /** `rtmp://host:port/live/<streamKey>`, or the path of an FLV file. */
   readonly url: string;
-  /** Undefined: sound only. */
+  /** Encodes as fast as the machine can instead of in real time: for files. */
+  readonly isFast: boolean;
+  /** Undefined: audio only. */
   readonly video: VideoJob | undefined;
-  /** Undefined: picture only. */
+  /** Undefined: video only. */
   readonly audio: AudioJob | undefined;
   /** Ends cleanly after this much media; undefined: when told to. */
   readonly durationS: number | undefined;

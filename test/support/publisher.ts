@@ -21,6 +21,8 @@ export interface PublisherOptions {
   readonly durationS?: number;
   /** Timestamp of the first frame, in seconds. */
   readonly startTimeS?: number;
+  /** Encodes as fast as the machine can instead of in real time: for files. */
+  readonly isFast?: boolean;
 }
 
 const VIDEO: VideoJob = {
@@ -78,6 +80,7 @@ export async function startPublisher(options: PublisherOptions): Promise<Publish
     type: 'publish',
     job: {
       url: options.url,
+      isFast: options.isFast ?? false,
       video: options.video === false ? undefined : { ...VIDEO, ...options.video },
       audio: options.audio === false ? undefined : { ...AUDIO, ...options.audio },
       durationS: options.durationS,

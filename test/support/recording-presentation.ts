@@ -1,21 +1,14 @@
 /**
- * A presentation that only remembers what it was told; for tests of what stands before packaging.
+ * A presentation that only remembers what it was given; for tests of what stands before packaging.
  */
 import type { Presentation, PresentationOptions } from '#hls/hls.ts';
-import type { Packet } from '#media/packet.ts';
-import type { Track } from '#media/track.ts';
+import type { RenditionId, SessionEvent } from '#media/session-event.ts';
 
-/** What a presentation was told, in order. */
+/** What a presentation was given, in order. */
 export type Told =
-  | { readonly type: 'track'; readonly renditionId: string; readonly track: Track }
-  | { readonly type: 'packet'; readonly renditionId: string; readonly packet: Packet }
-  | { readonly type: 'gap'; readonly untilS: number }
-  | { readonly type: 'expect' | 'unexpect'; readonly renditionIds: readonly string[] }
-  | { readonly type: 'end' }
+  | (SessionEvent & { readonly renditionId: RenditionId })
+  | { readonly type: 'offer'; readonly renditionIds: readonly RenditionId[] }
   | { readonly type: 'disposed' };
-
-/** The ordinal it answers every gap with. */
-export const ORDINAL_AFTER_GAP = 40;
 
 /** A presentation and its memory. */
 export interface RecordingPresentation extends Presentation {
@@ -30,15 +23,10 @@ export function recordingPresentation(options: Partial<PresentationOptions> = {}
   return {
     options,
     told,
-    setTrack: (renditionId, track) => void told.push({ type: 'track', renditionId, track }),
-    write: (renditionId, packet) => void told.push({ type: 'packet', renditionId, packet }),
-    expect: (renditionIds) => void told.push({ type: 'expect', renditionIds }),
-    unexpect: (renditionIds) => void told.push({ type: 'unexpect', renditionIds }),
-    fillGap: (untilS) => {
-      told.push({ type: 'gap', untilS });
-      return ORDINAL_AFTER_GAP;
-    },
-    end: () => void told.push({ type: 'end' }),
+    bound: { maxBytes: 0, whenFull: 'end_session' },
+    write: (renditionId, event) => void told.push({ ...event, renditionId }),
+    offer: (renditionIds) => void told.push({ type: 'offer', renditionIds }),
+    attach: () => ({ [Symbol.dispose]: () => {} }),
     multivariant: unasked,
     playlist: unasked,
     media: unasked,

@@ -4,11 +4,19 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { type AmfValue, decodeAmf0, encodeAmf0 } from '#ingest/rtmp/amf0.ts';
-import { ChunkReader } from '#ingest/rtmp/chunk-reader.ts';
-import { ChunkWriter } from '#ingest/rtmp/chunk-writer.ts';
-import { HANDSHAKE_BYTES } from '#ingest/rtmp/handshake.ts';
-import { commandMessage, controlMessage, MESSAGE, type Message } from '#ingest/rtmp/message.ts';
+import { type AmfValue, decodeAmf0, encodeAmf0 } from '#media/rtmp/amf0.ts';
+import { ChunkReader } from '#media/rtmp/chunk-reader.ts';
+import { ChunkWriter } from '#media/rtmp/chunk-writer.ts';
+import { HANDSHAKE_BYTES } from '#media/rtmp/handshake.ts';
+import {
+  commandMessage,
+  controlMessage,
+  MESSAGE,
+  type Message,
+  readUserControl,
+  USER_CONTROL,
+  userControl,
+} from '#media/rtmp/message.ts';
 import type { FlvFileTag } from './flv-file.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -46,6 +54,7 @@ export class RtmpClient implements AsyncDisposable {
   readonly #writer = new ChunkWriter();
   #handshake = Buffer.alloc(0);
   #lastTransaction = 0;
+  #lastPing = 0;
 
   private constructor(socket: Socket) {
     this.socket = socket;
@@ -131,6 +140,20 @@ export class RtmpClient implements AsyncDisposable {
     return await this.#until(`the answer to ${name}`, () =>
       this.#commands().find(([answer, to]) => (answer === '_result' || answer === '_error') && to === id),
     );
+  }
+
+  /** Waits until the server has read everything sent so far: it answers a ping in its turn. */
+  async heard(): Promise<void> {
+    this.#lastPing += 1;
+    const ping = this.#lastPing;
+    this.send(userControl(USER_CONTROL.pingRequest, ping));
+    await this.#until('the answer to a ping', () => {
+      const from = this.messages.findLastIndex((message) => {
+        const control = readUserControl(message);
+        return control?.event === USER_CONTROL.pingResponse && control.value === ping;
+      });
+      return from >= 0;
+    });
   }
 
   /** The first status whose code the server sent that fits; waits for it. */

@@ -2,7 +2,8 @@
  * Records for tests: complete and valid, each with ids of its own, so that a test states only what it is about.
  */
 import type { AuditEntry } from '#domain/audit.ts';
-import { newApiKeyId, newAuditId, newNodeId, newStreamId, newUserId, type UserId } from '#domain/ids.ts';
+import type { SessionHealth } from '#domain/health.ts';
+import { newApiKeyId, newAuditId, newNodeId, newStreamId, newUserId, newWebhookId, type UserId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import { QUOTA_NAMES, type Quotas } from '#domain/quotas.ts';
@@ -10,6 +11,7 @@ import { newApiKeySecret } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import { newStream, type Stream } from '#domain/stream.ts';
 import type { ApiKey, User } from '#domain/user.ts';
+import { newSharedSecret, type Webhook } from '#domain/webhook.ts';
 import { ms } from '#lib/units.ts';
 import { newSession } from '#live/new-session.ts';
 import type { Receipt } from '#store/store.ts';
@@ -59,6 +61,45 @@ export function someStream(owner: UserId, change: Partial<Stream> = {}): Stream 
 /** A session of a stream. */
 export function someSession(stream: Stream, change: Partial<Session> = {}): Session {
   return { ...newSession(stream, SOME_NODE, ms(1_700_000_000_003)), lastSeen: ms(0), ...change };
+}
+
+/** The health of a session that is transcoded. */
+export function someHealth(change: Partial<SessionHealth> = {}): SessionHealth {
+  const rates = { framesPerSecond: 25, bitrateBps: 800_000 };
+  return {
+    encoder: 'Lavf61',
+    source: {
+      video: { codec: 'avc1.64001f', width: 1280, height: 720, rates, keyframeIntervalS: 2 },
+      audio: { codec: 'mp4a.40.2', sampleRate: 48_000, channels: 2, rates: undefined },
+    },
+    ladder: {
+      renditions: [{ id: '480p', state: 'waiting', video: undefined }],
+      leftOut: [{ id: '1080p', reason: 'larger_than_source' }],
+      transcoder: { restarts: 1, lagMs: 41.7 },
+    },
+    hasThumbnail: false,
+    warnings: [{ code: 'timestamps_jumped', severity: 'issue', message: 'the timestamps jumped', since: ms(7) }],
+    ...change,
+  };
+}
+
+/** A webhook of a user, which hears of nothing. */
+export function someWebhook(owner: UserId, change: Partial<Webhook> = {}): Webhook {
+  return {
+    id: newWebhookId(),
+    userId: owner,
+    name: 'a webhook',
+    url: 'https://example.com/hook',
+    createdAt: ms(1_700_000_000_005),
+    events: [],
+    streamId: undefined,
+    sharedSecret: newSharedSecret(),
+    previousSecret: undefined,
+    disabled: undefined,
+    lastTriggeredAt: undefined,
+    lastFailure: undefined,
+    ...change,
+  };
 }
 
 /** A node of its own. */

@@ -20,6 +20,8 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import { ApiClient } from './api-client.ts';
 import { waitFor } from './wait-for.ts';
 
+/** A start takes a second of CPU time, on a machine that may be busy with others. */
+const START_LIMIT_MS = 120_000;
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 
 /** What may differ from a plain start. */
@@ -130,7 +132,10 @@ export async function startServerProcess(
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${logLines.join('\n')}`);
     return endpoints;
   };
-  const server = describeServer({ dataDir, apiKey, logLines }, await waitFor(ready, { what: 'the ready line' }));
+  const server = describeServer(
+    { dataDir, apiKey, logLines },
+    await waitFor(ready, { what: 'the ready line', timeoutMs: START_LIMIT_MS }),
+  );
   const running = parts.move();
   return {
     ...server,

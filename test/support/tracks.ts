@@ -1,9 +1,11 @@
 /**
  * Tracks and packets for tests of rules that look only at times and keyframes.
  */
+import type { Publication } from '#ingest/ingest.ts';
 import { type Ticks, ticks } from '#lib/units.ts';
-import type { Packet } from '#media/packet.ts';
-import type { AudioTrack, Track, VideoTrack } from '#media/track.ts';
+import type { Packet, SegmentMark } from '#media/packet.ts';
+import type { PacketEvent } from '#media/session-event.ts';
+import { type AudioTrack, type Track, type TrackId, trackId, type VideoTrack } from '#media/track.ts';
 
 /** A 720p H.264 track; its configuration is not decodable. */
 export const VIDEO_TRACK: VideoTrack = {
@@ -54,5 +56,40 @@ export function packetAt(
     pts: toTicks(milliseconds + (options.delayMs ?? 0)),
     keyframe: options.keyframe ?? track.kind === 'audio',
     data: new Uint8Array(100),
+  };
+}
+
+/** The ids that a publisher's tracks have in tests: as RTMP names them. */
+export const VIDEO_ID = trackId('video');
+export const AUDIO_ID = trackId('audio');
+
+/** Tracks by their ids, as a publisher announces them. */
+export function tracksById(...tracks: readonly Track[]): ReadonlyMap<TrackId, Track> {
+  return new Map(tracks.map((track) => [track.kind === 'video' ? VIDEO_ID : AUDIO_ID, track]));
+}
+
+/** A packet as an event of a sequence. */
+export const asEvent = (packet: Packet): PacketEvent => ({ type: 'packet', packet });
+
+/** The mark of a segment, without a discontinuity unless said otherwise. */
+export function markAt(ordinal: number, changes: Partial<SegmentMark> = {}): SegmentMark {
+  return { ordinal, independent: true, discontinuity: false, discontinuitiesBefore: 0, ...changes };
+}
+
+/** A publication whose tracks have the ids that RTMP gives them. */
+export interface RtmpPublication extends Omit<Publication, 'track' | 'packet'> {
+  track(track: Track): void;
+  packet(packet: Packet): void;
+}
+
+/** Gives the tracks and packets of a publication their ids. */
+export function rtmpPublication(publication: Publication): RtmpPublication {
+  const idOf = ({ kind }: Pick<Packet, 'kind'>) => (kind === 'video' ? VIDEO_ID : AUDIO_ID);
+  return {
+    announce: (announcement) => publication.announce(announcement),
+    track: (track) => publication.track(track, idOf(track)),
+    packet: (packet) => publication.packet(packet, idOf(packet)),
+    heard: () => publication.heard(),
+    end: (reason) => publication.end(reason),
   };
 }

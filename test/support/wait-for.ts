@@ -3,8 +3,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How often the condition is looked at. */
-const LOOK_EVERY_MS = 20;
+/** The condition is checked at once, then after a short pause that doubles each time up to the longest one. */
+const PAUSE_MS = { shortest: 1, longest: 20 } as const;
 
 /**
  * Waits until `condition` gives something other than undefined or false, and gives that.
@@ -16,10 +16,10 @@ export async function waitFor<Found>(
   { what, timeoutMs = 30_000 }: { readonly what: string; readonly timeoutMs?: number },
 ): Promise<Found> {
   const deadline = performance.now() + timeoutMs;
-  for (;;) {
+  for (let pauseMs: number = PAUSE_MS.shortest; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.longest)) {
     const found = await condition();
     if (found !== undefined && found !== false) return found;
     if (performance.now() > deadline) throw new Error(`waited in vain for ${what}, ${timeoutMs} ms long`);
-    await sleep(LOOK_EVERY_MS);
+    await sleep(pauseMs);
   }
 }

@@ -1,13 +1,13 @@
 // @ts-check
 /**
- * The buttons over the picture, their keys, and what they show.
+ * The controls over the video: buttons, keys, and what they show.
  */
 
-/** The controls leave the picture alone after the pointer has rested for so long. */
+/** The controls are hidden after the pointer has rested this long. */
 const IDLE_MS = 2500;
 const VOLUME_STEP = 0.1;
 
-/** What the page shows lies in data attributes of `<html>`: styles read them, and so do tests. */
+/** What the page shows is kept in data attributes of `<html>`, which styles and tests read. */
 const shown = document.documentElement.dataset;
 
 /**
@@ -42,7 +42,7 @@ export function wireControls(video, goLive) {
   volume.addEventListener('input', () => setVolume(volume.valueAsNumber));
   if (toggleFullscreen) onClick('fullscreen', toggleFullscreen);
   if (document.pictureInPictureEnabled) onClick('pip', () => togglePictureInPicture(video));
-  // A tap on a phone only brings the controls up.
+  // A tap on a phone only shows the controls.
   video.addEventListener('click', () => matchMedia('(hover: hover)').matches && togglePlay());
 
   onKeys({
@@ -71,10 +71,10 @@ export function wireControls(video, goLive) {
 }
 
 /**
- * Full screen with our controls where there is such a thing; an iPhone knows only the video's own.
+ * Full screen with our controls where the browser allows it. An iPhone has only the video's own.
  * @param {HTMLElement} player
  * @param {HTMLVideoElement & { webkitEnterFullscreen?: () => void }} video
- * @returns {(() => void) | undefined} undefined where the page may not
+ * @returns {(() => void) | undefined} undefined where full screen is not possible
  */
 function fullscreenToggle(player, video) {
   if (document.fullscreenEnabled) {
@@ -110,7 +110,7 @@ function hideWhenIdle(player) {
 function onKeys(actions) {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    // A focused button answers to the space bar itself, the slider and the list to many more.
+    // A focused button handles the space bar itself, and the slider and the list handle many more keys.
     if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return;
     if (event.target instanceof HTMLButtonElement && event.key === ' ') return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -132,7 +132,7 @@ function label(id, text) {
   document.getElementById(id)?.setAttribute('aria-label', text);
 }
 
-/** @param {string} name @param {boolean} on what stands already is kept: `auto` in `data-muted` */
+/** @param {string} name @param {boolean} on keeps a value that is set already, such as `auto` in `data-muted` */
 function flag(name, on) {
   if (on) shown[name] ??= '';
   else delete shown[name];

@@ -1,13 +1,13 @@
 // @ts-check
 /**
- * What plays a session: hls.js where the browser has media source extensions, else the browser's own HLS (older iPhones).
+ * Plays a session with hls.js where the browser has media source extensions, otherwise with the browser's own HLS (older iPhones).
  */
 import { playWithHls } from './hls-engine.js';
 import { playNatively } from './native-engine.js';
 
 /**
- * How playing a session came to its end: `ended` by the publisher; `lost`, so that it must be begun anew; `unsupported`, since
- * this browser decodes none of its formats.
+ * Why playing a session stopped: `ended` when the session is over; `lost` when it must be started again; `unsupported` when this browser
+ * decodes none of its formats.
  * @typedef {'ended' | 'lost' | 'unsupported'} Outcome
  */
 
@@ -15,9 +15,9 @@ import { playNatively } from './native-engine.js';
  * A session being played.
  * @typedef {object} Engine
  * @property {Promise<Outcome>} outcome settles once
- * @property {() => number | undefined} latencyS seconds the picture is behind the camera's
- * @property {() => void} goLive jumps to the newest picture that plays without a pause
- * @property {() => void} stop lets go of the video element
+ * @property {() => number | undefined} latencyS seconds by which the video is behind the camera
+ * @property {() => void} goLive jumps to the newest position that plays without a pause
+ * @property {() => void} stop releases the video element
  */
 
 /**
@@ -33,7 +33,7 @@ export async function loadEngine() {
   return playNatively;
 }
 
-/** The specifier is a variable since the file lies beside this one only when served; its types are the package's. */
+/** The specifier is a variable because the file is beside this one only when it is served. Its types are those of the package. */
 async function loadHls() {
   const beside = './hls.mjs';
   const module = /** @type {{ default: typeof import('hls.js').default }} */ (await import(beside));

@@ -2,8 +2,8 @@
 /**
  * Plays one session with hls.js, from `index.m3u8` until it is over or has to be begun anew.
  *
- * What hls.js 1.7.4 leaves to us, each seen in Chromium: it takes a playlist without a whole segment for an empty one; after
- * EXT-X-GAP it goes on only once a whole segment follows; it never ends when a track's last part is a gap.
+ * What hls.js 1.7.4 leaves to us, each seen in Chromium: after EXT-X-GAP it goes on only once a whole segment follows, and it never ends
+ * when a track's last part is a gap.
  */
 import { watchForStuck } from './stuck.js';
 
@@ -15,7 +15,7 @@ import { watchForStuck } from './stuck.js';
 /** @typedef {import('./engine.js').Outcome} Outcome */
 
 /**
- * Two more tries within a second; then the page asks for `index.m3u8` again, which also finds a new session.
+ * Two more attempts within a second. After that the page requests `index.m3u8` again, which also finds a new session.
  * @type {import('hls.js').RetryConfig}
  */
 const RETRY = {
@@ -23,16 +23,16 @@ const RETRY = {
   retryDelayMs: 500,
   maxRetryDelayMs: 500,
   backoff: 'linear',
-  // Also when there was no answer at all, which hls.js calls final: a phone's network comes and goes.
+  // Also when there was no answer at all, which hls.js takes as final: a phone may lose its network for a moment.
   shouldRetry: (config, count, _isTimeout, response, retry) =>
     retry || (response?.code === 0 && count < (config?.maxNumRetry ?? 0)),
 };
-/** The server holds a request for at most 3 target durations; what takes longer is a dead connection. */
+/** The server holds a request for at most 3 target durations. A request that takes longer has lost its connection. */
 const LOAD_POLICY = {
   default: { maxTimeToFirstByteMs: 15_000, maxLoadTimeMs: 20_000, timeoutRetry: RETRY, errorRetry: RETRY },
 };
 
-/** What differs from hls.js's defaults. The latency aimed at is the playlist's own PART-HOLD-BACK. */
+/** What differs from hls.js's defaults. The target latency is the playlist's own PART-HOLD-BACK. */
 const CONFIG = {
   lowLatencyMode: true,
   maxLiveSyncPlaybackRate: 1.05,
@@ -47,19 +47,19 @@ const CONFIG = {
   fragLoadPolicy: LOAD_POLICY,
 };
 
-/** So far behind the latency aimed at, playback jumps instead of catching up by rate, which would take a minute: seconds. */
+/** How many seconds behind the target latency playback jumps, instead of catching up by rate, which would take a minute. */
 const JUMP_BEHIND_S = 3;
-/** A picture that stands so long although there is media to play will not move again by itself. */
+/** A video that has stood still this long although there is media to play will not go on by itself. */
 const STUCK_MS = 6000;
-/** A picture that stands so long in an ended playlist has reached its end. */
+/** A video that has stood still this long in an ended playlist has reached its end. */
 const END_MS = 1000;
-/** So little left to play is nothing: decoders stop a frame or two before the end of the buffer. Seconds. */
+/** Seconds of buffer that count as nothing left to play: decoders stop a frame or two before the end of the buffer. */
 const NOTHING_LEFT_S = 0.15;
-/** A jump lands this far inside the part: sound may begin a few frames after the picture. Seconds. */
+/** How many seconds inside the part a jump lands: audio may begin a few frames after the video. */
 const INSIDE_S = 0.1;
-/** hls.js leaves a variant that has a gap for another, also one that was chosen, and stays there: so often it is asked back. */
+/** How often the chosen variant is set again: hls.js leaves a variant that has a gap for another one, and stays there. */
 const RETURN_EVERY_MS = 5000;
-/** A second media error within this time is not one that a new decoder heals. */
+/** A second media error within this time is one that a new decoder does not cure. */
 const MEDIA_ERROR_SPACING_MS = 5000;
 
 /**
@@ -71,7 +71,13 @@ const MEDIA_ERROR_SPACING_MS = 5000;
  */
 export function playWithHls(Hls, video, url, quality) {
   const { promise: outcome, resolve } = /** @type {PromiseWithResolvers<Outcome>} */ (Promise.withResolvers());
-  const hls = new Hls(CONFIG);
+  const hls = new Hls({
+    ...CONFIG,
+    // hls.js can begin with one complete segment. Without a directive the server waits for two, which other players need.
+    xhrSetup: (xhr, requested) => {
+      if (requested !== url && requested.endsWith('.m3u8')) xhr.open('GET', `${requested}?_HLS_msn=0`);
+    },
+  });
 
   let lastMediaErrorAt = Number.NEGATIVE_INFINITY;
   hls.on(Hls.Events.ERROR, (_event, { fatal, type, details }) => {
@@ -83,7 +89,7 @@ export function playWithHls(Hls, video, url, quality) {
     hls.recoverMediaError();
   });
   hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
-    // Not for the constructor: it wants this only beside a liveSyncDuration, which would override PART-HOLD-BACK.
+    // Not in the constructor, which accepts this only with a liveSyncDuration, which would override PART-HOLD-BACK.
     hls.config.liveMaxLatencyDuration = edgeIsMedia(details) ? (hls.targetLatency ?? 0) + JUMP_BEHIND_S : Infinity;
     const jumpTo = positionAfterGap(details, video);
     if (jumpTo !== undefined) video.currentTime = jumpTo;
@@ -91,7 +97,7 @@ export function playWithHls(Hls, video, url, quality) {
 
   /** @type {string | undefined} */
   let chosen;
-  /** To be loaded from the start of the next segment on. @type {number | undefined} */
+  /** The level to load from the start of the next segment on. @type {number | undefined} */
   let nextLevel;
   const load = () => {
     const level = hls.levels.findIndex(({ uri }) => renditionOf(uri) === chosen); // -1 is auto
@@ -106,7 +112,7 @@ export function playWithHls(Hls, video, url, quality) {
     });
   });
   hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
-    // Inside a segment hls.js begins at its start, over what is being played; the picture would then stand from the end of the
+    // Inside a segment, hls.js would load from its start, over what is being played. The video would then stand still from the end of the
     // old buffer to the new variant's next keyframe.
     if (nextLevel === undefined || details.partList?.at(-1)?.index !== 0) return;
     hls.loadLevel = nextLevel;
@@ -127,11 +133,7 @@ export function playWithHls(Hls, video, url, quality) {
   );
 
   hls.attachMedia(video);
-  const stopped = new AbortController();
-  wholeSegments(url, stopped.signal).then(
-    () => hls.loadSource(url),
-    () => resolve('lost'),
-  );
+  hls.loadSource(url);
 
   return {
     outcome,
@@ -140,7 +142,6 @@ export function playWithHls(Hls, video, url, quality) {
       if (hls.liveSyncPosition !== null) video.currentTime = hls.liveSyncPosition;
     },
     stop: () => {
-      stopped.abort();
       stopWatching();
       clearInterval(returning);
       video.removeEventListener('ended', onEnded);
@@ -148,27 +149,6 @@ export function playWithHls(Hls, video, url, quality) {
       quality.offer([], () => {});
     },
   };
-}
-
-/**
- * Waits until every media playlist lists a whole segment: at the start of a stream that takes a few seconds, and hls.js
- * would ask again and again meanwhile, also out of the browser's cache. Leaves the playlists in that cache for it.
- * @param {string} url of `index.m3u8`
- * @param {AbortSignal} signal
- */
-async function wholeSegments(url, signal) {
-  const multivariant = await (await fetch(url, { signal })).text();
-  const uris = [...multivariant.matchAll(/^(?:#EXT-X-MEDIA:.*URI="([^"]+)".*|([^#\s].*))$/gm)];
-  const waits = uris.map(async ([, media, variant]) => {
-    const playlist = new URL(media ?? variant ?? '', url);
-    const text = await (await fetch(playlist, { signal })).text();
-    if (text.includes('#EXTINF')) return;
-    const blocking = new URL(playlist);
-    blocking.searchParams.set('_HLS_msn', /^#EXT-X-MEDIA-SEQUENCE:(\d+)/m.exec(text)?.[1] ?? '0');
-    await fetch(blocking, { signal });
-    await fetch(playlist, { signal, cache: 'reload' });
-  });
-  await Promise.all(waits);
 }
 
 /** @param {Level} level @returns {import('./quality.js').Variant} */
@@ -184,8 +164,8 @@ function renditionOf(playlist) {
 }
 
 /**
- * Where to go on when the publisher has come back: the first media after the gap, once there is as much of it as a viewer
- * keeps in hand. Undefined while there is nothing to jump over, or still something to play before it.
+ * The position at which to go on when the publisher has come back: the first media after the gap, once PART-HOLD-BACK of it is there.
+ * Undefined while there is no gap to jump over, or still media to play before it.
  * @param {LevelDetails} details
  * @param {HTMLVideoElement} video
  */
@@ -203,7 +183,7 @@ function positionAfterGap(details, video) {
 }
 
 /**
- * Whether the newest thing in the playlist is media: while a publisher is being waited for, it is a gap.
+ * Whether the newest part of the playlist is media. While the server waits for a publisher, it is a gap.
  * @param {LevelDetails | null} details
  */
 function edgeIsMedia(details) {
@@ -212,8 +192,8 @@ function edgeIsMedia(details) {
 }
 
 /**
- * The age of the picture by EXT-X-PROGRAM-DATE-TIME, where this machine's clock makes sense beside the server's; otherwise the
- * distance from the playlist's end, which knows nothing of the way from the camera to there.
+ * The age of the shown frame by EXT-X-PROGRAM-DATE-TIME, where this machine's clock agrees with the server's. Otherwise the distance from
+ * the playlist's end, which does not include the time from the camera to the playlist.
  * @param {Hls} hls
  */
 function latencyS(hls) {

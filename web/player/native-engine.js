@@ -7,9 +7,9 @@ import { watchForStuck } from './stuck.js';
 /** @typedef {import('./engine.js').Engine} Engine */
 /** @typedef {import('./engine.js').Outcome} Outcome */
 
-/** The browser keeps its own distance from the live edge; so far from its end of the seekable range a jump lands, in seconds. */
+/** How many seconds before the end of the seekable range a jump lands. The browser keeps its own distance from the live edge. */
 const EDGE_MARGIN_S = 1;
-/** It knows of gaps what we do not: longer than any of our reconnect windows is asked of no viewer. */
+/** A video that has stood still this long is started again. The page cannot see whether the browser waits at a gap. */
 const STUCK_MS = 10_000;
 
 /**

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * The player page: waits for the stream, plays it, and begins anew whatever happens to it.
+ * The player page: waits for the stream, plays it, and starts again whatever happens to it.
  */
 import { wireControls } from './controls.js';
 import { loadEngine } from './engine.js';
@@ -11,31 +11,36 @@ import { waitForStream } from './wait-for-stream.js';
 /** @typedef {import('./engine.js').Engine} Engine */
 /** @typedef {import('./engine.js').Outcome} Outcome */
 
-/** A session that was lost is begun anew after 0.5 s, later after twice that each time. */
+/** The pauses before a lost session is started again: each is twice the one before, up to the longest. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-/** A session that played this long was well: the next loss is the first again. */
+/** After a session that lasted this long, the pauses start from the first again. */
 const WELL_MS = 10_000;
-/** Shorter standstills are not worth a word. */
+/** Shorter stalls are not shown. */
 const STALL_SHOWN_AFTER_MS = 400;
 const LATENCY_SHOWN_EVERY_MS = 500;
 
 const video = /** @type {HTMLVideoElement} */ (document.getElementById('video'));
 /** Relative to the page, so that a proxy may put us under a path of its own. */
-const indexUrl = new URL(`../hls/${location.pathname.split('/').at(-1)}/index.m3u8`, location.href).href;
+const folder = new URL(`../hls/${location.pathname.split('/').at(-1)}/`, location.href);
+/** The viewer's right, if the stream is not public, from `#jwt=...` or `#accessKey=...`. Browsers do not send fragments to servers. */
+const right = rightOf(location.hash);
+const indexUrl = new URL(`index.m3u8${right}`, folder).href;
 /** @type {Engine | undefined} */
 let engine;
 
 document.documentElement.dataset.muted = 'auto';
 wireControls(video, () => engine?.goLive());
 const quality = wireQuality();
-followPicture();
+showPlayback();
 setInterval(() => {
   if (document.documentElement.dataset.state === 'playing') showLatency(engine?.latencyS());
 }, LATENCY_SHOWN_EVERY_MS);
+// Another link to the same stream differs only in its fragment, and a change of that does not make a browser load the page again.
+addEventListener('hashchange', () => location.reload());
 await playForEver();
 
-/** Sessions come and go; the page stays. */
+/** Plays one session after another. */
 async function playForEver() {
   const play = await loadEngine();
   /** @type {string | undefined} */
@@ -53,14 +58,14 @@ async function playForEver() {
         showState('offline', OFFLINE_WORDINGS[reason]);
       },
     });
-    // What this browser cannot play is tried again, since it may get a variant that it can; until then the page stays as it is.
+    // An unsupported stream is tried again, since it may get a variant that this browser can play. Until then the page stays as it is.
     if (outcome !== 'unsupported') showState(wantsPause ? 'paused' : 'waiting');
     // Another session, another picture: the same address would not be loaded again.
-    if (hasThumbnail) video.poster = new URL(`thumbnail.jpg?${session}`, indexUrl).href;
+    if (hasThumbnail) video.poster = new URL(`thumbnail.jpg${right}${right === '' ? '?' : '&'}${session}`, folder).href;
     else video.removeAttribute('poster');
     const startedAt = performance.now();
     engine = play(video, indexUrl, quality);
-    if (!wantsPause) void startPicture();
+    if (!wantsPause) void startPlaying();
     outcome = await engine.outcome;
     wantsPause = document.documentElement.dataset.state === 'paused';
     engine.stop();
@@ -73,8 +78,8 @@ async function playForEver() {
   }
 }
 
-/** Starts playing: with the sound as it is, else without, else at a press of the play button. */
-async function startPicture() {
+/** Starts playing with audio as it is, otherwise muted, otherwise when the play button is pressed. */
+async function startPlaying() {
   try {
     await video.play();
   } catch (error) {
@@ -82,12 +87,12 @@ async function startPicture() {
     if (video.muted) return showState('paused');
     document.documentElement.dataset.muted = 'auto';
     video.muted = true;
-    await startPicture();
+    await startPlaying();
   }
 }
 
-/** Shows whether the picture moves, as long as something is being played. */
-function followPicture() {
+/** Shows whether the video plays, stalls or is paused, as long as there is a session. */
+function showPlayback() {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let stall;
   let moved = false;
@@ -111,6 +116,20 @@ function followPicture() {
     stall = setTimeout(() => show(moved ? 'stalled' : 'waiting'), STALL_SHOWN_AFTER_MS);
   });
   video.addEventListener('pause', () => show('paused'));
+}
+
+/**
+ * The query with a viewer's right; empty when there is none.
+ * @param {string} fragment
+ */
+function rightOf(fragment) {
+  const given = new URLSearchParams(fragment.slice(1));
+  const shown = new URLSearchParams();
+  for (const name of ['jwt', 'accessKey']) {
+    const value = given.get(name);
+    if (value) shown.set(name, value);
+  }
+  return shown.size === 0 ? '' : `?${shown}`;
 }
 
 /** @param {number} pauseMs @returns {Promise<void>} */

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * The choice among a stream's variants: `auto`, or one of them. It outlasts a session, as long as the next one has such a variant.
+ * The choice among a stream's variants: `auto`, or one of them. It applies to the next session too, if that has such a variant.
  */
 
 /**
@@ -13,16 +13,15 @@
  * @property {number} bitrateBps
  */
 
-/** What the choice is shown by lies in data attributes of `<html>`: `quality` is what was chosen, `level` what is being loaded,
- * which is seen at the next segment. */
+/** What is shown is kept in data attributes of `<html>`: `quality` is the choice, `level` the variant that is being loaded. */
 const shown = document.documentElement.dataset;
 
 /**
- * The control for it.
+ * The control for the choice.
  * @typedef {object} Quality
- * @property {(variants: readonly Variant[], choose: (id: string | undefined) => void) => void} offer shows these, and hands on the
- *   choice, now and whenever it changes; undefined: auto. Fewer than two are no choice.
- * @property {(id: string) => void} show says which one is being loaded
+ * @property {(variants: readonly Variant[], choose: (id: string | undefined) => void) => void} offer shows these, and passes on the
+ *   choice, now and whenever it changes; undefined means auto. With fewer than two, the control is hidden.
+ * @property {(id: string) => void} show shows which one is being loaded
  */
 
 /** @returns {Quality} */
@@ -77,7 +76,7 @@ export function wireQuality() {
 }
 
 /**
- * `720p30`: the shorter side, since that is what people call a portrait picture by as well.
+ * A name such as `720p30`, by the shorter side, by which portrait video is called as well.
  * @param {Variant} variant
  */
 function nameOf({ width, height, framesPerSecond }) {

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * What the page shows and says in each state.
+ * The texts of the page in each state.
  */
 
 /**
@@ -19,7 +19,7 @@ const WORDINGS = {
   offline: { title: 'The stream is offline', detail: 'It starts here by itself as soon as it is live.' },
   waiting: { title: 'Starting…', detail: '' },
   playing: { title: 'Live', detail: '' },
-  stalled: { title: 'Reconnecting…', detail: 'Waiting for the picture to come back.' },
+  stalled: { title: 'Reconnecting…', detail: 'Waiting for the video to come back.' },
   paused: { title: 'Paused', detail: '' },
   unsupported: {
     title: 'This browser cannot play the stream',
@@ -29,8 +29,16 @@ const WORDINGS = {
 
 /** Why the stream is offline, where there is more to say. @type {Record<string, Wording>} */
 export const OFFLINE_WORDINGS = {
-  ended: { title: 'The stream has ended', detail: 'Should it come back, it starts here by itself.' },
+  ended: { title: 'The stream has ended', detail: 'If it comes back, it starts here by itself.' },
   full: { title: 'Too many viewers right now', detail: 'Trying again: it starts here by itself.' },
+  refused: {
+    title: 'This stream is not public',
+    detail: 'Your link does not allow you to watch it, or has expired. Ask for a new one where you got it.',
+  },
+  elsewhere: {
+    title: 'Not available on this page',
+    detail: 'The owner of this stream allows only other pages to show it.',
+  },
   unreachable: { title: 'No connection', detail: 'Trying again: it starts here by itself.' },
 };
 
@@ -54,7 +62,7 @@ export function showState(state, wording = WORDINGS[state]) {
 }
 
 /**
- * Shows how far behind the picture is.
+ * Shows the latency.
  * @param {number | undefined} latencyS
  */
 export function showLatency(latencyS) {
@@ -68,7 +76,7 @@ export function showLatency(latencyS) {
   setText('latency', `${latencyS.toFixed(1)} s`);
 }
 
-/** @param {string} id @param {string} text written only when new: a screen reader would read it again */
+/** @param {string} id @param {string} text written only when it differs, because a screen reader would read it again */
 function setText(id, text) {
   const element = document.getElementById(id);
   if (element && element.textContent !== text) element.textContent = text;

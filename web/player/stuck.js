@@ -1,13 +1,13 @@
 // @ts-check
 /**
- * Notices a picture that stands still although it should move.
+ * Detects a video that stands still although it should play.
  */
 
 const LOOK_EVERY_MS = 250;
 
 /**
  * @param {HTMLVideoElement} video
- * @param {() => number} patienceMs how long the picture may stand as things are; Infinity when standing is right
+ * @param {() => number} patienceMs how long the video may stand still at this moment; Infinity when it should stand still
  * @param {() => void} onStuck called once
  * @returns {() => void} stops watching
  */

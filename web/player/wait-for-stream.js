@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Waits, politely, until a stream plays.
+ * Waits until a stream plays, with few requests.
  */
 
 /**
@@ -9,12 +9,14 @@
  * @property {string} session what identifies it: the path its media lies under
  * @property {boolean} hasThumbnail
  */
-/** @typedef {'offline' | 'full' | 'unreachable'} Absence why there is nothing to play */
+/** @typedef {'offline' | 'full' | 'unreachable' | 'refused' | 'elsewhere'} Absence why there is nothing to play */
 
-/** Between two questions: 1 to 2 s, spread so that all who wait do not ask at the same moment. */
+/** The pause between two requests: 1 to 2 s, spread so that waiting pages do not all send one at the same moment. */
 const PAUSE_MS = 1000;
-/** A hidden page asks this seldom. */
+/** The pause of a hidden page. */
 const HIDDEN_PAUSE_MS = 10_000;
+/** The pause of a refused page, in seconds: its right may begin later, or be given back. */
+const REFUSED_PAUSE_S = 10;
 /** The server holds the question for at most 3 target durations while a session is starting. */
 const TIMEOUT_MS = 30_000;
 
@@ -23,7 +25,7 @@ const TIMEOUT_MS = 30_000;
  * @param {string} url of `index.m3u8`
  * @param {object} options
  * @param {string | undefined} options.after the session that was played to its end: its playlist stays for a while
- * @param {(absence: Absence) => void} options.onAbsent called after every question that found nothing
+ * @param {(absence: Absence) => void} options.onAbsent called after every request that found nothing
  * @returns {Promise<Session>}
  */
 export async function waitForStream(url, { after, onAbsent }) {
@@ -43,7 +45,9 @@ async function ask(url) {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     if (response.ok) return sessionOf(await response.text());
-    const retryAfterS = Number(response.headers.get('retry-after')) || 0; // a proxy may say a date instead
+    const isRefused = response.status === 401 || response.status === 403;
+    // A proxy may send a date instead.
+    const retryAfterS = Number(response.headers.get('retry-after')) || (isRefused ? REFUSED_PAUSE_S : 0);
     return { absence: absenceOf(response.status, await codeOf(response)), retryAfterS };
   } catch {
     return { absence: 'unreachable', retryAfterS: 0 };
@@ -62,12 +66,14 @@ async function codeOf(response) {
 /** @param {number} status @param {string | undefined} code @returns {Absence} */
 function absenceOf(status, code) {
   if (code === 'too_many_viewers') return 'full';
+  if (status === 401) return 'refused';
+  if (code === 'origin_not_allowed') return 'elsewhere';
   return status < 500 || code === 'playlist_timeout' ? 'offline' : 'unreachable';
 }
 
 /**
- * What a multivariant playlist tells. The first folder it names is random, and another one for each session; where pictures are
- * decoded, for more variants than the source, there is a thumbnail.
+ * Identifies the session of a multivariant playlist by the first folder it names, which is random for each session. There is a thumbnail
+ * where frames are decoded, which is for more variants than the source.
  * @param {string} playlist
  * @returns {Session}
  */
@@ -77,7 +83,7 @@ function sessionOf(playlist) {
 }
 
 /**
- * Ends early when a hidden page is looked at again.
+ * Waits. Ends early when a hidden page becomes visible again.
  * @param {number} atLeastS
  * @returns {Promise<void>}
  */

@@ -6,7 +6,6 @@ import { absentBodyIsEmpty } from '#api/absent-body.ts';
 import { accessProblem, isContained } from '#api/access.ts';
 import type { ApiRoute } from '#api/api.ts';
 import type { Caller } from '#api/authenticate.ts';
-import { isUuid } from '#api/id-forms.ts';
 import { presentApiToken } from '#api/present-api-token.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
@@ -14,7 +13,7 @@ import { CreatedApiTokenSchema, NewApiTokenSchema } from '#api/schemas/api-token
 import { ref } from '#api/schemas/ref.ts';
 import { refuseOtherScope } from '#api/scope.ts';
 import { MillraceError } from '#domain/errors.ts';
-import { newApiKeyId, randomText, type UserId } from '#domain/ids.ts';
+import { isUuid, newApiKeyId, randomText, type UserId } from '#domain/ids.ts';
 import { quotasOf } from '#domain/quotas.ts';
 import { newApiKeySecret } from '#domain/secret.ts';
 import type { ApiKey, User } from '#domain/user.ts';
@@ -25,7 +24,7 @@ const schema = {
   operationId: 'createApiToken',
   summary: 'Create an API key',
   description:
-    'The only answer that holds the key itself. A key never grants more than the one it is made with: each resource and method of its rules must be covered by one rule of that key.',
+    'This is the only answer that shows the key itself. A key never allows more than the key that creates it: each resource and method of its rules must be covered by one rule of the creating key.',
   tags: ['api-token'],
   security: [{ apiKey: [] }],
   body: ref(NewApiTokenSchema),
@@ -69,8 +68,8 @@ function mustNotExceed(access: NewApiToken['access'], caller: Caller): void {
   throw new MillraceError(
     'insufficient_scope',
     access
-      ? 'The field access.rules allows more than the API key it is sent with; leave out what that one may not do, or name it as that one does.'
-      : 'The field access is missing, which means everything, and the API key it is sent with may do less; send rules within those of that one.',
+      ? 'The field access.rules allows more than the API key of this request does; leave out what your key may not do, and write resources and methods as the rules of your key do.'
+      : 'The field access is missing, so the new key would be allowed everything, and the API key of this request is not; send rules that your key covers.',
   );
 }
 
@@ -87,10 +86,11 @@ async function ownerOf(
   if (!caller.isAdmin) {
     throw new MillraceError(
       'admin_only',
-      'Only an admin may make API keys of another user; leave out the field userId.',
+      'Only an admin may create API keys for another user; leave out the field userId.',
     );
   }
   const user = isUuid(userId) ? await store.users.get(userId as UserId) : undefined;
-  if (!user) throw new MillraceError('invalid_body', 'The field userId names no user; see GET /user.');
+  if (!user)
+    throw new MillraceError('invalid_body', 'The field userId is not the id of a user; list the users with GET /user.');
   return { id: user.id, user };
 }

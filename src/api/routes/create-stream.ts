@@ -2,6 +2,7 @@
  * `POST /stream`.
  */
 import type { ApiRoute } from '#api/api.ts';
+import { mustHaveWebhook } from '#api/playback-policy-rules.ts';
 import { presentWithNewKey } from '#api/present-stream.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
@@ -16,7 +17,7 @@ const schema = {
   operationId: 'createStream',
   summary: 'Create a stream',
   description:
-    'Answers once the stream is stored durably. Publish to it with its `streamKey`, watch it by its `playbackId`.',
+    'The answer is sent once the stream is stored durably. Publish to the stream with its `streamKey`, and watch it with its `playbackId`.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   body: ref(NewStreamSchema),
@@ -38,6 +39,7 @@ export const createStream: ApiRoute = (api, { authenticate, store, live, clock, 
       }),
       ...storedFields(body, settings.defaultProfiles),
     };
+    await mustHaveWebhook(stream.playbackPolicy, caller.userId, store);
     const answer = presentWithNewKey(stream, live);
     const change = { action: 'stream.created', resourceId: stream.id } as const;
     const receipt = receiptOf(request, change, { status: 201, body: answer });

@@ -15,7 +15,7 @@ import type { User } from '#domain/user.ts';
 const schema = {
   operationId: 'createUser',
   summary: 'Create a user',
-  description: 'Admins only. A user has no password; give it a key with `POST /api-token`.',
+  description: 'For admins only. A user has no password: create an API key for it with `POST /api-token`.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   body: ref(NewUserSchema),

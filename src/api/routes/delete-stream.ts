@@ -4,7 +4,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { unknownStream } from '#api/find-stream.ts';
-import { isUuid } from '#api/id-forms.ts';
 import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
@@ -12,10 +11,10 @@ import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamIdsSchema } from '#api/schemas/stream-change.ts';
 import { MillraceError } from '#domain/errors.ts';
-import type { StreamId } from '#domain/ids.ts';
+import { isUuid, type StreamId } from '#domain/ids.ts';
 
 const WHAT_HAPPENS =
-  'Its publisher is cut and its viewers are told that it is offline within a second. Its key and playback id are never given out again. Its sessions can still be read at `/session/<id>`.';
+  'Within a second, the publisher of a deleted stream is disconnected, and its viewers are told that it is offline. The stream key and the playback id are never used again. The sessions can still be read at `/session/<id>`.';
 
 const one = {
   operationId: 'deleteStream',
@@ -40,7 +39,7 @@ export const deleteStream: ApiRoute = (api, { authenticate, store }) => {
 const many = {
   operationId: 'deleteStreams',
   summary: 'Delete streams',
-  description: `All of them, or none when one is not there. ${WHAT_HAPPENS}`,
+  description: `Deletes all of the streams, or none when one of the ids is unknown. ${WHAT_HAPPENS}`,
   tags: ['stream'],
   security: [{ apiKey: [] }],
   querystring: SCOPE_QUERY,
@@ -54,7 +53,7 @@ export const deleteStreams: ApiRoute = (api, { authenticate, store }) => {
     if (await deleteAll({ store }, request, request.body.ids)) return reply.code(204).send();
     throw new MillraceError(
       'not_found',
-      'Nothing was deleted: one of the ids is of no stream of yours; list yours with GET /stream.',
+      'Nothing was deleted, because one of the ids is not the id of a stream of yours; list yours with GET /stream.',
     );
   });
 };

@@ -2,7 +2,7 @@
  * `GET /stream/key/<streamKey>` and `GET /stream/playback/<playbackId>`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { streamByKey, streamByPlaybackId } from '#api/find-by-key.ts';
+import { streamByKey, streamByPlaybackId } from '#api/find-stream.ts';
 import { presentStream } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
@@ -21,9 +21,9 @@ const common = {
 const byKey = {
   ...common,
   operationId: 'getStreamByKey',
-  summary: 'Get the stream of a stream key',
+  summary: 'Get the stream with a stream key',
   description:
-    'Paths end up in the logs of proxies: name a stream by its id where you can. An API key with rules needs `publish` on the stream. Wrong keys are throttled like those of publishers.',
+    'Use the id of the stream where you can, because proxies write paths into their logs. An API key with rules needs the method `publish` on the stream. Requests with wrong stream keys are throttled, together with publishers that use wrong keys.',
   params: streamKeyParams,
 };
 
@@ -32,14 +32,15 @@ export const getStreamByKey: ApiRoute = (api, { authenticate, store, live, throt
   api.get('/stream/key/:streamKey', { schema: byKey, onRequest: authenticate }, async (request) => {
     const stream = await streamByKey({ store, throttle }, request.params.streamKey, request);
     if (stream) return presentStream(stream, request.caller, live);
-    throw new MillraceError('not_found', 'You have no stream of that key; check it, or list yours with GET /stream.');
+    throw new MillraceError('not_found', 'You have no stream with this key; check it, or list yours with GET /stream.');
   });
 };
 
 const byPlaybackId = {
   ...common,
   operationId: 'getStreamByPlaybackId',
-  summary: 'Get the stream of a playback id',
+  summary: 'Get the stream with a playback id',
+  description: 'The answer is that of `GET /stream/<id>`.',
   params: playbackIdParams,
 };
 
@@ -49,6 +50,6 @@ export const getStreamByPlaybackId: ApiRoute = (api, { authenticate, store, live
   api.get('/stream/playback/:playbackId', options, async (request) => {
     const stream = await streamByPlaybackId({ store }, request.params.playbackId, request.caller);
     if (stream) return presentStream(stream, request.caller, live);
-    throw new MillraceError('not_found', 'You have no stream of that playback id; list yours with GET /stream.');
+    throw new MillraceError('not_found', 'You have no stream with this playback id; list yours with GET /stream.');
   });
 };

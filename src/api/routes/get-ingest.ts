@@ -10,8 +10,9 @@ import { ref } from '#api/schemas/ref.ts';
 const schema = {
   operationId: 'getIngest',
   summary: 'Find out where to publish',
-  description: 'Needs no API key.',
+  description: 'Gives one entry for each address to publish to. Needs no API key.',
   tags: ['ingest'],
+  security: [],
   response: answers(200, Type.Array(ref(IngestSchema)), 400),
 };
 

@@ -2,7 +2,6 @@
  * `GET /session/<id>`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { isUuid } from '#api/id-forms.ts';
 import { presentSession } from '#api/present-session.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
@@ -10,12 +9,13 @@ import { sessionIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { SessionSchema } from '#api/schemas/session.ts';
 import { MillraceError } from '#domain/errors.ts';
-import type { SessionId } from '#domain/ids.ts';
+import { isUuid, type SessionId } from '#domain/ids.ts';
 
 const schema = {
   operationId: 'getSession',
   summary: 'Get a session',
-  description: 'Also when its stream has been deleted, as long as the operator keeps sessions.',
+  description:
+    'A session can be read for as long as the operator keeps sessions, also when its stream has been deleted.',
   tags: ['session'],
   security: [{ apiKey: [] }],
   params: sessionIdParams,
@@ -29,6 +29,6 @@ export const getSession: ApiRoute = (api, { authenticate, store, live }) => {
     const { id } = request.params;
     const session = isUuid(id) ? await store.sessions.get(id as SessionId, request.caller.scope) : undefined;
     if (session) return presentSession(session, live);
-    throw new MillraceError('not_found', 'You have no session of that id; list yours with GET /session.');
+    throw new MillraceError('not_found', 'You have no session with this id; list yours with GET /session.');
   });
 };

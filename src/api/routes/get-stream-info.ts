@@ -3,8 +3,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
-import { isStreamKey, streamByKey, streamByPlaybackId } from '#api/find-by-key.ts';
-import { isUuid } from '#api/id-forms.ts';
+import { isStreamKey, streamByKey, streamByPlaybackId } from '#api/find-stream.ts';
 import { presentSession } from '#api/present-session.ts';
 import { presentStream } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
@@ -13,14 +12,15 @@ import { anyIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamInfoSchema } from '#api/schemas/stream-info.ts';
 import { MillraceError } from '#domain/errors.ts';
-import type { SessionId, StreamId } from '#domain/ids.ts';
+import { isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 
 const schema = {
   operationId: 'getStreamInfo',
   summary: 'Find out what an id, stream key or playback id stands for',
-  description: 'Gives the stream and its session. Wrong stream keys are throttled like those of publishers.',
+  description:
+    'Gives the stream and its session. Requests with wrong stream keys are throttled, together with publishers that use wrong keys.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: anyIdParams,
@@ -43,7 +43,7 @@ export const getStreamInfo: ApiRoute = (api, context) => {
     if (!stream) {
       throw new MillraceError(
         'not_found',
-        'Nothing of yours has that id, key or playback id; list yours with GET /stream.',
+        'None of your streams and sessions has this id, stream key or playback id; list yours with GET /stream.',
       );
     }
     const newest = session ?? (await store.sessions.newest(stream.playbackId))?.session;

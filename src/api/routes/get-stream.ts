@@ -2,7 +2,6 @@
  * `GET /stream/<id>`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { isUuid } from '#api/id-forms.ts';
 import { presentChildStream, presentStream } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
@@ -10,12 +9,13 @@ import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
 import { MillraceError } from '#domain/errors.ts';
-import type { SessionId, StreamId } from '#domain/ids.ts';
+import { isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
 
 const schema = {
   operationId: 'getStream',
   summary: 'Get a stream',
-  description: 'Also gives a session (one publish of a stream) by its id: it has `parentId` and no `streamKey`.',
+  description:
+    'With the id of a session (one publish of a stream), answers with the session in the form of a stream: it has `parentId` and no `streamKey`.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
@@ -34,6 +34,6 @@ export const getStream: ApiRoute = (api, { authenticate, store, live }) => {
       const session = await store.sessions.get(id as SessionId, scope);
       if (session) return presentChildStream(session, live);
     }
-    throw new MillraceError('not_found', 'You have no stream of that id; list yours with GET /stream.');
+    throw new MillraceError('not_found', 'You have no stream with this id; list yours with GET /stream.');
   });
 };

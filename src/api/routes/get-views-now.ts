@@ -3,23 +3,24 @@
  */
 import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
-import { streamByPlaybackId } from '#api/find-by-key.ts';
-import { documentedOnly, type Query, readText, refused } from '#api/query.ts';
+import { streamByPlaybackId } from '#api/find-stream.ts';
+import { documentedOnly, type RawQuery, readText, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { PLAYBACK_ID } from '#api/schemas/sample-ids.ts';
 import { ViewershipSchema } from '#api/schemas/viewership.ts';
 import { MillraceError } from '#domain/errors.ts';
+import { BEAT_MS } from '#live/node-lease.ts';
 
 const schema = {
   operationId: 'getRealtimeViewershipNow',
   summary: 'Count the viewers of a stream now',
-  description: 'A list of one entry. What is watched through another node is told about 10 seconds late.',
+  description: `Answers with a list of one entry. When another server has the stream, the number is up to ${BEAT_MS / 1000} seconds old.`,
   tags: ['viewers'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({
-    playbackId: Type.String({ description: 'The playbackId of a stream of yours.', examples: [PLAYBACK_ID] }),
+    playbackId: Type.String({ description: 'The `playbackId` of one of your streams.', examples: [PLAYBACK_ID] }),
     ...ADMIN_QUERY,
   }),
   response: answers(200, Type.Array(ref(ViewershipSchema)), 404, 501),
@@ -32,7 +33,7 @@ const NOT_BUILT = ['creatorId', 'breakdownBy', 'breakdownBy[]'];
 export const getViewsNow: ApiRoute = (api, { authenticate, store, live }) => {
   const options = { schema, onRequest: authenticate, validatorCompiler: documentedOnly };
   api.get('/data/views/now', options, async (request) => {
-    const query = request.query as Query;
+    const query = request.query as RawQuery;
     if (NOT_BUILT.some((name) => Object.hasOwn(query, name))) {
       throw new MillraceError(
         'not_implemented',
@@ -43,7 +44,7 @@ export const getViewsNow: ApiRoute = (api, { authenticate, store, live }) => {
     if (playbackId === undefined) throw refused('playbackId', 'is missing; send the playbackId of a stream of yours');
     const stream = await streamByPlaybackId({ store }, playbackId, request.caller);
     if (!stream) {
-      throw new MillraceError('not_found', 'You have no stream of that playback id; list yours with GET /stream.');
+      throw new MillraceError('not_found', 'You have no stream with this playback id; list yours with GET /stream.');
     }
     const viewCount = live.status(stream.id)
       ? live.viewers(stream.playbackId)

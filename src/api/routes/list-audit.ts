@@ -1,32 +1,31 @@
 /**
  * `GET /audit`.
  */
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
-import { isUuid } from '#api/id-forms.ts';
 import { readPage } from '#api/list-options.ts';
 import { linkNext } from '#api/page.ts';
-import { presentAuditEntry } from '#api/present-audit-entry.ts';
-import { documentedOnly, type Query, readText, refused } from '#api/query.ts';
+import { documentedOnly, type RawQuery, readText, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { AuditEntrySchema } from '#api/schemas/audit-entry.ts';
 import { idQuery, PAGE_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { STREAM_ID, USER_ID } from '#api/schemas/sample-ids.ts';
-import type { UserId } from '#domain/ids.ts';
+import type { AuditEntry } from '#domain/audit.ts';
+import { isUuid, type UserId } from '#domain/ids.ts';
 
 const schema = {
   operationId: 'listAudit',
   summary: 'Read the audit log',
   description:
-    'Admins only. Every change made over HTTP or on the command line, newest first, as long as the operator keeps it; what was refused is not there. Follow the `Link` header for more.',
+    'For admins only. Lists every change made over HTTP or on the command line, newest first, for as long as the operator keeps entries. Refused requests leave no entry. The `Link` header leads to the next page.',
   tags: ['audit'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({
     ...PAGE_QUERY,
-    userId: idQuery('Only what this user did.', USER_ID),
-    resourceId: idQuery('Only what was done to this stream, API key or user.', STREAM_ID),
+    userId: idQuery('Lists only the changes that this user made.', USER_ID),
+    resourceId: idQuery('Lists only the changes of this stream, API key or user.', STREAM_ID),
   }),
   response: answers(200, Type.Array(ref(AuditEntrySchema))),
 };
@@ -35,7 +34,7 @@ const schema = {
 export const listAudit: ApiRoute = (api, context) => {
   const onRequest = [context.authenticate, adminOnly];
   api.get('/audit', { schema, onRequest, validatorCompiler: documentedOnly }, async (request, reply) => {
-    const query = request.query as Query;
+    const query = request.query as RawQuery;
     const [userId, resourceId] = [readId(query, 'userId'), readId(query, 'resourceId')];
     const filter = {
       ...(userId !== undefined && { userId: userId as UserId }),
@@ -47,8 +46,23 @@ export const listAudit: ApiRoute = (api, context) => {
   });
 };
 
-function readId(query: Query, name: string): string | undefined {
+function readId(query: RawQuery, name: string): string | undefined {
   const id = readText(query, name);
   if (id !== undefined && !isUuid(id)) throw refused(name, 'must be an id');
   return id;
+}
+
+/** An entry as admins see it. */
+function presentAuditEntry(entry: AuditEntry): Static<typeof AuditEntrySchema> {
+  const { actor, remoteAddress: address, requestId } = entry;
+  return {
+    id: entry.id,
+    createdAt: entry.at,
+    action: entry.action,
+    resourceId: entry.resourceId,
+    fields: [...entry.fields],
+    ...(actor && { actor: { userId: actor.userId, tokenId: actor.keyId, tokenName: actor.keyName } }),
+    ...(address !== undefined && { address }),
+    ...(requestId !== undefined && { requestId }),
+  };
 }

@@ -8,7 +8,7 @@ import { findStream } from '#api/find-stream.ts';
 import { readListOptions } from '#api/list-options.ts';
 import { linkNext, sendCount } from '#api/page.ts';
 import { presentSession } from '#api/present-session.ts';
-import { documentedOnly, type Query } from '#api/query.ts';
+import { documentedOnly, type RawQuery } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY, listQuery, PARENT_QUERY, RECORD_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
@@ -16,12 +16,12 @@ import { ref } from '#api/schemas/ref.ts';
 import { SessionSchema } from '#api/schemas/session.ts';
 import type { ListFilter, Scope } from '#store/store.ts';
 
-const HOW = 'Newest first; follow the `Link` header for more.';
+const HOW = 'The list is newest first. The `Link` header leads to the next page.';
 
 const all = {
   operationId: 'getSessions',
   summary: 'List sessions',
-  description: `Every publish of your streams, those of deleted ones included, as long as the operator keeps them. ${HOW}`,
+  description: `Lists every publish of your streams, including deleted streams, for as long as the operator keeps sessions. ${HOW}`,
   tags: ['session'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({ ...listQuery('session'), ...PARENT_QUERY, ...RECORD_QUERY, ...ADMIN_QUERY }),
@@ -41,9 +41,9 @@ export const listSessions: ApiRoute = (api, context) => {
 };
 
 const ofStream = {
-  operationId: 'getRecordedSessions',
+  operationId: 'getStreamSessions',
   summary: 'List the sessions of a stream',
-  description: HOW,
+  description: `Lists every publish of the stream. ${HOW}`,
   tags: ['session'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
@@ -68,7 +68,7 @@ async function answer(
   { path, scope, filter }: { readonly path: string; readonly scope: Scope; readonly filter: ListFilter },
 ) {
   const { sessions } = context.store;
-  const options = readListOptions(request.query as Query, 'session', filter);
+  const options = readListOptions(request.query as RawQuery, 'session', filter);
   const { rows, next } = await sessions.list(scope, options);
   await sendCount(request, reply, () => sessions.count(scope, options.filter, options.order));
   linkNext(request, reply, context, { path, list: options.list, next });

@@ -1,11 +1,11 @@
 /**
- * What the reference service has and Millrace does not have yet: 501 with a sentence, so that no client takes silence for
- * success. Not in the OpenAPI document, which tells what works.
+ * What the reference service has and Millrace does not support yet. It is answered with 501 and a sentence, so that no client takes
+ * silence for success. The OpenAPI document leaves it out, because it describes what works.
  */
 import type { ApiRoute } from '#api/api.ts';
 import { MillraceError } from '#domain/errors.ts';
 
-/** Paths by what is missing. A path ending in `/*` stands for all below it. */
+/** What is missing, with the paths it has in the reference service. A path ending in `/*` stands for all below it. */
 export const NOT_IMPLEMENTED: Readonly<Record<string, readonly string[]>> = {
   'Multistream targets are': [
     '/multistream/target',
@@ -13,8 +13,6 @@ export const NOT_IMPLEMENTED: Readonly<Record<string, readonly string[]>> = {
     '/stream/:id/create-multistream-target',
     '/stream/:id/multistream/:targetId',
   ],
-  'Webhooks are': ['/webhook', '/webhook/*'],
-  'Playback policies and signing keys are': ['/access-control/*'],
   'Clips are': ['/clip', '/stream/:id/clips', '/session/:id/clips'],
   'Pull sources are': ['/stream/pull', '/stream/:id/start-pull'],
   'Assets are': ['/asset', '/asset/*'],
@@ -28,15 +26,15 @@ export const NOT_IMPLEMENTED: Readonly<Record<string, readonly string[]>> = {
   'Generating media is': ['/generate/*', '/api/generate/*'],
 };
 
+/** What works is listed there. Without a host, because an error must not repeat the `Host` header, where a client may put anything. */
+const DOCS = '/docs/streams-and-sessions#with-the-livepeer-client';
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Answers all of it, once the API key is known to be right and before the body is read. */
+/** Answers all of it with 501, once the API key is known to be right and before the body is read. */
 export const notImplemented: ApiRoute = (api, { authenticate }) => {
   for (const [what, paths] of Object.entries(NOT_IMPLEMENTED)) {
     const refuse = (): Promise<never> =>
-      Promise.reject(
-        new MillraceError('not_implemented', `${what} not there yet; docs/7-streams-and-sessions.md tells what is.`),
-      );
+      Promise.reject(new MillraceError('not_implemented', `${what} not supported yet; see ${DOCS} on this server.`));
     for (const url of paths) {
       api.route({ method: METHODS, url, schema: { hide: true }, onRequest: [authenticate, refuse], handler: refuse });
     }

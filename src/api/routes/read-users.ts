@@ -4,23 +4,22 @@
 import { Type } from 'typebox';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
-import { isUuid } from '#api/id-forms.ts';
 import { readPage } from '#api/list-options.ts';
 import { linkNext } from '#api/page.ts';
 import { presentUser, usageOf } from '#api/present-user.ts';
-import { documentedOnly, type Query } from '#api/query.ts';
+import { documentedOnly, type RawQuery } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { PAGE_QUERY } from '#api/schemas/list-query.ts';
 import { userIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { UserSchema } from '#api/schemas/user.ts';
 import { MillraceError } from '#domain/errors.ts';
-import type { UserId } from '#domain/ids.ts';
+import { isUuid, type UserId } from '#domain/ids.ts';
 
 const list = {
   operationId: 'listUsers',
   summary: 'List users',
-  description: 'Admins only. Oldest first; follow the `Link` header for more.',
+  description: 'For admins only. Lists users newest first; the `Link` header leads to the next page.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   querystring: Type.Object(PAGE_QUERY),
@@ -31,7 +30,7 @@ const list = {
 export const listUsers: ApiRoute = (api, context) => {
   const onRequest = [context.authenticate, adminOnly];
   api.get('/user', { schema: list, onRequest, validatorCompiler: documentedOnly }, async (request, reply) => {
-    const page = await context.store.users.list(readPage(request.query as Query, 'user'));
+    const page = await context.store.users.list(readPage(request.query as RawQuery, 'user'));
     linkNext(request, reply, context, { path: '/user', list: 'user', next: page.next });
     return page.rows.map((user) => presentUser(user, context.quotas));
   });
@@ -41,7 +40,7 @@ const me = {
   operationId: 'getMe',
   summary: 'Get the user of the API key',
   description:
-    'With the quotas that hold for it, and what is used of them. Live numbers are those of the server that answers.',
+    'Gives the user with the quotas that apply to it, and how much of them is in use. Numbers of publishers, transcodes, media memory and viewers are those of the server that answers.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   response: answers(200, ref(UserSchema)),
@@ -56,7 +55,7 @@ export const getMe: ApiRoute = (api, context) => {
 const get = {
   operationId: 'getUser',
   summary: 'Get a user',
-  description: 'Admins only. As `GET /user/me`.',
+  description: 'For admins only. The answer has the form of that of `GET /user/me`.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   params: userIdParams,
@@ -72,6 +71,6 @@ export const getUser: ApiRoute = (api, context) => {
 
 async function findUser(context: RouteContext, id: string) {
   const user = isUuid(id) ? await context.store.users.get(id as UserId) : undefined;
-  if (!user) throw new MillraceError('not_found', 'There is no user of that id; see GET /user.');
+  if (!user) throw new MillraceError('not_found', 'There is no user with this id; list the users with GET /user.');
   return { ...presentUser(user, context.quotas), usage: await usageOf(user, context) };
 }

@@ -16,7 +16,7 @@ const schema = {
   operationId: 'rotateStreamKey',
   summary: 'Give a stream a new key',
   description:
-    'The old key is refused from now on, and a publisher connected with it is cut within a second. The playback id stays.',
+    'From now on, the old key is refused, and within a second a publisher that is connected with it is disconnected. The playback id stays the same.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,

@@ -3,13 +3,12 @@
  */
 import type { ApiRoute } from '#api/api.ts';
 import { unknownStream } from '#api/find-stream.ts';
-import { isUuid } from '#api/id-forms.ts';
 import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
 import { MillraceError } from '#domain/errors.ts';
-import type { StreamId } from '#domain/ids.ts';
+import { isUuid, type StreamId } from '#domain/ids.ts';
 
 /** An encoder that comes back at once must not be cut in a loop. */
 const NOT_WITHIN_MS = 5000;
@@ -18,7 +17,7 @@ const schema = {
   operationId: 'terminateStream',
   summary: 'End the broadcast of a stream',
   description:
-    'Cuts the publisher within a second, wherever it is connected. It may come back at once: suspend the stream to keep it out. Also works while nobody publishes. At most once in 5 seconds, else 429.',
+    'Disconnects the publisher within a second, whichever server it is connected to. The publisher may come back at once: suspend the stream to keep it out. While nobody publishes, the call does nothing and succeeds. A second call within 5 seconds is answered with 429.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,

@@ -1,15 +1,25 @@
 /**
  * `PATCH /stream/<id>` and its two short forms.
  */
+
+import type { FastifyRequest } from 'fastify';
 import { absentBodyIsEmpty } from '#api/absent-body.ts';
-import type { ApiRoute } from '#api/api.ts';
-import { changeStream } from '#api/change-stream.ts';
+import type { ApiRoute, RouteContext } from '#api/api.ts';
+import { findStream, unknownStream } from '#api/find-stream.ts';
+import { mustHaveWebhook } from '#api/playback-policy-rules.ts';
+import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { RecordSchema, StreamChangeSchema, SuspendedSchema } from '#api/schemas/stream-change.ts';
 import { storedFields } from '#api/stream-rules.ts';
+import { MillraceError } from '#domain/errors.ts';
+import { isUuid, type StreamId } from '#domain/ids.ts';
+import type { StreamChange } from '#store/store.ts';
+
+/** Fields that cannot change while a session runs that began with them. */
+const FIXED_WHILE_ACTIVE = ['profiles', 'record'] as const;
 
 const common = {
   tags: ['stream'],
@@ -24,7 +34,7 @@ const schema = {
   operationId: 'updateStream',
   summary: 'Change a stream',
   description:
-    'What is left out stays; `profiles: null` stands for the default ladder. A new name and `suspended` take effect on what is live within a second. `profiles` and `record` cannot change while media is coming in: 409.',
+    'Fields that are left out stay as they are. `profiles: null` sets the default ladder. A new name, `suspended` and `playbackPolicy` take effect on a running broadcast within a second, and at other servers within a few seconds. A playback policy is replaced as a whole, and null makes the stream public. `profiles` and `record` cannot be changed while media is coming in: the answer is 409.',
   body: ref(StreamChangeSchema),
 };
 
@@ -32,11 +42,16 @@ const schema = {
 export const updateStream: ApiRoute = (api, context) => {
   const hooks = { onRequest: context.authenticate, preValidation: absentBodyIsEmpty };
   api.patch('/stream/:id', { schema, ...hooks }, async (request, reply) => {
-    const { name, suspended } = request.body;
+    const { name, suspended, playbackPolicy } = request.body;
+    const fields = storedFields(request.body, context.settings.defaultProfiles);
+    if (playbackPolicy?.webhookId !== undefined) {
+      const { userId } = await findStream(context, request.params.id, request.caller.scope);
+      await mustHaveWebhook(playbackPolicy, userId, context.store);
+    }
     await changeStream(context, request, request.params.id, {
       ...(name !== undefined && { name }),
       ...(suspended !== undefined && { suspended }),
-      ...storedFields(request.body, context.settings.defaultProfiles),
+      ...fields,
     });
     return reply.code(204).send();
   });
@@ -45,8 +60,8 @@ export const updateStream: ApiRoute = (api, context) => {
 const suspendedSchema = {
   ...common,
   operationId: 'setStreamSuspended',
-  summary: 'Suspend a stream, or let it go on',
-  description: 'A suspended stream refuses publishers and viewers; its publisher is cut within a second.',
+  summary: 'Suspend or resume a stream',
+  description: 'A suspended stream refuses publishers and viewers. Its publisher is disconnected within a second.',
   body: ref(SuspendedSchema),
 };
 
@@ -62,8 +77,9 @@ export const setSuspended: ApiRoute = (api, context) => {
 const recordSchema = {
   ...common,
   operationId: 'setStreamRecord',
-  summary: 'Have the sessions of a stream recorded, or not',
-  description: 'Noted for sessions that begin later; recording itself is not there yet. While media is coming in: 409.',
+  summary: 'Set whether a stream is to be recorded',
+  description:
+    'Sets `record`, which counts for sessions that begin later. Recording is not supported yet: the value is stored, and nothing is recorded. The answer is 409 while media is coming in.',
   body: ref(RecordSchema),
 };
 
@@ -75,3 +91,35 @@ export const setRecord: ApiRoute = (api, context) => {
     return reply.code(204).send();
   });
 };
+
+/**
+ * Changes a stream and notes that in the audit log. A live session follows by itself, because the store announces each change. A change of no
+ * field only makes sure that the stream exists.
+ * @throws {MillraceError} `not_found`, `invalid_request` for a session's id, `conflict` when a field is fixed while active
+ */
+async function changeStream(
+  { store }: Pick<RouteContext, 'store'>,
+  request: FastifyRequest,
+  id: string,
+  change: StreamChange,
+): Promise<void> {
+  const scope = request.caller.scope;
+  const fields = Object.keys(change);
+  if (fields.length === 0) {
+    await findStream({ store }, id, scope);
+    return;
+  }
+  if (!isUuid(id)) throw await unknownStream({ store }, id, scope);
+  const fixed = FIXED_WHILE_ACTIVE.filter((field) => change[field] !== undefined);
+  const receipt = receiptOf(request, { action: 'stream.updated', resourceId: id, fields }, NO_CONTENT);
+  const changed = await store.streams
+    .change(id as StreamId, scope, change, receipt, fixed.length > 0 ? 'idle' : undefined)
+    .catch((error: unknown) => {
+      if (!(error instanceof MillraceError) || error.code !== 'conflict') throw error;
+      throw new MillraceError(
+        'conflict',
+        `The stream is active, so its ${fixed.join(' and ')} cannot change now; end the broadcast first, with DELETE /stream/<id>/terminate if need be.`,
+      );
+    });
+  if (!changed) throw await unknownStream({ store }, id, scope);
+}

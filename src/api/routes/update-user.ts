@@ -4,20 +4,19 @@
 import type { Static } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
-import { isUuid } from '#api/id-forms.ts';
 import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
 import { answers, NOTHING } from '#api/schemas/answers.ts';
 import { userIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { UserChangeSchema } from '#api/schemas/user.ts';
 import { MillraceError } from '#domain/errors.ts';
-import type { UserId } from '#domain/ids.ts';
+import { isUuid, type UserId } from '#domain/ids.ts';
 
 const schema = {
   operationId: 'updateUser',
   summary: 'Rename, suspend, resume, promote or demote a user, or change its quotas',
   description:
-    "Admins only. A suspended user's API keys are refused from the next request on, and publishers to its streams are disconnected. The last active admin can be neither suspended nor demoted. Only the quotas that are named change; null returns one to the default.",
+    'For admins only. The API keys of a suspended user are refused from the next request on, and publishers to its streams are disconnected. The last active admin can be neither suspended nor demoted. Only the quotas that are named change. A quota of null is set back to the default.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   params: userIdParams,
@@ -46,7 +45,8 @@ export const updateUser: ApiRoute = (api, { authenticate, store }) => {
   });
 };
 
-const unknownUser = () => new MillraceError('not_found', 'There is no user of that id; see GET /user.');
+const unknownUser = () =>
+  new MillraceError('not_found', 'There is no user with this id; list the users with GET /user.');
 
 /** The names of the fields that a body changes, for the audit log. */
 function changedFields({ quotas = {}, ...rest }: Static<typeof UserChangeSchema>): readonly string[] {

@@ -17,9 +17,13 @@ const RuleSchema = Type.Object(
           type: 'string',
           enum: [...ACCESS_METHODS],
           description:
-            'a method in lower case, publish for the stream keys of these streams, or * for all; get includes HEAD.',
+            'a method in lower case, publish to see the stream keys of these streams, or * for all methods; get includes HEAD.',
         }),
-        { minItems: 1, maxItems: ACCESS_METHODS.length, description: 'a list of methods, or nothing for all.' },
+        {
+          minItems: 1,
+          maxItems: ACCESS_METHODS.length,
+          description: 'a list of methods; leave it out for all methods.',
+        },
       ),
     ),
   },
@@ -38,7 +42,7 @@ export const AccessSchema = Type.Object(
     $id: 'Access',
     additionalProperties: false,
     description:
-      'What an API key may be used for. In a resource `:name` stands for any one segment and `*`, as the last, for any further ones. The method `publish` on `stream/:id` allows the API key to see stream keys, and so does a rule without methods. Absent: everything its user may do; no rules: nothing.',
+      'What an API key may be used for. In a resource, `:name` stands for any one segment, and `*` as the last segment stands for one or more. The method `publish` on `stream/:id` allows the API key to see stream keys, and so does a rule without methods. A key without `access` may do everything that its user may do. A key with an empty list of rules may do nothing.',
     examples: [{ rules: [{ resources: ['stream', 'stream/:id'], methods: ['get'] }] }],
   },
 );

@@ -15,7 +15,8 @@ export const NewApiTokenSchema = Type.Object(
     access: Type.Optional(ref(AccessSchema)),
     userId: Type.Optional(
       Type.String({
-        description: 'the id of the user it is for, or nothing for your own; another user needs an admin.',
+        description:
+          'the id of the user that the key is for. Leave it out for yourself; only an admin may name another user.',
       }),
     ),
   },
@@ -37,12 +38,16 @@ const EXAMPLE = {
 };
 
 const FIELDS = {
-  id: Type.String({ format: 'uuid', description: 'Names the key; not a secret.' }),
+  id: Type.String({ format: 'uuid', description: 'The id of the API key. It is not a secret.' }),
   kind: Type.Literal('api-token', { type: 'string' }),
-  name: Type.String({ description: 'Unique among the keys of its user.' }),
-  userId: Type.String({ format: 'uuid', description: 'Whose it is.' }),
+  name: Type.String({
+    description: 'The name of the API key. No other key of the user that is not revoked has the same name.',
+  }),
+  userId: Type.String({ format: 'uuid', description: 'The id of the user that the API key acts for.' }),
   createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
-  lastSeen: Type.Integer({ description: `${MILLISECONDS} when it was last used, a minute exact; 0 = never.` }),
+  lastSeen: Type.Integer({
+    description: `${MILLISECONDS} when the key was last used, accurate to one minute. 0 means never.`,
+  }),
   access: Type.Optional(ref(AccessSchema)),
 };
 
@@ -51,7 +56,7 @@ export const ApiTokenSchema = Type.Object(FIELDS, { $id: 'ApiToken', examples: [
 
 /** An API key just created: only this answer holds the secret. */
 export const CreatedApiTokenSchema = Type.Object(
-  { ...FIELDS, key: Type.String({ description: 'The API key itself. Shown only now; store it.' }) },
+  { ...FIELDS, key: Type.String({ description: 'The API key itself. It is shown only in this answer, so store it.' }) },
   {
     $id: 'CreatedApiToken',
     examples: [{ ...EXAMPLE, lastSeen: 0, key: 'millrace_q1mRzY0Wc0lZbq1i9m3eYw7Xn5o2t8uTfVh4kJd6aLs' }],

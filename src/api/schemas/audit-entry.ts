@@ -12,21 +12,25 @@ export const AuditEntrySchema = Type.Object(
     id: Type.String({ format: 'uuid' }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
     action: Type.Unsafe<(typeof AUDIT_ACTIONS)[number]>({ type: 'string', enum: [...AUDIT_ACTIONS] }),
-    resourceId: Type.String({ format: 'uuid', description: 'Id of the stream, API key or user that was changed.' }),
-    fields: Type.Array(Type.String(), { description: 'Names of the fields that were changed, for an update.' }),
+    resourceId: Type.String({ format: 'uuid', description: 'The id of the stream, API key or user that was changed.' }),
+    fields: Type.Array(Type.String(), { description: 'The names of the fields that an update changed.' }),
     actor: Type.Optional(
       Type.Object(
         {
           userId: Type.String({ format: 'uuid' }),
-          tokenId: Type.String({ format: 'uuid', description: 'Id of the API key.' }),
-          tokenName: Type.String({ description: 'Its name.' }),
+          tokenId: Type.String({ format: 'uuid', description: 'The id of the API key.' }),
+          tokenName: Type.String({ description: 'The name of the API key.' }),
         },
-        { description: 'Who did it. Absent: the operator, on the command line.' },
+        { description: 'Who made the change. Absent for changes that the operator made on the command line.' },
       ),
     ),
-    address: Type.Optional(Type.String({ description: 'Where the request came from. Absent for the command line.' })),
+    address: Type.Optional(
+      Type.String({ description: 'The address that the request came from. Absent for changes on the command line.' }),
+    ),
     requestId: Type.Optional(
-      Type.String({ description: 'As in the logs of the server. Absent for the command line.' }),
+      Type.String({
+        description: 'The id of the request in the logs of the server. Absent for changes on the command line.',
+      }),
     ),
   },
   {

@@ -6,9 +6,13 @@ import { Type } from 'typebox';
 /** Every error. */
 export const ErrorSchema = Type.Object(
   {
-    errors: Type.Array(Type.String(), { description: 'Sentences for people: the field, what is wrong, the way out.' }),
-    code: Type.String({ description: 'For programs; never renamed.' }),
-    requestId: Type.String({ description: 'Names this request in the logs of the server; also in x-request-id.' }),
+    errors: Type.Array(Type.String(), {
+      description: 'Sentences for people. Each says what is wrong, in which field, and what to do.',
+    }),
+    code: Type.String({ description: 'The error, for programs. A code never changes its meaning.' }),
+    requestId: Type.String({
+      description: 'The id of this request in the logs of the server. The header `x-request-id` holds it, too.',
+    }),
   },
   {
     $id: 'Error',

@@ -2,8 +2,8 @@
  * The health of a session, measured.
  */
 import { Type } from 'typebox';
+import { RENDITION_STATES, type RenditionState } from '#domain/health.ts';
 import { WARNINGS, type WarningCode, type WarningSeverity } from '#domain/warnings.ts';
-import { RENDITION_STATES, type RenditionState } from '#live/health.ts';
 import { MILLISECONDS } from './text.ts';
 
 /** For examples, here and where a stream holds one. */
@@ -32,14 +32,16 @@ export const HEALTH = {
   ],
 };
 
-const fps = Type.Optional(Type.Number({ description: 'Measured, frames per second. Absent while nothing comes.' }));
+const fps = Type.Optional(
+  Type.Number({ description: 'Measured frames per second. Absent while no media is coming in.' }),
+);
 const bitrate = Type.Optional(
-  Type.Integer({ description: 'Measured over the last 10 s, bits per second. Absent while nothing comes.' }),
+  Type.Integer({ description: 'Bits per second, measured over the last 10 s. Absent while no media is coming in.' }),
 );
 const videoFields = {
-  codec: Type.String({ description: 'As in RFC 6381.' }),
-  width: Type.Integer({ description: 'Pixels, as displayed.' }),
-  height: Type.Integer({ description: 'Pixels, as displayed.' }),
+  codec: Type.String({ description: 'The name of the codec (RFC 6381).' }),
+  width: Type.Integer({ description: 'In pixels, as displayed.' }),
+  height: Type.Integer({ description: 'In pixels, as displayed.' }),
   fps,
   bitrate,
 };
@@ -47,70 +49,77 @@ const videoFields = {
 /** How a session is doing. */
 export const HealthSchema = Type.Object(
   {
-    encoder: Type.Optional(Type.String({ description: 'What the publisher calls itself.' })),
+    encoder: Type.Optional(Type.String({ description: 'The name that the encoder gives itself.' })),
     source: Type.Object(
       {
         video: Type.Optional(
           Type.Object({
             ...videoFields,
             keyframeInterval: Type.Optional(
-              Type.Number({ description: 'Measured, seconds: the longest of the last five.' }),
+              Type.Number({ description: 'Seconds between keyframes: the longest of the last five intervals.' }),
             ),
           }),
         ),
         audio: Type.Optional(
           Type.Object({
-            codec: Type.String({ description: 'As in RFC 6381.' }),
-            sampleRate: Type.Integer({ description: 'Hz.' }),
+            codec: Type.String({ description: 'The name of the codec (RFC 6381).' }),
+            sampleRate: Type.Integer({ description: 'Samples per second.' }),
             channels: Type.Integer(),
             bitrate,
           }),
         ),
       },
-      { description: 'What comes in. The source rendition is this, untouched.' },
+      { description: 'The media that the publisher sends, which is passed on unchanged as the source rendition.' },
     ),
     renditions: Type.Array(
       Type.Object({
-        name: Type.String({ description: "The profile's." }),
+        name: Type.String({ description: 'The name of the profile.' }),
         state: Type.Unsafe<RenditionState>({
           type: 'string',
           enum: RENDITION_STATES,
           description:
-            '`waiting` for its first picture or for the transcoder to come back, `running`, or `shed`: not made for now, since the server is too busy.',
+            '`waiting`: no frame has been encoded yet, or the transcoder is being restarted. `running`: the rendition is being made. `shed`: the rendition is paused because the server is too busy.',
         }),
         video: Type.Optional(Type.Object(videoFields)),
       }),
-      { description: 'What goes out besides the source, one for each profile that is not left out.' },
+      { description: 'The renditions besides the source: one for each profile that is not in `leftOut`.' },
     ),
-    leftOut: Type.Array(Type.Object({ name: Type.String({ description: "The profile's." }), reason: Type.String() }), {
-      description: 'Profiles no rendition is made of, and why: `larger_than_source`.',
-    }),
+    leftOut: Type.Array(
+      Type.Object({ name: Type.String({ description: 'The name of the profile.' }), reason: Type.String() }),
+      {
+        description: 'Profiles without a rendition, each with the reason: `larger_than_source`.',
+      },
+    ),
     transcoder: Type.Optional(
       Type.Object(
         {
-          restarts: Type.Integer({ description: 'How often it had to be restarted in this session.' }),
-          lag: Type.Integer({ description: 'Milliseconds it is behind.' }),
+          restarts: Type.Integer({ description: 'How often the transcoder was restarted in this session.' }),
+          lag: Type.Integer({ description: 'Milliseconds by which the transcoder lags behind the source.' }),
         },
-        { description: 'Absent where nothing is transcoded.' },
+        { description: 'The process that makes the renditions. Absent where nothing is transcoded.' },
       ),
     ),
     warnings: Type.Array(
       Type.Object({
-        code: Type.Unsafe<WarningCode>({ type: 'string', enum: Object.keys(WARNINGS), description: 'Never renamed.' }),
+        code: Type.Unsafe<WarningCode>({
+          type: 'string',
+          enum: Object.keys(WARNINGS),
+          description: 'The warning, for programs. A code never changes its meaning.',
+        }),
         severity: Type.Unsafe<WarningSeverity>({
           type: 'string',
           enum: ['issue', 'notice'],
           description: 'An `issue` makes the stream unhealthy, a `notice` does not.',
         }),
-        message: Type.String({ description: 'A sentence for people.' }),
+        message: Type.String({ description: 'The warning, as a sentence for people.' }),
         since: Type.Integer({ description: `${MILLISECONDS}.` }),
       }),
-      { description: 'What is amiss or worth knowing now.' },
+      { description: 'What is wrong, or worth knowing, at this moment.' },
     ),
   },
   {
     $id: 'Health',
-    description: 'How a session is doing, measured.',
+    description: 'The measured health of a session.',
     examples: [HEALTH],
   },
 );

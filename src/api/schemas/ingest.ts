@@ -6,8 +6,14 @@ import { Type } from 'typebox';
 /** Where to publish to and play from. */
 export const IngestSchema = Type.Object(
   {
-    ingest: Type.String({ format: 'uri', description: 'Publish to this, a slash and the stream key.' }),
-    playback: Type.String({ format: 'uri', description: 'Play from this, a slash, the playback id and /index.m3u8.' }),
+    ingest: Type.String({
+      format: 'uri',
+      description: 'The URL to publish to, followed by a slash and the stream key.',
+    }),
+    playback: Type.String({
+      format: 'uri',
+      description: 'The URL to play from, followed by a slash, the playback id and `/index.m3u8`.',
+    }),
     base: Type.String({ format: 'uri' }),
     origin: Type.String({ format: 'uri' }),
   },

@@ -11,11 +11,17 @@ const flag = (description: string) =>
 /** Of every list. */
 export const PAGE_QUERY = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 20, description: 'How many at most.', examples: [100] }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 20,
+      description: 'The largest number of entries in the answer.',
+      examples: [100],
+    }),
   ),
   cursor: Type.Optional(
     Type.String({
-      description: 'Where to go on; part of the URL in the Link header of the page before.',
+      description: 'Where the page begins. The URL in the `Link` header of the previous page has it.',
       examples: ['c3RyZWFtLWNyZWF0ZWRBdC1kZXNjLjE3OTUxNzUxMDczOTkuNjZlMjE2MWMtNzY3MC00ZDA1LWI3MWQtZGEyZDY5Nzk1NTZm'],
     }),
   ),
@@ -30,17 +36,17 @@ export const listQuery = (kind: ListKind) => ({
       enum: ['createdAt-true', 'createdAt-false', 'lastSeen-true', 'lastSeen-false'],
       default: 'createdAt-true',
       description:
-        '`true`: the newest first. `lastSeen` changes while media comes in: what is live may move between pages.',
+        '`true` lists the newest first. `lastSeen` changes while media is coming in, so a live stream may move from one page to another.',
     }),
   ),
-  active: flag('`1`: only those that media is coming in for.'),
+  active: flag('`1` lists only those for which media is coming in.'),
   filters: Type.Optional(
     Type.String({
-      description: `A JSON list of \`{"id", "value"}\`, all of which must be met. Fields: ${FILTER_FIELDS[kind].map((field) => `\`${field}\``).join(', ')}. The time the list is ordered by also takes \`{"gt","gte","lt","lte"}\`.`,
+      description: `A JSON list of \`{"id", "value"}\`, all of which must be met. Fields: ${FILTER_FIELDS[kind].map((field) => `\`${field}\``).join(', ')}. The time the list is ordered by also takes \`{"gt","gte","lt","lte"}\`. \`name\` is a part of the name, in any letter case; a page of such a search may have fewer entries than \`limit\`, even none, although a \`Link\` header follows.`,
       examples: ['[{"id":"createdAt","value":{"gte":1795175107399}}]'],
     }),
   ),
-  count: flag('`1`: also tell the length of the whole list, in `X-Total-Count`.'),
+  count: flag('`1` adds the length of the whole list, in the header `X-Total-Count`.'),
 });
 
 /** An id of something else to go by. */
@@ -66,4 +72,4 @@ export const STREAM_LIST_QUERY = {
 export const RECORD_QUERY = { record: flag('`1`: only sessions that were to be recorded, `0`: only others.') };
 
 /** Of `GET /session`. */
-export const PARENT_QUERY = { parentId: idQuery('Only sessions of the stream of that id.', STREAM_ID) };
+export const PARENT_QUERY = { parentId: idQuery('Lists only sessions of the stream with this id.', STREAM_ID) };

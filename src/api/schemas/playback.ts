@@ -2,6 +2,7 @@
  * How to play a playback id.
  */
 import { Type } from 'typebox';
+import { POLICY_TYPES } from '#domain/playback-policy.ts';
 import { PLAYBACK_ID } from './sample-ids.ts';
 
 /** How to play a playback id. */
@@ -9,11 +10,17 @@ export const PlaybackSchema = Type.Object(
   {
     type: Type.Literal('live', { type: 'string' }),
     meta: Type.Object({
-      live: Type.Integer({ minimum: 0, maximum: 1, description: '1 while media is coming in, else 0.' }),
+      playbackPolicy: Type.Optional(
+        Type.Object(
+          { type: Type.Unsafe<(typeof POLICY_TYPES)[number]>({ type: 'string', enum: [...POLICY_TYPES] }) },
+          { description: 'What a viewer needs: `jwt` a token, `webhook` an access key. Absent when it was never set.' },
+        ),
+      ),
+      live: Type.Integer({ minimum: 0, maximum: 1, description: '1 while media is coming in, and 0 otherwise.' }),
       source: Type.Array(
         Type.Object({
-          hrn: Type.String({ description: 'What it is, for people.' }),
-          type: Type.String({ description: 'What it is, for players.' }),
+          hrn: Type.String({ description: 'The kind of source, for people.' }),
+          type: Type.String({ description: 'The media type, for players.' }),
           url: Type.String({ format: 'uri' }),
         }),
       ),

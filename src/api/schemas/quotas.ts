@@ -8,16 +8,18 @@ import { MAX_QUOTA, QUOTA_NAMES, type QuotaChange, type QuotaName, type Quotas }
 export const MAX_COUNTED = 100_000;
 
 const WHAT: Readonly<Record<QuotaName, string>> = {
-  streams: 'Streams',
-  apiKeys: 'API keys',
-  publishers: 'Publishers at the same time, on each server',
-  transcodes: 'Sessions transcoded at the same time, on each server',
-  ingestBitrateKbps: 'Bitrate of each publisher in kbit/s, averaged over some seconds',
-  mediaMemoryMib: 'Media memory of all sessions together in MiB, on each server',
-  publishesPerMinute: 'Times that publishers may begin in a minute, on each server',
-  sessions: 'Sessions that are kept: of more, the oldest that have ended are deleted',
-  viewers: 'Viewers at the same time, on each server',
-  requestsPerMinute: 'API requests in a minute with all keys together, on each server',
+  streams: 'Streams that the user may have',
+  apiKeys: 'API keys that the user may have',
+  publishers: 'Publishers that may send at the same time to each server',
+  transcodes: 'Sessions that each server transcodes at the same time',
+  ingestBitrateKbps: 'Bitrate in kbit/s that each publisher may send, averaged over some seconds',
+  mediaMemoryMib: 'Media memory in MiB that all sessions of the user together may take on each server',
+  publishesPerMinute: 'How often publishers may begin in a minute, on each server',
+  sessions: 'Sessions that are kept. When there are more, the oldest ended ones are deleted',
+  viewers: 'Viewers that may watch at the same time, on each server',
+  webhooks: 'Webhooks that the user may have',
+  eventStreams: 'Event streams that may be open at the same time, on each server',
+  requestsPerMinute: 'API requests that all keys of the user together may make in a minute, on each server',
 };
 
 const properties = <Schema>(schemaOf: (name: QuotaName) => Schema) =>
@@ -26,7 +28,7 @@ const properties = <Schema>(schemaOf: (name: QuotaName) => Schema) =>
 /** The quotas that hold for a user. */
 export const QuotasSchema = Type.Unsafe<Quotas>({
   type: 'object',
-  description: 'How much the user may take of each; 0 = no limit.',
+  description: 'The quotas of the user. 0 means no limit.',
   properties: properties((name) => ({ type: 'integer', description: `${WHAT[name]}.` })),
   required: [...QUOTA_NAMES],
 });
@@ -36,12 +38,12 @@ export const UsageSchema = Type.Object(
   {
     streams: Type.Integer({ description: `Streams, counted up to ${MAX_COUNTED}.` }),
     apiKeys: Type.Integer({ description: `API keys that are not revoked, counted up to ${MAX_COUNTED}.` }),
-    publishers: Type.Integer({ description: 'Publishers now, on the server that answers.' }),
-    transcodes: Type.Integer({ description: 'Sessions being transcoded now, on the server that answers.' }),
+    publishers: Type.Integer({ description: 'Present publishers on the server that answers.' }),
+    transcodes: Type.Integer({ description: 'Sessions that the server that answers is transcoding.' }),
     mediaMemoryMib: Type.Integer({ description: 'Media memory of all sessions in MiB, on the server that answers.' }),
-    viewers: Type.Integer({ description: 'Viewers now, served by the server that answers.' }),
+    viewers: Type.Integer({ description: 'Present viewers that the server that answers serves.' }),
   },
-  { description: 'What is used of the quotas. Only where one user is asked for.' },
+  { description: 'How much of the quotas is in use. Present only in answers about one user.' },
 );
 
 /** What an admin changes of them. */

@@ -74,37 +74,44 @@ export const SESSION_EXAMPLES = [
 /** One publish of a stream. */
 export const SessionSchema = Type.Object(
   {
-    id: Type.String({ format: 'uuid', description: 'Also the id of the child stream, see `GET /stream/<id>`.' }),
+    id: Type.String({ format: 'uuid', description: 'The id of the session. `GET /stream/<id>` takes it, too.' }),
     kind: Type.Literal('session', { type: 'string' }),
     parentId: Type.String({
       format: 'uuid',
-      description: 'The stream it belongs to, which may have been deleted since.',
+      description: 'The id of the stream, which may have been deleted since.',
     }),
-    playbackId: Type.String({ description: "The stream's." }),
-    name: Type.String({ description: "The stream's when the session began." }),
-    userId: Type.String({ format: 'uuid', description: 'Its owner.' }),
-    createdAt: Type.Integer({ description: `${MILLISECONDS} when it began.` }),
-    lastSeen: Type.Integer({ description: `${MILLISECONDS} when media last came in; 0 = never.` }),
+    playbackId: Type.String({ description: 'The playback id of the stream.' }),
+    name: Type.String({ description: 'The name of the stream when the session began.' }),
+    userId: Type.String({ format: 'uuid', description: 'The id of the user whom it belongs to.' }),
+    createdAt: Type.Integer({ description: `${MILLISECONDS} when the session began.` }),
+    lastSeen: Type.Integer({ description: `${MILLISECONDS} when media last came in. 0 means never.` }),
     phase: Type.Unsafe<SessionPhase>({
       type: 'string',
       enum: SESSION_PHASES,
-      description: '`reconnecting`: the connection was lost, and the publisher may still come back.',
+      description:
+        '`starting`: nothing can be played yet. `live`: media is coming in. `reconnecting`: the connection was lost, and the publisher may still come back. `ended`: the session is over.',
     }),
     isActive: Type.Boolean({ description: 'Whether media is coming in now.' }),
-    endedAt: Type.Optional(Type.Integer({ description: `${MILLISECONDS} when it ended.` })),
+    endedAt: Type.Optional(Type.Integer({ description: `${MILLISECONDS} when the session ended.` })),
     endReason: Type.Optional(
-      Type.Unsafe<EndReason>({ type: 'string', enum: END_REASONS, description: 'Why it ended. Never renamed.' }),
+      Type.Unsafe<EndReason>({
+        type: 'string',
+        enum: END_REASONS,
+        description: 'Why the session ended. A reason never changes its meaning.',
+      }),
     ),
     duration: Type.Number({
-      description: 'Seconds from its beginning to its end, or so far; times without a publisher included.',
+      description: 'Seconds from the beginning of the session to its end, or to now. Times without a publisher count.',
     }),
-    codecs: Type.Array(Type.String(), { description: 'Of what came in, as in RFC 6381. Empty until it is known.' }),
-    profiles: Type.Array(ref(ProfileSchema), { description: "The stream's when the session began." }),
-    record: Type.Boolean({ description: 'Whether it was to be recorded.' }),
+    codecs: Type.Array(Type.String(), {
+      description: 'The codecs that came in (RFC 6381). Empty until they are known.',
+    }),
+    profiles: Type.Array(ref(ProfileSchema), { description: 'The profiles of the stream when the session began.' }),
+    record: Type.Boolean({ description: 'Whether the session was to be recorded. Recording is not supported yet.' }),
     recordingStatus: Type.Optional(
       Type.Literal('none', {
         type: 'string',
-        description: 'There is no recording, since recording is not there yet. Absent without `record`.',
+        description: 'Always `none`: recording is not supported yet. Absent without `record`.',
       }),
     ),
     sourceBytes: bytes(SOURCE),
@@ -113,8 +120,8 @@ export const SessionSchema = Type.Object(
     transcodedBytes: bytes(TRANSCODED),
     transcodedSegments: segments(TRANSCODED),
     transcodedSegmentsDuration: seconds(`media of ${TRANSCODED}`),
-    viewers: Type.Integer({ description: 'Watching now.' }),
-    peakViewers: Type.Integer({ description: 'Most at one time.' }),
+    viewers: Type.Integer({ description: 'The number of viewers at this moment.' }),
+    peakViewers: Type.Integer({ description: 'The largest number of viewers at one time.' }),
     ...healthFields,
     health: Type.Optional(ref(HealthSchema)),
   },

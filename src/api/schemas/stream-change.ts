@@ -25,7 +25,11 @@ export const SuspendedSchema = Type.Object(
 
 /** Body of `PATCH /stream/<id>/record`. */
 export const RecordSchema = Type.Object(
-  { record: Type.Boolean({ description: 'true or false: whether its sessions are to be recorded.' }) },
+  {
+    record: Type.Boolean({
+      description: 'true or false. Recording is not supported yet: true is stored and nothing is recorded.',
+    }),
+  },
   { $id: 'Record', additionalProperties: false, examples: [{ record: true }] },
 );
 

@@ -3,6 +3,7 @@
  */
 import { type Static, Type } from 'typebox';
 import type { UserTags } from '#domain/stream.ts';
+import { playbackPolicyField } from './playback-policy.ts';
 import { MAX_PROFILES, ProfileSchema } from './profile.ts';
 import { ref } from './ref.ts';
 import { STORABLE } from './text.ts';
@@ -33,7 +34,8 @@ export const optionalStreamFields = {
   ),
   record: Type.Optional(
     Type.Boolean({
-      description: 'true or false: whether its sessions are to be recorded. It is noted; recording is not there yet.',
+      description:
+        'true or false. Recording is not supported yet: true is stored and answered with a warning, and nothing is recorded.',
     }),
   ),
   creatorId: Type.Optional(
@@ -61,26 +63,12 @@ export const optionalStreamFields = {
         targets: Type.Optional(
           Type.Array(Type.Unknown(), {
             maxItems: 0,
-            description: 'an empty list: multistream targets are not there yet.',
+            description: 'an empty list: multistream targets are not supported yet.',
           }),
         ),
       },
       { additionalProperties: false, description: 'an object with an empty list of targets, or leave it out.' },
     ),
   ),
-  playbackPolicy: Type.Optional(
-    Type.Unsafe<{ type: 'public' } | null>({
-      type: ['object', 'null'],
-      properties: {
-        type: {
-          type: 'string',
-          const: 'public',
-          description: 'public: anybody who knows the playback id may watch; other policies are not there yet.',
-        },
-      },
-      required: ['type'],
-      additionalProperties: false,
-      description: 'null or {"type":"public"}: other policies are not there yet.',
-    }),
-  ),
+  playbackPolicy: playbackPolicyField,
 };

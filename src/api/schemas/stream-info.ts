@@ -12,7 +12,8 @@ export const StreamInfoSchema = Type.Object(
     stream: ref(StreamSchema),
     session: Type.Unsafe<Static<typeof SessionSchema> | null>({
       anyOf: [ref(SessionSchema), { type: 'null' }],
-      description: 'The session of that id, else the newest of the stream; null when there was none yet.',
+      description:
+        'The session with this id, or else the newest session of the stream. null when the stream has had none.',
     }),
     isPlaybackid: Type.Boolean(),
     isSession: Type.Boolean(),

@@ -3,7 +3,9 @@
  */
 import { Type } from 'typebox';
 import type { UserTags } from '#domain/stream.ts';
+import { WARNINGS, type WarningCode, type WarningSeverity, warningSentence } from '#domain/warnings.ts';
 import { HEALTH, HealthSchema } from './health.ts';
+import { PlaybackPolicySchema } from './playback-policy.ts';
 import { ProfileSchema } from './profile.ts';
 import { ref } from './ref.ts';
 import { PLAYBACK_ID, STREAM_ID, STREAM_KEY, USER_ID } from './sample-ids.ts';
@@ -13,18 +15,20 @@ import { MILLISECONDS } from './text.ts';
 export const healthFields = {
   isHealthy: Type.Unsafe<boolean | null>({
     type: ['boolean', 'null'],
-    description: 'Whether all is well while media is coming in; null while none is.',
+    description: 'Whether the broadcast has no issues. null while no media is coming in.',
   }),
   issues: Type.Unsafe<string[] | null>({
     type: ['array', 'null'],
     items: { type: 'string' },
-    description: 'What makes it unhealthy, in sentences for people; null while no media is coming in.',
+    description: 'Why the broadcast is unhealthy, in sentences for people. null while no media is coming in.',
   }),
   ingestRate: Type.Optional(
-    Type.Integer({ description: 'Bytes per second coming in, measured. Absent while no media is.' }),
+    Type.Integer({ description: 'Measured bytes per second from the publisher. Absent while no media is coming in.' }),
   ),
   outgoingRate: Type.Optional(
-    Type.Integer({ description: 'Bytes per second of what is made of it, measured. Absent while no media comes in.' }),
+    Type.Integer({
+      description: 'Measured bytes per second of all renditions but the source. Absent while no media is coming in.',
+    }),
   ),
 };
 
@@ -62,13 +66,40 @@ export const STREAM_EXAMPLES = [
   },
 ] as const;
 
+/** A setting that has no effect. */
+export const StreamWarningSchema = Type.Object(
+  {
+    code: Type.Unsafe<WarningCode>({
+      type: 'string',
+      enum: Object.keys(WARNINGS),
+      description: 'The warning, for programs. A code never changes its meaning.',
+    }),
+    severity: Type.Unsafe<WarningSeverity>({
+      type: 'string',
+      enum: ['issue', 'notice'],
+      description: 'An `issue` makes the stream unhealthy, a `notice` does not.',
+    }),
+    message: Type.String({ description: 'The warning, as a sentence for people.' }),
+  },
+  {
+    $id: 'StreamWarning',
+    examples: [
+      {
+        code: 'recording_not_supported',
+        severity: 'notice',
+        message: warningSentence({ code: 'recording_not_supported' }),
+      },
+    ],
+  },
+);
+
 /** A stream, or one of its sessions: those have `parentId` and no `streamKey`. */
 export const StreamSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     kind: Type.Literal('stream', { type: 'string' }),
     name: Type.String(),
-    userId: Type.String({ format: 'uuid', description: 'Its owner.' }),
+    userId: Type.String({ format: 'uuid', description: 'The id of the user whom it belongs to.' }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
     streamKey: Type.Optional(
       Type.String({
@@ -76,29 +107,44 @@ export const StreamSchema = Type.Object(
           'The secret to publish with, as rtmp://host/live/<streamKey>. Absent in sessions, and in answers to API keys whose rules do not allow `publish`.',
       }),
     ),
-    playbackId: Type.String({ description: 'What viewers use, as /hls/<playbackId>/index.m3u8. Not a secret.' }),
-    createdByTokenName: Type.String({ description: 'Name of the API key that created it, as it was then.' }),
+    playbackId: Type.String({ description: 'The public id that viewers watch by, as /hls/<playbackId>/index.m3u8.' }),
+    createdByTokenName: Type.String({ description: 'The name that the API key had when it created the stream.' }),
     creatorId: Type.Optional(
       Type.Object(
         { type: Type.Literal('unverified', { type: 'string' }), value: Type.String() },
-        { description: 'Who made it, as the client said.' },
+        { description: 'The creator of the stream, as the client named it. Millrace does not verify it.' },
       ),
     ),
-    userTags: Type.Optional(Type.Unsafe<UserTags>({ type: 'object', description: 'As the client said.' })),
+    userTags: Type.Optional(
+      Type.Unsafe<UserTags>({ type: 'object', description: 'Notes of the client. Millrace does not read them.' }),
+    ),
+    playbackPolicy: Type.Optional(ref(PlaybackPolicySchema)),
     profiles: Type.Array(ref(ProfileSchema)),
     parentId: Type.Optional(
-      Type.String({ format: 'uuid', description: 'The stream this session belongs to. Absent on a stream.' }),
+      Type.String({
+        format: 'uuid',
+        description: 'The id of the stream that this session belongs to. Absent on a stream.',
+      }),
     ),
     isActive: Type.Boolean({ description: 'Whether media is coming in now.' }),
-    lastSeen: Type.Integer({ description: `${MILLISECONDS} when media last came in; 0 = never.` }),
+    lastSeen: Type.Integer({ description: `${MILLISECONDS} when media last came in. 0 means never.` }),
     lastTerminatedAt: Type.Optional(
-      Type.Integer({ description: `${MILLISECONDS} when its publisher was last cut by the API.` }),
+      Type.Integer({ description: `${MILLISECONDS} when the API last disconnected its publisher.` }),
     ),
     suspended: Type.Boolean({ description: 'Whether publishers and viewers are refused.' }),
     record: Type.Boolean({
-      description: 'Whether its sessions are to be recorded. Recording itself is not there yet.',
+      description:
+        'Whether sessions of the stream are to be recorded. Recording is not supported yet: `true` is stored, and `warnings` says that nothing is recorded.',
     }),
-    multistream: Type.Object({ targets: Type.Array(Type.Object({})) }, { description: 'Always empty for now.' }),
+    warnings: Type.Optional(
+      Type.Array(ref(StreamWarningSchema), {
+        description: 'Settings of the stream that have no effect in this version. Absent when there are none.',
+      }),
+    ),
+    multistream: Type.Object(
+      { targets: Type.Array(Type.Object({})) },
+      { description: 'Always empty: multistream targets are not supported yet.' },
+    ),
     ...healthFields,
     health: Type.Optional(ref(HealthSchema)),
   },

@@ -66,6 +66,8 @@ export const UserSchema = Type.Object(
           publishesPerMinute: 120,
           sessions: 10_000,
           viewers: 10_000,
+          webhooks: 50,
+          eventStreams: 50,
           requestsPerMinute: 12_000,
         },
         usage: { streams: 12, apiKeys: 2, publishers: 3, transcodes: 1, mediaMemoryMib: 160, viewers: 870 },

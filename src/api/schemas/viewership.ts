@@ -9,11 +9,10 @@ export const ViewershipSchema = Type.Object(
   {
     playbackId: Type.String(),
     viewCount: Type.Integer({
-      description: 'Distinct pairs of address and user agent that asked for a playlist in the last 10 s.',
+      description: 'The number of distinct pairs of address and user agent that asked for a playlist in the last 10 s.',
     }),
     errorRate: Type.Number({
-      description:
-        'Always 0: failures in players are not measured. It is there since clients of the reference service need it.',
+      description: 'Always 0: errors in players are not measured. Clients of the reference service need the field.',
     }),
   },
   { $id: 'Viewership', examples: [{ playbackId: PLAYBACK_ID, viewCount: 17, errorRate: 0 }] },

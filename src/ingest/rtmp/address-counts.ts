@@ -1,9 +1,9 @@
 /**
- * How many connections each address has open.
+ * Counts the open connections of each address.
  */
 import { networkOf } from '#lib/network-of.ts';
 
-/** Counts by address; a whole /64 of IPv6 counts as one. Remembers only those that have a connection. */
+/** Counts by address, where an IPv6 /64 counts as one address. Only addresses with a connection are remembered. */
 export class AddressCounts {
   readonly #counts = new Map<string, number>();
 

@@ -29,7 +29,7 @@ function opened(overrides: Partial<AdmissionSettings> = {}) {
     admission.accepted(id, address);
     return id;
   };
-  /** Publishes from an address, and leaves. */
+  /** Publishes from an address, and disconnects. */
   const publishOnce = (address: string) => admission.leave(publish(address), address);
   return { admission, time, enter, publish, publishOnce };
 }

@@ -1,7 +1,7 @@
 /**
  * Limits how often a peer may do something until its allowance is renewed.
  */
-import { RtmpError } from './rtmp-error.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 
 /** Counts one thing a peer does. Its owner decides when the allowance is renewed. */
 export class Allowance {

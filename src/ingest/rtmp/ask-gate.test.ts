@@ -11,7 +11,7 @@ const REQUEST: PublishRequest = {
   protocol: 'rtmp',
   remoteAddress: '192.0.2.1',
   encoder: undefined,
-  cut: () => {},
+  disconnect: () => {},
 };
 
 function acceptance() {
@@ -30,7 +30,7 @@ const lines = new CountedLines(silentLogger);
 const NEVER = new AbortController().signal;
 
 describe('asking the gate', () => {
-  it('gives its decision', async () => {
+  it('returns its decision', async () => {
     const { decision } = acceptance();
     const gate = { publish: async () => decision };
     assert.equal(await askGate(gate, REQUEST, { signal: NEVER, lines }), decision);
@@ -45,13 +45,13 @@ describe('asking the gate', () => {
       },
     ],
   ] as const) {
-    it(`is answered with a refusal when the gate ${what}`, async () => {
+    it(`returns a refusal when the gate ${what}`, async () => {
       const decision = await askGate({ publish }, REQUEST, { signal: NEVER, lines });
       assert.equal(!decision.accepted && decision.refusal.code, 'service_unavailable');
     });
   }
 
-  it('does not wait beyond its signal, and takes back a yes that comes too late', async () => {
+  it('does not wait beyond its signal, and withdraws an acceptance that comes too late', async () => {
     const { ends, decision } = acceptance();
     const late = Promise.withResolvers<PublishDecision>();
     const abort = new AbortController();

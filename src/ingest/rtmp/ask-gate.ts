@@ -1,10 +1,10 @@
 /**
- * Asks the gate, and is not left hanging when the gate does not keep its word.
+ * Asks the gate for a decision, and gives a refusal when the gate fails or does not answer.
  */
 import type { PublishDecision, PublishGate, PublishRequest } from '#ingest/ingest.ts';
 import type { CountedLevel, CountedLines } from '#telemetry/counted-lines.ts';
 
-/** The answer for a publisher when there is none. */
+/** The answer to a publisher when the gate gives none. */
 const NO_ANSWER: PublishDecision = {
   accepted: false,
   refusal: {
@@ -14,8 +14,8 @@ const NO_ANSWER: PublishDecision = {
 };
 
 /**
- * The gate's decision; a refusal when the gate fails or `signal` aborts first. A yes that comes after that is taken
- * back. Never rejects.
+ * Returns the gate's decision, or a refusal when the gate fails or `signal` aborts first. An acceptance that comes later is withdrawn.
+ * Never rejects.
  */
 export async function askGate(
   gate: PublishGate,
@@ -32,16 +32,16 @@ export async function askGate(
   try {
     return await Promise.race([asked, aborted.promise]);
   } catch (error) {
-    // Aborted for any other reason, nobody waits for the answer any more.
+    // When the signal aborts for any other reason, nobody waits for the answer.
     if (signal.reason?.name === 'TimeoutError') note('warn', 'publish gate gave no answer in time');
     else if (!signal.aborted) note('error', 'publish gate failed', { err: error });
-    asked.then(takeBack, () => {});
+    asked.then(withdraw, () => {});
     return NO_ANSWER;
   } finally {
     signal.removeEventListener('abort', abort);
   }
 }
 
-function takeBack(decision: PublishDecision): void {
+function withdraw(decision: PublishDecision): void {
   if (decision.accepted) decision.publication.end('connection_lost');
 }

@@ -1,12 +1,12 @@
 /**
- * Settings of the RTMP server, and the limits that are facts of the protocol rather than wishes of an operator.
+ * Settings of the RTMP server, and limits that follow from the protocol and are no settings.
  */
 import { integer, portOrOff, type SettingValues, text } from '#lib/setting.ts';
 
 const CONNECTIONS = { min: 1, max: 100_000 };
 const SECONDS = { min: 1, max: 3600 };
 
-/** What an operator may set. */
+/** The settings. */
 export const rtmpSettings = {
   rtmpHost: text('RTMP_HOST', '0.0.0.0', 'Address RTMP and RTMPS listen on'),
   rtmpPort: portOrOff('RTMP_PORT', '1935', 'Port RTMP listens on, unencrypted'),
@@ -14,7 +14,7 @@ export const rtmpSettings = {
   publicRtmpUrl: {
     name: 'PUBLIC_RTMP_URL',
     fallback: undefined,
-    help: 'Where encoders reach this server, where that is not the host of the request and the port listened on: rtmp:// or rtmps://, host and port, such as rtmps://live.example.com:443; several separated by commas',
+    help: 'URLs at which encoders reach this server, separated by commas, such as rtmps://live.example.com:443. When it is not set, the API gives the host of each request and the port that the server listens on',
     parse: parsePublicRtmpUrls,
   },
   rtmpMaxConnections: integer(
@@ -44,7 +44,7 @@ export const rtmpSettings = {
   rtmpHandshakeTimeoutS: integer(
     'RTMP_HANDSHAKE_TIMEOUT_S',
     '5',
-    'Seconds an RTMP handshake may take, that of TLS before it included',
+    'Seconds an RTMP handshake may take, including the TLS handshake before it',
     SECONDS,
   ),
   rtmpPublishTimeoutS: integer(
@@ -67,22 +67,14 @@ export type RtmpSettings = SettingValues<typeof rtmpSettings>;
 /** How a publisher is connected: over TCP, or over TLS. */
 export type RtmpScheme = 'rtmp' | 'rtmps';
 
-/** A message declared longer is refused before anything is kept for it; the largest sane keyframe fits many times. */
+/** The longest message. A longer one is refused before memory is allocated for it. The largest realistic keyframe fits several times. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
-/** What a connection nobody has vouched for yet may declare: commands only, and those are small. */
+/** The longest message before a publish is accepted. Only commands are sent until then, and these are short. */
 export const MAX_UNAUTHENTICATED_MESSAGE_BYTES = 64 * 1024;
-/** Declared bytes of all messages a connection has begun and not finished. */
+/** The declared length of all incomplete messages of a connection together. */
 export const MAX_INCOMPLETE_BYTES = 16 * 1024 * 1024;
-/** Encoders use at most eight. */
+/** The most chunk streams of a connection. Encoders use at most eight. */
 export const MAX_CHUNK_STREAMS = 32;
-/** Below this, headers cost more than they carry: a way to burn our CPU (red5#475). It is also RTMP's default. */
-export const MIN_CHUNK_SIZE = 128;
-/** RTMP's own limit (§5.4.1). A large one costs us nothing, since no chunk is larger than its message; some state 128 MB. */
-export const MAX_CHUNK_SIZE = 0x7fffffff;
-/** AMF beyond this is ignored (metadata) or refused (commands). */
-export const MAX_AMF_BYTES = 64 * 1024;
-/** The most AMF values in one command. `connect` with all lists of Enhanced RTMP has some forty. */
-export const MAX_COMMAND_VALUES = 256;
 /** The most AMF values in one metadata message. A list of keyframes that was copied from a file may have thousands: it is ignored. */
 export const MAX_METADATA_VALUES = 1024;
 /**
@@ -93,8 +85,8 @@ export const MAX_WORK_BEFORE_ACCEPTED = 100;
 /** The most messages of a publisher in one second that are not media, or are empty; encoders send a handful. */
 export const MAX_CONTROL_MESSAGES_PER_S = 500;
 /**
- * As how many messages without media an Abort counts. Encoders never send it, and each one lets a peer make us allocate the memory of a
- * whole message in vain for a few bytes.
+ * An Abort counts as this many messages without media. Encoders never send it, and with a few bytes it makes the server allocate the
+ * memory of a whole message for nothing.
  */
 export const ABORT_COUNTS_AS = 50;
 /**
@@ -116,20 +108,20 @@ export const SMALL_READ_BYTES = 1024;
  * An encoder that sends 4 Mbit/s in chunks of 128 bytes, each in a packet of its own, stays within it.
  */
 export const MAX_SMALL_READS_PER_SWEEP = 400;
-/** Our own bytes the peer has not taken yet: replies are small, so a peer that lets them pile up does not read. */
+/** The most bytes of replies that a peer has not read. Replies are short, so a peer that exceeds this does not read at all. */
 export const MAX_OUTPUT_BYTES = 64 * 1024;
-/** How long the gate may take to decide; the publisher waits meanwhile. */
+/** How long the gate may take to decide. The publisher waits for its answer. */
 export const GATE_TIMEOUT_MS = 5000;
-/** Stream names beyond this are no key of ours. */
+/** The longest stream name that can be a stream key. */
 export const MAX_STREAM_NAME_LENGTH = 512;
 
-/** How much we say we take before we acknowledge, and how much we let ourselves send. */
+/** The window after which the server sends an acknowledgement, and the bandwidth that it declares for the peer. */
 export const WINDOW_BYTES = 2_500_000;
-/** ffmpeg answers our chunk size by using it itself, and large chunks are cheap to read. */
+/** The chunk size of the server. FFmpeg adopts the size for its own chunks, and large chunks are cheap to read. */
 export const OUTGOING_CHUNK_SIZE = 60_000;
-/** Pings go to a peer silent this long. */
+/** How long a peer may be silent before it is sent a ping. */
 export const PING_AFTER_MS = 5000;
-/** How long a peer that was refused or disconnected may take to read why. */
+/** How long a peer that was refused or disconnected may take to read the reason. */
 export const CLOSE_WITHIN_MS = 700;
 /** The most TLS handshakes under way at the same time: all of them may reach their costly step at the same moment. */
 export const MAX_TLS_HANDSHAKES = 24;
@@ -138,17 +130,19 @@ export const TLS_PATIENCE_MS = 500;
 /** The most publishes of one address in a minute whose start and end have log lines of their own; further ones are counted. */
 export const MAX_PUBLISHES_SHOWN_PER_MINUTE = 30;
 
-/** How often connections are looked at: the grain of every time limit. */
+/** The interval at which connections are checked, which is the precision of every time limit. */
 export const SWEEP_MS = 100;
 
-/** @returns each without a slash at the end */
+/** @returns the URLs without a slash at the end */
 function parsePublicRtmpUrls(value: string): readonly string[] {
   return value.split(',').map((entry) => {
     const text = entry.trim();
     const url = URL.canParse(text) ? new URL(text) : undefined;
     const isOrigin = url !== undefined && /^rtmps?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/?$/i.test(text);
     if (!isOrigin)
-      throw new Error('must be rtmp:// or rtmps:// with a host and maybe a port, such as rtmps://live.example.com:443');
+      throw new Error(
+        'must be rtmp:// or rtmps:// with a host and optionally a port, such as rtmps://live.example.com:443',
+      );
     return `${url.protocol}//${url.host}`;
   });
 }

@@ -7,19 +7,19 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import { ms } from '#lib/units.ts';
+import { type AmfValue, encodeAmf0 } from '#media/rtmp/amf0.ts';
+import { ChunkWriter } from '#media/rtmp/chunk-writer.ts';
+import { HANDSHAKE_BYTES } from '#media/rtmp/handshake.ts';
+import { commandMessage, MESSAGE, type Message } from '#media/rtmp/message.ts';
 import { CountedLines } from '#telemetry/counted-lines.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { GOOD_KEY, RecordingGate } from '#test/support/recording-gate.ts';
 import { defaultRtmpSettings } from '#test/support/rtmp-server.ts';
-import { type AmfValue, encodeAmf0 } from './amf0.ts';
-import { ChunkWriter } from './chunk-writer.ts';
 import { Connection } from './connection.ts';
-import { HANDSHAKE_BYTES } from './handshake.ts';
-import { commandMessage, MESSAGE, type Message } from './message.ts';
 
 /** A socket without a network. */
 class FakeSocket extends Duplex {
-  /** Whether the other side takes what is written. */
+  /** Whether the other side reads what is written. */
   isTaken = true;
 
   setNoDelay(): this {
@@ -36,7 +36,7 @@ class FakeSocket extends Duplex {
     if (this.isTaken) done();
   }
 
-  /** Hands over bytes of the other side in one read. */
+  /** Delivers bytes of the other side in one read. */
   receive(bytes: Buffer): void {
     this.emit('data', bytes);
   }

@@ -4,11 +4,22 @@
 import type { Socket } from 'node:net';
 import type { PublishGate } from '#ingest/ingest.ts';
 import type { Milliseconds } from '#lib/units.ts';
+import { ChunkReader } from '#media/rtmp/chunk-reader.ts';
+import { ChunkWriter } from '#media/rtmp/chunk-writer.ts';
+import { ServerHandshake } from '#media/rtmp/handshake.ts';
+import {
+  controlMessage,
+  MESSAGE,
+  type Message,
+  readUint32,
+  readUserControl,
+  USER_CONTROL,
+  userControl,
+} from '#media/rtmp/message.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 import type { CountedLevel, CountedLines } from '#telemetry/counted-lines.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { Allowance } from './allowance.ts';
-import { ChunkReader } from './chunk-reader.ts';
-import { ChunkWriter } from './chunk-writer.ts';
 import {
   ABORT_COUNTS_AS,
   CLOSE_WITHIN_MS,
@@ -31,19 +42,8 @@ import {
 } from './config.ts';
 import { Conversation, type Peer } from './conversation.ts';
 import { FaultCounter } from './fault-counter.ts';
-import { ServerHandshake } from './handshake.ts';
-import {
-  controlMessage,
-  MESSAGE,
-  type Message,
-  readUint32,
-  readUserControl,
-  USER_CONTROL,
-  userControl,
-} from './message.ts';
-import { RtmpError } from './rtmp-error.ts';
 
-/** What a connection tells its server. */
+/** The server that a connection belongs to. */
 export interface ConnectionOwner {
   /** Called when the connection is gone. @param fault why, when it failed before its publish was accepted */
   onClosed(connection: Connection, fault: string | undefined): void;
@@ -54,7 +54,7 @@ export interface ConnectionOwner {
   onMediaBytes(connection: Connection, bytes: number): void;
 }
 
-/** What a connection is made of. */
+/** What a connection needs. */
 export interface ConnectionOptions {
   /** Identifies the connection; never used twice. */
   readonly id: number;
@@ -85,7 +85,7 @@ const PUBLISHER_LIMITS = {
 const MIN_ACKNOWLEDGED_BYTES = 64 * 1024;
 
 /**
- * Why a connection is not read at the moment. While there is any reason, its socket is paused, which the peer feels as back-pressure.
+ * Why a connection is not read at the moment. While there is any reason, its socket is paused, which puts back-pressure on the peer.
  *
  * - `gate`: the publish gate has not decided yet
  * - `turn`: many messages came at once; the rest is handled in the next turn of the event loop
@@ -94,7 +94,7 @@ const MIN_ACKNOWLEDGED_BYTES = 64 * 1024;
  */
 type Hold = 'gate' | 'turn' | 'sweep' | 'second';
 
-/** One connection. Lives from accept to close; its server calls {@link tick} all along. */
+/** One connection, from accept to close. Its server calls {@link tick} throughout. */
 export class Connection implements Peer {
   readonly id: number;
   readonly scheme: RtmpScheme;
@@ -126,7 +126,7 @@ export class Connection implements Peer {
   #smallReads = 0;
   #closeBy: Milliseconds | undefined;
   #isClosed = false;
-  /** Why it ended, where it was not simply closed. */
+  /** Why it ended, unless it was simply closed. */
   #fault: string | undefined;
   #hasPublished = false;
   #bytesIn = 0;
@@ -167,8 +167,8 @@ export class Connection implements Peer {
   }
 
   /**
-   * Looks after time limits and reports; called by the server at short intervals.
-   * @param now monotonic
+   * Enforces the time limits, and reports counts. The server calls it at short intervals.
+   * @param now monotonic time
    */
   tick(now: Milliseconds): void {
     this.#now = now;
@@ -194,7 +194,7 @@ export class Connection implements Peer {
     this.#giveUp(why);
   }
 
-  /** The server stops. Ends a publish so that it can be continued, says so, and closes. */
+  /** Closes the connection because the server stops. Ends its publish so that it can be continued, and sends the reason. */
   shutDown(): void {
     this.#conversation.shutDown();
   }
@@ -229,7 +229,7 @@ export class Connection implements Peer {
 
   close(): void {
     this.#closeBy ??= (this.#now + CLOSE_WITHIN_MS) as Milliseconds;
-    // What still comes in is thrown away: closing with bytes unread would reset the connection and lose our last words.
+    // Bytes that still arrive are discarded: closing with unread bytes would reset the connection and lose the reason that was sent.
     this.#socket.resume();
     this.#socket.end();
   }
@@ -261,7 +261,7 @@ export class Connection implements Peer {
     this.#socket.pause();
   }
 
-  /** Removes a reason to wait. Goes on reading when it was the last one. */
+  /** Removes a reason to wait. Resumes reading when it was the last one. */
   #goOn(why: Hold): void {
     if (!this.#holds.delete(why) || this.#holds.size > 0 || this.#isClosed) return;
     this.#heardAt = this.#now;
@@ -313,7 +313,7 @@ export class Connection implements Peer {
         return; // the chunk reader has obeyed them
       case MESSAGE.acknowledgement:
       case MESSAGE.setPeerBandwidth:
-        return; // we send too little for either to matter
+        return; // the server sends too little for either to matter
       default:
         this.#mediaBytes += this.#conversation.receive(message);
     }
@@ -356,7 +356,7 @@ export class Connection implements Peer {
   /** The time limit that has run out, if any. */
   #isOverdue(): string | undefined {
     const { rtmpHandshakeTimeoutS, rtmpPublishTimeoutS, rtmpIdleTimeoutS } = this.#settings;
-    if (this.#holds.size > 0) return undefined; // we are the ones who keep it waiting, and that wait has its own limit
+    if (this.#holds.size > 0) return undefined; // the server makes the peer wait, and that wait has its own limit
     if (this.#handshake !== undefined && this.#now - this.#openedAt >= rtmpHandshakeTimeoutS * 1000) {
       return 'handshake_timeout';
     }
@@ -366,7 +366,7 @@ export class Connection implements Peer {
     return this.#now - this.#heardAt >= rtmpIdleTimeoutS * 1000 ? 'idle_timeout' : undefined;
   }
 
-  /** Runs what reads the peer's bytes, and sends all its answers together. An error that it throws ends this connection alone. */
+  /** Runs `read`, and sends all its answers together. An error that it throws ends this connection alone. */
   #handle(read: () => void): void {
     this.#socket.cork();
     try {
@@ -401,7 +401,7 @@ export class Connection implements Peer {
 
   #report(): void {
     for (const [fault, count] of Object.entries(this.#faults.take() ?? {})) {
-      this.#note('warn', 'publishers sent what cannot be used', { fault }, {}, count);
+      this.#note('warn', 'publishers sent unusable messages', { fault }, {}, count);
     }
     if (this.#mediaBytes > 0) this.#owner.onMediaBytes(this, this.#mediaBytes);
     this.#mediaBytes = 0;

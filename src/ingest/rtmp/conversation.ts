@@ -1,24 +1,34 @@
 /**
- * What is said on one connection: the publisher's commands and our answers, the gate's decision, the media that follows.
- * Knows no socket.
+ * The conversation on one connection: the publisher's commands and the answers to them, the gate's decision, and the media after it.
+ * Independent of the socket.
  */
 
 import { Secret } from '#domain/secret.ts';
 import type { Publication, PublicationEnd, PublishGate, Refusal } from '#ingest/ingest.ts';
-import type { CountedLines } from '#telemetry/counted-lines.ts';
-import type { Logger } from '#telemetry/logger.ts';
-import type { Allowance } from './allowance.ts';
-import type { AmfValue } from './amf0.ts';
-import { askGate } from './ask-gate.ts';
+import type { AmfValue } from '#media/rtmp/amf0.ts';
 import {
-  type Command,
   callResult,
   connectResult,
   onFcPublish,
   onStatus,
+  type RtmpCommand,
   readCommand,
   type StatusCode,
-} from './commands.ts';
+} from '#media/rtmp/commands.ts';
+import {
+  commandMessage,
+  controlMessage,
+  MESSAGE,
+  type Message,
+  setPeerBandwidth,
+  USER_CONTROL,
+  userControl,
+} from '#media/rtmp/message.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
+import type { CountedLines } from '#telemetry/counted-lines.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Allowance } from './allowance.ts';
+import { askGate } from './ask-gate.ts';
 import {
   GATE_TIMEOUT_MS,
   MAX_STREAM_NAME_LENGTH,
@@ -28,30 +38,20 @@ import {
 } from './config.ts';
 import type { FaultCounter } from './fault-counter.ts';
 import { MediaReader, UnplayableMediaError } from './media-reader.ts';
-import {
-  commandMessage,
-  controlMessage,
-  MESSAGE,
-  type Message,
-  setPeerBandwidth,
-  USER_CONTROL,
-  userControl,
-} from './message.ts';
-import { RtmpError } from './rtmp-error.ts';
 
-/** What a conversation does with its connection. */
+/** The connection of a conversation. */
 export interface Peer {
   readonly scheme: RtmpScheme;
   readonly remoteAddress: string;
   send(message: Message): void;
-  /** Hands on no message, and reads nothing, until {@link release}: the publisher feels it as back-pressure. */
+  /** Delivers no message and reads nothing until {@link release}, which puts back-pressure on the publisher. */
   hold(): void;
   release(): void;
   /** Notes that the publisher was accepted. */
   accepted(): void;
   /** Notes that the publisher stopped. The connection stays open, and may publish again. */
   unpublished(): void;
-  /** Flushes what was sent, then closes; hands on nothing more. */
+  /** Flushes what was sent, then closes. Delivers no more messages. */
   close(): void;
 }
 
@@ -67,15 +67,15 @@ type State =
     }
   | { readonly phase: 'over' };
 
-/** The only application there is: the `live` of `rtmp://host/live/<streamKey>`. */
+/** The only application: the `live` in `rtmp://host/live/<streamKey>`. */
 const APPLICATION = 'live';
-/** The only message stream we give out: one publish a connection. */
+/** The id of the only message stream, because a connection has one publish at a time. */
 const STREAM_ID = 1;
 const MAX_ENCODER_LENGTH = 256;
-/** A longer application name, without its query, cannot be ours and is not looked at. */
+/** The longest application name, without its query, that is examined. */
 const MAX_APPLICATION_LENGTH = 64;
 
-/** What a conversation is made with, besides its peer. */
+/** What a conversation needs besides its peer. */
 export interface ConversationOptions {
   readonly gate: PublishGate;
   readonly logger: Logger;
@@ -100,8 +100,8 @@ export class Conversation {
   #state: State = { phase: 'connected' };
   #application: string | undefined;
   #encoder: string | undefined;
-  /** A cut that came before the gate's own answer. */
-  #cutEarly: Refusal | undefined;
+  /** The reason to disconnect the publisher, when it came before the gate's answer. */
+  #earlyRefusal: Refusal | undefined;
 
   constructor(peer: Peer, { gate, logger, lines, isShown, faults, newStarts }: ConversationOptions) {
     this.#peer = peer;
@@ -114,13 +114,13 @@ export class Conversation {
   }
 
   /**
-   * Takes the next message.
-   * @returns bytes of media it held
-   * @throws {RtmpError} when it breaks the protocol: the connection must end
+   * Handles the next message.
+   * @returns the number of bytes of media in it
+   * @throws {RtmpError} when it violates the protocol, so that the connection must end
    */
   receive(message: Message): number {
     if (message.type === MESSAGE.command || message.type === MESSAGE.commandAmf3) {
-      this.#obey(readCommand(message), message.streamId);
+      this.#handleCommand(readCommand(message), message.streamId);
       return 0;
     }
     if (this.#state.phase !== 'publishing') return 0;
@@ -134,20 +134,20 @@ export class Conversation {
     }
   }
 
-  /** Bytes came in. */
+  /** Notes that bytes were received. */
   heard(): void {
     if (this.#state.phase === 'publishing') this.#state.publication.heard();
   }
 
-  /** The server stops: tells the publisher, which may come back to the next process. */
+  /** Disconnects the publisher because the server stops. The reason that is sent makes it connect to the next process. */
   shutDown(): void {
     this.#end('connection_lost', { why: 'server_stopping' });
     this.#refuse('NetConnection.Connect.AppShutdown', 'The server is restarting; connect again.');
   }
 
   /**
-   * The connection is gone, or about to be. Harmless when said twice.
-   * @param why for the log
+   * Ends the conversation because the connection is lost or about to be. A second call changes nothing.
+   * @param why the reason, for the log
    */
   lost(why: string): void {
     this.#end('connection_lost', { why });
@@ -155,7 +155,7 @@ export class Conversation {
     this.#gone.abort();
   }
 
-  #obey(command: Command, streamId: number): void {
+  #handleCommand(command: RtmpCommand, streamId: number): void {
     const { name, transactionId } = command;
     switch (name) {
       case 'connect':
@@ -186,13 +186,13 @@ export class Conversation {
         this.#refuse('NetStream.Play.Failed', 'Millrace plays over HLS, not over RTMP.');
         break;
       default:
-        // Old encoders ask for much that no longer means anything, and do not wait for an answer.
+        // Old encoders send commands that have no meaning today, and do not wait for an answer.
         this.#faults.count('command_unknown');
     }
   }
 
-  #connect({ object, transactionId }: Command): void {
-    // Its answer is the largest of all, and no encoder asks for it twice.
+  #connect({ object, transactionId }: RtmpCommand): void {
+    // The answer is the longest of all, and no encoder sends the command twice.
     if (this.#application !== undefined) throw new RtmpError('command_invalid', 'connect was sent twice');
     this.#application = applicationOf(object.get('app'));
     const flashVersion = object.get('flashVer');
@@ -203,15 +203,15 @@ export class Conversation {
     this.#reply(connectResult(transactionId));
   }
 
-  #publish({ args }: Command, streamId: number): void {
+  #publish({ args }: RtmpCommand, streamId: number): void {
     if (this.#state.phase !== 'connected' || this.#application === undefined) {
-      throw new RtmpError('command_invalid', 'publish outside its turn');
+      throw new RtmpError('command_invalid', 'publish is not allowed in this state');
     }
     const streamKey = streamKeyOf(args[0]);
     if (this.#application !== APPLICATION || streamKey === undefined) {
       this.#noteRefusal('address_invalid');
       this.#refuse(
-        'NetStream.Publish.BadName',
+        'NetStream.Publish.Denied',
         `Publish to ${this.#peer.scheme}://<this server>/${APPLICATION} with the stream key as the stream name.`,
       );
       return;
@@ -219,7 +219,7 @@ export class Conversation {
     this.#newStarts.use();
     this.#state = { phase: 'asking' };
     this.#peer.hold();
-    // Never rejects: the gate's failures are refusals, and ours are caught where messages are read.
+    // Never rejects: failures of the gate become refusals, and other errors are caught where messages are read.
     void this.#ask(streamKey, streamId);
   }
 
@@ -231,7 +231,7 @@ export class Conversation {
         protocol: this.#peer.scheme,
         remoteAddress: this.#peer.remoteAddress,
         encoder: this.#encoder,
-        cut: (refusal) => this.#cut(refusal),
+        disconnect: (refusal) => this.#disconnect(refusal),
       },
       {
         signal: AbortSignal.any([this.#gone.signal, AbortSignal.timeout(GATE_TIMEOUT_MS)]),
@@ -242,11 +242,11 @@ export class Conversation {
       if (decision.accepted) this.#endPublication(decision.publication, 'connection_lost');
       return;
     }
-    const refusal = decision.accepted ? this.#cutEarly : decision.refusal;
+    const refusal = decision.accepted ? this.#earlyRefusal : decision.refusal;
     if (refusal !== undefined) {
-      if (decision.accepted) this.#endPublication(decision.publication, 'cut');
+      if (decision.accepted) this.#endPublication(decision.publication, 'disconnected');
       this.#noteRefusal(refusal.code);
-      this.#refuse(statusOf(refusal), refusal.reason);
+      this.#refuse('NetStream.Publish.Denied', refusal.reason);
       return;
     }
     if (decision.accepted) this.#accept(decision.publication, streamId);
@@ -270,14 +270,14 @@ export class Conversation {
     this.#reply(onStatus('status', 'NetStream.Unpublish.Success', 'Stopped.'), STREAM_ID);
   }
 
-  #cut(refusal: Refusal): void {
-    if (this.#state.phase === 'asking') this.#cutEarly = refusal;
+  #disconnect(refusal: Refusal): void {
+    if (this.#state.phase === 'asking') this.#earlyRefusal = refusal;
     if (this.#state.phase !== 'publishing') return;
-    this.#end('cut', { code: refusal.code });
-    this.#refuse(statusOf(refusal), refusal.reason);
+    this.#end('disconnected', { code: refusal.code });
+    this.#refuse('NetStream.Publish.Denied', refusal.reason);
   }
 
-  /** Ends the publish, if there is one. @param fields why, for the log */
+  /** Ends the publish, if there is one. @param fields the reason, for the log */
   #end(reason: PublicationEnd, fields: object): void {
     if (this.#state.phase !== 'publishing') return;
     const { publication, isShown } = this.#state;
@@ -302,7 +302,7 @@ export class Conversation {
     this.#lines.note('info', 'publishers refused', { code }, { address: remoteAddress, example });
   }
 
-  /** Says why, and closes. A publish must have been ended before. */
+  /** Sends the reason and closes. The publish, if there was one, must have ended before. */
   #refuse(code: StatusCode, reason: string): void {
     if (this.#state.phase === 'over') return;
     this.#state = { phase: 'over' };
@@ -335,8 +335,4 @@ function streamKeyOf(name: AmfValue): Secret | undefined {
 
 function withoutQuery(text: string): string {
   return text.split('?', 1)[0]!;
-}
-
-function statusOf({ code }: Refusal): StatusCode {
-  return code === 'stream_key_in_use' ? 'NetStream.Publish.BadName' : 'NetStream.Publish.Denied';
 }

@@ -1,8 +1,8 @@
 /**
- * Faults that repeat, counted instead of logged one by one.
+ * Counts faults that repeat, so that they need no log line each.
  */
 
-/** Counts faults by name. Names are ours, never the publisher's, so they are few. */
+/** Counts faults by name. The names never come from a publisher, so they are few. */
 export class FaultCounter {
   #counts = new Map<string, number>();
 
@@ -10,7 +10,7 @@ export class FaultCounter {
     this.#counts.set(fault, (this.#counts.get(fault) ?? 0) + 1);
   }
 
-  /** What was counted since the last call; undefined when nothing was. */
+  /** Returns the counts since the last call; undefined when there are none. */
   take(): Readonly<Record<string, number>> | undefined {
     if (this.#counts.size === 0) return undefined;
     const counts = Object.fromEntries(this.#counts);

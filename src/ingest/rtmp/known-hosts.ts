@@ -1,10 +1,11 @@
 /**
- * Remembers from which hosts publishers were accepted.
+ * Remembers the hosts from which publishers were accepted.
  */
+import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import { networkOf } from '#lib/network-of.ts';
 
-/** How many hosts are remembered; beyond it the one that published longest ago is forgotten. */
+/** How many hosts are remembered. When there are more, the one that published longest ago is forgotten. */
 const MAX_HOSTS = 10_000;
 /** How long a host is remembered after its last publish. */
 const KEPT_FOR_MS = 24 * 60 * 60 * 1000;
@@ -12,8 +13,8 @@ const KEPT_FOR_MS = 24 * 60 * 60 * 1000;
 /** The hosts (IPv4 addresses and IPv6 /64 networks) that published during the last day. */
 export class KnownHosts {
   readonly #clock: Clock;
-  /** When each host last published; the longest ago first. */
-  readonly #publishedAt = new Map<string, number>();
+  /** The time when each host last published, the oldest first. */
+  readonly #publishedAt = new BoundedMap<string, number>(MAX_HOSTS);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -27,12 +28,6 @@ export class KnownHosts {
 
   /** Notes that a publish from this address was accepted, or ended, just now. */
   add(address: string): void {
-    const host = networkOf(address);
-    this.#publishedAt.delete(host);
-    if (this.#publishedAt.size >= MAX_HOSTS) {
-      const oldest = this.#publishedAt.keys().next();
-      if (!oldest.done) this.#publishedAt.delete(oldest.value);
-    }
-    this.#publishedAt.set(host, this.#clock.monotonic());
+    this.#publishedAt.set(networkOf(address), this.#clock.monotonic());
   }
 }

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Announcement, Publication } from '#ingest/ingest.ts';
 import type { Packet } from '#media/packet.ts';
+import { type AmfValue, encodeAmf0 } from '#media/rtmp/amf0.ts';
+import { MESSAGE } from '#media/rtmp/message.ts';
 import type { Track } from '#media/track.ts';
 import { Allowance } from './allowance.ts';
-import { type AmfValue, encodeAmf0 } from './amf0.ts';
 import { FaultCounter } from './fault-counter.ts';
 import { MediaReader } from './media-reader.ts';
-import { MESSAGE } from './message.ts';
 
 /** `avcC` of 160x90 and of 176x144, as x264 writes them; AAC-LC, mono, 44.1 and 48 kHz. */
 const AVC = '0164000bffe100196764000bacd9428df93011000003000100000300320f14299601000668ebe3cb22c0fdf8f800';
@@ -68,7 +68,7 @@ describe('media', () => {
     assert.deepEqual(packets[0]?.data, hex(IDR));
   });
 
-  it('is asked itself whether a frame is a keyframe: tags lie', () => {
+  it('is a keyframe by its bitstream, whatever its tag states', () => {
     const { video, packets } = setUp();
     video(`17 00 000000 ${AVC}`);
     video(`17 01 000000 ${INTER}`);
@@ -79,7 +79,7 @@ describe('media', () => {
     );
   });
 
-  it('is shown when its encoder says, and decoded before that even where the encoder says later', () => {
+  it('keeps its presentation times, and is decoded before these even when the encoder states later decoding times', () => {
     const { video, audio, packets } = setUp();
     video(`17 00 000000 ${AVC}`);
     audio(`af 00 ${OTHER_AAC}`);
@@ -90,7 +90,7 @@ describe('media', () => {
     video(`27 01 000000 ${INTER}`, 260);
     audio('af 01 2100', 260);
     const inMs = ({ dts, pts }: Packet) => [dts / 90, pts / 90];
-    const [sound] = packets.filter(({ kind }) => kind === 'audio');
+    const [audioPacket] = packets.filter(({ kind }) => kind === 'audio');
     assert.deepEqual(packets.filter(({ kind }) => kind === 'video').map(inMs), [
       [100, 100],
       [140, 220],
@@ -98,10 +98,10 @@ describe('media', () => {
       [180, 180],
       [220, 260],
     ]);
-    assert.equal(sound?.dts, 260 * 48);
+    assert.equal(audioPacket?.dts, 260 * 48);
   });
 
-  it('is not believed to be shown hours away from its time', () => {
+  it('ignores composition times of hours', () => {
     const { video, packets } = setUp();
     video(`17 00 000000 ${AVC}`);
     for (const composition of ['800000', '7fffff']) video(`17 01 ${composition} ${IDR}`, 10_000);
@@ -114,7 +114,7 @@ describe('media', () => {
     );
   });
 
-  it('before its configuration is dropped and counted, and comes through after it', () => {
+  it('before its configuration is dropped and counted, and is passed on after it', () => {
     const { video, audio, packets, faults } = setUp();
     video(`17 01 000000 ${IDR}`);
     audio('af 01 2100');
@@ -125,7 +125,7 @@ describe('media', () => {
     assert.equal(packets.length, 1);
   });
 
-  it('whose NAL lengths do not add up is dropped and counted', () => {
+  it('whose NAL unit lengths do not fit is dropped and counted', () => {
     const { video, packets, faults } = setUp();
     video(`17 00 000000 ${AVC}`);
     video('17 01 000000 ffffffff 65');
@@ -134,7 +134,7 @@ describe('media', () => {
     assert.deepEqual(packets, []);
   });
 
-  it('without a picture in it is dropped and counted: decoders take it for a broken one', () => {
+  it('without a frame in it is dropped and counted, because decoders take it for a broken frame', () => {
     const { video, packets, faults } = setUp();
     video(`17 00 000000 ${AVC}`);
     video('17 01 000000 00000002 0910');
@@ -153,7 +153,7 @@ describe('media', () => {
     );
   });
 
-  it('of Enhanced RTMP becomes packets as well, to the nanosecond where it says so', () => {
+  it('of Enhanced RTMP becomes packets as well, with nanosecond offsets', () => {
     const { video, audio, packets, tracks } = setUp();
     video(`90 61763031 ${AV1}`);
     audio(`90 4f707573 ${OPUS}`);
@@ -194,29 +194,29 @@ describe('media', () => {
     );
   });
 
-  it('of other codecs is refused with the way out', () => {
+  it('of other codecs is refused with advice', () => {
     for (const other of ['22 00', '90 76703039 01', '90 3c6b6579 01']) {
       assert.throws(() => setUp().video(other), {
         name: 'UnplayableMediaError',
-        message: 'Millrace takes H.264, HEVC and AV1 video; set the encoder to H.264.',
+        message: 'Millrace supports H.264, HEVC and AV1 video; set the encoder to H.264.',
       });
     }
     for (const other of ['2f ff fb', '90 61632d33 01', '90 664c6143 01']) {
       assert.throws(() => setUp().audio(other), {
         name: 'UnplayableMediaError',
-        message: 'Millrace takes AAC and Opus audio; set the encoder to AAC.',
+        message: 'Millrace supports AAC and Opus audio; set the encoder to AAC.',
       });
     }
   });
 
-  it('with a configuration that is garbage is refused', () => {
+  it('with an invalid configuration is refused', () => {
     assert.throws(() => setUp().video('17 00 000000 deadbeef'), { name: 'UnplayableMediaError' });
     assert.throws(() => setUp().audio('af 00 ff'), { name: 'UnplayableMediaError' });
     assert.throws(() => setUp().video('90 68766331 deadbeef'), { name: 'UnplayableMediaError' });
     assert.throws(() => setUp().audio('90 4f707573 deadbeef'), { name: 'UnplayableMediaError' });
   });
 
-  it('is announced once, however often an encoder says the same (GStreamer)', () => {
+  it('is announced once, however often an encoder repeats its metadata (GStreamer)', () => {
     const { data, announcements } = setUp();
     for (const rate of [2500, 2500, 3000]) {
       data(
@@ -234,7 +234,7 @@ describe('media', () => {
     );
   });
 
-  it('says the frame rate of a video whose bitstream declares none', () => {
+  it('has the frame rate of the metadata when its bitstream declares none', () => {
     const { data, video, tracks } = setUp();
     const codecAndRate = new Map([
       ['videocodecid', 7],
@@ -249,7 +249,7 @@ describe('media', () => {
     );
   });
 
-  it('survives metadata that cannot be read', () => {
+  it('continues after metadata that cannot be read', () => {
     const { raw, announcements, faults } = setUp();
     raw(MESSAGE.data, Buffer.of(0xff));
     raw(MESSAGE.data, Buffer.alloc(70_000));

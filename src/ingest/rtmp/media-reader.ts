@@ -7,19 +7,19 @@ import { ticks } from '#lib/units.ts';
 import { type AccessUnit, type AccessUnitReader, codecOf } from '#media/codecs.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
-import type { Track, TrackKind } from '#media/track.ts';
+import { readAmf } from '#media/rtmp/commands.ts';
+import { readFlvTag } from '#media/rtmp/flv-tag.ts';
+import type { MediaTag } from '#media/rtmp/media-tag.ts';
+import { MESSAGE, type Message } from '#media/rtmp/message.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
+import { TimestampUnwrapper } from '#media/rtmp/timestamp.ts';
+import { type Track, type TrackId, type TrackKind, trackId } from '#media/track.ts';
 import type { Allowance } from './allowance.ts';
-import { readAmf } from './commands.ts';
 import { MAX_METADATA_VALUES } from './config.ts';
 import type { FaultCounter } from './fault-counter.ts';
-import { readFlvTag } from './flv-tag.ts';
-import type { MediaTag } from './media-tag.ts';
-import { MESSAGE, type Message } from './message.ts';
 import { type Metadata, readMetadata } from './metadata.ts';
-import { RtmpError } from './rtmp-error.ts';
-import { TimestampUnwrapper } from './timestamp.ts';
 
-/** The publisher sends what Millrace does not play. The message is a sentence for whoever set the encoder up. */
+/** The publisher sends media that Millrace cannot play. The message is a sentence for the person who configures the encoder. */
 export class UnplayableMediaError extends Error {
   constructor(message: string, options?: { cause: unknown }) {
     super(message, options);
@@ -27,15 +27,17 @@ export class UnplayableMediaError extends Error {
   }
 }
 
-/** What to tell a publisher of another codec. */
+/** The ids of the tracks: FLV has one track of each kind. */
+const TRACK_IDS: Record<TrackKind, TrackId> = { video: trackId('video'), audio: trackId('audio') };
+/** The sentence for a publisher that uses an unsupported codec. */
 const WAY_OUT: Record<TrackKind, string> = {
-  video: 'Millrace takes H.264, HEVC and AV1 video; set the encoder to H.264.',
-  audio: 'Millrace takes AAC and Opus audio; set the encoder to AAC.',
+  video: 'Millrace supports H.264, HEVC and AV1 video; set the encoder to H.264.',
+  audio: 'Millrace supports AAC and Opus audio; set the encoder to AAC.',
 };
 
-/** Decoding times that are later than this are no mistake of an encoder's: more would count as a jump of its clock. */
+/** The most by which decoding times may be too late. A larger difference counts as a jump of the encoder's clock. */
 const MAX_LATE_MS = 1000;
-/** Longer than any encoder's frames wait for those decoded before them. A frame far ahead of time would hold up all renditions. */
+/** The longest composition time. No encoder reorders frames so far, and a frame far ahead of its time would delay all renditions. */
 const MAX_COMPOSITION_MS = 10_000;
 
 type Config = Extract<MediaTag, { type: 'config' }>;
@@ -49,13 +51,14 @@ export class MediaReader {
   readonly #clock = new TimestampUnwrapper();
   readonly #tracks = new Map<TrackKind, { readonly track: Track; readonly readUnit: AccessUnitReader }>();
   /**
-   * How much too late the decoding times are. A frame cannot be shown before it is decoded, but some encoders say so (Ecamm Live of
-   * still pictures): when it is shown must stay, or frames would change places, so all are decoded earlier from then on.
+   * By how many milliseconds the decoding times are too late. Some encoders send frames that would be shown before they are decoded (Ecamm
+   * Live, for still images). Their presentation times must stay, or frames would change places, so all later frames are decoded earlier
+   * instead.
    */
   #lateMs = 0;
   #metadata: Metadata | undefined;
 
-  /** @param options.faults counts what was dropped, by why */
+  /** @param options.faults counts what is dropped, by reason */
   constructor(
     publication: Publication,
     { faults, newStarts }: { readonly faults: FaultCounter; readonly newStarts: Allowance },
@@ -66,9 +69,10 @@ export class MediaReader {
   }
 
   /**
-   * @returns the bytes of media the message held
-   * @throws {UnplayableMediaError} when the encoder must be set up differently
-   * @throws {RtmpError} when it changes its configuration or its metadata too often
+   * Reads the next message.
+   * @returns the number of bytes of media in the message
+   * @throws {UnplayableMediaError} when the encoder must be configured differently
+   * @throws {RtmpError} when the publisher changes its configuration or its metadata too often
    */
   read(message: Message): number {
     switch (message.type) {
@@ -111,10 +115,10 @@ export class MediaReader {
     this.#newStarts.use();
     const track = this.#completed(parsed(kind, () => codecOf(codec).parseConfig(data)));
     this.#tracks.set(kind, { track, readUnit: codecOf(codec).accessUnitReader(track) });
-    this.#publication.track(track);
+    this.#publication.track(track, TRACK_IDS[kind]);
   }
 
-  /** Bitstreams of phones and of AV1 seldom declare a frame rate, their publishers do. */
+  /** Adds the frame rate of the metadata, because the bitstreams of phones and of AV1 seldom declare one. */
   #completed(track: Track): Track {
     if (track.kind === 'audio' || track.declaredFrameRate !== undefined) return track;
     return { ...track, declaredFrameRate: this.#metadata?.videoFrameRate };
@@ -144,10 +148,10 @@ export class MediaReader {
     const ticksPerMs = track.timescale / 1000;
     const dts = Math.round((timeMs - lateMs) * ticksPerMs);
     const pts = dts + (shownAfterMs + lateMs) * ticksPerMs;
-    this.#publication.packet({ kind, dts: ticks(dts), pts: ticks(pts), ...content });
+    this.#publication.packet({ kind, dts: ticks(dts), pts: ticks(pts), ...content }, TRACK_IDS[kind]);
   }
 
-  /** Metadata is a courtesy: what cannot be read is passed over. */
+  /** Reads metadata. What cannot be read is ignored, because metadata is optional. */
   #readData(message: Message): void {
     const metadata = this.#metadataOf(message);
     // GStreamer repeats its metadata ten times a second.
@@ -179,7 +183,10 @@ function parsed<T>(kind: TrackKind, parse: () => T): T {
   }
 }
 
-/** The bitstream is asked for keyframes, not the tag: some encoders mark frames a decoder cannot start at. */
+/**
+ * Reads an access unit. Keyframes are found in the bitstream and not by the tag, because some encoders mark frames at which a decoder cannot
+ * start.
+ */
 function readOrMalformed(data: Buffer, readUnit: AccessUnitReader): AccessUnit | 'malformed' {
   try {
     return readUnit(data);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AmfValue } from './amf0.ts';
+import type { AmfValue } from '#media/rtmp/amf0.ts';
 import { readMetadata } from './metadata.ts';
 
 const read = (entries: Record<string, AmfValue>) =>
@@ -17,7 +17,7 @@ describe('onMetaData', () => {
     });
   });
 
-  it('names the encoder, without what nobody could read', () => {
+  it('names the encoder, without characters that cannot be printed', () => {
     const encoderOf = (encoder: AmfValue) => announced({ videocodecid: 7, encoder })?.encoder;
     const obs = 'obs-output module (libobs version 31.0.2)';
     assert.equal(encoderOf(obs), obs);
@@ -33,11 +33,11 @@ describe('onMetaData', () => {
     assert.deepEqual(bare?.announcement.kinds, new Set(['audio']));
   });
 
-  it('says how many frames a second there will be', () => {
+  it('states the frame rate', () => {
     assert.equal(read({ videocodecid: 7, framerate: 29.97 })?.videoFrameRate, 29.97);
   });
 
-  it('is not believed when a rate cannot be', () => {
+  it('has no rate when its value is not plausible', () => {
     for (const rate of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1000, '30', null]) {
       assert.equal(read({ videocodecid: 7, framerate: rate })?.videoFrameRate, undefined);
     }
@@ -53,7 +53,7 @@ describe('onMetaData', () => {
     assert.equal(readMetadata([]), undefined);
   });
 
-  it('offers further tracks in vain', () => {
+  it('ignores additional tracks', () => {
     const offer = new Map([['1', new Map([['videocodecid', 7]])]]);
     assert.equal(announced({ videoTrackIdInfoMap: offer, audioTrackIdInfoMap: offer }), undefined);
   });

@@ -1,27 +1,27 @@
 /**
- * onMetaData: what an encoder says of its media before it sends any. Believed only as far as it goes: which tracks will
- * come, roughly how big they are, and how many frames a second.
+ * Reads onMetaData, with which an encoder describes its media before it sends any: which tracks it will send, their approximate bitrates, and
+ * the frame rate. Nothing else of it is used.
  */
 import type { Announcement } from '#ingest/ingest.ts';
 import { believableRate } from '#media/frame-rate.ts';
+import type { AmfValue } from '#media/rtmp/amf0.ts';
 import type { TrackKind } from '#media/track.ts';
-import type { AmfValue } from './amf0.ts';
 
-/** Faster than any encoder: a rate beyond it is a mistake. */
+/** A bitrate that no encoder reaches. A higher one is a mistake. */
 const MAX_RATE_KBPS = 1_000_000;
-/** Of an encoder's name, in characters. */
+/** The longest name of an encoder, in characters. */
 const MAX_NAME = 256;
 
-/** What it says. */
+/** The content of onMetaData. */
 export interface Metadata {
   readonly announcement: Announcement;
-  /** Frames per second; undefined when it is not claimed, or not believable. */
+  /** Frames per second; undefined when the encoder gives none, or an implausible number. */
   readonly videoFrameRate: number | undefined;
 }
 
 /**
  * Reads the values of a data message.
- * @returns undefined when it is not onMetaData, or names no track
+ * @returns undefined when the message is not onMetaData, or declares no track
  */
 export function readMetadata(values: readonly AmfValue[]): Metadata | undefined {
   // Publishers wrap it: @setDataFrame, "onMetaData", {...}.
@@ -42,14 +42,14 @@ export function readMetadata(values: readonly AmfValue[]): Metadata | undefined 
   };
 }
 
-/** FLV's number, a FourCC as a number, or a name (`avc1`, old OBS). Encoders without a track leave it out or say 0. */
+/** FLV's number, a FourCC as a number, or a name (`avc1` from old versions of OBS). Encoders without the track omit it or send 0. */
 function isCodec(value: AmfValue): boolean {
   return (typeof value === 'number' && value > 0) || (typeof value === 'string' && value !== '');
 }
 
 function encoderName(value: AmfValue): string | undefined {
   if (typeof value !== 'string') return undefined;
-  // Shortened first, so that a name of 64 kB is not searched to its end.
+  // Truncated first, so that a name of 64 kB is not searched to its end.
   const printable = value
     .slice(0, 4 * MAX_NAME)
     .replaceAll(/\p{C}/gu, '')

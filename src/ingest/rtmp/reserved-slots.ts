@@ -1,7 +1,7 @@
 /**
  * A limited number of places, a part of which strangers cannot take.
  */
-import { type Admission, FairSlots } from '#lib/fair-slots.ts';
+import { FairSlots, type SlotDecision } from '#lib/fair-slots.ts';
 
 /** One place in this many is reserved. */
 const RESERVED_SHARE = 4;
@@ -34,7 +34,7 @@ export class ReservedSlots<Holder> {
   }
 
   /** Takes a place; see {@link FairSlots.enter}. */
-  enter(holder: Holder, address: string, isKnown: boolean): Admission<Holder> {
+  enter(holder: Holder, address: string, isKnown: boolean): SlotDecision<Holder> {
     if (isKnown && !this.hasFree) {
       const admission = this.#reserved?.enter(holder, address);
       if (admission?.admitted) return admission;

@@ -19,20 +19,20 @@ import { MAX_PUBLISHES_SHOWN_PER_MINUTE, type RtmpScheme, type RtmpSettings, SWE
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { type TlsCandidate, TlsHandshakes, type TlsOwner } from './tls-handshakes.ts';
 
-/** What the server is given. */
+/** What the server needs. */
 export interface RtmpServerOptions {
   readonly settings: RtmpSettings;
   readonly gate: PublishGate;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'ingestBytes'>;
-  /** Shown to RTMPS; without it that is not listened for. */
+  /** The certificate for RTMPS. Without it, the server does not listen for RTMPS. */
   readonly certificate?: Pick<CertificateWatch, 'current'> | undefined;
 }
 
 /**
- * Starts to listen. Disposing the server ends every publish as one that may come back, and tells encoders so.
- * Rejects with the system's error when the port cannot be had.
+ * Starts listening. Disposing the server ends every publish as `connection_lost`, so that it can be continued, and sends encoders the
+ * reason. Rejects with the system's error when a port is not available.
  */
 export async function listenRtmp(options: RtmpServerOptions): Promise<IngestServer> {
   await using parts = new AsyncDisposableStack();
@@ -49,7 +49,7 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
   readonly #admission: Admission;
   readonly #tls: TlsHandshakes;
   readonly #shown: TokenBuckets;
-  readonly #doors: { readonly scheme: RtmpScheme; readonly server: Server }[] = [];
+  readonly #listeners: { readonly scheme: RtmpScheme; readonly server: Server }[] = [];
   readonly #connections = new Map<number, Connection>();
   #lastId = 0;
   #sweeper: NodeJS.Timeout | undefined;
@@ -67,7 +67,7 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
   }
 
   get addresses(): readonly IngestAddress[] {
-    return this.#doors.flatMap(({ scheme, server }) => {
+    return this.#listeners.flatMap(({ scheme, server }) => {
       const address = server.address();
       return address === null || typeof address === 'string'
         ? []
@@ -81,7 +81,6 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     if (settings.rtmpsPort !== undefined && certificate !== undefined) {
       await this.#listenFor('rtmps', settings.rtmpsPort);
     }
-    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -131,11 +130,11 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     const server = createServer((socket) => this.#accept(socket, scheme));
     server.listen({ host: this.#options.settings.rtmpHost, port });
     await once(server, 'listening');
-    // Afterwards only accepting can fail (no descriptors left); those who are in stay.
+    // From now on only accepting can fail, when no file descriptors are left. Open connections stay.
     server.on('error', (error) =>
       this.#lines.note('error', 'accepting connections failed', {}, { example: { err: error } }),
     );
-    this.#doors.push({ scheme, server });
+    this.#listeners.push({ scheme, server });
   }
 
   #accept(socket: Socket, scheme: RtmpScheme): void {
@@ -145,16 +144,17 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     const refused = address === undefined ? 'gone_before_accept' : this.#refusalOf(id, address);
     if (address === undefined || refused !== undefined) {
       this.#noteFailure(refused ?? 'gone_before_accept', scheme, address);
-      socket.on('error', () => {}); // destroyed below, and the error concerns nobody
+      socket.on('error', () => {}); // the socket is destroyed below, so its errors do not matter
       socket.destroy();
       return;
     }
     const openedAt = this.#options.clock.monotonic();
+    this.#startSweeping();
     if (scheme === 'rtmp') this.#connect(socket, scheme, { id, address, openedAt });
     else this.#tls.add({ id, socket, address, isKnown: this.#admission.isKnown(address), openedAt });
   }
 
-  /** Why a connection is refused; undefined when it is accepted, for which another connection may be closed. */
+  /** Decides on a connection. Returns the reason to refuse it; undefined when it is accepted, for which another one may be closed. */
   #refusalOf(id: number, address: string): string | undefined {
     if (this.#closing !== undefined) return 'server_stopping';
     const decision = this.#admission.enter(id, address);
@@ -163,7 +163,7 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     return undefined;
   }
 
-  /** Begins to speak RTMP. @param socket the TLS socket where there is TLS */
+  /** Starts RTMP on a connection. @param socket the TLS socket, when it is RTMPS */
   #connect(
     socket: Socket,
     scheme: RtmpScheme,
@@ -206,21 +206,34 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     const now = this.#options.clock.monotonic();
     for (const connection of this.#connections.values()) connection.tick(now);
     this.#tls.tick(now);
+    // An idle server is not woken up.
+    if (this.#connections.size === 0 && this.#tls.isEmpty) this.#stopSweeping();
   }
 
-  /** Connections close by their own time limit, which the sweeper keeps. */
+  #startSweeping(): void {
+    if (this.#sweeper !== undefined) return;
+    this.#tls.tick(this.#options.clock.monotonic());
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+  }
+
+  #stopSweeping(): void {
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
+  }
+
+  /** Stops listening and waits for all connections. Each closes within its own time limit, which the sweeper enforces. */
   async #close(): Promise<void> {
-    const closed = this.#doors.map(({ server }) => once(server, 'close'));
-    for (const { server } of this.#doors) server.close();
+    const closed = this.#listeners.map(({ server }) => once(server, 'close'));
+    for (const { server } of this.#listeners) server.close();
     this.#tls.close();
     for (const connection of this.#connections.values()) connection.shutDown();
     await Promise.all(closed);
-    clearInterval(this.#sweeper);
+    this.#stopSweeping();
     this.#lines[Symbol.dispose]();
   }
 }
 
-/** The peer's address, IPv4 also when it came through an IPv6 socket; undefined when the peer is gone already. */
+/** The peer's address, as IPv4 also when it came through an IPv6 socket; undefined when the peer is already gone. */
 function addressOf(socket: Socket): string | undefined {
   return socket.remoteAddress?.replace(/^::ffff:(?=[\d.]+$)/, '');
 }

@@ -11,7 +11,7 @@ import { TlsHandshakes } from './tls-handshakes.ts';
 const LIMIT = 24;
 const TIMEOUT_MS = 5000;
 
-/** A socket whose first byte comes when a test says so. */
+/** A socket whose first byte the test sends. */
 class FakeSocket extends Duplex {
   override _read(): void {}
 }

@@ -19,7 +19,7 @@ export interface TlsCandidate {
   readonly openedAt: Milliseconds;
 }
 
-/** What handshakes need of the server, and tell it. */
+/** The server that the handshakes belong to. */
 export interface TlsOwner {
   /** Wraps the socket of a connection in TLS. */
   secure(socket: Socket): TLSSocket;
@@ -55,13 +55,18 @@ export class TlsHandshakes {
     this.#now = now;
   }
 
+  /** Whether no connection waits for its handshake. */
+  get isEmpty(): boolean {
+    return this.#silent.size === 0 && this.#waiting.size === 0;
+  }
+
   /** Takes a connection, whose socket nobody has read from. */
   add(candidate: TlsCandidate): void {
     const { id, socket } = candidate;
     this.#silent.set(id, candidate);
     socket.on('error', () => {}); // the end follows as `close`
     socket.once('close', () => this.#giveUp(candidate, undefined));
-    // The first bytes are only waited for. They stay in the socket, from which TLS reads them.
+    // The first bytes stay in the socket, from which TLS reads them.
     socket.once('readable', () => {
       if (socket.readableLength === 0) this.#giveUp(candidate, undefined);
       else if (this.#silent.delete(id)) {

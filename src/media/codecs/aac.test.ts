@@ -8,7 +8,7 @@ import { aacSampleEntry, parseAudioSpecificConfig } from './aac.ts';
 const invalid = { code: 'invalid_codec_config' };
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
-/** Text of ones and zeros, with blanks between fields, as bytes. */
+/** Packs text of ones and zeros, with blanks between fields, into bytes. */
 const packed = (bits: string): Uint8Array =>
   Uint8Array.from(bits.replaceAll(' ', '').match(/.{1,8}/g) ?? [], (byte) => Number.parseInt(byte.padEnd(8, '0'), 2));
 
@@ -36,7 +36,7 @@ const he = (version: 1 | 2, coreRate: number, sampleRate: number): Expected => (
 });
 
 const CASES: readonly (readonly [what: string, config: Uint8Array, expected: Expected])[] = [
-  // Recorded from encoders. FFmpeg appends a sync extension that says: no SBR.
+  // Recorded from encoders. FFmpeg appends a sync extension that states that there is no SBR.
   ['FFmpeg 5.1, mono', bytes('118856e500'), lc(48_000, 1)],
   ['FFmpeg 5.1, stereo', bytes('119056e500'), lc(48_000, 2)],
   ['FFmpeg 5.1, 44.1 kHz', bytes('121056e500'), lc(44_100, 2)],
@@ -62,23 +62,23 @@ const CASES: readonly (readonly [what: string, config: Uint8Array, expected: Exp
   ['FFmpeg 8', bytes('120856e500'), lc(44_100, 1)],
   ['VisualOn through GStreamer', bytes('1210'), lc(44_100, 2)],
   ['FDK', bytes('1190'), lc(48_000, 2)],
-  // By hand from ISO/IEC 14496-3, Table 1.15.
+  // Written by hand from ISO/IEC 14496-3, Table 1.15.
   ['HE-AAC, hierarchical', packed('00101 0110 0010 0011 00010 000'), he(1, 24_000, 48_000)],
   ['HE-AAC v2, hierarchical, mono core', packed('11101 0110 0001 0011 00010 000'), he(2, 24_000, 48_000)],
-  ['HE-AAC behind a sync word', packed('00010 0111 0010 000 01010110111 00101 1 0100'), he(1, 22_050, 44_100)],
+  ['HE-AAC after a sync word', packed('00010 0111 0010 000 01010110111 00101 1 0100'), he(1, 22_050, 44_100)],
   [
-    'HE-AAC v2 behind sync words',
+    'HE-AAC v2 after sync words',
     packed('00010 0111 0001 000 01010110111 00101 1 0100 10101001000 1'),
     he(2, 22_050, 44_100),
   ],
   [
-    'a sync word that says: SBR, no PS',
+    'a sync extension with SBR and without PS',
     packed('00010 0111 0010 000 01010110111 00101 1 0100 10101001000 0'),
     he(1, 22_050, 44_100),
   ],
-  // FFmpeg's 5.1(side) with a core of 24 kHz and a sync extension that says SBR: found only behind a rightly read element.
+  // FFmpeg's 5.1(side) with a core of 24 kHz and a sync extension with SBR. It is found only if the element before it is read correctly.
   [
-    'HE-AAC behind a program config element',
+    'HE-AAC after a program config element',
     bytes('130004c844002000c40d4c61766335392e33372e31303056e598'),
     { ...he(1, 24_000, 48_000), channels: 6 },
   ],
@@ -95,7 +95,7 @@ const CASES: readonly (readonly [what: string, config: Uint8Array, expected: Exp
 
 describe('the AudioSpecificConfig of', () => {
   for (const [what, config, expected] of CASES) {
-    it(`${what} says what it is`, () => {
+    it(`${what} is read into a track`, () => {
       const { kind, codec, config: kept, ...rest } = parseAudioSpecificConfig(config);
       assert.deepEqual([kind, codec], ['audio', 'aac']);
       assert.deepEqual(rest, expected);
@@ -117,7 +117,7 @@ const REFUSED: readonly (readonly [what: string, config: Uint8Array])[] = [
   ['an explicit sample rate of 16 MHz', packed(`00010 1111 ${'1'.repeat(24)} 0010 000`)],
   ['a program config element without channels', packed(`00010 0011 0000 000 ${'0'.repeat(34)} 00000000`)],
   [
-    'a program config element cut in its comment',
+    'a program config element truncated in its comment',
     packed(`00010 0011 0000 000 0000 01 0011 0001 ${'0'.repeat(20)} 0 0000 0000 11111111`),
   ],
   ['more than 512 bytes', Buffer.concat([bytes('1190'), new Uint8Array(511)])],
@@ -132,7 +132,7 @@ describe('an AudioSpecificConfig is refused for', () => {
 });
 
 describe('an AudioSpecificConfig', () => {
-  it('of any bytes, or of a real one with any bytes after it, ends in a track within bounds or the typed error', () => {
+  it('of any bytes, or of the beginning of a real one and any bytes, gives a track within bounds or the typed error', () => {
     const extended = fc
       .tuple(fc.constantFrom(...CASES.map(([, config]) => config)), fc.nat(8), fc.uint8Array({ maxLength: 40 }))
       .map(([config, kept, tail]) => Buffer.concat([config.subarray(0, kept), tail]));

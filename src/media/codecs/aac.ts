@@ -6,33 +6,33 @@ import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { box, bytes, fullBox, type Piece, sequence, u8, u16, u32, zeros } from '#media/mp4/box.ts';
 import type { AudioTrack } from '#media/track.ts';
 
-/** The longest possible: a program config element with every element and its comment takes less. */
+/** The longest configuration that is read. A program config element with every element and its comment takes less. */
 const MAX_CONFIG_BYTES = 512;
 
 const AOT_LC = 2;
 const AOT_SBR = 5;
 const AOT_PS = 29;
 
-/** Table 1.18; what is missing is reserved. */
+/** Sample rates by their index (Table 1.18). Indexes 13 and 14 are reserved. */
 const SAMPLE_RATES = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350] as const;
 const EXPLICIT_SAMPLE_RATE = 15;
 const [MAX_SAMPLE_RATE] = SAMPLE_RATES;
 const MIN_SAMPLE_RATE = 7350;
 
-/** Table 1.19: channels by channelConfiguration; undefined is reserved, 0 asks the program config element. */
+/** Channels by channelConfiguration (Table 1.19). With 0, the program config element states them. Undefined ones are reserved. */
 const CHANNELS = [0, 1, 2, 3, 4, 5, 6, 8, undefined, undefined, undefined, 7, 8, undefined, 8] as const;
 
 /**
  * Reads an AudioSpecificConfig into a track. The bytes are copied.
  *
- * AAC-LC, and HE-AAC (v1, v2) that says so in either of the explicit ways of §1.6.5. `timescale` is the rate of the AAC-LC core,
- * as packets are counted in its frames; `sampleRate` and `channels` are what a decoder puts out.
- * @throws {InvalidCodecConfigError} when it is broken, or of another kind of audio
+ * Accepts AAC-LC, and HE-AAC (v1, v2) with either explicit signalling of §1.6.5. `timescale` is the sample rate of the AAC-LC core, because
+ * packets are counted in its frames. `sampleRate` and `channels` are those of a decoder's output.
+ * @throws {InvalidCodecConfigError} when it is broken, or describes another kind of audio
  */
 export function parseAudioSpecificConfig(config: Uint8Array): AudioTrack {
   if (config.length > MAX_CONFIG_BYTES) {
     throw new InvalidCodecConfigError(
-      `The AudioSpecificConfig has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
+      `The AudioSpecificConfig has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are allowed.`,
     );
   }
   const reader = new BitReader(config, 'AudioSpecificConfig');
@@ -43,7 +43,7 @@ export function parseAudioSpecificConfig(config: Uint8Array): AudioTrack {
   const outerRate = hierarchical ? readSampleRate(reader) : undefined;
   const coreType = hierarchical ? readObjectType(reader) : outerType;
   if (coreType !== AOT_LC) {
-    throw new InvalidCodecConfigError(`Audio object type ${coreType} is not taken; send AAC-LC or HE-AAC.`);
+    throw new InvalidCodecConfigError(`Audio object type ${coreType} is not supported; send AAC-LC or HE-AAC.`);
   }
   const { samplesPerPacket, channels } = readGeneralAudioConfig(reader, channelConfiguration);
   const extension: Extension =
@@ -73,13 +73,13 @@ export function aacSampleEntry(track: AudioTrack): Piece {
     zeros(8),
     u16(track.channels, 16), // channelcount, samplesize
     zeros(4),
-    // 16 bits of hertz: a higher rate is left out, the configuration has it.
+    // The field has 16 bits. A higher rate is left out, because the configuration states it.
     u16(track.timescale > 0xffff ? 0 : track.timescale, 0),
     fullBox('esds', 0, 0, elementaryStreamDescriptor(track.config)),
   );
 }
 
-/** ISO/IEC 14496-1 §7.2.6.5, with the fixed values of ISO/IEC 14496-14 §3.1.2. */
+/** The ES_Descriptor (ISO/IEC 14496-1 §7.2.6.5), with the fixed values of ISO/IEC 14496-14 §3.1.2. */
 function elementaryStreamDescriptor(config: Uint8Array): Piece {
   const decoderConfig = descriptor(
     0x04,
@@ -90,7 +90,7 @@ function elementaryStreamDescriptor(config: Uint8Array): Piece {
   return descriptor(0x03, u16(0), u8(0), decoderConfig, descriptor(0x06, u8(2)));
 }
 
-/** A descriptor behind its tag and its size in two groups of seven bits (ISO/IEC 14496-1 §8.3.3). */
+/** A descriptor: its tag, its size in two groups of seven bits (ISO/IEC 14496-1 §8.3.3), and its body. */
 function descriptor(tag: number, ...pieces: readonly Piece[]): Piece {
   const body = sequence(pieces);
   return sequence([u8(tag, 0x80 | (body.sizeBytes >> 7), body.sizeBytes & 0x7f), body]);
@@ -114,7 +114,7 @@ function readSampleRate(reader: BitReader): number {
   return rate;
 }
 
-/** GASpecificConfig as AAC-LC uses it (§4.4.1). */
+/** Reads a GASpecificConfig of AAC-LC (§4.4.1). */
 function readGeneralAudioConfig(reader: BitReader, channelConfiguration: number) {
   const samplesPerPacket = reader.flag() ? 960 : 1024;
   if (reader.flag()) reader.skip(14); // coreCoderDelay
@@ -128,7 +128,7 @@ function readGeneralAudioConfig(reader: BitReader, channelConfiguration: number)
   return { samplesPerPacket, channels };
 }
 
-/** Channels of a program_config_element (§4.4.1.1): one for each element, two where it is a pair. */
+/** Reads a program_config_element (§4.4.1.1) and returns its channels: two for each element that is a pair, one for any other. */
 function readProgramChannels(reader: BitReader): number {
   reader.skip(4 + 2 + 4); // element_instance_tag, object_type, sampling_frequency_index
   const frontElements = reader.bits(4);
@@ -157,7 +157,7 @@ interface Extension {
   readonly parametricStereo: boolean;
 }
 
-/** The backward compatible way to announce HE-AAC: after the AAC-LC configuration, behind a sync word (§1.6.6.1). */
+/** Reads the backward-compatible signalling of HE-AAC, which follows the AAC-LC configuration after a sync word (§1.6.6.1). */
 function readSyncExtension(reader: BitReader): Extension {
   const none: Extension = { parametricStereo: false };
   if (reader.remaining < 16 || reader.bits(11) !== 0x2b7 || readObjectType(reader) !== AOT_SBR || !reader.flag())

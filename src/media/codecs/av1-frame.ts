@@ -1,8 +1,8 @@
 /**
- * Reads the frame header of AV1 as far as the size of its frame (AV1 specification §5.9.2).
+ * Reads the frame header of AV1 up to the size of its frame (AV1 specification §5.9.2).
  */
 import { BitReader } from '#media/bit-reader.ts';
-import { assertPictureSize } from '#media/picture-size.ts';
+import { assertFrameSize } from '#media/frame-size.ts';
 import type { Obu } from './av1-obu.ts';
 import type { FrameHeaderLayout } from './av1-sequence.ts';
 
@@ -17,7 +17,7 @@ const KEPT_FRAMES = 8;
 /**
  * Checks the size that a frame header states. Nothing after the size is read, and most frames, which have the size of the sequence, cost
  * only a few bits.
- * @param layout that the sequence header in force gives to frame headers
+ * @param layout how frame headers must be read, from the sequence header in force
  * @throws {InvalidCodecConfigError} when the header ends early, or its frame is too large
  */
 export function checkFrameSize({ payload, temporalId, spatialId }: Obu, layout: FrameHeaderLayout): void {
@@ -53,7 +53,7 @@ export function checkFrameSize({ payload, temporalId, spatialId }: Obu, layout: 
   }
   const width = reader.bits(layout.widthBits) + 1;
   const height = reader.bits(layout.heightBits) + 1;
-  assertPictureSize('A frame header', width, height);
+  assertFrameSize('A frame header', width, height);
 }
 
 function skipReferences(reader: BitReader, { orderHintBits, frameIdDifferenceBits }: FrameHeaderLayout): void {

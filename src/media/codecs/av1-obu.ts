@@ -1,9 +1,9 @@
 /**
- * Open bitstream units, what AV1 is made of (AV1 Bitstream & Decoding Process Specification §5.3).
+ * Reads open bitstream units (OBUs), the elements of AV1 (AV1 Bitstream & Decoding Process Specification §5.3).
  */
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 
-/** Types of OBU that matter here (§6.2.2). */
+/** The types of OBU that are read (§6.2.2). */
 export const OBU = {
   sequenceHeader: 1,
   temporalDelimiter: 2,
@@ -12,26 +12,26 @@ export const OBU = {
   redundantFrameHeader: 7,
 } as const;
 
-/** One unit, as views of the bytes it was read from. */
+/** One OBU, as views of the bytes it was read from. */
 export interface Obu {
   readonly type: number;
   /** The temporal and spatial layer it belongs to; 0 when it states none (§5.3.3). */
   readonly temporalId: number;
   readonly spatialId: number;
-  /** What follows header and size. */
+  /** The bytes after header and size. */
   readonly payload: Uint8Array;
-  /** The whole unit, with header and size. */
+  /** The whole OBU, with header and size. */
   readonly whole: Uint8Array;
 }
 
 /** The most OBUs of one temporal unit. A frame has 4096 tiles at most, and few encoders give each an OBU of its own. */
 const MAX_OBUS = 4096;
-/** §4.10.5 */
+/** The longest leb128() (§4.10.5). */
 const MAX_LEB128_BYTES = 8;
 
 /**
- * The OBUs of a sample or configuration record, in order. The last may leave its size out, and then takes what is left.
- * @throws {MalformedAccessUnitError} at the OBU that runs past the end or is broken, and when there are too many
+ * Yields the OBUs of a sample or configuration record, in order. The last may leave out its size, and then extends to the end.
+ * @throws {MalformedAccessUnitError} when an OBU is broken or runs past the end, or there are too many
  */
 export function* obus(data: Uint8Array): Generator<Obu, void, undefined> {
   let count = 0;
@@ -39,7 +39,7 @@ export function* obus(data: Uint8Array): Generator<Obu, void, undefined> {
     count += 1;
     if (count > MAX_OBUS) throw new MalformedAccessUnitError(`The access unit has more than ${MAX_OBUS} OBUs.`);
     const header = data[start]!;
-    if ((header & 0x80) !== 0) throw new MalformedAccessUnitError('An OBU begins with the forbidden bit.');
+    if ((header & 0x80) !== 0) throw new MalformedAccessUnitError('An OBU has its forbidden bit set.');
     const hasExtension = (header & 0x04) !== 0;
     const hasSize = (header & 0x02) !== 0;
     const sizeAt = start + (hasExtension ? 2 : 1);
@@ -63,7 +63,7 @@ export function* obus(data: Uint8Array): Generator<Obu, void, undefined> {
   }
 }
 
-/** A number in groups of seven bits, lowest first. */
+/** Reads a number in groups of seven bits, the lowest first. */
 function leb128(data: Uint8Array, start: number): { value: number; end: number } {
   let value = 0;
   for (let index = 0; index < MAX_LEB128_BYTES; index++) {

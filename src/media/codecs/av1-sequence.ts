@@ -1,16 +1,16 @@
 /**
- * The sequence header of AV1: what a video is, as its own bitstream says (AV1 specification §5.5).
+ * Reads the sequence header of AV1, which describes the video (AV1 specification §5.5).
  */
 import { BitReader } from '#media/bit-reader.ts';
 import { believableRate } from '#media/frame-rate.ts';
+import { assertFrameSize } from '#media/frame-size.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
-import { assertPictureSize } from '#media/picture-size.ts';
 import type { Colour } from './video-usability.ts';
 
-/** What Millrace needs of a sequence header. */
+/** The fields of a sequence header that Millrace uses. */
 export interface SequenceHeader {
   readonly profile: number;
-  /** Of the first operating point, which holds everything. */
+  /** The level of the first operating point, which includes all layers. */
   readonly levelIndex: number;
   readonly highTier: boolean;
   readonly bitDepth: 8 | 10 | 12;
@@ -18,12 +18,12 @@ export interface SequenceHeader {
   readonly subsamplingX: boolean;
   readonly subsamplingY: boolean;
   readonly chromaSamplePosition: number;
-  /** Undefined where the bitstream does not say. */
+  /** Undefined when the bitstream does not state it. */
   readonly colour: Colour | undefined;
-  /** Largest frame, in pixels. */
+  /** The size of the largest frame, in pixels. */
   readonly width: number;
   readonly height: number;
-  /** Frames per second; undefined where the bitstream does not say, or says nonsense. */
+  /** Frames per second; undefined when the bitstream states none, or an implausible number. */
   readonly frameRate: number | undefined;
   /** How the frame headers of the sequence must be read. */
   readonly frameHeaders: FrameHeaderLayout;
@@ -39,9 +39,9 @@ export interface FrameHeaderLayout {
   readonly frameIdDifferenceBits: number;
   /** The bits of an order hint, a frame's place in display order; 0 when frames have no order hints. */
   readonly orderHintBits: number;
-  /** Whether all frames may use screen content tools; undefined when each frame says so itself. */
+  /** Whether all frames may use screen content tools; undefined when each frame states it. */
   readonly screenContent: boolean | undefined;
-  /** Whether each frame with screen content tools says itself if its motion vectors are integers. */
+  /** Whether each frame with screen content tools states if its motion vectors are integers. */
   readonly choosesIntegerMotion: boolean;
   /** The bits of a shown frame's presentation time; 0 when frames do not state one. */
   readonly presentationTimeBits: number;
@@ -51,29 +51,30 @@ export interface FrameHeaderLayout {
   readonly modelledPoints: readonly number[];
 }
 
-/** Code points for colours nobody has named (ITU-T H.273). */
+/** Code points of unspecified colours (ITU-T H.273). */
 export const UNSPECIFIED = { primaries: 2, transfer: 2, matrix: 2 } as const;
 /** Code points of sRGB, which implies that nothing is subsampled (§5.5.2). */
 const SRGB = { primaries: 1, transfer: 13, matrix: 0 } as const;
 
 /**
- * Reads a sequence header, as far as the colours.
- * @param payload of the OBU
- * @throws {InvalidCodecConfigError} when it ends early, is that of a still picture, or states too large a frame
+ * Reads a sequence header through the colours.
+ * @param payload the payload of the OBU
+ * @throws {InvalidCodecConfigError} when it ends early, describes a still picture, or states too large a frame
  */
 export function parseSequenceHeader(payload: Uint8Array): SequenceHeader {
   const reader = new BitReader(payload, 'sequence header');
   const profile = reader.bits(3);
-  if (profile > 2) throw new InvalidCodecConfigError(`The sequence header states profile ${profile}; they end at 2.`);
+  if (profile > 2)
+    throw new InvalidCodecConfigError(`The sequence header states profile ${profile}; the highest is 2.`);
   reader.skip(1); // still_picture
-  if (reader.flag()) throw new InvalidCodecConfigError('The sequence header is that of a still picture.');
+  if (reader.flag()) throw new InvalidCodecConfigError('The sequence header describes a still picture.');
   const timing = reader.flag() ? readTiming(reader) : NO_TIMING;
   const { levelIndex, highTier, modelledPoints } = readOperatingPoints(reader, timing.model);
   const widthBits = reader.bits(4) + 1;
   const heightBits = reader.bits(4) + 1;
   const width = reader.bits(widthBits) + 1;
   const height = reader.bits(heightBits) + 1;
-  assertPictureSize('The sequence header', width, height);
+  assertFrameSize('The sequence header', width, height);
   const tools = readTools(reader);
   const colours = readColours(reader, profile);
   const { frameRate, presentationTimeBits, model } = timing;
@@ -96,7 +97,7 @@ interface Timing {
 
 const NO_TIMING: Timing = { frameRate: undefined, presentationTimeBits: 0, model: undefined };
 
-/** §5.5.3 and §5.5.4 */
+/** Reads timing_info() (§5.5.3) and decoder_model_info() (§5.5.4). */
 function readTiming(reader: BitReader): Timing {
   const unitsInTick = reader.bits(32);
   const timeScale = reader.bits(32);
@@ -156,7 +157,7 @@ function readTools(reader: BitReader): Tools {
   return { frameIdBits, frameIdDifferenceBits, orderHintBits, screenContent, choosesIntegerMotion };
 }
 
-/** §5.5.2 */
+/** Reads color_config() (§5.5.2). */
 function readColours(reader: BitReader, profile: number) {
   const highBitDepth = reader.flag();
   const twelveBit = profile === 2 && highBitDepth && reader.flag();

@@ -12,7 +12,7 @@ import { obus } from './av1-obu.ts';
 const invalid = { code: 'invalid_codec_config' };
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
 
-/** Recorded `av1C` bodies: what encoder with what settings, and what ffprobe says of the stream it came from. */
+/** Recorded `av1C` bodies: the encoder and its settings, and what ffprobe reports of the stream. */
 const RECORDED: readonly (readonly [
   encoder: string,
   av1C: string,
@@ -51,9 +51,9 @@ const recorded = (place: number): string => RECORDED[place]![1];
 const byte = (value: number): string => value.toString(16).padStart(2, '0');
 const bits = (value: number, count: number): string => value.toString(2).padStart(count, '0');
 
-/** 320x180, every tool on, 8 bit 4:2:0 without colours. */
+/** The fields of 320x180, 8 bit 4:2:0, with every tool on and without colours. */
 const SIZE_AND_TOOLS = `${bits(8, 4)} ${bits(7, 4)} ${bits(319, 9)} ${bits(179, 8)} 0 111 1111 1 11 1 1 ${bits(6, 3)} 111 0 0 0 0 00 0 0`;
-/** One operating point of level 2.0 and the rest. */
+/** One operating point of level 2.0, and the fields after it. */
 const TAIL = `0 ${bits(0, 5)} ${bits(0, 12)} ${bits(0, 5)} ${SIZE_AND_TOOLS}`;
 
 /** A sequence header, field by field. */
@@ -67,7 +67,7 @@ function record(sequenceBits: string): Uint8Array {
 
 describe('an av1C record of', () => {
   for (const [encoder, av1C, codecString, size, videoRange] of RECORDED) {
-    it(`${encoder} says what ffprobe says`, () => {
+    it(`${encoder} is read as ffprobe reads it`, () => {
       const track = parseAv1Config(bytes(av1C));
       assert.equal(track.codecString, codecString);
       assert.equal(`${track.width}x${track.height}`, size);
@@ -78,14 +78,14 @@ describe('an av1C record of', () => {
   }
 
   it('a sequence with timing declares its frame rate', () => {
-    // As recorded last; then a tick of 1001, a scale of 60000, each picture two ticks; no decoder model.
+    // A tick of 1001, a time scale of 60000, two ticks for each frame, and no decoder model.
     const timed = sequence('000 0 0 1', bits(1001, 32), bits(60_000, 32), '1 010 0', TAIL);
     assert.equal(parseAv1Config(record(timed)).declaredFrameRate, 60_000 / 1001 / 2);
     const uneven = sequence('000 0 0 1', bits(1001, 32), bits(60_000, 32), '0 0', TAIL);
     assert.equal(parseAv1Config(record(uneven)).declaredFrameRate, undefined);
   });
 
-  it('a sequence with decoder models and delays is read past them', () => {
+  it('a sequence with decoder models and delays is read correctly, also after these', () => {
     const model = [bits(9, 5), bits(1, 32), bits(0, 5), bits(0, 5)];
     const points = [
       '1',
@@ -129,7 +129,7 @@ describe('an av1C record of', () => {
     assert.throws(() => parseAv1Config(new Uint8Array(20_000)), invalid);
   });
 
-  it('any length, cut anywhere, is refused and nothing else', () => {
+  it('any encoder, truncated anywhere, is refused with the typed error', () => {
     for (const [, av1C] of RECORDED) {
       const whole = bytes(av1C);
       for (let length = 0; length < whole.length; length++) {
@@ -138,7 +138,7 @@ describe('an av1C record of', () => {
     }
   });
 
-  it('damaged bytes is a track or refused', () => {
+  it('damaged bytes gives a track or is refused', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...RECORDED.map(([, av1C]) => av1C)),
@@ -160,7 +160,7 @@ describe('an av1C record of', () => {
 });
 
 describe('the av01 sample entry', () => {
-  it('holds the record as it came, and the colours where the bitstream says them', () => {
+  it('contains the record unchanged, and the colours when the bitstream states them', () => {
     const [plain, coloured] = [0, 1].map((place) => {
       const track = parseAv1Config(bytes(recorded(place)));
       return Buffer.from(serialize(av1SampleEntry(track)));
@@ -182,12 +182,12 @@ describe('a temporal unit', () => {
   const track = parseAv1Config(bytes(recorded(0)));
   const read = (...units: string[]) => temporalUnitReader(track)(bytes(units.join('')));
 
-  it('starts where a shown key frame and its sequence header are', () => {
+  it('is a keyframe when it has a shown key frame with its sequence header', () => {
     const cases: readonly [units: string[], keyframe: boolean][] = [
       [[SEQUENCE, obu(6, '1000')], true],
       [[SEQUENCE, obu(3, '1e00'), obu(4, '00')], true],
       [[obu(5, 'ff'), SEQUENCE, obu(6, '1000')], true],
-      [[obu(6, '1000')], false], // without what it is decoded by
+      [[obu(6, '1000')], false], // without a sequence header
       [[SEQUENCE, obu(6, '0000')], false], // a key frame not shown yet
       [[SEQUENCE, obu(6, '3000')], false], // an inter frame
       [[SEQUENCE, obu(3, '90')], false], // a frame shown again
@@ -216,13 +216,13 @@ describe('a temporal unit', () => {
     }
   });
 
-  it('may leave out the size of its last OBU, and give any an extension', () => {
+  it('may leave out the size of its last OBU, and give any OBU an extension', () => {
     assert.equal(read(SEQUENCE, '30 10 fe'.replaceAll(' ', '')).keyframe, true);
     const extended = `0e08${SEQUENCE.slice(2)}`;
     assert.equal(read(extended, '36 08 02 10 00'.replaceAll(' ', '')).keyframe, true);
   });
 
-  it('whose sizes do not add up is refused: red5#471', () => {
+  it('whose sizes do not fit its bytes is refused (red5#471)', () => {
     for (const broken of [
       '0a05 00',
       '0a',
@@ -238,7 +238,7 @@ describe('a temporal unit', () => {
     }
   });
 
-  it('of any bytes is cut into OBUs that cover them all, or refused', () => {
+  it('of any bytes is split into OBUs that cover all bytes, or refused', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (data) => {
         try {
@@ -307,7 +307,7 @@ function sequenceBits(drawn: DrawnSequence): string {
   ].join('');
 }
 
-/** Writes a frame header as far as the size (§5.9.2), as text of zeros and ones, and says whether it states a size. */
+/** Writes a frame header through the size (§5.9.2), as text of zeros and ones, and returns whether it states a size. */
 function frameBits(frame: DrawnFrame, { frameIds, orderHintBits, model, points, ...drawn }: DrawnSequence) {
   const flag = (value: boolean) => (value ? '1' : '0');
   const { type, shown, resilient, override } = frame;
@@ -414,7 +414,7 @@ describe('a frame of AV1 with a size of its own', () => {
     assert.ok(refused > 100, `${refused} were too large`);
   });
 
-  it('is read by the sequence header of the configuration until another comes', () => {
+  it('is read by the sequence header of the configuration until another one follows', () => {
     const drawn = { widthBits: 16, heightBits: 16, frameIds: undefined, orderHintBits: 7, model: undefined } as const;
     const rest = { screenContent: undefined, integerMotion: undefined, points: [{ layers: 0, modelled: false }] };
     const sequence = { ...drawn, ...rest };
@@ -433,7 +433,7 @@ describe('a sequence header inside a temporal unit', () => {
   const frame = obuOf(6, bytes('1000'));
   const read = (...obusOfUnit: Uint8Array[]) => temporalUnitReader(track)(Buffer.concat(obusOfUnit));
 
-  it('is kept when it states another size that is small enough, and refused when it states too large a frame, wherever it stands', () => {
+  it('is kept when it states another size that is small enough, and refused when it states too large a frame, anywhere in the unit', () => {
     for (const small of [own, of(4096, 2304), of(2304, 4096)]) assert.ok(read(obuOf(1, small), frame).keyframe);
     for (const large of [of(16_000, 16_000), of(65_535, 65_535), of(4097, 2304), of(8689, 16)]) {
       for (const unit of [[obuOf(1, large)], [obuOf(1, own), obuOf(1, large), frame], [frame, obuOf(1, large)]]) {

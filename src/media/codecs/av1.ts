@@ -13,7 +13,7 @@ import { OBU, obus } from './av1-obu.ts';
 import { parseSequenceHeader, type SequenceHeader, UNSPECIFIED } from './av1-sequence.ts';
 import { videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
 
-/** Real ones take less than 30 bytes. */
+/** The longest record that is read. Those of encoders have less than 30 bytes. */
 const MAX_CONFIG_BYTES = 16_384;
 /** Bytes before the OBUs. */
 const HEADER_BYTES = 4;
@@ -21,7 +21,7 @@ const HEADER_BYTES = 4;
 const MARKER_AND_VERSION = 0x81;
 /** OBUs that begin with a frame header. A decoder that has missed a frame header uses the redundant one that repeats it. */
 const FRAME_HEADERS: ReadonlySet<number> = new Set([OBU.frame, OBU.frameHeader, OBU.redundantFrameHeader]);
-/** First bits of a frame header (§5.9.2): no existing frame is shown; of type KEY_FRAME; it is shown. */
+/** The first bits of the header of a shown key frame (§5.9.2): show_existing_frame, frame_type and show_frame. */
 const SHOWN_KEY_FRAME = 0b0001;
 
 /**
@@ -46,9 +46,9 @@ export function parseAv1Config(config: Uint8Array): VideoTrack {
   };
 }
 
-/** What is in a temporal unit. */
+/** The content of a temporal unit. */
 export interface TemporalUnit extends UnitContent {
-  /** The bytes without temporal delimiters, which no sample may hold; the same bytes when the unit held none. */
+  /** The bytes without temporal delimiters, which samples must not contain; the same bytes when the unit contains none. */
   readonly data: Uint8Array;
 }
 
@@ -95,8 +95,8 @@ export function av1SampleEntry(track: VideoTrack): Piece {
 }
 
 /**
- * The `codecs` parameter of §5: `av01.0.04M.08`, and the rest behind it only where it says something, for not every
- * player reads it.
+ * The `codecs` parameter of §5, for example `av01.0.04M.08`. The optional fields follow only when they differ from the defaults, because
+ * not every player reads them.
  */
 function codecString(sequence: SequenceHeader): string {
   const { profile, levelIndex, highTier, bitDepth, monochrome, colour } = sequence;
@@ -107,19 +107,19 @@ function codecString(sequence: SequenceHeader): string {
   const rest = [Number(monochrome), chroma, ...[primaries, transfer, matrix].map(twoDigits), Number(fullRange)].join(
     '.',
   );
-  return SAYS_NOTHING.includes(rest) ? short : `${short}.${rest}`;
+  return DEFAULTS.includes(rest) ? short : `${short}.${rest}`;
 }
 
-/** The defaults of §5, and the same for a bitstream that is silent on its colours. */
-const SAYS_NOTHING: readonly string[] = ['0.110.01.01.01.0', '0.110.02.02.02.0'];
+/** The optional fields that are left out: the defaults of §5, and the same for unspecified colours. */
+const DEFAULTS: readonly string[] = ['0.110.01.01.01.0', '0.110.02.02.02.0'];
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
-/** @throws {InvalidCodecConfigError} when the record is not one, or holds none */
+/** Reads the sequence header of a record. @throws {InvalidCodecConfigError} when the record is broken, or contains none */
 function sequenceHeader(config: Uint8Array): SequenceHeader {
   if (config.length > MAX_CONFIG_BYTES) {
     throw new InvalidCodecConfigError(
-      `The av1C record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
+      `The av1C record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are allowed.`,
     );
   }
   if (config.length < HEADER_BYTES) {
@@ -134,7 +134,7 @@ function sequenceHeader(config: Uint8Array): SequenceHeader {
   throw new InvalidCodecConfigError('The av1C record holds no sequence header.');
 }
 
-/** @throws {InvalidCodecConfigError} when the OBUs do not add up */
+/** Reads the OBUs of a record. @throws {InvalidCodecConfigError} when one is broken */
 function configObus(config: Uint8Array) {
   try {
     return [...obus(config.subarray(HEADER_BYTES))];

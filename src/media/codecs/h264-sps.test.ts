@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseSps } from './h264-sps.ts';
+import { parseH264Sps } from './h264-sps.ts';
 
 /** Writes the fields of ITU-T H.264 §7.3.2.1.1 as text of ones and zeros. */
 const u = (count: number, value: number): string => value.toString(2).padStart(count, '0');
@@ -12,7 +12,7 @@ const ue = (value: number): string => {
 };
 const se = (value: number): string => ue(value > 0 ? 2 * value - 1 : -2 * value);
 
-/** An SPS NAL unit of such text, closed by its stop bit, emulation prevention put in. */
+/** An SPS NAL unit of such text, with its stop bit and emulation prevention bytes. */
 function nal(bits: string): Uint8Array {
   const payload = `${bits}1`.match(/.{1,8}/g)!.map((byte) => Number.parseInt(byte.padEnd(8, '0'), 2));
   const out = [0x67];
@@ -78,7 +78,7 @@ function sps(changes: Partial<Fields>): Uint8Array {
   return nal(bits.join(''));
 }
 
-/** Differences of scales from 8 on; an early end is a next scale of 0 (§7.3.2.1.1.1). */
+/** The differences between scales, starting from 8. A next scale of 0 ends the list early (§7.3.2.1.1.1). */
 function scalingList(scales: readonly number[], size: number): string[] {
   const bits: string[] = [];
   let last = 8;
@@ -90,7 +90,7 @@ function scalingList(scales: readonly number[], size: number): string[] {
   return bits;
 }
 
-/** A VUI with all that comes before and including its timing. */
+/** A VUI through its timing. */
 function vui(parts: { aspect?: string; colour?: string; timing?: string }): string {
   const optional = (bits: string | undefined) => (bits === undefined ? '0' : `1${bits}`);
   return `1${optional(parts.aspect)}${optional('1')}${optional(parts.colour)}${optional(ue(0) + ue(1))}${optional(parts.timing)}`;
@@ -99,7 +99,7 @@ function vui(parts: { aspect?: string; colour?: string; timing?: string }): stri
 const invalid = { code: 'invalid_codec_config' };
 
 describe('an SPS', () => {
-  it('gives its size whatever stands before and around it', () => {
+  it('gives its size, whatever precedes and follows it', () => {
     const fields = fc.record({
       profileIdc: fc.constantFrom(66, 77, 244),
       chromaFormat: fc.constantFrom(...([0, 1, 2, 3] as const)),
@@ -119,7 +119,7 @@ describe('an SPS', () => {
         const chroma = drawn.profileIdc === 244 ? drawn.chromaFormat : 1;
         const stepX = [1, 2, 2, 1][chroma]!;
         const stepY = [1, 2, 1, 1][chroma]! * (drawn.interlaced ? 2 : 1);
-        const read = parseSps(sps({ ...drawn, vui: NO_VUI_BITS }));
+        const read = parseH264Sps(sps({ ...drawn, vui: NO_VUI_BITS }));
         assert.equal(read.codedWidth, drawn.widthMacroblocks * 16 - (crop.left + crop.right) * stepX);
         assert.equal(
           read.codedHeight,
@@ -131,7 +131,7 @@ describe('an SPS', () => {
     );
   });
 
-  it('gives its size behind scaling lists of every length', () => {
+  it('gives its size after scaling lists of every length', () => {
     for (const [chromaFormat, length] of [
       [1, 64],
       [3, 64],
@@ -141,23 +141,23 @@ describe('an SPS', () => {
       const scalingLists = Array.from({ length: 12 }, (_, list) =>
         Array.from({ length }, (_, at) => 1 + ((list + at) % 255)),
       );
-      assert.equal(parseSps(sps({ profileIdc: 244, chromaFormat, scalingLists })).codedWidth, 1280);
+      assert.equal(parseH264Sps(sps({ profileIdc: 244, chromaFormat, scalingLists })).codedWidth, 1280);
     }
   });
 
-  it('states its sample aspect ratio by number or in full; zero and reserved numbers say nothing', () => {
-    const ratioOf = (aspect: string) => parseSps(sps({ vui: vui({ aspect }) })).sampleAspectRatio;
+  it('states its sample aspect ratio by number or in full, and none by zero and reserved numbers', () => {
+    const ratioOf = (aspect: string) => parseH264Sps(sps({ vui: vui({ aspect }) })).sampleAspectRatio;
     assert.deepEqual(ratioOf(u(8, 1)), { width: 1, height: 1 });
     assert.deepEqual(ratioOf(u(8, 5)), { width: 40, height: 33 });
     assert.deepEqual(ratioOf(u(8, 16)), { width: 2, height: 1 });
     assert.deepEqual(ratioOf(u(8, 255) + u(16, 64) + u(16, 45)), { width: 64, height: 45 });
-    for (const silent of [u(8, 0), u(8, 17), u(8, 255) + u(16, 0) + u(16, 1), u(8, 255) + u(16, 1) + u(16, 0)]) {
-      assert.equal(ratioOf(silent), undefined);
+    for (const none of [u(8, 0), u(8, 17), u(8, 255) + u(16, 0) + u(16, 1), u(8, 255) + u(16, 1) + u(16, 0)]) {
+      assert.equal(ratioOf(none), undefined);
     }
   });
 
   it('states its colours only with a colour description', () => {
-    const colourOf = (colour: string) => parseSps(sps({ vui: vui({ colour }) })).colour;
+    const colourOf = (colour: string) => parseH264Sps(sps({ vui: vui({ colour }) })).colour;
     assert.deepEqual(colourOf(`${u(3, 5)}1${flag(true)}${u(8, 9)}${u(8, 16)}${u(8, 10)}`), {
       primaries: 9,
       transfer: 16,
@@ -167,9 +167,9 @@ describe('an SPS', () => {
     assert.equal(colourOf(`${u(3, 5)}1${flag(false)}`), undefined);
   });
 
-  it('states its frame rate as half its field rate; what is no rate counts as unstated', () => {
+  it('states its frame rate as half its field rate, and none by an implausible rate', () => {
     const rateOf = (units: number, scale: number) =>
-      parseSps(sps({ vui: vui({ timing: u(32, units) + u(32, scale) + flag(true) }) })).frameRate;
+      parseH264Sps(sps({ vui: vui({ timing: u(32, units) + u(32, scale) + flag(true) }) })).frameRate;
     assert.equal(rateOf(1001, 60_000), 30_000 / 1001);
     assert.equal(rateOf(1, 600), 300);
     assert.equal(rateOf(2 ** 31, 2 ** 32 - 1), (2 ** 32 - 1) / 2 ** 32);
@@ -184,7 +184,7 @@ describe('an SPS', () => {
     const near = fc.integer({ min: 1, max: 600 });
     fc.assert(
       fc.property(fc.oneof(near, side), fc.oneof(near, side), (widthMacroblocks, mapUnits) => {
-        const read = () => parseSps(sps({ widthMacroblocks, mapUnits }));
+        const read = () => parseH264Sps(sps({ widthMacroblocks, mapUnits }));
         const fits = widthMacroblocks <= 543 && mapUnits <= 543 && widthMacroblocks * mapUnits <= 36_864;
         if (fits) assert.deepEqual([read().codedWidth, read().codedHeight], [widthMacroblocks * 16, mapUnits * 16]);
         else assert.throws(read, invalid);
@@ -201,26 +201,26 @@ describe('an SPS', () => {
         ],
       },
     );
-    assert.throws(() => parseSps(sps({ mapUnits: 272, interlaced: true })), invalid);
+    assert.throws(() => parseH264Sps(sps({ mapUnits: 272, interlaced: true })), invalid);
   });
 
-  it('is refused when it crops the picture away, or states what the standard does not have', () => {
-    assert.throws(() => parseSps(sps({ crop: { left: 320, right: 320, top: 0, bottom: 0 } })), invalid);
-    assert.throws(() => parseSps(sps({ crop: { left: 0, right: 0, top: 2 ** 32 - 2, bottom: 0 } })), invalid);
-    assert.throws(() => parseSps(sps({ pictureOrder: { type: 3 as 2, cycle: [] } })), invalid);
-    assert.throws(() => parseSps(sps({ pictureOrder: { type: 1, cycle: Array(256).fill(0) } })), invalid);
-    assert.throws(() => parseSps(sps({ profileIdc: 244, chromaFormat: 4 as 3 })), invalid);
+  it('is refused when it crops the whole frame away, or states values that the standard does not have', () => {
+    assert.throws(() => parseH264Sps(sps({ crop: { left: 320, right: 320, top: 0, bottom: 0 } })), invalid);
+    assert.throws(() => parseH264Sps(sps({ crop: { left: 0, right: 0, top: 2 ** 32 - 2, bottom: 0 } })), invalid);
+    assert.throws(() => parseH264Sps(sps({ pictureOrder: { type: 3 as 2, cycle: [] } })), invalid);
+    assert.throws(() => parseH264Sps(sps({ pictureOrder: { type: 1, cycle: Array(256).fill(0) } })), invalid);
+    assert.throws(() => parseH264Sps(sps({ profileIdc: 244, chromaFormat: 4 as 3 })), invalid);
   });
 
-  it('is refused when it ends early, wherever that is', () => {
+  it('is refused when it is truncated anywhere', () => {
     const whole = sps({ vui: vui({ aspect: u(8, 1), timing: u(32, 1) + u(32, 60) + flag(true) }) });
     for (let length = 0; length < whole.length - 1; length++) {
-      assert.throws(() => parseSps(whole.subarray(0, length)), invalid, `of ${length} bytes`);
+      assert.throws(() => parseH264Sps(whole.subarray(0, length)), invalid, `of ${length} bytes`);
     }
   });
 
   it('is refused when it is another kind of NAL unit', () => {
-    assert.throws(() => parseSps(Uint8Array.of(0x68, ...sps({}).subarray(1))), invalid);
-    assert.throws(() => parseSps(new Uint8Array()), invalid);
+    assert.throws(() => parseH264Sps(Uint8Array.of(0x68, ...sps({}).subarray(1))), invalid);
+    assert.throws(() => parseH264Sps(new Uint8Array()), invalid);
   });
 });

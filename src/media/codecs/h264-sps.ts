@@ -1,15 +1,15 @@
 /**
- * The sequence parameter set of H.264: what a video is, as its own bitstream says (ITU-T H.264 §7.3.2.1.1 and Annex E).
+ * Reads the sequence parameter set (SPS) of H.264, which describes the video (ITU-T H.264 §7.3.2.1.1 and Annex E).
  */
 import { BitReader } from '#media/bit-reader.ts';
 import { believableRate } from '#media/frame-rate.ts';
+import { assertFrameSize } from '#media/frame-size.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { withoutEmulationPrevention } from '#media/nal.ts';
-import { assertPictureSize } from '#media/picture-size.ts';
 import { readUsability, type Usability } from './video-usability.ts';
 
-/** What Millrace needs of a sequence parameter set. */
-export interface Sps extends Usability {
+/** The fields of a sequence parameter set that Millrace uses. */
+export interface H264Sps extends Usability {
   readonly profileIdc: number;
   /** The byte of constraint flags between profile and level. */
   readonly constraints: number;
@@ -17,7 +17,7 @@ export interface Sps extends Usability {
   /** Pixels after cropping. */
   readonly codedWidth: number;
   readonly codedHeight: number;
-  /** Frames per second; undefined where the bitstream does not say, or says nonsense. */
+  /** Frames per second; undefined when the bitstream states none, or an implausible number. */
   readonly frameRate: number | undefined;
 }
 
@@ -29,7 +29,7 @@ const HIGH_PROFILES = new Set([44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 13
  * @param nal the NAL unit with its header byte, emulation prevention still in it
  * @throws {InvalidCodecConfigError} when it is not an SPS, ends early, or states too large a frame or values the standard does not have
  */
-export function parseSps(nal: Uint8Array): Sps {
+export function parseH264Sps(nal: Uint8Array): H264Sps {
   if (((nal[0] ?? 0) & 0x1f) !== 7) throw new InvalidCodecConfigError('The first parameter set in avcC is not an SPS.');
   const reader = new BitReader(withoutEmulationPrevention(nal.subarray(1)), 'SPS');
   const profileIdc = reader.bits(8);
@@ -46,7 +46,7 @@ export function parseSps(nal: Uint8Array): Sps {
   return { profileIdc, constraints, levelIdc, ...size, ...vui };
 }
 
-/** Luma samples per chroma sample, both ways: the step of the cropping offsets (Table 6-1). */
+/** Luma samples per chroma sample in both directions, the unit of the cropping offsets (Table 6-1). */
 interface Chroma {
   readonly subWidth: number;
   readonly subHeight: number;
@@ -54,8 +54,8 @@ interface Chroma {
 
 function readChroma(reader: BitReader): Chroma {
   const format = reader.ue();
-  if (format > 3) throw new InvalidCodecConfigError(`The SPS states chroma_format_idc ${format}; it ends at 3.`);
-  if (format === 3) reader.skip(1); // separate_colour_plane_flag: the cropping step is 1 either way
+  if (format > 3) throw new InvalidCodecConfigError(`The SPS states chroma_format_idc ${format}; the highest is 3.`);
+  if (format === 3) reader.skip(1); // separate_colour_plane_flag: the unit of the cropping offsets is 1 either way
   reader.ue(); // bit_depth_luma_minus8
   reader.ue(); // bit_depth_chroma_minus8
   reader.skip(1); // qpprime_y_zero_transform_bypass_flag
@@ -66,7 +66,7 @@ function readChroma(reader: BitReader): Chroma {
   return { subWidth: format === 1 || format === 2 ? 2 : 1, subHeight: format === 1 ? 2 : 1 };
 }
 
-/** §7.3.2.1.1.1: a next scale of 0 ends the list early. */
+/** Skips a scaling list (§7.3.2.1.1.1). A next scale of 0 ends it early. */
 function skipScalingList(reader: BitReader, size: number): void {
   let scale = 8;
   for (let at = 0; at < size; at++) {
@@ -77,7 +77,7 @@ function skipScalingList(reader: BitReader, size: number): void {
 
 function skipPictureOrder(reader: BitReader): void {
   const type = reader.ue();
-  if (type > 2) throw new InvalidCodecConfigError(`The SPS states pic_order_cnt_type ${type}; it ends at 2.`);
+  if (type > 2) throw new InvalidCodecConfigError(`The SPS states pic_order_cnt_type ${type}; the highest is 2.`);
   if (type === 0) reader.ue(); // log2_max_pic_order_cnt_lsb_minus4
   if (type !== 1) return;
   reader.skip(1); // delta_pic_order_always_zero_flag
@@ -85,33 +85,33 @@ function skipPictureOrder(reader: BitReader): void {
   reader.se(); // offset_for_top_to_bottom_field
   const cycle = reader.ue();
   if (cycle > 255)
-    throw new InvalidCodecConfigError(`The SPS states a picture order cycle of ${cycle}; it ends at 255.`);
+    throw new InvalidCodecConfigError(`The SPS states a picture order cycle of ${cycle}; the highest is 255.`);
   for (let at = 0; at < cycle; at++) reader.se();
 }
 
-function readSize(reader: BitReader, chroma: Chroma): Pick<Sps, 'codedWidth' | 'codedHeight'> {
+function readSize(reader: BitReader, chroma: Chroma): Pick<H264Sps, 'codedWidth' | 'codedHeight'> {
   const widthMacroblocks = reader.ue() + 1;
   const mapUnits = reader.ue() + 1;
   const framesOnly = reader.flag();
   if (!framesOnly) reader.skip(1); // mb_adaptive_frame_field_flag
   reader.skip(1); // direct_8x8_inference_flag
-  // Without frame_mbs_only_flag everything vertical counts fields: two make a frame (§7.4.2.1.1).
+  // Without frame_mbs_only_flag, vertical sizes are those of a field, and two fields make a frame (§7.4.2.1.1).
   const fields = framesOnly ? 1 : 2;
   const heightMacroblocks = mapUnits * fields;
-  assertPictureSize('The SPS', widthMacroblocks * 16, heightMacroblocks * 16);
+  assertFrameSize('The SPS', widthMacroblocks * 16, heightMacroblocks * 16);
   let [left, right, top, bottom] = [0, 0, 0, 0];
   if (reader.flag()) [left, right, top, bottom] = [reader.ue(), reader.ue(), reader.ue(), reader.ue()];
   const codedWidth = widthMacroblocks * 16 - (left + right) * chroma.subWidth;
   const codedHeight = heightMacroblocks * 16 - (top + bottom) * chroma.subHeight * fields;
-  if (codedWidth < 1 || codedHeight < 1) throw new InvalidCodecConfigError('The SPS crops the whole picture away.');
+  if (codedWidth < 1 || codedHeight < 1) throw new InvalidCodecConfigError('The SPS crops the whole frame away.');
   return { codedWidth, codedHeight };
 }
 
-type Vui = Usability & Pick<Sps, 'frameRate'>;
+type Vui = Usability & Pick<H264Sps, 'frameRate'>;
 
 const NO_VUI: Vui = { sampleAspectRatio: undefined, colour: undefined, frameRate: undefined };
 
-/** Video usability information as far as its timing (§E.1.1); what follows concerns decoders only. */
+/** Reads the video usability information through its timing (§E.1.1). What follows concerns decoders only. */
 function readVui(reader: BitReader): Vui {
   const usability = readUsability(reader);
   const frameRate = reader.flag() ? readFrameRate(reader) : undefined;
@@ -121,5 +121,5 @@ function readVui(reader: BitReader): Vui {
 function readFrameRate(reader: BitReader): number | undefined {
   const unitsInTick = reader.bits(32);
   const timeScale = reader.bits(32);
-  return believableRate(timeScale / (2 * unitsInTick)); // a tick is a field's (§E.2.1)
+  return believableRate(timeScale / (2 * unitsInTick)); // a tick is the duration of a field (§E.2.1)
 }

@@ -11,7 +11,7 @@ import { avcSampleEntry, avcUnitReader, nalLengthSize, parseAvcConfig } from './
 const invalid = { code: 'invalid_codec_config' };
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
-/** Recorded `avcC` bodies: what encoder with what settings, and what ffprobe says of the stream it came from. */
+/** Recorded `avcC` bodies: the encoder and its settings, and what ffprobe reports of the stream. */
 const RECORDED: readonly (readonly [
   encoder: string,
   avcC: string,
@@ -203,7 +203,7 @@ function changed(config: Uint8Array, changes: Readonly<Record<number, number>>):
 
 describe('the avcC record of', () => {
   for (const [encoder, avcC, codecString, codedSize, displayWidth, frameRate] of RECORDED) {
-    it(`${encoder} says what ffprobe says`, () => {
+    it(`${encoder} is read as ffprobe reads it`, () => {
       const track = parseAvcConfig(bytes(avcC));
       assert.equal(track.codecString, codecString);
       assert.equal(`${track.codedWidth}x${track.codedHeight}`, codedSize);
@@ -217,14 +217,14 @@ describe('the avcC record of', () => {
 });
 
 describe('an avcC record', () => {
-  it('is copied into the track: the bytes it came in can be used again', () => {
+  it('is copied into the track, so that its buffer can be reused', () => {
     const incoming = Uint8Array.from(HIGH_720P);
     const track = parseAvcConfig(incoming);
     incoming.fill(0);
     assert.deepEqual(track.config, HIGH_720P);
   });
 
-  it('is described by its SPS where its own header says something else', () => {
+  it('is described by its SPS where its own header differs', () => {
     assert.equal(parseAvcConfig(changed(HIGH_720P, { 1: 66, 2: 0, 3: 10 })).codecString, 'avc1.64001f');
   });
 
@@ -251,7 +251,7 @@ describe('an avcC record', () => {
     assert.throws(() => parseAvcConfig(changed(HIGH_720P, { 6: 0, 7: 0 })), invalid);
   });
 
-  it('is refused when cut anywhere before the end of its PPS', () => {
+  it('is refused when truncated anywhere before the end of its PPS', () => {
     for (let length = 0; length < 43; length++) {
       assert.throws(() => parseAvcConfig(HIGH_720P.subarray(0, length)), invalid, `of ${length} bytes`);
     }
@@ -261,7 +261,7 @@ describe('an avcC record', () => {
     assert.throws(() => parseAvcConfig(Buffer.concat([HIGH_720P, new Uint8Array(16_384)])), invalid);
   });
 
-  it('of any bytes, or of a real one with any bytes changed, ends in a track within bounds or the typed error', () => {
+  it('of any bytes, or of a real one with any bytes changed, gives a track within bounds or the typed error', () => {
     const mutated = fc
       .tuple(
         fc.constantFrom(...RECORDED.map(([, avcC]) => bytes(avcC))),
@@ -301,7 +301,7 @@ describe('an avc1 sample entry', () => {
     assert.deepEqual([entry.readUInt32BE(at + 4), entry.readUInt32BE(at + 8)], [64, 45]);
   });
 
-  it('says nothing where the bitstream says nothing, and holds the record as it came', () => {
+  it('has no colours and no aspect ratio when the bitstream states none, and contains the record unchanged', () => {
     const entry = entryOf(HIGH_720P);
     assert.equal(entry.indexOf('colr'), -1);
     assert.equal(entry.indexOf('pasp'), -1);
@@ -312,7 +312,7 @@ describe('an avc1 sample entry', () => {
 describe('a keyframe', () => {
   const read = avcUnitReader(parseAvcConfig(HIGH_720P));
 
-  it('is an access unit with an IDR picture, wherever in it', () => {
+  it('is an access unit with an IDR picture anywhere in it', () => {
     const starts = (unit: string) => read(bytes(unit)).keyframe;
     assert.ok(starts('0000000209100000000265880000000106'));
     assert.ok(!starts('0000000209100000000241aa'));
@@ -364,7 +364,7 @@ describe('an SPS inside an access unit', () => {
     assert.throws(() => read(Buffer.concat([own, Buffer.alloc(3000, 1)]), idr), malformed);
   });
 
-  it('is checked in the configuration wherever it stands, because a PPS can activate any', () => {
+  it('is checked anywhere in the configuration, because a PPS can activate any', () => {
     const config = (spss: Uint8Array[], ppss: Uint8Array[]) => {
       const short = (nal: Uint8Array) => Buffer.concat([Buffer.of(nal.length >> 8, nal.length & 255), nal]);
       const head = Buffer.from(HIGH_720P.subarray(0, 5));
@@ -378,7 +378,7 @@ describe('an SPS inside an access unit', () => {
     }
   });
 
-  it('is parsed once when it repeats, and different ones are parsed only for a small part of the bytes that come', () => {
+  it('is parsed once when it repeats, and different ones are parsed only up to a small share of the bytes of the media', () => {
     let parses = 0;
     const sets = new InBandSets(() => {
       parses += 1;

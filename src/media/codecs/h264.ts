@@ -7,13 +7,13 @@ import type { Piece } from '#media/mp4/box.ts';
 import { nalUnits } from '#media/nal.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { UnitContent } from '#media/unit-content.ts';
-import { parseSps } from './h264-sps.ts';
+import { parseH264Sps } from './h264-sps.ts';
 import { displayWidth, videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
 
-/** Real ones take less than 100 bytes. */
+/** The longest record that is read. Those of encoders have less than 100 bytes. */
 const MAX_CONFIG_BYTES = 16_384;
 
-/** Slices of pictures and their partitions (ITU-T H.264 Table 7-1); the last is of an IDR picture. */
+/** Types of NAL units (ITU-T H.264 Table 7-1). From the first slice to that of an IDR picture, all are slices or partitions of slices. */
 const FIRST_SLICE = 1;
 const NAL_IDR = 5;
 const NAL_SPS = 7;
@@ -23,13 +23,13 @@ const NAL_PPS = 8;
  * Reads an AVCDecoderConfigurationRecord, the body of `avcC`, into a track. The bytes are copied. The first SPS describes the track. The
  * others are checked as well, because a decoder may use any of them.
  *
- * Profiles beyond High (10 bit, 4:2:2) are described as they are: their `codecString` lets a player refuse them.
+ * Profiles beyond High (10 bit, 4:2:2) are accepted: a player can refuse them by their `codecString`.
  * @throws {InvalidCodecConfigError} when it is broken, lacks an SPS or PPS, or states too large a frame
  */
 export function parseAvcConfig(config: Uint8Array): VideoTrack {
   const { first, others } = parameterSets(config);
-  const sps = parseSps(first);
-  for (const set of others) if (nalType(set) === NAL_SPS) parseSps(set);
+  const sps = parseH264Sps(first);
+  for (const set of others) if (nalType(set) === NAL_SPS) parseH264Sps(set);
   const { codedWidth, codedHeight } = sps;
   const codecString = `avc1.${[sps.profileIdc, sps.constraints, sps.levelIdc].map(hexByte).join('')}`;
   return {
@@ -47,7 +47,7 @@ export function parseAvcConfig(config: Uint8Array): VideoTrack {
   };
 }
 
-/** Bytes of the length before each NAL unit of a track's packets: 1, 2 or 4. */
+/** The size in bytes of the length before each NAL unit of a track's packets: 1, 2 or 4. */
 export function nalLengthSize(track: VideoTrack): number {
   return (track.config[4]! & 3) + 1;
 }
@@ -61,7 +61,7 @@ export function nalLengthSize(track: VideoTrack): number {
  */
 export function avcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitContent {
   const lengthSize = nalLengthSize(track);
-  const sets = new InBandSets(parseSps);
+  const sets = new InBandSets(parseH264Sps);
   return (data) => {
     sets.unit(data.length);
     let content: UnitContent = { keyframe: false, empty: true };
@@ -78,7 +78,7 @@ export function avcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitCont
 /** The `avc1` sample entry of a track. */
 export function avcSampleEntry(track: VideoTrack): Piece {
   const boxes = { entry: 'avc1', configuration: 'avcC' };
-  return videoSampleEntry(boxes, track, track.config, parseSps(parameterSets(track.config).first));
+  return videoSampleEntry(boxes, track, track.config, parseH264Sps(parameterSets(track.config).first));
 }
 
 /**
@@ -88,12 +88,12 @@ export function avcSampleEntry(track: VideoTrack): Piece {
 function parameterSets(config: Uint8Array): { readonly first: Uint8Array; readonly others: readonly Uint8Array[] } {
   if (config.length > MAX_CONFIG_BYTES) {
     throw new InvalidCodecConfigError(
-      `The avcC record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
+      `The avcC record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are allowed.`,
     );
   }
   if (config.length < 7) throw new InvalidCodecConfigError(`The avcC record has only ${config.length} bytes.`);
   if (config[0] !== 1)
-    throw new InvalidCodecConfigError(`The avcC record is of version ${config[0]}; only 1 is known.`);
+    throw new InvalidCodecConfigError(`The avcC record has version ${config[0]}; only 1 is supported.`);
   if ((config[4]! & 3) === 2) throw new InvalidCodecConfigError('The avcC record states NAL unit lengths of 3 bytes.');
   const spss = readNals(config, 6, config[5]! & 0x1f);
   const ppss = readNals(config, spss.end + 1, config[spss.end] ?? 0);
@@ -106,7 +106,7 @@ function parameterSets(config: Uint8Array): { readonly first: Uint8Array; readon
   return { first, others: [...others, ...ppss.nals] };
 }
 
-/** `count` NAL units, each behind 16 bits of length. */
+/** Reads `count` NAL units, each preceded by 16 bits of length. */
 function readNals(config: Uint8Array, start: number, count: number): { nals: Uint8Array[]; end: number } {
   const nals: Uint8Array[] = [];
   let end = start;

@@ -1,40 +1,40 @@
 /**
- * The sequence parameter set of H.265: what a video is, as its own bitstream says (ITU-T H.265 §7.3.2.2 and Annex E).
+ * Reads the sequence parameter set (SPS) of H.265, which describes the video (ITU-T H.265 §7.3.2.2 and Annex E).
  */
 import { BitReader } from '#media/bit-reader.ts';
 import { believableRate } from '#media/frame-rate.ts';
+import { assertFrameSize } from '#media/frame-size.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { withoutEmulationPrevention } from '#media/nal.ts';
-import { assertPictureSize } from '#media/picture-size.ts';
 import { readUsability, type Usability } from './video-usability.ts';
 
-/** What decoders are told to be able to do (§7.3.3), the general part. */
+/** The general profile, tier and level (§7.3.3): what a decoder must be able to do. */
 export interface ProfileTierLevel {
   readonly profileSpace: number;
   readonly highTier: boolean;
   readonly profileIdc: number;
-  /** 32 flags, profile 0 first: the most significant bit. */
+  /** 32 flags. The most significant bit is that of profile 0. */
   readonly compatibility: number;
   /** The six bytes of flags between compatibility and level. */
   readonly constraints: readonly number[];
   readonly levelIdc: number;
 }
 
-/** What Millrace needs of a sequence parameter set. */
-export interface Sps extends Usability {
+/** The fields of a sequence parameter set that Millrace uses. */
+export interface H265Sps extends Usability {
   readonly profile: ProfileTierLevel;
   /** Pixels after cropping. */
   readonly codedWidth: number;
   readonly codedHeight: number;
-  /** Frames per second; undefined where the bitstream does not say, or says nonsense. */
+  /** Frames per second; undefined when the bitstream states none, or an implausible number. */
   readonly frameRate: number | undefined;
 }
 
 const NAL_SPS = 33;
-/** §7.4.3.2.1 */
+/** Limits of the standard (§7.4.3.2.1). */
 const MAX_SHORT_TERM_SETS = 64;
 const MAX_LONG_TERM_PICTURES = 32;
-/** Pictures a decoder can hold (§A.4.2), which no reference picture set can exceed. */
+/** The most pictures that a decoder stores (§A.4.2). No reference picture set can have more. */
 const MAX_REFERENCES = 16;
 
 /**
@@ -42,9 +42,9 @@ const MAX_REFERENCES = 16;
  * @param nal the NAL unit with its two header bytes, emulation prevention still in it
  * @throws {InvalidCodecConfigError} when it is not an SPS, ends early, or states too large a frame or values the standard does not have
  */
-export function parseSps(nal: Uint8Array): Sps {
+export function parseH265Sps(nal: Uint8Array): H265Sps {
   if ((((nal[0] ?? 0) >> 1) & 0x3f) !== NAL_SPS) {
-    throw new InvalidCodecConfigError('A parameter set that hvcC lists as an SPS is none.');
+    throw new InvalidCodecConfigError('A parameter set that hvcC lists as an SPS is not an SPS.');
   }
   const reader = new BitReader(withoutEmulationPrevention(nal.subarray(2)), 'SPS');
   reader.skip(4); // sps_video_parameter_set_id
@@ -56,7 +56,8 @@ export function parseSps(nal: Uint8Array): Sps {
   reader.ue(); // bit_depth_luma_minus8
   reader.ue(); // bit_depth_chroma_minus8
   const pictureOrderBits = reader.ue() + 4;
-  if (pictureOrderBits > 16) throw new InvalidCodecConfigError('The SPS states picture order counts of over 16 bits.');
+  if (pictureOrderBits > 16)
+    throw new InvalidCodecConfigError('The SPS states picture order counts of more than 16 bits.');
   const describedLayers = reader.flag() ? subLayers + 1 : 1;
   for (let layer = 0; layer < 3 * describedLayers; layer++) reader.ue(); // buffering, reordering, latency
   skipCodingTools(reader);
@@ -80,18 +81,18 @@ function readProfileTierLevel(reader: BitReader, subLayers: number): ProfileTier
   return { profileSpace, highTier, profileIdc, compatibility, constraints, levelIdc };
 }
 
-function readSize(reader: BitReader): Pick<Sps, 'codedWidth' | 'codedHeight'> {
+function readSize(reader: BitReader): Pick<H265Sps, 'codedWidth' | 'codedHeight'> {
   const chroma = reader.ue();
-  if (chroma > 3) throw new InvalidCodecConfigError(`The SPS states chroma_format_idc ${chroma}; it ends at 3.`);
-  if (chroma === 3) reader.skip(1); // separate_colour_plane_flag: the cropping step is 1 either way
+  if (chroma > 3) throw new InvalidCodecConfigError(`The SPS states chroma_format_idc ${chroma}; the highest is 3.`);
+  if (chroma === 3) reader.skip(1); // separate_colour_plane_flag: the unit of the cropping offsets is 1 either way
   const width = reader.ue();
   const height = reader.ue();
-  assertPictureSize('The SPS', width, height);
+  assertFrameSize('The SPS', width, height);
   let [left, right, top, bottom] = [0, 0, 0, 0];
   if (reader.flag()) [left, right, top, bottom] = [reader.ue(), reader.ue(), reader.ue(), reader.ue()];
   const codedWidth = width - (left + right) * (chroma === 1 || chroma === 2 ? 2 : 1);
   const codedHeight = height - (top + bottom) * (chroma === 1 ? 2 : 1);
-  if (codedWidth < 1 || codedHeight < 1) throw new InvalidCodecConfigError('The SPS crops the whole picture away.');
+  if (codedWidth < 1 || codedHeight < 1) throw new InvalidCodecConfigError('The SPS crops the whole frame away.');
   return { codedWidth, codedHeight };
 }
 
@@ -107,7 +108,7 @@ function skipCodingTools(reader: BitReader): void {
   reader.skip(1); // pcm_loop_filter_disabled_flag
 }
 
-/** §7.3.4 */
+/** Skips scaling_list_data() (§7.3.4). */
 function skipScalingLists(reader: BitReader): void {
   for (let size = 0; size < 4; size++) {
     const coefficients = Math.min(64, 1 << (4 + (size << 1)));
@@ -122,7 +123,7 @@ function skipScalingLists(reader: BitReader): void {
   }
 }
 
-/** §7.3.7, for all sets: each may be told by how it differs from the one before. */
+/** Skips all short-term reference picture sets (§7.3.7). Each may be coded by its differences from the set before. */
 function skipReferencePictureSets(reader: BitReader): void {
   const sets = atMost(reader.ue(), MAX_SHORT_TERM_SETS, 'short-term reference picture sets');
   let pictures = 0;
@@ -141,7 +142,7 @@ function skipReferencePictureSets(reader: BitReader): void {
   }
 }
 
-/** How many pictures of the set before, and itself, a set takes over. */
+/** Returns how many pictures a set takes over: those of the set before, and the picture that the set before belongs to. */
 function predictedPictures(reader: BitReader, before: number): number {
   let taken = 0;
   for (let picture = 0; picture <= before; picture++) {
@@ -157,11 +158,11 @@ function skipLongTermPictures(reader: BitReader, pictureOrderBits: number): void
   reader.skip(pictures * (pictureOrderBits + 1));
 }
 
-type Vui = Usability & Pick<Sps, 'frameRate'>;
+type Vui = Usability & Pick<H265Sps, 'frameRate'>;
 
 const NO_VUI: Vui = { sampleAspectRatio: undefined, colour: undefined, frameRate: undefined };
 
-/** Video usability information as far as its timing (§E.2.1); what follows concerns decoders only. */
+/** Reads the video usability information through its timing (§E.2.1). What follows concerns decoders only. */
 function readVui(reader: BitReader): Vui {
   const usability = readUsability(reader);
   reader.skip(1); // neutral_chroma_indication_flag
@@ -179,6 +180,6 @@ function readFrameRate(reader: BitReader, fields: boolean): number | undefined {
 }
 
 function atMost(count: number, most: number, what: string): number {
-  if (count > most) throw new InvalidCodecConfigError(`The SPS states ${count} ${what}; there are ${most} at most.`);
+  if (count > most) throw new InvalidCodecConfigError(`The SPS states ${count} ${what}; at most ${most} are allowed.`);
   return count;
 }

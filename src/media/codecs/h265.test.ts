@@ -11,7 +11,7 @@ import { hevcSampleEntry, hevcUnitReader, parseHevcConfig } from './h265.ts';
 const invalid = { code: 'invalid_codec_config' };
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
 
-/** Recorded `hvcC` bodies: what x265 with what settings, and what ffprobe says of the stream it came from. */
+/** Recorded `hvcC` bodies: the settings of x265, and what ffprobe reports of the stream. */
 const RECORDED: readonly (readonly [
   settings: string,
   hvcC: string,
@@ -100,7 +100,7 @@ const HDR = recorded(2);
 
 describe('an hvcC record of', () => {
   for (const [settings, hvcC, codecString, codedSize, displayWidth, frameRate, videoRange] of RECORDED) {
-    it(`x265, ${settings}, says what ffprobe says`, () => {
+    it(`x265, ${settings}, is read as ffprobe reads it`, () => {
       const track = parseHevcConfig(bytes(hvcC));
       assert.equal(track.codecString, codecString);
       assert.equal(`${track.codedWidth}x${track.codedHeight}`, codedSize);
@@ -116,7 +116,7 @@ describe('an hvcC record of', () => {
     for (const [at, value] of [
       [0, 2],
       [21, 0x0e],
-      [22, 2], // the PPS is not looked at
+      [22, 2], // the PPS is not read
       [23, 0x20 | 0x01], // the VPS becomes an SPS
       [22, 4], // one array more than there is
     ] as const) {
@@ -127,7 +127,7 @@ describe('an hvcC record of', () => {
     assert.throws(() => parseHevcConfig(new Uint8Array(20_000).fill(1)), invalid);
   });
 
-  it('any length, cut anywhere, is refused and nothing else', () => {
+  it('any encoder, truncated anywhere, is refused with the typed error', () => {
     for (const [, hvcC] of RECORDED) {
       const record = bytes(hvcC);
       for (let length = 0; length < record.length; length++) {
@@ -136,7 +136,7 @@ describe('an hvcC record of', () => {
     }
   });
 
-  it('damaged bytes is a track or refused', () => {
+  it('damaged bytes gives a track or is refused', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...RECORDED.map(([, hvcC]) => hvcC)),
@@ -160,18 +160,18 @@ describe('an hvcC record of', () => {
 describe('the hvc1 sample entry', () => {
   const entryOf = (hvcC: string) => Buffer.from(serialize(hevcSampleEntry(parseHevcConfig(bytes(hvcC)))));
 
-  it('promises that all parameter sets are in it', () => {
+  it('states that all parameter sets are in it', () => {
     const incomplete = bytes(PLAIN);
-    assert.equal(incomplete[23], 0xa0, 'x265 by FFmpeg says so already');
+    assert.equal(incomplete[23], 0xa0, 'x265 by FFmpeg states it already');
     incomplete[23] = 0x20;
     const track = parseHevcConfig(incomplete);
     const entry = Buffer.from(serialize(hevcSampleEntry(track)));
     const at = entry.indexOf('hvcC') + 4;
     assert.deepEqual(entry.subarray(at, at + PLAIN.length / 2), Buffer.from(bytes(PLAIN)));
-    assert.equal(track.config[23], 0x20, 'the track’s own bytes stay');
+    assert.equal(track.config[23], 0x20, 'the track’s own bytes stay unchanged');
   });
 
-  it('says the shape of samples and the colours where the bitstream does', () => {
+  it('states the sample aspect ratio and the colours when the bitstream does', () => {
     const entry = entryOf(HDR);
     assert.deepEqual(entry.subarray(4, 8).toString(), 'hvc1');
     const colour = entry.indexOf('colrnclx');
@@ -179,8 +179,8 @@ describe('the hvc1 sample entry', () => {
       [9, 16, 9],
       [0, 2, 4].map((offset) => entry.readUInt16BE(colour + 8 + offset)),
     );
-    const shape = entry.indexOf('pasp');
-    assert.deepEqual([entry.readUInt32BE(shape + 4), entry.readUInt32BE(shape + 8)], [3, 4]);
+    const ratio = entry.indexOf('pasp');
+    assert.deepEqual([entry.readUInt32BE(ratio + 4), entry.readUInt32BE(ratio + 8)], [3, 4]);
   });
 });
 
@@ -189,7 +189,7 @@ describe('a keyframe of H.265', () => {
   const unit = (...types: number[]) =>
     Buffer.concat(types.map((type) => Buffer.from([0, 0, 0, 3, type << 1, 1, 0x80])));
 
-  it('is an access unit with an IRAP picture, wherever in it', () => {
+  it('is an access unit with an IRAP picture anywhere in it', () => {
     for (let type = 0; type < 64; type++) {
       if (type === 33) continue; // an SPS is checked, and this one is empty
       const { keyframe } = read(unit(35, 39, type, 40));
@@ -225,7 +225,7 @@ describe('a parameter set of H.265 inside an access unit', () => {
     assert.deepEqual(read(vps!, of(4096, 2304), pps!, idr), { keyframe: true, empty: false });
   });
 
-  it('is refused when it is broken, states too large a frame or belongs to another layer, wherever it stands', () => {
+  it('is refused when it is broken, states too large a frame or belongs to another layer, anywhere in the unit', () => {
     const layered = Buffer.from(own);
     layered[1] = 1 | (1 << 3);
     const layeredVps = Buffer.from(vps!);
@@ -237,7 +237,7 @@ describe('a parameter set of H.265 inside an access unit', () => {
     }
   });
 
-  it('is checked in the configuration wherever it stands, whatever type its array states', () => {
+  it('is checked anywhere in the configuration, whatever type its array states', () => {
     const large = of(16_000, 16_000);
     // One more array, which states that it holds SEI messages.
     const added = Buffer.concat([config, Buffer.of(39, 0, 1, large.length >> 8, large.length & 255), large]);

@@ -7,10 +7,10 @@ import type { Piece } from '#media/mp4/box.ts';
 import { nalUnits } from '#media/nal.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { UnitContent } from '#media/unit-content.ts';
-import { type ProfileTierLevel, parseSps } from './h265-sps.ts';
+import { type ProfileTierLevel, parseH265Sps } from './h265-sps.ts';
 import { displayWidth, videoRangeOf, videoSampleEntry } from './video-sample-entry.ts';
 
-/** Real ones take less than 300 bytes. */
+/** The longest record that is read. Those of encoders have less than 300 bytes. */
 const MAX_CONFIG_BYTES = 16_384;
 /** Bytes before the arrays of parameter sets. */
 const HEADER_BYTES = 23;
@@ -21,10 +21,10 @@ const NAL_VPS = 32;
 const NAL_SPS = 33;
 const NAL_PPS = 34;
 const PARAMETER_SETS: ReadonlySet<number> = new Set([NAL_VPS, NAL_SPS, NAL_PPS]);
-/** Pictures a decoder can start at: IDR, CRA and BLA, and what is reserved for more of them (ITU-T H.265 Table 7-1). */
+/** Types of pictures at which a decoder can start: IDR, CRA and BLA, and the types reserved for more of them (ITU-T H.265 Table 7-1). */
 const FIRST_RANDOM_ACCESS = 16;
 const LAST_RANDOM_ACCESS = 23;
-/** The last type there may ever be of a slice of a picture. */
+/** The last type of slices, reserved types included. */
 const LAST_SLICE = 31;
 
 /**
@@ -33,7 +33,7 @@ const LAST_SLICE = 31;
  * @throws {InvalidCodecConfigError} when it is broken, lacks a VPS, SPS or PPS, has several layers, or states too large a frame
  */
 export function parseHevcConfig(config: Uint8Array): VideoTrack {
-  const sps = parseSps(firstSps(config));
+  const sps = parseH265Sps(firstSps(config));
   for (const { nal } of parameterSets(config)) if (isParameterSet(nal)) checkSet(nal);
   return {
     kind: 'video',
@@ -79,10 +79,10 @@ export function hevcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitCon
 /** The `hvc1` sample entry of a track. */
 export function hevcSampleEntry(track: VideoTrack): Piece {
   const boxes = { entry: 'hvc1', configuration: 'hvcC' };
-  return videoSampleEntry(boxes, track, withCompleteArrays(track.config), parseSps(firstSps(track.config)));
+  return videoSampleEntry(boxes, track, withCompleteArrays(track.config), parseH265Sps(firstSps(track.config)));
 }
 
-/** RFC 6381, as ISO/IEC 14496-15 §E.3 has it: `hvc1.1.6.L93.B0`. */
+/** The codec string (RFC 6381, ISO/IEC 14496-15 §E.3), for example `hvc1.1.6.L93.B0`. */
 function codecString({ profileSpace, profileIdc, compatibility, highTier, levelIdc, constraints }: ProfileTierLevel) {
   const space = ['', 'A', 'B', 'C'][profileSpace];
   // Trailing zero bytes are left out.
@@ -96,7 +96,7 @@ function codecString({ profileSpace, profileIdc, compatibility, highTier, levelI
   ].join('.');
 }
 
-/** `hvc1` promises that no parameter sets come in band (§8.4.2), which each array must say as well. */
+/** Marks every array as complete: `hvc1` promises that no parameter sets come in band (§8.4.2), and each array must state it as well. */
 function withCompleteArrays(config: Uint8Array): Uint8Array {
   const complete = new Uint8Array(config);
   for (const { at, type } of parameterSets(config)) {
@@ -106,20 +106,20 @@ function withCompleteArrays(config: Uint8Array): Uint8Array {
 }
 
 /**
- * Walks the whole record and gives its first SPS.
+ * Walks the whole record, and returns its first SPS.
  * @throws {InvalidCodecConfigError} when any length runs past the end or a kind of parameter set is missing
  */
 function firstSps(config: Uint8Array): Uint8Array {
   if (config.length > MAX_CONFIG_BYTES) {
     throw new InvalidCodecConfigError(
-      `The hvcC record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
+      `The hvcC record has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are allowed.`,
     );
   }
   if (config.length < HEADER_BYTES) {
     throw new InvalidCodecConfigError(`The hvcC record has only ${config.length} bytes.`);
   }
   if (config[0] !== 1) {
-    throw new InvalidCodecConfigError(`The hvcC record is of version ${config[0]}; only 1 is known.`);
+    throw new InvalidCodecConfigError(`The hvcC record has version ${config[0]}; only 1 is supported.`);
   }
   if ((config[LENGTH_SIZE_AT]! & 3) === 2) {
     throw new InvalidCodecConfigError('The hvcC record states NAL unit lengths of 3 bytes.');
@@ -139,14 +139,14 @@ function firstSps(config: Uint8Array): Uint8Array {
 }
 
 interface ParameterSet {
-  /** As its array says. */
+  /** The type that its array states. */
   readonly type: number;
   readonly nal: Uint8Array;
   /** Where its array begins in the record. */
   readonly at: number;
 }
 
-/** Every parameter set of a record, array by array. @throws {InvalidCodecConfigError} when one is cut short */
+/** Yields every parameter set of a record, array by array. @throws {InvalidCodecConfigError} when one is empty or truncated */
 function* parameterSets(config: Uint8Array): Generator<ParameterSet, void, undefined> {
   let end = HEADER_BYTES;
   for (let array = 0; array < config[HEADER_BYTES - 1]!; array++) {
@@ -158,18 +158,18 @@ function* parameterSets(config: Uint8Array): Generator<ParameterSet, void, undef
       const from = end + 2;
       end = from + uint16(config, end);
       if (end === from) throw new InvalidCodecConfigError('The hvcC record holds an empty parameter set.');
-      if (end > config.length) throw cutShort();
+      if (end > config.length) throw truncatedRecord();
       yield { type, nal: config.subarray(from, end), at };
     }
   }
 }
 
 function uint16(config: Uint8Array, at: number): number {
-  if (at + 2 > config.length) throw cutShort();
+  if (at + 2 > config.length) throw truncatedRecord();
   return (config[at]! << 8) | config[at + 1]!;
 }
 
-function cutShort(): InvalidCodecConfigError {
+function truncatedRecord(): InvalidCodecConfigError {
   return new InvalidCodecConfigError('The hvcC record ends in the middle of a parameter set.');
 }
 
@@ -185,7 +185,7 @@ function checkSet(nal: Uint8Array): void {
       'The HEVC video has several layers. Set the encoder to ordinary video of one layer.',
     );
   }
-  if (nalType(nal) === NAL_SPS) parseSps(nal);
+  if (nalType(nal) === NAL_SPS) parseH265Sps(nal);
 }
 
 const isParameterSet = (nal: Uint8Array): boolean => PARAMETER_SETS.has(nalType(nal));
@@ -194,7 +194,7 @@ const nalType = (nal: Uint8Array): number => (nal[0]! >> 1) & 0x3f;
 
 const hex = (value: number): string => value.toString(16).toUpperCase();
 
-/** Of 32. */
+/** Reverses the order of 32 bits. */
 function reverseBits(value: number): number {
   let reversed = 0;
   for (let bit = 0; bit < 32; bit++) reversed = reversed * 2 + ((value >>> bit) & 1);

@@ -10,13 +10,13 @@ import { opusSampleEntry, opusSamples, parseOpusHead } from './opus.ts';
 const invalid = { code: 'invalid_codec_config' };
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
 
-/** Recorded of libopus 1.3: 'OpusHead', version, channels, pre-skip, rate, gain, mapping. */
+/** Recorded from libopus 1.3: 'OpusHead', version, channels, pre-skip, rate, gain, mapping. */
 const STEREO = '4f70757348656164 01 02 3801 80bb0000 0000 00';
 const MONO = '4f70757348656164 01 01 3801 80bb0000 0000 00';
 const SURROUND = '4f70757348656164 01 06 3801 80bb0000 0000 01 04 02 000401020305';
 
 describe('an Opus header', () => {
-  it('is a track at 48 kHz, whatever it was made from', () => {
+  it('gives a track at 48 kHz, whatever the rate of its source', () => {
     for (const [head, channels] of [
       [STEREO, 2],
       [MONO, 1],
@@ -29,7 +29,7 @@ describe('an Opus header', () => {
     }
   });
 
-  it('of no speakers we know, of another version, cut short or far too long is refused', () => {
+  it('with an unknown channel mapping, of another version, truncated or far too long is refused', () => {
     for (const broken of [
       STEREO.replace('01 02', '10 02'),
       STEREO.replace('01 02', '01 00'),
@@ -44,7 +44,7 @@ describe('an Opus header', () => {
     }
   });
 
-  it('of any bytes is a track or refused', () => {
+  it('of any bytes gives a track or is refused', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 16 }), (tail) => {
         try {
@@ -59,7 +59,7 @@ describe('an Opus header', () => {
 });
 
 describe('an Opus packet', () => {
-  it('lasts as long as its first bytes say', () => {
+  it('lasts as long as its first bytes state', () => {
     const cases: readonly [packet: string, milliseconds: number][] = [
       ['00', 10], // SILK
       ['18', 60],
@@ -69,7 +69,7 @@ describe('an Opus packet', () => {
       ['fc', 20],
       ['fd', 40], // two frames of one size
       ['fe 10', 40], // of two sizes
-      ['ff 03', 60], // as many as it says, also with padding
+      ['ff 03', 60], // as many as it states, also with padding
       ['ff c6', 120],
       ['83 30', 120],
     ];
@@ -77,7 +77,7 @@ describe('an Opus packet', () => {
     assert.equal(packetSamples(parseOpusHead(bytes(STEREO)), bytes('80')), 120);
   });
 
-  it('that is empty, holds no frame or lasts longer than 120 ms is refused', () => {
+  it('that is empty, contains no frame or lasts longer than 120 ms is refused', () => {
     for (const broken of ['', 'ff', 'ff 00', 'ff c7', '1b 03']) {
       assert.throws(() => opusSamples(bytes(broken)), MalformedAccessUnitError, broken);
     }
@@ -85,10 +85,10 @@ describe('an Opus packet', () => {
 });
 
 describe('the Opus sample entry', () => {
-  it('holds the header with its numbers the other way round', () => {
+  it('contains the header with its numbers in big-endian order', () => {
     for (const [head, body] of [
       [SURROUND, '0006 0138 0000bb80 0000 01 04 02 000401020305'],
-      [`${STEREO} ff`, '0002 0138 0000bb80 0000 00'], // what a later minor version may add is not for this box
+      [`${STEREO} ff`, '0002 0138 0000bb80 0000 00'], // the box leaves out what a later minor version may add
     ] as const) {
       const entry = Buffer.from(serialize(opusSampleEntry(parseOpusHead(bytes(head)))));
       assert.deepEqual(entry.subarray(entry.indexOf('dOps') + 4), Buffer.from(bytes(body)));

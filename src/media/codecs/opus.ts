@@ -7,37 +7,39 @@ import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
 import { box, bytes, type Piece, u8, u16, u32, zeros } from '#media/mp4/box.ts';
 import type { AudioTrack } from '#media/track.ts';
 
-/** Whatever it was made from, Opus is decoded at this rate, and its time is counted in it. */
+/** The rate at which Opus is decoded and its time is counted, whatever the rate of its source. */
 const SAMPLE_RATE = 48_000;
-/** 20 ms, what nearly every encoder sends. */
+/** 20 ms, the packet duration of nearly every encoder. */
 const USUAL_SAMPLES = 960;
-/** 120 ms (RFC 6716 §3.2.5). */
+/** 120 ms, the longest packet (RFC 6716 §3.2.5). */
 const MAX_SAMPLES = 5760;
 
 const MAGIC = Buffer.from('OpusHead');
-/** Up to the channel mapping family. */
+/** Bytes of a header through the channel mapping family. */
 const HEAD_BYTES = 19;
-/** Real ones take less than 30 bytes. */
+/** The longest header that is read. Those of encoders have less than 30 bytes. */
 const MAX_CONFIG_BYTES = 512;
-/** Mono and stereo without a table, and up to eight channels with one (RFC 7845 §5.1.1). */
+/** The most channels by mapping family: mono and stereo without a table, up to eight channels with one (RFC 7845 §5.1.1). */
 const MAX_CHANNELS = [2, 8] as const;
 
 /**
  * Reads an identification header into a track. The bytes are copied.
- * @throws {InvalidCodecConfigError} when it is broken, or of a channel mapping without defined speakers
+ * @throws {InvalidCodecConfigError} when it is broken, or has a channel mapping without defined speakers
  */
 export function parseOpusHead(config: Uint8Array): AudioTrack {
   if (config.length > MAX_CONFIG_BYTES) {
     throw new InvalidCodecConfigError(
-      `The Opus header has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are taken.`,
+      `The Opus header has ${config.length} bytes; at most ${MAX_CONFIG_BYTES} are allowed.`,
     );
   }
   const head = Buffer.from(config);
   if (head.length < HEAD_BYTES || !head.subarray(0, MAGIC.length).equals(MAGIC)) {
-    throw new InvalidCodecConfigError(`The Opus header of ${head.length} bytes is none.`);
+    throw new InvalidCodecConfigError(
+      `The Opus header of ${head.length} bytes is too short, or does not begin with OpusHead.`,
+    );
   }
-  // A higher minor version is compatible by its definition.
-  if (head[8]! >> 4 !== 0) throw new InvalidCodecConfigError(`The Opus header is of version ${head[8]}.`);
+  // Higher minor versions are compatible by definition.
+  if (head[8]! >> 4 !== 0) throw new InvalidCodecConfigError(`The Opus header has the unknown version ${head[8]}.`);
   const channels = head[9]!;
   const family = head[18]!;
   const maxChannels = MAX_CHANNELS[family];
@@ -62,8 +64,8 @@ export function parseOpusHead(config: Uint8Array): AudioTrack {
 }
 
 /**
- * Samples a packet decodes to, at 48 kHz.
- * @throws {MalformedAccessUnitError} when its first bytes say what no packet can hold
+ * Returns how many samples a packet decodes to, at 48 kHz.
+ * @throws {MalformedAccessUnitError} when it is empty, or states no frames or more than 120 ms
  */
 export function opusSamples(packet: Uint8Array): number {
   const [toc, second] = packet;
@@ -87,7 +89,7 @@ export function opusSampleEntry(track: AudioTrack): Piece {
     u16(track.channels, 16), // channelcount, samplesize
     zeros(4),
     u16(SAMPLE_RATE, 0),
-    // The header once more: big-endian, and with a version of its own.
+    // The header again, big-endian and with its own version.
     box(
       'dOps',
       u8(0, track.channels),
@@ -99,12 +101,12 @@ export function opusSampleEntry(track: AudioTrack): Piece {
   );
 }
 
-/** Of the table that says which channel is which (RFC 7845 §5.1.1). */
+/** The size of the channel mapping table (RFC 7845 §5.1.1). */
 function mappingBytes(family: number, channels: number): number {
   return family === 0 ? 0 : 2 + channels;
 }
 
-/** RFC 6716 Table 2: SILK, hybrid and CELT each have lengths of their own. */
+/** Samples of one frame (RFC 6716 Table 2). SILK, hybrid and CELT have different frame sizes. */
 function frameSamples(configuration: number): number {
   if (configuration < 12) return [480, 960, 1920, 2880][configuration & 3]!;
   if (configuration < 16) return [480, 960][configuration & 1]!;

@@ -1,13 +1,13 @@
 /**
- * The part of a sample entry that is the same for every video codec (ISO/IEC 14496-12 §12.1.3), and what a track's picture
- * is derived from.
+ * Writes the sample entry of a video track, which differs between codecs only by the configuration (ISO/IEC 14496-12 §12.1.3). Derives the
+ * display width and the dynamic range of a track.
  */
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
-import { box, bytes, type Piece, text, u8, u16, u32, zeros } from '#media/mp4/box.ts';
+import { ascii, box, bytes, type Piece, u8, u16, u32, zeros } from '#media/mp4/box.ts';
 import type { VideoRange, VideoTrack } from '#media/track.ts';
 import type { Colour, Ratio, Usability } from './video-usability.ts';
 
-/** `tkhd` has 16 bits for the pixels of a side. */
+/** The longest side that `tkhd` can state, in pixels. */
 const MAX_DISPLAY_SIDE = 0xffff;
 
 /** Code points of transfer functions (ITU-T H.273) that HLS has a name for (rfc8216bis §4.4.6.2, VIDEO-RANGE). */
@@ -21,15 +21,15 @@ const RANGES: Readonly<Record<number, VideoRange>> = {
   18: 'HLG',
 };
 
-/** Names of the two boxes that say how to decode a track. */
+/** The names of the sample entry and of the configuration box inside it. */
 export interface VideoBoxes {
   readonly entry: string;
   readonly configuration: string;
 }
 
 /**
- * The sample entry of a track, with `pasp` and `colr` where its bitstream says something worth repeating.
- * @param config the configuration's body as it is to be written
+ * The sample entry of a track. It has `colr` when the bitstream states colours, and `pasp` when it states samples that are not square.
+ * @param config the body of the configuration box
  */
 export function videoSampleEntry(
   { entry, configuration }: VideoBoxes,
@@ -57,29 +57,29 @@ export function videoSampleEntry(
 }
 
 /**
- * The width at which a picture is displayed.
- * @param ratio of a sample; undefined is square
- * @throws {InvalidCodecConfigError} when no track can be that wide
+ * The width at which frames are displayed, in pixels.
+ * @param ratio sample aspect ratio; square when undefined
+ * @throws {InvalidCodecConfigError} when no track can have that width
  */
 export function displayWidth(codedWidth: number, ratio: Ratio = { width: 1, height: 1 }): number {
   const width = Math.round((codedWidth * ratio.width) / ratio.height);
   if (width >= 1 && width <= MAX_DISPLAY_SIDE) return width;
   throw new InvalidCodecConfigError(
-    `The SPS states a sample aspect ratio of ${ratio.width}:${ratio.height}, which makes the picture ${width} pixels wide.`,
+    `The SPS states a sample aspect ratio of ${ratio.width}:${ratio.height}, which makes frames ${width} pixels wide.`,
   );
 }
 
-/** What a picture's light values mean, where its bitstream says so and HLS has a name for it. */
+/** The dynamic range of a video; undefined when the bitstream does not state it, or HLS has no name for it. */
 export function videoRangeOf(colour: Colour | undefined): VideoRange | undefined {
   return colour && RANGES[colour.transfer];
 }
 
-/** ISO/IEC 14496-12 §12.1.5. */
+/** The `colr` box (ISO/IEC 14496-12 §12.1.5). */
 function colourBox({ primaries, transfer, matrix, fullRange }: Colour): Piece {
-  return box('colr', text('nclx'), u16(primaries, transfer, matrix), u8(fullRange ? 0x80 : 0));
+  return box('colr', ascii('nclx'), u16(primaries, transfer, matrix), u8(fullRange ? 0x80 : 0));
 }
 
-/** ISO/IEC 14496-12 §12.1.4. */
+/** The `pasp` box (ISO/IEC 14496-12 §12.1.4). */
 function pixelAspectRatio({ width, height }: Ratio): Piece {
   return box('pasp', u32(width, height));
 }

@@ -1,16 +1,16 @@
 /**
- * What H.264 and H.265 say in the same words of how a picture is to be shown: the first half of their video usability
- * information (ITU-T H.264 §E.1.1, H.265 §E.2.1).
+ * Reads the first half of the video usability information (VUI), which states how frames are displayed and is the same for H.264 and H.265
+ * (ITU-T H.264 §E.1.1, H.265 §E.2.1).
  */
 import type { BitReader } from '#media/bit-reader.ts';
 
-/** Width to height, of one sample or of anything else. */
+/** A ratio of width to height. */
 export interface Ratio {
   readonly width: number;
   readonly height: number;
 }
 
-/** Colours by their code points (ITU-T H.273). */
+/** The colour description of a video, by code points (ITU-T H.273). */
 export interface Colour {
   readonly primaries: number;
   readonly transfer: number;
@@ -18,15 +18,15 @@ export interface Colour {
   readonly fullRange: boolean;
 }
 
-/** How a picture is to be shown, as far as its bitstream says. */
+/** How frames are displayed, as far as the bitstream states it. */
 export interface Usability {
-  /** Undefined where the bitstream does not say: take samples as square. */
+  /** Undefined when the bitstream does not state it. Samples then count as square. */
   readonly sampleAspectRatio: Ratio | undefined;
-  /** Undefined where the bitstream does not say. */
+  /** Undefined when the bitstream does not state it. */
   readonly colour: Colour | undefined;
 }
 
-/** Table E-1 of either, from aspect_ratio_idc 1. */
+/** Table E-1 of either standard, from aspect_ratio_idc 1. */
 const SAMPLE_ASPECT_RATIOS: readonly (readonly [width: number, height: number])[] = [
   [1, 1],
   [12, 11],
@@ -48,7 +48,7 @@ const SAMPLE_ASPECT_RATIOS: readonly (readonly [width: number, height: number])[
 const EXTENDED_SAR = 255;
 
 /**
- * Reads from the start of the usability information up to where the two codecs part: behind the chroma locations.
+ * Reads the usability information through the chroma locations, after which the two codecs differ.
  * @throws {InvalidCodecConfigError} when it ends early
  */
 export function readUsability(reader: BitReader): Usability {

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { box, bytes, fullBox, serialize, text, u8, u16, u32, u64, zeros } from './box.ts';
+import { ascii, box, bytes, fullBox, serialize, u8, u16, u32, u64, zeros } from './box.ts';
 
 const hex = (written: Uint8Array): string => Buffer.from(written).toString('hex');
 
 describe('a box', () => {
-  it('stands behind its size and type, and counts what is nested in it', () => {
+  it('begins with its size and type, and its size includes nested boxes', () => {
     const written = serialize(box('moov', box('free', u8(1, 2)), u16(0x0304)));
     assert.equal(hex(written), '000000146d6f6f76' + '0000000a667265650102' + '0304');
   });
 
-  it('with a version has 24 bits of flags behind it, also with the highest bits set', () => {
+  it('with a version has 24 bits of flags after it, and the highest bits can be set', () => {
     assert.equal(
       hex(serialize(fullBox('tfhd', 1, 0x820000, u32(0xffffffff)))),
       '0000001074666864' + '01820000' + 'ffffffff',
@@ -19,8 +19,8 @@ describe('a box', () => {
 });
 
 describe('pieces', () => {
-  it('are written behind one another into memory that is theirs alone', () => {
-    const written = serialize(text('iso6'), zeros(2), bytes(Uint8Array.of(9, 8)));
+  it('are written one after another into a buffer of exactly their size', () => {
+    const written = serialize(ascii('iso6'), zeros(2), bytes(Uint8Array.of(9, 8)));
     assert.equal(hex(written), '69736f360000' + '0908');
     assert.equal(written.buffer.byteLength, written.length);
   });

@@ -1,8 +1,8 @@
 /**
- * MP4 boxes as a tree of small pieces (ISO/IEC 14496-12 §4.2): each knows its size, so a tree is written into one allocation.
+ * Builds MP4 boxes from a tree of pieces (ISO/IEC 14496-12 §4.2). Each piece has its size, so a tree is written into one allocation.
  */
 
-/** Something that can be written into an MP4 file and knows its size before. */
+/** Content of an MP4 file whose size is known before it is written. */
 export interface Piece {
   readonly sizeBytes: number;
   /** Writes exactly `sizeBytes` bytes at `offset`, and nothing elsewhere. */
@@ -21,7 +21,7 @@ export const u16 = (...values: readonly number[]): Piece =>
 export const u32 = (...values: readonly number[]): Piece =>
   numbers(4, values, (to, value, at) => to.writeUInt32BE(value, at));
 
-/** An unsigned 64-bit number; up to 2^53 as JavaScript counts. */
+/** An unsigned 64-bit number, at most 2^53 - 1. */
 export const u64 = (value: number): Piece => u32(Math.floor(value / 2 ** 32), value % 2 ** 32);
 
 /** Zeroes: reserved and predefined fields. */
@@ -30,8 +30,8 @@ export const zeros = (count: number): Piece => ({
   write: (to, offset) => void to.fill(0, offset, offset + count),
 });
 
-/** ASCII text, without a length or an end. */
-export const text = (value: string): Piece => ({
+/** ASCII text, without a length or a terminating zero. */
+export const ascii = (value: string): Piece => ({
   sizeBytes: value.length,
   write: (to, offset) => void to.write(value, offset, 'latin1'),
 });
@@ -42,7 +42,7 @@ export const bytes = (value: Uint8Array): Piece => ({
   write: (to, offset) => to.set(value, offset),
 });
 
-/** Pieces behind one another, as one. */
+/** Joins pieces, one after another, into one. */
 export function sequence(pieces: readonly Piece[]): Piece {
   let sizeBytes = 0;
   for (const piece of pieces) sizeBytes += piece.sizeBytes;
@@ -58,10 +58,10 @@ export function sequence(pieces: readonly Piece[]): Piece {
   };
 }
 
-/** A box: its size, its type of four characters, and what is in it. */
+/** A box: its size, its type of four characters, and its content. */
 export function box(type: string, ...pieces: readonly Piece[]): Piece {
   const body = sequence(pieces);
-  return sequence([u32(8 + body.sizeBytes), text(type), body]);
+  return sequence([u32(8 + body.sizeBytes), ascii(type), body]);
 }
 
 /** A box with a version and 24 bits of flags. */
@@ -69,10 +69,10 @@ export function fullBox(type: string, version: number, flags: number, ...pieces:
   return box(type, u32(version * 2 ** 24 + flags), ...pieces);
 }
 
-/** Writes pieces behind one another into memory of their own. */
+/** Writes pieces one after another into a new buffer of exactly their size. */
 export function serialize(...pieces: readonly Piece[]): Uint8Array {
   const all = sequence(pieces);
-  // Not from Buffer's pool: a part lives long and would keep 8 kB of strangers alive. Not zeroed: every byte is written.
+  // Not from Buffer's pool, of which a part would keep 8 kB alive for long. Not zeroed, because every byte is written.
   const to = Buffer.allocUnsafeSlow(all.sizeBytes);
   all.write(to, 0);
   return to;

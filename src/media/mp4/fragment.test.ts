@@ -9,7 +9,7 @@ const VIDEO = codecOf('h264').parseConfig(
   Buffer.from('0142c01fffe1000f6742c01f8c8d402802dd00f08846a001000468ce3c80', 'hex'),
 );
 
-/** `moof`, `mdat` and all they hold except samples and their fields. */
+/** `moof`, `mdat` and all their content except samples and their fields. */
 const BOXES_BYTES = 8 + 16 + 8 + 16 + 20 + 20 + 8;
 
 const sample = (index: number, changes: Partial<FragmentSample> = {}): FragmentSample => ({
@@ -21,15 +21,15 @@ const sample = (index: number, changes: Partial<FragmentSample> = {}): FragmentS
   ...changes,
 });
 
-/** Bytes each sample costs beside its own. */
+/** Bytes that each sample costs in addition to its data. */
 function overhead(track: typeof AUDIO, samples: readonly FragmentSample[]): number {
   const media = samples.reduce((sum, { data }) => sum + data.length, 0);
   return (fragment(track, 0, samples).length - BOXES_BYTES - media) / samples.length;
 }
 
-// That what is written is right, two independent readers say in test/media.
+// Two independent readers check the content in test/media.
 describe('a fragment', () => {
-  it('spends four bytes on an audio frame, its size; all else is the track’s default', () => {
+  it('spends four bytes on an audio frame, for its size, because all else is the track’s default', () => {
     assert.equal(overhead(AUDIO, [sample(0), sample(1), sample(2)]), 4);
   });
 
@@ -39,7 +39,7 @@ describe('a fragment', () => {
     assert.equal(overhead(VIDEO, [sample(0), sample(1, { pts: ticks(0) })]), 16);
   });
 
-  it('is memory of its own of exactly its size', () => {
+  it('has a buffer of exactly its size', () => {
     const written = fragment(VIDEO, 0, [sample(0)]);
     assert.equal(written.buffer.byteLength, written.length);
   });

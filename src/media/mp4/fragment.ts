@@ -1,13 +1,13 @@
 /**
- * The fragment: a run of samples as `moof` and `mdat`, a CMAF chunk (ISO/IEC 23000-19 §7.3.2.3). A part is one fragment.
+ * Writes fragments: a run of samples as `moof` and `mdat`, a CMAF chunk (ISO/IEC 23000-19 §7.3.2.3). A part is one fragment.
  */
 import type { Ticks } from '#lib/units.ts';
 import type { Track } from '#media/track.ts';
 import { sampleDefaults, sampleFlags, TRACK_ID } from './sample-defaults.ts';
 
-/** One packet on its way into a fragment, with the duration that only its successor's time tells. */
+/** A packet for a fragment, with its duration, which only the next packet's time shows. */
 export interface FragmentSample {
-  /** Decoding time in ticks of the track's timescale, from 0. Equals the one before plus its duration, except for the first. */
+  /** Decoding time in ticks of the track's timescale, from 0. After the first sample, the `dts` plus the duration of the sample before. */
   readonly dts: Ticks;
   /** Presentation time in the same ticks; may be less than `dts`. */
   readonly pts: Ticks;
@@ -24,7 +24,7 @@ const SIZES = 0x000200;
 const FLAGS = 0x000400;
 const COMPOSITION_OFFSETS = 0x000800;
 
-// Sizes in bytes, each with its header; those of `trun` and `mdat` are without what each sample adds.
+// Sizes of boxes in bytes, header included. TRUN is without the fields of samples.
 const HEADER = 8;
 const MFHD = 16;
 const TFHD = 16;
@@ -37,9 +37,9 @@ const VERSION_1 = 1 << 24;
 /**
  * Writes samples of one track as a fragment, in one allocation, each sample's bytes copied once.
  *
- * What the init segment of the track already says of every sample is left out: for audio that is all but the size, a
- * tenth of its bytes. Written field by field, not as a tree like the init segment: a server writes hundreds a second.
- * @param sequenceNumber of the fragment in its rendition; counts up, 32 bits
+ * Values that the init segment states for every sample are left out. For audio these are all but the size, a tenth of the bytes. The
+ * fragment is written field by field and not as a tree like the init segment, because a server writes hundreds a second.
+ * @param sequenceNumber the ascending number of the fragment in its rendition, 32 bits
  * @param samples in decoding order, at least one
  */
 export function fragment(track: Track, sequenceNumber: number, samples: readonly FragmentSample[]): Uint8Array {
@@ -79,7 +79,7 @@ export function fragment(track: Track, sequenceNumber: number, samples: readonly
   return writer.written;
 }
 
-/** What a `trun` (§8.8.8.2) must say of each sample: not what is the track's default throughout. */
+/** Decides which fields `trun` (§8.8.8.2) has for each sample: those in which any sample differs from the track's defaults. */
 function describeRun(track: Track, samples: readonly FragmentSample[]) {
   const defaults = sampleDefaults(track);
   let flags = DATA_OFFSET | SIZES;
@@ -95,9 +95,9 @@ function describeRun(track: Track, samples: readonly FragmentSample[]) {
   return { flags, fieldsPerSample, payloadBytes };
 }
 
-/** Writes fields behind one another into memory of its own. */
+/** Writes fields one after another into a new buffer. */
 class FieldWriter {
-  // Not from Buffer's pool: a part lives long and would keep 8 kB of strangers alive. Not zeroed: every byte is written.
+  // Not from Buffer's pool, of which a part would keep 8 kB alive for long. Not zeroed, because every byte is written.
   readonly written: Buffer;
   readonly #view: DataView;
   #at = 0;
@@ -112,7 +112,7 @@ class FieldWriter {
     this.#at += this.written.write(type, this.#at, 'latin1');
   }
 
-  /** The low 32 bits of an integer, signed or not. */
+  /** Writes the low 32 bits of an integer, signed or unsigned. */
   u32(value: number): void {
     this.#view.setUint32(this.#at, value);
     this.#at += 4;

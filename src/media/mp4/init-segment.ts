@@ -1,26 +1,26 @@
 /**
- * The init segment: what a player must know of a track before its first fragment (a CMAF header, ISO/IEC 23000-19 §7.3.1).
+ * Writes the init segment, which describes a track to a player before its first fragment (a CMAF header, ISO/IEC 23000-19 §7.3.1).
  */
 import { codecOf } from '#media/codecs.ts';
 import type { Track } from '#media/track.ts';
-import { box, fullBox, type Piece, serialize, text, u8, u16, u32, zeros } from './box.ts';
+import { ascii, box, fullBox, type Piece, serialize, u8, u16, u32, zeros } from './box.ts';
 import { sampleDefaults, TRACK_ID } from './sample-defaults.ts';
 
-/** The unit matrix of 16.16 and 2.30 fixed point: nothing is turned or scaled. */
+/** The identity matrix in 16.16 and 2.30 fixed point: no rotation, no scaling. */
 const MATRIX = u32(0x00010000, 0, 0, 0, 0x00010000, 0, 0, 0, 0x40000000);
 
-/** `und`, as three letters of five bits. */
+/** The language code `und`, in three letters of five bits. */
 const LANGUAGE_UNDETERMINED = 0x55c4;
 
 /** The init segment of one track: `ftyp` and `moov`. The same track always gives the same bytes. */
 export function initSegment(track: Track): Uint8Array {
   return serialize(
-    box('ftyp', text('iso6'), u32(0), text('iso6cmfc')),
+    box('ftyp', ascii('iso6'), u32(0), ascii('iso6cmfc')),
     box('moov', movieHeader(track), trackBox(track), box('mvex', trackExtends(track))),
   );
 }
 
-/** Durations are 0 throughout: all samples are in fragments. */
+/** All durations are 0, because all samples are in fragments. */
 function movieHeader(track: Track): Piece {
   return fullBox(
     'mvhd',
@@ -60,7 +60,7 @@ function mediaHeader(track: Track): Piece {
 
 function handler(track: Track): Piece {
   const [type, name] = track.kind === 'video' ? ['vide', 'Video'] : ['soun', 'Audio'];
-  return fullBox('hdlr', 0, 0, zeros(4), text(type), zeros(12), text(name), u8(0));
+  return fullBox('hdlr', 0, 0, zeros(4), ascii(type), zeros(12), ascii(name), u8(0));
 }
 
 function mediaInformation(track: Track): Piece {
@@ -69,7 +69,7 @@ function mediaInformation(track: Track): Piece {
   return box('minf', header, dataInformation, sampleTable(track));
 }
 
-/** Only the description has content; the tables of samples are there because the format demands them. */
+/** Only the description has content. The format requires the tables of samples, which are empty. */
 function sampleTable(track: Track): Piece {
   return box(
     'stbl',

@@ -1,9 +1,9 @@
 /**
- * What init segment and fragments agree on: the init segment states it once (`trex`), fragments repeat it only where it differs.
+ * Default values of samples: the init segment states them once (`trex`), and fragments state only values that differ.
  */
 import type { Track } from '#media/track.ts';
 
-/** Each rendition has files of its own, so each has one track, and that is number 1. */
+/** The id of the only track of an init segment and its fragments: each rendition has its own. */
 export const TRACK_ID = 1;
 
 /** Sample flags of ISO/IEC 14496-12 §8.8.3.1: sample_depends_on 2 (nothing). */
@@ -14,7 +14,7 @@ const NON_SYNC = 0x01010000;
 /** The flags of a sample. */
 export const sampleFlags = (keyframe: boolean): number => (keyframe ? SYNC : NON_SYNC);
 
-/** What holds for a sample of a track whose fragment says nothing else. A duration of 0 means that every fragment says it. */
+/** The values of samples whose fragment states no others. A duration of 0 means that every fragment states durations. */
 export function sampleDefaults(track: Track): { readonly durationTicks: number; readonly flags: number } {
   return track.kind === 'audio'
     ? { durationTicks: track.samplesPerPacket, flags: sampleFlags(true) }

@@ -8,7 +8,7 @@ import type { QuotaChange } from '#domain/quotas.ts';
 import { newStreamKey } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
-import type { Announcement } from '#store/announcement.ts';
+import type { StoreAnnouncement } from '#store/announcement.ts';
 import type { IdempotencyClaim, Receipt, StreamChange } from '#store/store.ts';
 import {
   someAudit,
@@ -229,7 +229,7 @@ function streamChanges(fixture: Fixture): void {
 
   it('announces each change once it is there, and nothing that did not happen', async () => {
     const { store, user } = fixture;
-    const heard: Announcement[] = [];
+    const heard: StoreAnnouncement[] = [];
     const stream = await create();
     using _ = store.listen((announcement) => {
       if ('streamId' in announcement && announcement.streamId === stream.id) heard.push(announcement);
@@ -334,7 +334,7 @@ function userChanges(fixture: Fixture): void {
 
   it('announces that a user changed', async () => {
     const { store, user } = fixture;
-    const { promise, resolve } = Promise.withResolvers<Announcement>();
+    const { promise, resolve } = Promise.withResolvers<StoreAnnouncement>();
     using _ = store.listen((announcement) => 'userId' in announcement && resolve(announcement));
     await store.users.change(user.id, { suspended: true }, someReceipt());
     assert.deepEqual(await promise, { type: 'user_changed', userId: user.id });

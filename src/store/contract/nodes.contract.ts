@@ -6,14 +6,14 @@ import { it } from 'node:test';
 import { newStreamId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import { ms } from '#lib/units.ts';
-import type { Announcement } from '#store/announcement.ts';
-import { someNode, someReceipt, someSession, someStream } from '#test/support/sample-records.ts';
+import type { StoreAnnouncement } from '#store/announcement.ts';
+import { someHealth, someNode, someReceipt, someSession, someStream } from '#test/support/sample-records.ts';
 import { describeOn, isMillraceError, type OpenStore } from './suite.contract.ts';
 
 /** Longer than any test takes; and one that is out at once. */
 const [LONG_MS, NONE_MS] = [60_000, 0];
 
-const ACTIVE = { isActive: true, lastSeen: ms(5), health: '{}' } as const;
+const ACTIVE = { isActive: true, lastSeen: ms(5), health: someHealth() } as const;
 const IDLE = { isActive: false, lastSeen: ms(6), health: undefined } as const;
 
 /** Declares it. */
@@ -27,7 +27,7 @@ export function nodesContract(name: string, open: OpenStore): void {
     const lapse = (node: ServiceNode) => fixture.store.nodes.renew(node, NONE_MS);
     const streamOn = async (node: ServiceNode, phases: readonly ('live' | 'starting' | 'ended')[]) => {
       const { store, user } = fixture;
-      const stream = someStream(user.id, { isActive: true, health: '{}' });
+      const stream = someStream(user.id, { isActive: true, health: someHealth() });
       await store.streams.create(stream, someReceipt());
       const sessions = phases.map((phase, n) =>
         someSession(stream, { phase, nodeId: node.id, createdAt: ms(n), viewers: 3 }),
@@ -134,7 +134,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       const { publishers } = fixture.store;
       const [one, other, dead] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const streamId = newStreamId();
-      const heard: Announcement[] = [];
+      const heard: StoreAnnouncement[] = [];
       using _ = fixture.store.listen((announcement) => heard.push(announcement));
       assert.equal(await publishers.claim(streamId, dead.id), true);
       await lapse(dead);

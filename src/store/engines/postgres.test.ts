@@ -8,10 +8,13 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { Client } from 'pg';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
 import { isMillraceError, PATIENT } from '#store/contract/suite.contract.ts';
 import { type Engine, type EngineOptions, type Query, Unchanged, UniqueViolation } from '#store/engine.ts';
+import { MIGRATIONS } from '#store/migrations.ts';
 import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
 import { storeContract } from '#store/store.contract.ts';
@@ -19,6 +22,7 @@ import { createLogger, silentLogger } from '#telemetry/logger.ts';
 import { type PostgresServer, startPostgres } from '#test/support/postgres.ts';
 import { startTcpProxy } from '#test/support/tcp-proxy.ts';
 import { waitFor } from '#test/support/wait-for.ts';
+import { kyselyOn } from './postgres/dialect.ts';
 import { openPostgres } from './postgres.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
@@ -407,6 +411,30 @@ describe('opening', () => {
     );
     const done = await server.query('select name from kysely_migration', url);
     assert.equal(new Set(done.map(({ name }) => name)).size, done.length);
+  });
+
+  it('makes the names of an older database searchable, in every alphabet', async () => {
+    const databaseUrl = new Secret(await server.newDatabase());
+    const names = ['Ärger', 'plain', ...Array.from({ length: 600 }, (_, n) => `Übung ${n}`)];
+    const client = new Client({ connectionString: databaseUrl.reveal() });
+    await client.connect();
+    try {
+      const provider = { getMigrations: async () => MIGRATIONS };
+      const { error } = await new Migrator({ db: kyselyOn(client), provider }).migrateTo('0003-shares');
+      assert.equal(error, undefined);
+      await client.query("insert into users (id, name, created_at) values ('u', 'u', 1)");
+      await client.query(
+        `insert into streams (id, user_id, name, created_at, stream_key, stream_key_hash, playback_id, created_by_token_name,
+           profiles, is_active, last_seen, suspended)
+         select name, 'u', name, 1, name, name, name, '', '[]', 0, 0, 0 from unnest($1::text[]) as name`,
+        [names],
+      );
+    } finally {
+      await client.end();
+    }
+    await using store = await openStore({ dataDir: newFolder(), databaseUrl, exclusive: true, logger: silentLogger });
+    const count = (name: string) => store.streams.count('everyone', { name }, 'createdAt');
+    assert.deepEqual([await count('äRG'), await count('PLAIN'), await count('üBUNG')], [1, 1, 600]);
   });
 
   it('is refused while another server holds the folder, which a command may use', async () => {

@@ -8,10 +8,11 @@
  */
 import { sql } from 'kysely';
 import type { Milliseconds } from '#lib/units.ts';
+import { makeFolder } from '#store/data-folder.ts';
 import type { Engine, EngineOptions, Query } from '#store/engine.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 import { bindable } from './bindable.ts';
-import { holdFolder, makeFolder } from './data-folder.ts';
+import { holdFolder } from './folder-lock.ts';
 import { postgresCompiler } from './postgres/dialect.ts';
 import { Lane } from './postgres/lane.ts';
 import { Listener } from './postgres/listener.ts';
@@ -55,6 +56,8 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
     isShared: true,
     now: sql<Milliseconds>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     patched: (column, change) => sql`jsonb_strip_nulls(${sql.ref(column)}::jsonb || ${change}::jsonb)::text`,
+    skipLocked: sql`for update skip locked`,
+    contains: (column, text) => sql`strpos(${sql.ref(column)}, ${text}) > 0`,
     compiler: postgresCompiler(),
     // Nothing tells it without a round trip.
     version: () => undefined,

@@ -12,7 +12,7 @@ import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someKey, someReceipt, someUser } from '#test/support/sample-records.ts';
-import { holdFolder } from './data-folder.ts';
+import { holdFolder } from './folder-lock.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const root = mkdtempSync(join(tmpdir(), 'millrace-store-'));

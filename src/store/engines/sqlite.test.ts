@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
+import { newEventId, newWebhookLogId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
@@ -23,6 +24,7 @@ import {
   someSession,
   someStream,
   someUser,
+  someWebhook,
 } from '#test/support/sample-records.ts';
 import { createFaults, FAULT, type Faults, setFault } from './sqlite/faults.ts';
 import { openSqlite } from './sqlite.ts';
@@ -442,6 +444,7 @@ it('no query reads a whole table, nor sorts one', async () => {
   const store = storeOn(recording, silentLogger);
   const [key, stream, node] = [someKey(user), someStream(user.id), someNode()];
   const session = someSession(stream);
+  const webhook = someWebhook(user.id, { events: ['stream.created'] });
   const claim = { userId: user.id, route: 'POST /', keyHash: 'k', bodyHash: 'b', at: ms(1) };
   const answering = { audit: someAudit(), answer: { claim, sealed: '' } };
   const page = { limit: 5, after: { at: ms(1), id: stream.id } };
@@ -553,6 +556,54 @@ it('no query reads a whole table, nor sorts one', async () => {
       },
       deleteOlder: () => store.audit.deleteOlder(ms(1), 5),
     },
+    events: {
+      add: () => store.events.add([]),
+      number: () => store.events.number(5),
+      areWaiting: () => store.events.areWaiting(),
+      onUnnumbered: () => store.events.onUnnumbered(() => {})[Symbol.dispose](),
+      last: () => store.events.last(),
+      list: async () => {
+        const [streamId, type, from, to] = [stream.id, 'stream.idle', ms(1), ms(2)] as const;
+        for (const direction of ['asc', 'desc'] as const) {
+          const every = { limit: 5, direction, after: 1 };
+          await store.events.list('everyone', { ...every, filter: {} });
+          for (const filter of [{}, { streamId }, { type }, { streamId, type }, { from, to }, { type, from, to }]) {
+            await store.events.list(user.id, { ...every, filter });
+          }
+        }
+      },
+      deleteOlder: () => store.events.deleteOlder(ms(1), 5),
+    },
+    webhooks: {
+      create: () => store.webhooks.create(webhook, someReceipt(), { atMost: 5 }),
+      get: () => store.webhooks.get(webhook.id, user.id),
+      list: async () => [await store.webhooks.list('everyone', page), await store.webhooks.list(user.id, page)],
+      ofEvent: () => store.webhooks.ofEvent(user.id, 'stream.idle', 5),
+      countOf: () => store.webhooks.countOf(user.id, 5),
+      change: () => store.webhooks.change(webhook, { events: ['stream.idle'] }, someReceipt()),
+      delete: () => store.webhooks.delete([someWebhook(user.id).id], user.id, [someReceipt()]),
+      claimDue: () => store.webhooks.claimDue({ leaseMs: 1, limit: 5 }),
+      renewLeases: () => store.webhooks.renewLeases(1),
+      release: () => store.webhooks.release(webhook.id),
+      nextDueInMs: () => store.webhooks.nextDueInMs(),
+      due: () => store.webhooks.due(webhook.id, 5),
+      record: () => store.webhooks.record(webhook.id, []),
+      disable: () => store.webhooks.disable(webhook, 'gone', ms(1)),
+      deliveries: () => store.webhooks.deliveries(webhook.id, { state: 'dead', limit: 5, before: 9 }),
+      resendSince: () => store.webhooks.resendSince(webhook.id, ms(1), someReceipt()),
+      resent: () => {},
+      expire: () => store.webhooks.expire(ms(1), 5),
+      deleteDead: () => store.webhooks.deleteDead(ms(1), 5),
+      waiting: () => store.webhooks.waiting('', 5),
+      hasMoreThan: () => store.webhooks.hasMoreThan(webhook.id, 5),
+      event: () => store.webhooks.event(newEventId()),
+      logEntry: () => store.webhooks.logEntry(newWebhookLogId(), user.id),
+      log: async () => [
+        await store.webhooks.log(webhook.id, {}, page),
+        await store.webhooks.log(webhook.id, { success: true, type: 'stream.idle' }, page),
+      ],
+      deleteLog: () => store.webhooks.deleteLog(ms(1), 5),
+    },
   };
   for (const noun of Object.values(calls)) for (const call of Object.values(noun)) await call();
 
@@ -573,7 +624,7 @@ it('no query reads a whole table, nor sorts one', async () => {
     /^SCAN (sessions|streams): insert into "users" .* select/,
     // All keys, in order: what the caller asks for.
     /^SCAN api_keys USING INDEX api_keys_by_age: select/,
-    // Users, oldest first.
+    // Users, newest first.
     /^SCAN users USING INDEX users_by_age: select/,
     // Who is an admin, asked when one is demoted: users are few.
     /^SCAN (users|others)\b.*: update "users"/,
@@ -585,6 +636,13 @@ it('no query reads a whole table, nor sorts one', async () => {
     /^SCAN nodes: select "id" from "nodes"/,
     // Every open session: what the index holds.
     /^SCAN sessions USING INDEX sessions_open_by_age: select/,
+    // A table of one row.
+    /^SCAN event_sequence: /,
+    // Events that wait to be numbered: what the index holds, and only up to the limit.
+    /^SCAN events USING INDEX events_pending: /,
+    /^SCAN (first|numbered|\(subquery-\d+\)): update events set/,
+    // The webhooks of one user and event type.
+    /^USE TEMP B-TREE FOR ORDER BY: select .* from "webhooks" where "id" in \(select "webhook_id"/,
     // One row without a table.
     /^SCAN CONSTANT ROW: insert/,
   ];
@@ -628,7 +686,17 @@ it('no query reads a whole table, nor sorts one', async () => {
   );
 });
 
-type Nouns = 'users' | 'apiKeys' | 'streams' | 'sessions' | 'nodes' | 'publishers' | 'idempotency' | 'audit';
+type Nouns =
+  | 'users'
+  | 'apiKeys'
+  | 'streams'
+  | 'sessions'
+  | 'nodes'
+  | 'publishers'
+  | 'idempotency'
+  | 'audit'
+  | 'events'
+  | 'webhooks';
 
 /** Every list there is: each scope, order, direction and filter, the first page and a later one. */
 async function everyList(records: Pick<Store['streams'] | Store['sessions'], 'list'>, user: User, stream: Stream) {

@@ -8,10 +8,10 @@ import { sql } from 'kysely';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Engine, EngineOptions, Query } from '#store/engine.ts';
 import { Listeners } from '#store/listeners.ts';
-import { migrate, schemaState } from '#store/migrations.ts';
+import { applyMigrations, schemaState } from '#store/migrations.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 import { bindable } from './bindable.ts';
-import { holdFolder } from './data-folder.ts';
+import { holdFolder } from './folder-lock.ts';
 import { kyselyOn, sqliteCompiler } from './sqlite/dialect.ts';
 import type { Faults } from './sqlite/faults.ts';
 import { prepareFolder } from './sqlite/folder.ts';
@@ -61,6 +61,9 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
     isShared: false,
     now: NOW,
     patched: (column, change) => sql`json_patch(${sql.ref(column)}, ${change})`,
+    // It does one write after another.
+    skipLocked: sql``,
+    contains: (column, text) => sql`instr(${sql.ref(column)}, ${text}) > 0`,
     compiler: sqliteCompiler(),
     version: () => index.version(),
 
@@ -109,7 +112,7 @@ async function updateSchema(path: string, { dataDir, exclusive }: EngineOptions)
   db.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
   proveWritable(db);
   // Asked again: another process may have been faster.
-  if ((await schemaState(kysely)).state === 'older') await migrate(kysely);
+  if ((await schemaState(kysely)).state === 'older') await applyMigrations(kysely);
   db.exec('COMMIT');
 }
 

@@ -5,7 +5,8 @@ import type { Kysely } from 'kysely';
 import type { ApiKey, User } from '#domain/user.ts';
 import type { ApiKeysTable, Database, UsersTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
-import { type RangeArgs, within } from './lists.ts';
+import { countUpTo } from './count-up-to.ts';
+import { type RangeArgs, rangeConditions } from './lists.ts';
 import { userOfRow } from './users.ts';
 
 /** The columns of a key's user, beside those of the key. */
@@ -68,18 +69,12 @@ export function apiKeyQueries(db: Kysely<Database>) {
     }),
 
     /** Counts a user's unrevoked keys, but no further than the limit. */
-    countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
-      db
-        .selectFrom((eb) =>
-          eb
-            .selectFrom('api_keys')
-            .select('id')
-            .where('user_id', '=', args.user_id)
-            .where('revoked_at', 'is', null)
-            .limit(args.limit)
-            .as('counted'),
-        )
-        .select((eb) => eb.fn.countAll<number>().as('count')),
+    countUpTo: prepare(({ user_id, limit }: Columns<'user_id'> & { limit: number }) =>
+      countUpTo(
+        db,
+        db.selectFrom('api_keys').select('id').where('user_id', '=', user_id).where('revoked_at', 'is', null),
+        limit,
+      ),
     ),
 
     pageOfUser: prepare(({ user_id, limit, ...range }: Columns<'user_id'> & RangeArgs & { limit: number }) => {
@@ -88,7 +83,7 @@ export function apiKeyQueries(db: Kysely<Database>) {
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .limit(limit);
-      return within('created_at', 'desc', range).reduce((query, condition) => query.where(condition), keys);
+      return rangeConditions('created_at', 'desc', range).reduce((query, condition) => query.where(condition), keys);
     }),
 
     list: prepare(() =>

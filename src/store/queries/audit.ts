@@ -6,7 +6,7 @@ import type { AuditEntry } from '#domain/audit.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { AuditTable, Database } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
-import { alsoIs, is, type RangeArgs, within } from './lists.ts';
+import { alsoIs, is, type RangeArgs, rangeConditions } from './lists.ts';
 
 /** Which entries are listed; those that are there are used. */
 export type AuditListArgs = { readonly user_id?: string; readonly resource_id?: string } & RangeArgs;
@@ -18,7 +18,7 @@ export function auditQueries(db: Kysely<Database>) {
 
     page: prepare(({ limit, ...args }: AuditListArgs & { limit: number }) => {
       const page = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit);
-      const conditions = within('at', 'desc', args);
+      const conditions = rangeConditions('at', 'desc', args);
       if ('resource_id' in args) conditions.push(is('resource_id', args.resource_id));
       // What was changed has few entries, so who did it need not have an index there.
       if ('user_id' in args) conditions.push(('resource_id' in args ? alsoIs : is)('user_id', args.user_id));

@@ -27,13 +27,18 @@ export const is = (column: string, value: Value): Condition => sql`${sql.ref(col
 /** A column of text must hold this, and no index is to lead there. */
 export const alsoIs = (column: string, value: Value): Condition => sql`${sql.ref(column)} || '' = ${value}`;
 
+/** A column of numbers, to order rows by that were found in another way than through an index of this order. */
+export const unindexed = (column: string): RawBuilder<number> => sql`${sql.ref(column)} + 0`;
+
 /** The same of a flag. */
 export const alsoIsFlag = (column: string, value: Value): Condition => sql`${sql.ref(column)} + 0 = ${value}`;
 
-/** Where a page begins and where the list ends. Those that are there are used. */
+/** Where a page begins and where the list ends. Bounds that are absent are not used. */
 export interface RangeArgs {
   readonly after_at?: number;
   readonly after_id?: string;
+  readonly until_at?: number;
+  readonly until_id?: string;
   readonly from?: number;
   readonly to?: number;
 }
@@ -42,32 +47,42 @@ export interface RangeArgs {
 export type OrderChoice = Pick<ListOptions, 'order' | 'direction'>;
 
 /** The conditions of a range, at most one at each end: of two, an index would be entered at either. */
-export function within(column: string, direction: ListOptions['direction'], args: RangeArgs): Condition[] {
+export function rangeConditions(column: string, direction: ListOptions['direction'], args: RangeArgs): Condition[] {
   const time = sql.ref(column);
   const conditions: Condition[] = [];
   if ('from' in args) conditions.push(sql`${time} >= ${args.from}`);
   if ('to' in args) conditions.push(sql`${time} <= ${args.to}`);
+  // One comparison of pairs, because an index answers it with one range; `or` would read both halves.
   if ('after_at' in args) {
-    // One comparison of pairs, because an index answers it with one range; `or` would read both halves.
     const isAfter = direction === 'asc' ? sql`>` : sql`<`;
     conditions.push(sql`(${time}, ${sql.ref('id')}) ${isAfter} (${args.after_at}, ${args.after_id})`);
+  }
+  if ('until_at' in args) {
+    const isNotAfter = direction === 'asc' ? sql`<=` : sql`>=`;
+    conditions.push(sql`(${time}, ${sql.ref('id')}) ${isNotAfter} (${args.until_at}, ${args.until_id})`);
   }
   return conditions;
 }
 
-/** The arguments of {@link within}: of a page's start and the bound on the same side, the narrower one. */
+/**
+ * The arguments of {@link rangeConditions}: of a page's start and the bound on the same side, the narrower one.
+ * @param until the last row to be read, which lies within the bounds
+ */
 export function rangeArgs(
   { from, to }: { readonly from?: number | undefined; readonly to?: number | undefined },
   direction: ListOptions['direction'],
   after?: PageKey,
+  until?: PageKey,
 ): RangeArgs {
   const startsAtBound =
     after === undefined ||
     (direction === 'asc' ? from !== undefined && from > after.at : to !== undefined && to < after.at);
-  const hasFrom = from !== undefined && (startsAtBound || direction === 'desc');
-  const hasTo = to !== undefined && (startsAtBound || direction === 'asc');
+  const endsAtBound = until === undefined;
+  const hasFrom = from !== undefined && (direction === 'asc' ? startsAtBound : endsAtBound);
+  const hasTo = to !== undefined && (direction === 'asc' ? endsAtBound : startsAtBound);
   return {
     ...(!startsAtBound && { after_at: after.at, after_id: after.id }),
+    ...(!endsAtBound && { until_at: until.at, until_id: until.id }),
     ...(hasFrom && { from }),
     ...(hasTo && { to }),
   };

@@ -1,15 +1,18 @@
 /**
  * Queries on sessions.
  */
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { UserId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import type { Profile } from '#domain/profile.ts';
+import { searchableName } from '#domain/searchable-name.ts';
 import type { Session, SessionTotals } from '#domain/session.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { Database, SessionsTable, StreamsTable } from '#store/database.ts';
+import type { SessionsTable, StreamsTable } from '#store/database.ts';
+import type { Engine } from '#store/engine.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
 import type { SessionChange } from '#store/store.ts';
+import { columnOfHealth, healthOfColumn } from './health-column.ts';
 import {
   alsoIs,
   alsoIsFlag,
@@ -18,7 +21,8 @@ import {
   ORDER_COLUMNS,
   type OrderChoice,
   type RangeArgs,
-  within,
+  rangeConditions,
+  unindexed,
 } from './lists.ts';
 import { holdsLease, lives, type WriterArgs } from './nodes.ts';
 import { isNotTakenFrom } from './publishers.ts';
@@ -46,10 +50,9 @@ const CHANGING = {
   codecs: 'codecs',
   nodeId: 'node_id',
   viewers: 'viewers',
-  health: 'health',
-} as const satisfies Record<Exclude<keyof SessionChange, 'totals'>, keyof SessionsTable>;
+} as const satisfies Record<Exclude<keyof SessionChange, 'totals' | 'health'>, keyof SessionsTable>;
 
-const CHANGING_COLUMNS = [...Object.values(CHANGING), ...Object.values(TOTALS)];
+const CHANGING_COLUMNS = [...Object.values(CHANGING), ...Object.values(TOTALS), 'health', 'name_search'] as const;
 
 type Columns<Key extends keyof SessionsTable> = Pick<SessionsTable, Key>;
 
@@ -57,13 +60,16 @@ type Columns<Key extends keyof SessionsTable> = Pick<SessionsTable, Key>;
 export type SessionChangeRow = Partial<Columns<(typeof CHANGING_COLUMNS)[number]>>;
 
 /** Which sessions are listed or counted; those that are there are used. */
-export type SessionListArgs = Partial<Columns<'user_id' | 'id' | 'stream_id' | 'playback_id' | 'record'>> & RangeArgs;
+export type SessionListArgs = Partial<
+  Columns<'user_id' | 'id' | 'stream_id' | 'playback_id' | 'record' | 'name_search'>
+> &
+  RangeArgs;
 
 /** What decides on the text of a list's query. */
 export type SessionListChoice = OrderChoice & { readonly isActive: boolean | undefined };
 
-/** The queries, prepared for one dialect. @param now SQL for the database's clock */
-export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
+/** The queries, prepared for one engine. */
+export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'compiler' | 'now' | 'contains'>) {
   const oldestFirst = db.selectFrom('sessions').selectAll().orderBy('created_at').orderBy('id');
   const withNode = db
     .selectFrom('sessions')
@@ -155,12 +161,42 @@ export function sessionQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .orderBy(ORDER_COLUMNS[order], direction)
         .orderBy('id', direction)
         .limit(limit);
-      return listed(choice, args).reduce((query, condition) => query.where(condition), page);
+      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), page);
+    }),
+
+    /** The row that many rows after the first one of the list. */
+    nth: prepareEach((choice: SessionListChoice, { skip, ...args }: SessionListArgs & { skip: number }) => {
+      const row = db
+        .selectFrom('sessions')
+        .select([`${ORDER_COLUMNS[choice.order]} as at`, 'id'])
+        .orderBy(ORDER_COLUMNS[choice.order], choice.direction)
+        .orderBy('id', choice.direction)
+        .limit(sql.lit(1))
+        .offset(skip);
+      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), row);
+    }),
+
+    /** As `page`, for a search by name. The index has the names, so only the sessions that match are read. */
+    searchPage: prepareEach((choice: SessionListChoice, { limit, ...args }: SessionListArgs & { limit: number }) => {
+      const { order, direction } = choice;
+      const ids = db
+        .selectFrom('sessions')
+        .select('id')
+        .orderBy(ORDER_COLUMNS[order], direction)
+        .orderBy('id', direction)
+        .limit(limit);
+      const matching = listed(choice, args, contains).reduce((query, condition) => query.where(condition), ids);
+      return db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('id', 'in', matching)
+        .orderBy(unindexed(ORDER_COLUMNS[order]), direction)
+        .orderBy('id', direction);
     }),
 
     count: prepareEach((choice: SessionListChoice, args: SessionListArgs) => {
       const count = db.selectFrom('sessions').select((eb) => eb.fn.countAll<number>().as('count'));
-      return listed(choice, args).reduce((query, condition) => query.where(condition), count);
+      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), count);
     }),
 
     /** Those of every node that have not ended. */
@@ -264,24 +300,34 @@ const ofPlaybackId = (id: StreamsTable['playback_id'] | undefined): Condition =>
   sql`${sql.ref('stream_id')} = (select id from streams where playback_id = ${id})`;
 
 /** A stream's sessions and live ones are few, so what else is asked of them need not have an index. */
-function listed({ order, direction, isActive }: SessionListChoice, args: SessionListArgs): Condition[] {
+function listed(
+  { order, direction, isActive }: SessionListChoice,
+  args: SessionListArgs,
+  contains: Engine['contains'],
+): Condition[] {
   const ofStream = 'stream_id' in args || 'playback_id' in args;
-  const conditions = within(ORDER_COLUMNS[order], direction, args);
+  const conditions = rangeConditions(ORDER_COLUMNS[order], direction, args);
   if ('id' in args) conditions.push(is('id', args.id));
   if ('stream_id' in args) conditions.push(is('stream_id', args.stream_id));
   if ('playback_id' in args) conditions.push(ofPlaybackId(args.playback_id));
   if ('user_id' in args) conditions.push((ofStream ? alsoIs : is)('user_id', args.user_id));
   if ('record' in args) conditions.push((ofStream || isActive ? alsoIsFlag : is)('record', args.record));
+  if ('name_search' in args) conditions.push(contains('name_search', args.name_search));
   if (isActive !== undefined) conditions.push(isActive ? sql`phase = 'live'` : sql`phase <> 'live'`);
   return conditions;
 }
 
 /** The columns of a change. A key with the value `undefined` empties its column. Columns of absent keys, or of keys that cannot change, stay. */
-export function rowOfSessionChange({ totals, ...change }: SessionChange): SessionChangeRow {
+export function rowOfSessionChange(change: SessionChange): SessionChangeRow {
   const columns = Object.entries(change)
     .filter(([key]) => key in CHANGING)
     .map(([key, value]) => [CHANGING[key as keyof typeof CHANGING], value ?? null]);
-  return { ...Object.fromEntries(columns), ...(totals && rowOfTotals(totals)) } as SessionChangeRow;
+  return {
+    ...Object.fromEntries(columns),
+    ...(change.totals && rowOfTotals(change.totals)),
+    ...('health' in change && { health: columnOfHealth(change.health) }),
+    ...(change.name !== undefined && { name_search: searchableName(change.name) }),
+  } as SessionChangeRow;
 }
 
 function rowOfTotals(totals: SessionTotals): Columns<(typeof TOTALS)[keyof SessionTotals]> {
@@ -304,6 +350,7 @@ export function rowOfSession(session: Session): SessionsTable {
     user_id: session.userId,
     playback_id: session.playbackId,
     name: session.name,
+    name_search: searchableName(session.name),
     created_by_token_name: session.createdByTokenName,
     profiles: JSON.stringify(session.profiles),
     phase: session.phase,
@@ -320,7 +367,8 @@ export function rowOfSession(session: Session): SessionsTable {
     terminations: session.terminations,
     ...rowOfTotals(session.totals),
     viewers: session.viewers,
-    health: session.health ?? null,
+    health: columnOfHealth(session.health),
+    reported: '',
   };
 }
 
@@ -355,7 +403,7 @@ export function sessionOfRow(row: SessionsTable): Session {
       peakViewers: row.peak_viewers,
     },
     viewers: row.viewers,
-    health: row.health ?? undefined,
+    health: healthOfColumn(row.health),
     codecs: row.codecs,
   };
 }

@@ -1,17 +1,31 @@
 /**
  * Queries on streams. But for the lists of `sessions.ts`, nothing finds a deleted one.
  */
-import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
 import type { NodeId, UserId } from '#domain/ids.ts';
+import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import type { Profile } from '#domain/profile.ts';
+import { searchableName } from '#domain/searchable-name.ts';
 import { Secret } from '#domain/secret.ts';
 import type { Stream, UserTags } from '#domain/stream.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Database, StreamsTable } from '#store/database.ts';
+import type { Engine } from '#store/engine.ts';
 import type { KeyShelves } from '#store/key-shelf.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
 import type { StreamChange } from '#store/store.ts';
-import { alsoIs, type Condition, is, ORDER_COLUMNS, type OrderChoice, type RangeArgs, within } from './lists.ts';
+import { countUpTo } from './count-up-to.ts';
+import { columnOfHealth, healthOfColumn } from './health-column.ts';
+import {
+  alsoIs,
+  type Condition,
+  is,
+  ORDER_COLUMNS,
+  type OrderChoice,
+  type RangeArgs,
+  rangeConditions,
+  unindexed,
+} from './lists.ts';
 import { holdsLease, lives, type WriterArgs } from './nodes.ts';
 import { isNotTakenFrom, isPublished } from './publishers.ts';
 
@@ -31,6 +45,7 @@ const COLUMNS = [
   'record',
   'creator_id',
   'user_tags',
+  'playback_policy',
   'last_terminated_at',
   'terminations',
   'health',
@@ -46,17 +61,21 @@ export type StreamOfScope = Columns<'id'> & Partial<Columns<'user_id'>>;
 
 /** The columns a change sets. */
 export type StreamChangeRow = Partial<
-  Omit<StreamsTable, 'id' | 'user_id' | 'created_at' | 'playback_id' | 'deleted_at' | 'terminations'>
+  Omit<
+    StreamsTable,
+    'id' | 'user_id' | 'created_at' | 'playback_id' | 'deleted_at' | 'terminations' | 'reported_active'
+  >
 >;
 
 /** Which streams are listed or counted; those that are there are used. */
-export type StreamListArgs = Partial<Columns<'user_id' | 'id' | 'playback_id' | 'creator_id'>> & RangeArgs;
+export type StreamListArgs = Partial<Columns<'user_id' | 'id' | 'playback_id' | 'creator_id' | 'name_search'>> &
+  RangeArgs;
 
 /** What decides on the text of a list's query. */
 export type StreamListChoice = OrderChoice & { readonly isActive: boolean | undefined };
 
-/** The queries, prepared for one dialect. @param now SQL for the database's clock */
-export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
+/** The queries, prepared for one engine. */
+export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'compiler' | 'now' | 'contains'>) {
   const streams = db.selectFrom('streams').select(COLUMNS).where('deleted_at', 'is', null);
 
   /** Changes one that is there. */
@@ -86,6 +105,11 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
       streams.where('id', 'in', Object.values(ids)),
     ),
 
+    /** As `getMany`, deleted ones included. */
+    getAny: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
+      db.selectFrom('streams').select(COLUMNS).where('id', 'in', Object.values(ids)),
+    ),
+
     /** @param hashes under any keys: every way the hash may be stored */
     byStreamKeyHash: prepare((hashes: Readonly<Record<string, string>>) =>
       streams.where('stream_key_hash', 'in', Object.values(hashes)),
@@ -96,7 +120,39 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
     page: prepareEach((choice: StreamListChoice, { limit, ...args }: StreamListArgs & { limit: number }) => {
       const { order, direction } = choice;
       const page = streams.orderBy(ORDER_COLUMNS[order], direction).orderBy('id', direction).limit(limit);
-      return listed(choice, args).reduce((query, condition) => query.where(condition), page);
+      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), page);
+    }),
+
+    /** As `page`, for a search by name. The index has the names, so only the streams that match are read. */
+    searchPage: prepareEach((choice: StreamListChoice, { limit, ...args }: StreamListArgs & { limit: number }) => {
+      const { order, direction } = choice;
+      const ids = db
+        .selectFrom('streams')
+        .select('id')
+        .where('deleted_at', 'is', null)
+        .orderBy(ORDER_COLUMNS[order], direction)
+        .orderBy('id', direction)
+        .limit(limit);
+      const matching = listed(choice, args, contains).reduce((query, condition) => query.where(condition), ids);
+      return db
+        .selectFrom('streams')
+        .select(COLUMNS)
+        .where('id', 'in', matching)
+        .orderBy(unindexed(ORDER_COLUMNS[order]), direction)
+        .orderBy('id', direction);
+    }),
+
+    /** The row that many rows after the first one of the list. */
+    nth: prepareEach((choice: StreamListChoice, { skip, ...args }: StreamListArgs & { skip: number }) => {
+      const row = db
+        .selectFrom('streams')
+        .select([`${ORDER_COLUMNS[choice.order]} as at`, 'id'])
+        .where('deleted_at', 'is', null)
+        .orderBy(ORDER_COLUMNS[choice.order], choice.direction)
+        .orderBy('id', choice.direction)
+        .limit(sql.lit(1))
+        .offset(skip);
+      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), row);
     }),
 
     count: prepareEach((choice: StreamListChoice, args: StreamListArgs) => {
@@ -104,22 +160,16 @@ export function streamQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds
         .selectFrom('streams')
         .select((eb) => eb.fn.countAll<number>().as('count'))
         .where('deleted_at', 'is', null);
-      return listed(choice, args).reduce((query, condition) => query.where(condition), count);
+      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), count);
     }),
 
     /** Counts a user's streams, but no further than the limit. */
-    countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
-      db
-        .selectFrom((eb) =>
-          eb
-            .selectFrom('streams')
-            .select('id')
-            .where('user_id', '=', args.user_id)
-            .where('deleted_at', 'is', null)
-            .limit(args.limit)
-            .as('counted'),
-        )
-        .select((eb) => eb.fn.countAll<number>().as('count')),
+    countUpTo: prepare(({ user_id, limit }: Columns<'user_id'> & { limit: number }) =>
+      countUpTo(
+        db,
+        db.selectFrom('streams').select('id').where('user_id', '=', user_id).where('deleted_at', 'is', null),
+        limit,
+      ),
     ),
 
     change: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) => change({ id, user_id }, row)),
@@ -221,12 +271,17 @@ function publishersOf(eb: ExpressionBuilder<Database, 'streams'>) {
 }
 
 /** Live streams are few, so what else is asked of them need not have an index; of the others it is the live ones that are few. */
-function listed({ order, direction, isActive }: StreamListChoice, args: StreamListArgs): Condition[] {
-  const conditions = within(ORDER_COLUMNS[order], direction, args);
+function listed(
+  { order, direction, isActive }: StreamListChoice,
+  args: StreamListArgs,
+  contains: Engine['contains'],
+): Condition[] {
+  const conditions = rangeConditions(ORDER_COLUMNS[order], direction, args);
   if ('id' in args) conditions.push(is('id', args.id));
   if ('playback_id' in args) conditions.push(is('playback_id', args.playback_id));
   if ('user_id' in args) conditions.push(is('user_id', args.user_id));
   if ('creator_id' in args) conditions.push((isActive ? alsoIs : is)('creator_id', args.creator_id));
+  if ('name_search' in args) conditions.push(contains('name_search', args.name_search));
   if (isActive !== undefined) conditions.push(isActive ? sql`is_active = 1` : sql`is_active = 0`);
   return conditions;
 }
@@ -237,6 +292,7 @@ export function rowOfStream(stream: Stream, shelves: KeyShelves): StreamsTable {
     id: stream.id,
     user_id: stream.userId,
     name: stream.name,
+    name_search: searchableName(stream.name),
     created_at: stream.createdAt,
     stream_key: stream.streamKey.reveal(),
     stream_key_hash: shelves.put(stream.streamKey.hash()),
@@ -248,11 +304,13 @@ export function rowOfStream(stream: Stream, shelves: KeyShelves): StreamsTable {
     suspended: stream.suspended ? 1 : 0,
     record: stream.record ? 1 : 0,
     creator_id: stream.creatorId ?? null,
-    user_tags: textOfTags(stream.userTags),
+    user_tags: textOf(stream.userTags),
+    playback_policy: textOf(stream.playbackPolicy),
     last_terminated_at: stream.lastTerminatedAt ?? null,
     terminations: stream.terminations,
-    health: stream.health ?? null,
+    health: columnOfHealth(stream.health),
     deleted_at: null,
+    reported_active: 0,
   };
 }
 
@@ -260,12 +318,13 @@ export function rowOfStream(stream: Stream, shelves: KeyShelves): StreamsTable {
 export function rowOfStreamChange(change: StreamChange, shelves: KeyShelves): StreamChangeRow {
   const { name, profiles, suspended, record, streamKey } = change;
   return {
-    ...(name !== undefined && { name }),
+    ...(name !== undefined && { name, name_search: searchableName(name) }),
     ...(profiles !== undefined && { profiles: JSON.stringify(profiles) }),
     ...(suspended !== undefined && { suspended: suspended ? 1 : 0 }),
     ...(record !== undefined && { record: record ? 1 : 0 }),
     ...('creatorId' in change && { creator_id: change.creatorId ?? null }),
-    ...('userTags' in change && { user_tags: textOfTags(change.userTags) }),
+    ...('userTags' in change && { user_tags: textOf(change.userTags) }),
+    ...('playbackPolicy' in change && { playback_policy: textOf(change.playbackPolicy) }),
     ...('lastTerminatedAt' in change && { last_terminated_at: change.lastTerminatedAt ?? null }),
     ...(streamKey !== undefined && {
       stream_key: streamKey.reveal(),
@@ -274,7 +333,8 @@ export function rowOfStreamChange(change: StreamChange, shelves: KeyShelves): St
   };
 }
 
-const textOfTags = (tags: UserTags | undefined): string | null => (tags === undefined ? null : JSON.stringify(tags));
+const textOf = (value: UserTags | PlaybackPolicy | undefined): string | null =>
+  value === undefined ? null : JSON.stringify(value);
 
 /** The stream of a row. */
 export function streamOfRow(row: StreamRow): Stream {
@@ -293,8 +353,9 @@ export function streamOfRow(row: StreamRow): Stream {
     record: row.record === 1,
     creatorId: row.creator_id ?? undefined,
     userTags: row.user_tags === null ? undefined : (JSON.parse(row.user_tags) as UserTags),
+    playbackPolicy: row.playback_policy === null ? undefined : (JSON.parse(row.playback_policy) as PlaybackPolicy),
     lastTerminatedAt: row.last_terminated_at ?? undefined,
     terminations: row.terminations,
-    health: row.health ?? undefined,
+    health: healthOfColumn(row.health),
   };
 }

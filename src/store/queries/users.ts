@@ -7,7 +7,7 @@ import type { Database, UsersTable } from '#store/database.ts';
 import type { Engine } from '#store/engine.ts';
 import { prepare } from '#store/prepared-query.ts';
 import type { UserChange } from '#store/store.ts';
-import { type RangeArgs, within } from './lists.ts';
+import { type RangeArgs, rangeConditions } from './lists.ts';
 
 /** What may change on a user; of the quotas, only those that the JSON text names. */
 export type UserChangeRow = Partial<Pick<UsersTable, 'name' | 'is_admin' | 'suspended' | 'quotas'>>;
@@ -62,8 +62,8 @@ export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
     ),
 
     page: prepare(({ limit, ...range }: RangeArgs & { limit: number }) => {
-      const users = db.selectFrom('users').selectAll().orderBy('created_at').orderBy('id').limit(limit);
-      return within('created_at', 'asc', range).reduce((query, condition) => query.where(condition), users);
+      const users = db.selectFrom('users').selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit);
+      return rangeConditions('created_at', 'desc', range).reduce((query, condition) => query.where(condition), users);
     }),
 
     change: prepare(({ id, ...change }: Pick<UsersTable, 'id'> & UserChangeRow) =>
@@ -82,7 +82,7 @@ export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
         .where('suspended', '=', 0),
     ),
 
-    /** Behind `holdAdmins`: leaves the last active admin as it is. */
+    /** To follow `holdAdmins` in one write: leaves the last active admin as it is. */
     changeUnlessLastAdmin: prepare(({ id, ...change }: Pick<UsersTable, 'id'> & UserChangeRow) =>
       db
         .updateTable('users')

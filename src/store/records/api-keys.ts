@@ -19,8 +19,7 @@ const TAKEN = 'The user has a key of that name already; revoke it or take anothe
 export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clock: Clock): Store['apiKeys'] {
   const apiKeys = apiKeyQueries(compiler);
   const users = userQueries(compiler, patched);
-  const countOf = async (user: UserId, atMost: number) =>
-    (await runner.one(apiKeys.countUpTo({ user_id: user, limit: atMost }), ({ count }) => count)) ?? 0;
+  const countOf = (user: UserId, atMost: number) => runner.count(apiKeys.countUpTo({ user_id: user, limit: atMost }));
   const quota = new RowQuota({ what: 'API keys', count: countOf, clock });
   return {
     create: (key, receipt, { atMost = 0 } = {}) =>

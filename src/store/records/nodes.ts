@@ -1,11 +1,12 @@
 /**
  * Nodes in the store.
  */
-import type { NodeId } from '#domain/ids.ts';
+import { type NodeId, newEventId } from '#domain/ids.ts';
 import { newClusterSecret, Secret } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import type { Engine, Query } from '#store/engine.ts';
+import { eventQueries, reportActivity, reportPhase } from '#store/queries/events.ts';
 import { nodeQueries } from '#store/queries/nodes.ts';
 import { publisherQueries } from '#store/queries/publishers.ts';
 import { rowOfSessionChange, sessionOfRow, sessionQueries } from '#store/queries/sessions.ts';
@@ -17,11 +18,12 @@ import type { Store } from '#store/store.ts';
 const CLUSTER = 'cluster';
 
 /** The store's nodes. */
-export function nodeRecords(runner: Runner, { compiler, now }: Engine): Store['nodes'] {
-  const nodes = nodeQueries(compiler, now);
-  const publishers = publisherQueries(compiler, now);
-  const sessions = sessionQueries(compiler, now);
-  const streams = streamQueries(compiler, now);
+export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
+  const nodes = nodeQueries(engine.compiler, engine.now);
+  const publishers = publisherQueries(engine.compiler, engine.now);
+  const sessions = sessionQueries(engine);
+  const streams = streamQueries(engine);
+  const events = eventQueries(engine.compiler, engine.now);
   /** Nodes that have renewed their lease through this store. */
   const known = new Set<NodeId>();
 
@@ -67,6 +69,10 @@ export function nodeRecords(runner: Runner, { compiler, now }: Engine): Store['n
       const changed = await runner.write([
         ...open.map((session, index) => sessions.endLost({ id: session.id, ...rowOfSessionChange(ends[index]!) })),
         ...open.map((session) => streams.setIdle({ id: session.streamId, node_id: id })),
+        ...open.flatMap((session) => [
+          ...reportPhase(events, { ids: [newEventId(), newEventId()], sessionId: session.id }),
+          ...reportActivity(events, { id: newEventId(), streamId: session.streamId }),
+        ]),
         publishers.releaseLost({ node_id: id }),
         nodes.forget({ id }),
       ]);

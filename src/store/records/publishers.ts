@@ -1,9 +1,10 @@
 /**
  * The nodes that streams' publishers are connected to, in the store.
  */
-import type { NodeId, StreamId } from '#domain/ids.ts';
+import { type NodeId, newEventId, type StreamId } from '#domain/ids.ts';
 import { type Engine, Unchanged } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
+import { eventQueries, reportActivity } from '#store/queries/events.ts';
 import { nodeQueries } from '#store/queries/nodes.ts';
 import { publisherQueries } from '#store/queries/publishers.ts';
 import { streamQueries } from '#store/queries/streams.ts';
@@ -13,16 +14,18 @@ import { storeUnavailable } from '#store/unavailable.ts';
 import { readMany } from './read-many.ts';
 
 /** The store's publishers. */
-export function publisherRecords(runner: Runner, { compiler, now }: Engine): Store['publishers'] {
-  const nodes = nodeQueries(compiler, now);
-  const publishers = publisherQueries(compiler, now);
-  const streams = streamQueries(compiler, now);
+export function publisherRecords(runner: Runner, engine: Engine): Store['publishers'] {
+  const nodes = nodeQueries(engine.compiler, engine.now);
+  const publishers = publisherQueries(engine.compiler, engine.now);
+  const streams = streamQueries(engine);
+  const events = eventQueries(engine.compiler, engine.now);
   return {
     async claim(stream, node) {
       const writer = runner.writer(node);
       const queries = [
         streams.passTo({ id: stream, writer: node }),
         changingOne(publishers.claim({ stream_id: stream, ...writer })),
+        ...reportActivity(events, { id: newEventId(), streamId: stream }),
       ];
       try {
         await runner.write(queries, [{ type: 'stream_published', streamId: stream, nodeId: node }]);

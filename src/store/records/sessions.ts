@@ -1,16 +1,20 @@
 /**
  * Sessions in the store.
  */
-import type { NodeId, SessionId } from '#domain/ids.ts';
+import { type NodeId, newEventId, type SessionId } from '#domain/ids.ts';
+import { searchableName } from '#domain/searchable-name.ts';
 import type { Session } from '#domain/session.ts';
-import { type Engine, Unchanged } from '#store/engine.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import { type Engine, type Query, Unchanged } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
+import { eventQueries, reportPhase } from '#store/queries/events.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
 import {
   locatedSessionOfRow,
   rowOfSession,
   rowOfSessionChange,
   type SessionListArgs,
+  type SessionListChoice,
   sessionOfRow,
   sessionQueries,
 } from '#store/queries/sessions.ts';
@@ -18,22 +22,29 @@ import { streamQueries } from '#store/queries/streams.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
 import { countOf } from './count.ts';
+import { searchCount, searchPage } from './name-search.ts';
 
 /** The store's sessions. */
-export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engine): Store['sessions'] {
-  const sessions = sessionQueries(compiler, now);
-  const streams = streamQueries(compiler, now);
+export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'] {
+  const sessions = sessionQueries(engine);
+  const streams = streamQueries(engine);
+  const events = eventQueries(engine.compiler, engine.now);
+
+  /** The queries that store the events of what a write did to a session's phase. */
+  const reported = (sessionId: SessionId, at?: Milliseconds): Query[] =>
+    reportPhase(events, { ids: [newEventId(), newEventId()], sessionId, at: at ?? null });
 
   /**
    * Creates a session of a stream that no other node has taken. When another node has taken the stream, it only changes the session if
    * that exists already, as the session's node still may.
    */
-  async function createBy(session: Session, writer: NodeId): Promise<boolean> {
+  async function createBy(session: Session, writer: NodeId, at?: Milliseconds): Promise<boolean> {
     const id = session.streamId;
     const mustOwn = changingOne(streams.mustBeOf({ id, ...runner.writer(writer) }));
     try {
-      const changes = await runner.write([streams.hold({ id }), mustOwn, sessions.create(rowOfSession(session))]);
-      return changes.at(-1) !== 0;
+      const create = sessions.create(rowOfSession(session));
+      const changes = await runner.write([streams.hold({ id }), mustOwn, create, ...reported(session.id, at)]);
+      return changes[2] !== 0;
     } catch (error) {
       if (!(error instanceof Unchanged)) throw error;
       await runner.mustHaveLapsed(streams.ofWriter({ id, writer }));
@@ -41,10 +52,19 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
     }
   }
 
+  /** Gives the key of the row that many rows after the first one of a list, whatever the names are. */
+  function nthOf(scope: Scope, filter: ListFilter, choice: SessionListChoice) {
+    const { name: _, ...unnamed } = filter;
+    return (after: PageKey | undefined, skip: number) => {
+      const args = listArgs(scope, unnamed, choice.direction, after);
+      return runner.one(sessions.nth(choice, { ...args, skip }), (row) => row);
+    };
+  }
+
   const records: Store['sessions'] = {
-    async create(session, writer) {
-      if (writer !== undefined) return createBy(session, writer);
-      const [created] = await runner.write([sessions.create(rowOfSession(session))]);
+    async create(session, writer, at) {
+      if (writer !== undefined) return createBy(session, writer, at);
+      const [created] = await runner.write([sessions.create(rowOfSession(session)), ...reported(session.id, at)]);
       return created !== 0;
     },
 
@@ -53,41 +73,46 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
     async change(id, change, writer) {
       const row = rowOfSessionChange(change);
       if (Object.keys(row).length === 0) return true;
+      const reports = change.phase === undefined ? [] : reported(id);
       if (writer === undefined) {
-        const [changed] = await runner.write([sessions.change({ id, ...row })]);
+        const [changed] = await runner.write([sessions.change({ id, ...row }), ...reports]);
         return changed !== 0;
       }
       const query = sessions.changeBy({ id, ...row, ...runner.writer(writer) });
-      return runner.writeAsOwner([query], sessions.ofWriter({ id, writer }));
+      return runner.writeAsOwner([query], sessions.ofWriter({ id, writer }), reports);
     },
 
     async resume({ id, streamId }, change, writer) {
       const row = { ...rowOfSessionChange(change), ended_at: null, end_reason: null };
       const queries = [streams.hold({ id: streamId }), sessions.resume({ id, ...row, ...runner.writer(writer) })];
-      return runner.writeAsOwner(queries, sessions.resumable({ id, writer }));
+      return runner.writeAsOwner(queries, sessions.resumable({ id, writer }), reported(id));
     },
 
     list(scope, { limit, after, order, direction, filter }) {
       const choice = { order, direction, isActive: filter.isActive };
-      const args = listArgs(scope, filter, direction, after);
-      return runner.page(
-        limit,
-        (rows) => sessions.page(choice, { ...args, limit: rows }),
-        sessionOfRow,
-        (session) => ({ at: session[order], id: session.id }),
-      );
+      const keyOf = (session: Session) => ({ at: session[order], id: session.id });
+      if (filter.name === undefined) {
+        const args = listArgs(scope, filter, direction, after);
+        return runner.page(limit, (rows) => sessions.page(choice, { ...args, limit: rows }), sessionOfRow, keyOf);
+      }
+      const matches = (start?: PageKey, end?: PageKey, rows = limit) => {
+        const args = listArgs(scope, filter, direction, start, end);
+        return runner.all(sessions.searchPage(choice, { ...args, limit: rows }), sessionOfRow);
+      };
+      return searchPage({ nth: nthOf(scope, filter, choice), matches, keyOf }, { limit, after });
     },
 
     count: (scope, filter, order) =>
-      countOf(filter, async (counted) => {
+      countOf(filter, (counted) => {
         const choice = { order, direction: 'asc', isActive: counted.isActive } as const;
-        const query = sessions.count(choice, listArgs(scope, counted, 'asc'));
-        return (await runner.one(query, ({ count }) => count)) ?? 0;
+        const count = (start?: PageKey, end?: PageKey) =>
+          runner.count(sessions.count(choice, listArgs(scope, counted, 'asc', start, end)));
+        return filter.name === undefined ? count() : searchCount(nthOf(scope, counted, choice), count);
       }),
 
     async ofNode(node, phases) {
       // Whoever serves a store that is not shared owns every session in it, also those of before there were nodes.
-      const open = isShared ? sessions.openOfNode({ node_id: node }) : sessions.open({});
+      const open = engine.isShared ? sessions.openOfNode({ node_id: node }) : sessions.open({});
       return (await runner.all(open, sessionOfRow)).filter(({ phase }) => phases.some((asked) => asked === phase));
     },
 
@@ -114,9 +139,10 @@ export function sessionRecords(runner: Runner, { compiler, now, isShared }: Engi
 
 function listArgs(
   scope: Scope,
-  { id, playbackId, parentId, record, from, to }: ListFilter,
+  { id, playbackId, parentId, record, name, from, to }: ListFilter,
   direction: ListOptions['direction'],
   after?: PageKey,
+  until?: PageKey,
 ): SessionListArgs {
   return {
     ...ofScope(scope),
@@ -124,6 +150,7 @@ function listArgs(
     ...(playbackId !== undefined && { playback_id: playbackId }),
     ...(parentId !== undefined && { stream_id: parentId }),
     ...(record !== undefined && { record: record ? 1 : 0 }),
-    ...rangeArgs({ from, to }, direction, after),
+    ...(name !== undefined && { name_search: searchableName(name) }),
+    ...rangeArgs({ from, to }, direction, after, until),
   };
 }

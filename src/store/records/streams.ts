@@ -2,16 +2,23 @@
  * Streams in the store.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { StreamId, UserId } from '#domain/ids.ts';
+import type { EventType } from '#domain/events.ts';
+import { newEventId, type StreamId, type UserId } from '#domain/ids.ts';
+import { searchableName } from '#domain/searchable-name.ts';
+import type { Stream } from '#domain/stream.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { Engine } from '#store/engine.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Engine, Query } from '#store/engine.ts';
 import { KeyShelves, onEveryShelf } from '#store/key-shelf.ts';
 import { changingOne } from '#store/prepared-query.ts';
+import { eventQueries, reportActivity, rowOfEvent } from '#store/queries/events.ts';
+import { columnOfHealth } from '#store/queries/health-column.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
 import {
   rowOfStream,
   rowOfStreamChange,
   type StreamListArgs,
+  type StreamListChoice,
   streamOfRow,
   streamQueries,
 } from '#store/queries/streams.ts';
@@ -19,27 +26,62 @@ import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
 import { countOf } from './count.ts';
+import { searchCount, searchPage } from './name-search.ts';
 import { readMany } from './read-many.ts';
 
 const TAKEN = 'A stream with that id, key or playback id exists already.';
 
 /** The store's streams. */
-export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: Clock): Store['streams'] {
-  const streams = streamQueries(compiler, now);
+export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Store['streams'] {
+  const streams = streamQueries(engine);
+  const events = eventQueries(engine.compiler, engine.now);
   const shelves = new KeyShelves();
-  const countOfUser = async (user: UserId, atMost: number) =>
-    (await runner.one(streams.countUpTo({ user_id: user, limit: atMost }), ({ count }) => count)) ?? 0;
+  const countOfUser = (user: UserId, atMost: number) =>
+    runner.count(streams.countUpTo({ user_id: user, limit: atMost }));
   const quota = new RowQuota({ what: 'streams', count: countOfUser, clock });
+
+  /** The query that stores an event about a stream. */
+  const told = (id: StreamId, type: EventType, at: Milliseconds, payload: object = {}): Query =>
+    events.addOfStream({
+      id: newEventId(),
+      type,
+      at,
+      stream_id: id,
+      session_id: null,
+      payload: JSON.stringify(payload),
+    });
+
+  /** Gives the key of the row that many rows after the first one of a list, whatever the names are. */
+  function nthOf(scope: Scope, filter: ListFilter, choice: StreamListChoice) {
+    const { name: _, ...unnamed } = filter;
+    return (after: PageKey | undefined, skip: number) => {
+      const args = listArgs(scope, unnamed, choice.direction, after);
+      return runner.one(streams.nth(choice, { ...args, skip }), (row) => row);
+    };
+  }
 
   const records: Store['streams'] = {
     create: (stream, receipt, { atMost = 0 } = {}) =>
       quota.create(stream.userId, atMost, async () => {
-        await runner.change([streams.create(rowOfStream(stream, shelves))], [receipt], { taken: TAKEN });
+        const { id, userId, name, playbackId } = stream;
+        const created = events.add(
+          rowOfEvent({
+            id: newEventId(),
+            type: 'stream.created',
+            at: receipt.audit.at,
+            userId,
+            streamId: id,
+            sessionId: undefined,
+            payload: { name, playbackId },
+          }),
+        );
+        await runner.change([streams.create(rowOfStream(stream, shelves)), created], [receipt], { taken: TAKEN });
       }),
 
     get: (id, scope) => runner.cachedOne(streams.get({ id, ...ofScope(scope) }), streamOfRow),
 
-    getMany: (ids) => readMany(ids, (run) => runner.all(streams.getMany(run), streamOfRow)),
+    getMany: (ids, of) =>
+      readMany(ids, (run) => runner.all(of === 'all' ? streams.getAny(run) : streams.getMany(run), streamOfRow)),
 
     async byStreamKey(key) {
       const query = streams.byStreamKeyHash(Object.fromEntries(onEveryShelf(key.hash()).entries()));
@@ -52,20 +94,24 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: 
 
     list(scope, { limit, after, order, direction, filter }) {
       const choice = { order, direction, isActive: filter.isActive };
-      const args = listArgs(scope, filter, direction, after);
-      return runner.page(
-        limit,
-        (rows) => streams.page(choice, { ...args, limit: rows }),
-        streamOfRow,
-        (stream) => ({ at: stream[order], id: stream.id }),
-      );
+      const keyOf = (stream: Stream) => ({ at: stream[order], id: stream.id });
+      if (filter.name === undefined) {
+        const args = listArgs(scope, filter, direction, after);
+        return runner.page(limit, (rows) => streams.page(choice, { ...args, limit: rows }), streamOfRow, keyOf);
+      }
+      const matches = (start?: PageKey, end?: PageKey, rows = limit) => {
+        const args = listArgs(scope, filter, direction, start, end);
+        return runner.all(streams.searchPage(choice, { ...args, limit: rows }), streamOfRow);
+      };
+      return searchPage({ nth: nthOf(scope, filter, choice), matches, keyOf }, { limit, after });
     },
 
     count: (scope, filter, order) =>
-      countOf(filter, async (counted) => {
+      countOf(filter, (counted) => {
         const choice = { order, direction: 'asc', isActive: counted.isActive } as const;
-        const query = streams.count(choice, listArgs(scope, counted, 'asc'));
-        return (await runner.one(query, ({ count }) => count)) ?? 0;
+        const count = (start?: PageKey, end?: PageKey) =>
+          runner.count(streams.count(choice, listArgs(scope, counted, 'asc', start, end)));
+        return filter.name === undefined ? count() : searchCount(nthOf(scope, counted, choice), count);
       }),
 
     async change(id, scope, change, receipt, when) {
@@ -74,6 +120,7 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: 
         when === 'idle'
           ? [streams.hold({ id }), changingOne(streams.changeIdle(row))]
           : [changingOne(streams.change(row))];
+      queries.push(told(id, 'stream.updated', receipt.audit.at, { fields: Object.keys(change) }));
       const announce = [{ type: 'stream_changed', streamId: id }] as const;
       if (await runner.change(queries, [receipt], { announce, taken: TAKEN })) return true;
       if (when === 'idle' && (await records.get(id, scope)) !== undefined) {
@@ -88,29 +135,32 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: 
     async terminate(id, scope, { at, notWithinMs }, receipt) {
       const query = streams.terminate({ id, ...ofScope(scope), at, since: at - notWithinMs, until: at + notWithinMs });
       const announce = [{ type: 'stream_changed', streamId: id }] as const;
-      if (await runner.change([changingOne(query)], [receipt], { announce })) return 'done';
+      const updated = told(id, 'stream.updated', at, { fields: ['lastTerminatedAt'] });
+      if (await runner.change([changingOne(query), updated], [receipt], { announce })) return 'done';
       const stream = await records.get(id, scope);
       if (stream === undefined) return 'not_found';
       return { retryAfterMs: Math.max(1, (stream.lastTerminatedAt ?? at) + notWithinMs - at) };
     },
 
     delete(ids, scope, receipts) {
-      const queries = ids.map((id, index) =>
-        changingOne(streams.delete({ id, ...ofScope(scope), at: receipts[index]!.audit.at })),
-      );
+      const queries = ids.flatMap((id, index) => {
+        const { at } = receipts[index]!.audit;
+        return [changingOne(streams.delete({ id, ...ofScope(scope), at })), told(id, 'stream.deleted', at)];
+      });
       return runner.change(queries, receipts, {
         announce: ids.map((streamId) => ({ type: 'stream_changed', streamId })),
       });
     },
 
-    async setActivity(id, { isActive, lastSeen, health }, writer) {
-      const row = { id, is_active: isActive ? 1 : 0, last_seen: lastSeen, health: health ?? null } as const;
+    async setActivity(id, { isActive, lastSeen, health, at }, writer) {
+      const row = { id, is_active: isActive ? 1 : 0, last_seen: lastSeen, health: columnOfHealth(health) } as const;
+      const reports = reportActivity(events, { id: newEventId(), streamId: id, at: at ?? null });
       if (writer === undefined) {
-        await runner.write([streams.setActivity(row)]);
+        await runner.write([streams.setActivity(row), ...reports]);
         return true;
       }
       const queries = [streams.hold({ id }), streams.setActivityBy({ ...row, ...runner.writer(writer) })];
-      return runner.writeAsOwner(queries, streams.ofWriter({ id, writer }));
+      return runner.writeAsOwner(queries, streams.ofWriter({ id, writer }), reports);
     },
   };
   return records;
@@ -118,15 +168,17 @@ export function streamRecords(runner: Runner, { compiler, now }: Engine, clock: 
 
 function listArgs(
   scope: Scope,
-  { id, playbackId, creatorId, from, to }: ListFilter,
+  { id, playbackId, creatorId, name, from, to }: ListFilter,
   direction: ListOptions['direction'],
   after?: PageKey,
+  until?: PageKey,
 ): StreamListArgs {
   return {
     ...ofScope(scope),
     ...(id !== undefined && { id: id as StreamId }),
     ...(playbackId !== undefined && { playback_id: playbackId }),
     ...(creatorId !== undefined && { creator_id: creatorId }),
-    ...rangeArgs({ from, to }, direction, after),
+    ...(name !== undefined && { name_search: searchableName(name) }),
+    ...rangeArgs({ from, to }, direction, after, until),
   };
 }

@@ -12,7 +12,7 @@ import type { Store } from '#store/store.ts';
 
 const LAST_ADMIN =
   'This is the last active admin, who can be neither suspended nor demoted; make another user an admin first.';
-const TAKEN = 'There is a user of that name already; take another name.';
+const TAKEN = 'There is already a user with that name; choose another name.';
 
 /** The store's users. */
 export function userRecords(runner: Runner, { compiler, patched }: Engine): Store['users'] {
@@ -37,7 +37,7 @@ export function userRecords(runner: Runner, { compiler, patched }: Engine): Stor
     list: ({ limit, after }) =>
       runner.page(
         limit,
-        (rows) => users.page({ ...rangeArgs({}, 'asc', after), limit: rows }),
+        (rows) => users.page({ ...rangeArgs({}, 'desc', after), limit: rows }),
         userOfRow,
         ({ createdAt, id }) => ({ at: createdAt, id }),
       ),

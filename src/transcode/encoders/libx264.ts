@@ -2,7 +2,7 @@
  * x264, tuned for live: a short look ahead, no frame threads, keyframes only where asked.
  */
 import { PART_LENGTH_S } from '#media/part-length.ts';
-import type { EncoderDescription } from '#transcode/encoders.ts';
+import type { EncoderDescription } from '#transcode/encoder.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 
 /** x264's names. Its Baseline is the constrained one; a High without B-frames is what Constrained High asks. */

@@ -7,7 +7,7 @@ import { unreachable } from '#lib/unreachable.ts';
 import { recogniseFrameRate } from '#media/frame-rate.ts';
 import { framesPerPart } from '#media/part-length.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
-import type { KeyframeInterval, RenditionPlan } from '#transcode/rendition-plan.ts';
+import type { KeyframeRule, RenditionPlan } from '#transcode/rendition-plan.ts';
 
 /**
  * What becomes of a frame in a rendition. An `anchor` is the last of its part: no B-frame, because one waits for the frame behind
@@ -108,7 +108,7 @@ export class FrameGate {
 }
 
 /** In ticks. */
-function keyframeStep(interval: KeyframeInterval): number {
+function keyframeStep(interval: KeyframeRule): number {
   switch (interval.type) {
     case 'cuts':
       return Number.POSITIVE_INFINITY;

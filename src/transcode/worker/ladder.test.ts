@@ -3,8 +3,10 @@ import { it } from 'node:test';
 import type { Profile } from '#domain/profile.ts';
 import { ticks } from '#lib/units.ts';
 import { parseAvcConfig } from '#media/codecs/h264.ts';
-import { heldPicture, type Packet } from '#media/packet.ts';
+import type { Packet } from '#media/packet.ts';
+import type { HeldEvent } from '#media/session-event.ts';
 import { type Clip, later, makeClip, marked, show } from '#test/support/clip.ts';
+import { markAt } from '#test/support/tracks.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import { PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
 import { Ladder } from './ladder.ts';
@@ -27,6 +29,8 @@ class Made implements Disposable {
   readonly configs: Uint8Array[][] = [];
   readonly pictures: RungPicture[][] = [];
   readonly thumbnails: Uint8Array[] = [];
+  /** How often frames were lost. */
+  missing = 0;
 
   constructor(clip: Clip, profiles: readonly Profile[], preset = 'ultrafast') {
     const job = { version: PROTOCOL_VERSION, preset, threads: 1, thumbnails: true };
@@ -37,6 +41,7 @@ class Made implements Disposable {
       onPicture: (index, picture) => {
         this.pictures[index] = [...(this.pictures[index] ?? []), picture];
       },
+      onMissing: () => void this.missing++,
       onThumbnail: (jpeg) => void this.thumbnails.push(jpeg),
     });
     const { renditions } = planRenditions(profiles, clip.track);
@@ -46,6 +51,11 @@ class Made implements Disposable {
 
   write(packets: readonly Packet[], afterGap = false): this {
     for (const [index, packet] of packets.entries()) this.ladder.write({ packet, afterGap: afterGap && index === 0 });
+    return this;
+  }
+
+  hold(events: readonly HeldEvent[]): this {
+    for (const event of events) this.ladder.hold(event);
     return this;
   }
 
@@ -179,8 +189,9 @@ it('keeps uneven times as they are', () => {
   }
 });
 
-/** See {@link isHeld}: on the frames from one to another. */
-const held = (from: number, to: number) => range(from, to).map((frame) => heldPicture(ticks(frame * FRAME)));
+/** That the last frame is held, at the times of the frames from one to another. */
+const held = (from: number, to: number) =>
+  range(from, to).map((frame): HeldEvent => ({ type: 'held', pts: ticks(frame * FRAME) }));
 
 it('shows a picture again until the next one, where that is further away than a part is long', () => {
   const times = [0, 1, 2, 32, 33];
@@ -223,10 +234,10 @@ it('shows the last picture again as long as it is held, from a keyframe on, and 
   const clip = makeClip({ frames: times.length, gop: 100, ptsOf: (index) => times[index]! * FRAME });
   const packets = marked(clip.packets, (_, index) => index === 0);
   using made = new Made(clip, [profile(), profile({ name: 'best', profile: 'H264High' })]);
-  made.write(packets.slice(0, 10)).write(held(10, 40));
+  made.write(packets.slice(0, 10)).hold(held(10, 40));
   const far = made.frames(1).at(-1)!;
   assert.ok(far > 30, `frame ${far} came out although none followed`);
-  made.write(held(40, 50)).write(packets.slice(10)).finish();
+  made.hold(held(40, 50)).write(packets.slice(10)).finish();
   for (const index of [0, 1]) {
     assert.deepEqual(
       made.show(index).map(({ pts, code }) => [pts / FRAME, code?.counter]),
@@ -243,7 +254,7 @@ it('begins a segment with a held picture where the decoder keeps the keyframe to
   const first = packets[0]!.pts / FRAME;
   const paused = packets.findIndex(({ keyframe }, index) => keyframe && index > 0) + 1;
   using made = new Made(clip, [profile({ profile: 'H264Baseline' })]);
-  made.write(packets.slice(0, paused)).write(held(first + 21, first + 50));
+  made.write(packets.slice(0, paused)).hold(held(first + 21, first + 50));
   const late = [...made.frames(0, isCut), made.frames().at(-1)!].map((frame) => frame - first);
   assert.deepEqual(late, [0, 21, 48]); // x264 is a frame behind
   made.write(packets.slice(paused)).finish();
@@ -252,10 +263,10 @@ it('begins a segment with a held picture where the decoder keeps the keyframe to
 
 it('begins a segment with a held picture, and shows none that comes too late', () => {
   using made = new Made(plain, [profile()]);
-  const mark = { ordinal: 1, independent: false, discontinuity: false };
-  const late = held(10, 20).map((packet, index) => (index === 5 ? { ...packet, mark } : packet));
-  made.write(held(0, 3));
-  made.write(marked(plain.packets.slice(0, 10), (_, index) => index === 0)).write(late);
+  const mark = markAt(1, { independent: false });
+  const late = held(10, 20).map((event, index) => (index === 5 ? { ...event, mark } : event));
+  made.hold(held(0, 3));
+  made.write(marked(plain.packets.slice(0, 10), (_, index) => index === 0)).hold(late);
   made.write(plain.packets.slice(10)).finish();
   assert.deepEqual(made.frames(0, isCut), [0, 15]);
   assert.deepEqual(
@@ -319,7 +330,7 @@ it('hands out everything before a discontinuity, and goes on with the same confi
   made.write(first);
   assert.ok(made.frames().length < 10, 'the encoder holds some');
   const [head, ...rest] = later(plain.packets, 1_000_000);
-  made.write([{ ...head!, mark: { ordinal: 1, independent: true, discontinuity: true } }]);
+  made.write([{ ...head!, mark: markAt(1, { discontinuity: true }) }]);
   assert.deepEqual(made.frames(), range(0, 10));
   made.write(rest).finish();
   assert.equal(made.frames().length, 40);

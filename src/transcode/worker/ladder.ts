@@ -2,12 +2,13 @@
  * The whole of a transcoder's work, packets in and pictures out: one decoder, its rungs and the thumbnails.
  */
 import type { Frame } from 'node-av/lib';
-import { isHeld, type Packet } from '#media/packet.ts';
+import { FrameRhythm } from '#media/frame-rhythm.ts';
+import type { Packet } from '#media/packet.ts';
 import { PART_LENGTH_S } from '#media/part-length.ts';
-import { PictureRhythm } from '#media/picture-rhythm.ts';
+import type { HeldEvent } from '#media/session-event.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
-import { type SegmentStart, withPacket } from '#transcode/segment-start.ts';
+import { type SegmentStart, withEvent } from '#transcode/segment-start.ts';
 import type { Job, SourceDescription } from '#transcode/worker-messages.ts';
 import { Rung, type RungPicture } from './rung.ts';
 import { Thumbnailer } from './thumbnailer.ts';
@@ -23,11 +24,13 @@ const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
 export interface LadderOutput {
   onConfig(rendition: number, config: Uint8Array): void;
   onPicture(rendition: number, picture: RungPicture): void;
+  /** Frames were lost: no rendition goes on before the next segment. */
+  onMissing(): void;
   onThumbnail(jpeg: Uint8Array): void;
 }
 
 /** A packet as it comes to a ladder. */
-export interface LadderInput {
+export interface LadderPacket {
   readonly packet: Packet;
   /** Packets before this one, which is a keyframe, were dropped. */
   readonly afterGap: boolean;
@@ -45,8 +48,10 @@ export class Ladder implements Disposable {
   #active: readonly Rung[] = [];
   /** Of segments whose first picture has not come out of the decoder yet. */
   #cuts: readonly SegmentStart[] = [];
-  /** The last packet was a picture held. */
+  /** The last frame is held. */
   #isHolding = false;
+  /** Frames were lost, and no segment has begun since. */
+  #isMissing = false;
   /** Of the latest picture, a repeated one too, since something was missing. */
   #shownPts = Number.NEGATIVE_INFINITY;
   #earlierErrors = 0;
@@ -67,7 +72,8 @@ export class Ladder implements Disposable {
    */
   setSource(source: SourceDescription): void {
     this.#close();
-    const rhythm = new PictureRhythm(source.framesPerSecond);
+    this.#isMissing = false;
+    const rhythm = new FrameRhythm(source.framesPerSecond);
     this.#decoder = new VideoDecoder(source, (frame, before) => this.#onDecoded(frame, before, rhythm));
     if (this.#job.thumbnails) this.#thumbnailer = new Thumbnailer(source, (jpeg) => this.#output.onThumbnail(jpeg));
     this.#rungs = source.renditions.map((plan, index) => {
@@ -91,23 +97,33 @@ export class Ladder implements Disposable {
   }
 
   /** The next packet in decoding order. */
-  write({ packet, afterGap }: LadderInput): void {
+  write({ packet, afterGap }: LadderPacket): void {
     if (this.#decoder === undefined) return;
     if (afterGap) {
       this.#decoder.skip();
       this.#interrupt();
     }
-    // What went before a discontinuity must not wait for what comes behind it.
+    // What went before a discontinuity must not wait for what comes after it.
     if (packet.mark?.discontinuity) this.finish();
     if (this.#active.length === 0) {
       // Only thumbnails are made: keyframes do, each drawn out of the decoder at once.
       if (packet.keyframe && this.#decoder.decode(packet)) this.#decoder.skip();
       return;
     }
-    this.#cuts = withPacket(this.#cuts, packet, MAX_CUTS);
-    if (isHeld(packet)) this.#hold(packet);
-    else if (this.#decoder.decode(packet)) this.#isHolding = false;
+    this.#cuts = withEvent(this.#cuts, { type: 'packet', packet }, MAX_CUTS);
+    if (this.#decoder.decode(packet)) this.#isHolding = false;
     else this.#interrupt();
+  }
+
+  /** No frame came: the last one is shown again. A player can begin where it is held first. */
+  hold(event: HeldEvent): void {
+    if (this.#decoder === undefined || this.#active.length === 0) return;
+    this.#cuts = withEvent(this.#cuts, event, MAX_CUTS);
+    const { shown } = this.#decoder;
+    if (shown === undefined) return;
+    if (!this.#isHolding) for (const rung of this.#rungs) rung.refresh();
+    this.#isHolding = true;
+    this.#show(shown, event.pts, true);
   }
 
   /** Nothing follows for now: everything held is encoded. Goes on at the next keyframe and cut. */
@@ -122,17 +138,8 @@ export class Ladder implements Disposable {
     this.#close();
   }
 
-  /** Shows the last picture again; from where it begins to be held, a player can begin. */
-  #hold({ pts }: Packet): void {
-    const shown = this.#decoder?.shown;
-    if (shown === undefined) return;
-    if (!this.#isHolding) for (const rung of this.#rungs) rung.refresh();
-    this.#isHolding = true;
-    this.#show(shown, pts, true);
-  }
-
   /** Between two pictures further apart than a part is long, and than usual, the first is shown again: a part has to have one. */
-  #onDecoded(frame: Frame, before: Frame | undefined, rhythm: PictureRhythm): void {
+  #onDecoded(frame: Frame, before: Frame | undefined, rhythm: FrameRhythm): void {
     const pts = Number(frame.pts);
     const apart = pts - this.#shownPts;
     const longest = Math.max(PART_LENGTH_S, rhythm.patienceS) * VIDEO_TIMESCALE;
@@ -150,10 +157,13 @@ export class Ladder implements Disposable {
     while (this.#cuts.length > 0 && this.#cuts[0]!.lastPts < pts) {
       // The picture a segment should begin with did not come out: wait for the next one.
       this.#cuts = this.#cuts.slice(1);
-      for (const rung of this.#rungs) rung.interrupt();
+      this.#loseFrames();
     }
     const cut = this.#cuts.length > 0 && this.#cuts[0]!.firstPts <= pts;
-    if (cut) this.#cuts = this.#cuts.slice(1);
+    if (cut) {
+      this.#cuts = this.#cuts.slice(1);
+      this.#isMissing = false;
+    }
     // Each rung from the next larger picture there is: scaling costs by the pixels read.
     const pictures: [Frame, ...Frame[]] = [frame];
     for (const rung of this.#active) {
@@ -166,7 +176,13 @@ export class Ladder implements Disposable {
   #interrupt(): void {
     this.#shownPts = Number.NEGATIVE_INFINITY;
     this.#cuts = [];
+    this.#loseFrames();
+  }
+
+  #loseFrames(): void {
     for (const rung of this.#rungs) rung.interrupt();
+    if (!this.#isMissing) this.#output.onMissing();
+    this.#isMissing = true;
   }
 
   #close(): void {

@@ -81,6 +81,10 @@ function handle(message: ToWorker): void {
       ladder?.write(message);
       send({ type: 'done', count: 1 });
       break;
+    case 'held':
+      ladder?.hold(message);
+      send({ type: 'done', count: 1 });
+      break;
     case 'audio_source':
       sound.setSource(message.source);
       break;
@@ -102,6 +106,7 @@ function start(job: Job): void {
     onConfig: (rendition, config) => send({ type: 'config', rendition, config }),
     onPicture: (rendition, { pts, dts, keyframe, cut, data }) =>
       send({ type: 'packet', packet: { rendition, pts, dts, keyframe, cut, data } }),
+    onMissing: () => send({ type: 'missing' }),
     onThumbnail: (jpeg) => send({ type: 'thumbnail', jpeg }),
   });
 }

@@ -3,7 +3,7 @@
  */
 import type { Frame } from 'node-av/lib';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
-import type { EncoderDescription, EncoderSettings } from '#transcode/encoders.ts';
+import type { EncoderDescription, EncoderSettings } from '#transcode/encoder.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { FrameGate } from './frame-gate.ts';
 import { Scaler } from './scaler.ts';

@@ -10,8 +10,8 @@ import {
   type FFDecoderCodec,
 } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from 'node-av/lib';
+import { MAX_FRAME_SAMPLES, MAX_FRAME_SIDE } from '#media/frame-size.ts';
 import type { Packet as MediaPacket } from '#media/packet.ts';
-import { MAX_PICTURE_SAMPLES, MAX_PICTURE_SIDE } from '#media/picture-size.ts';
 import { VIDEO_TIMESCALE, type VideoCodec, type VideoTrack } from '#media/track.ts';
 import { emptyFrame, setOptions } from './av.ts';
 
@@ -19,7 +19,7 @@ import { emptyFrame, setOptions } from './av.ts';
  * The server refuses larger frames. This limit makes sure of it once more before any memory is taken. FFmpeg rounds the length of each line
  * up to a multiple of 64 samples.
  */
-const MAX_PIXELS = String(MAX_PICTURE_SAMPLES + 64 * MAX_PICTURE_SIDE);
+const MAX_PIXELS = String(MAX_FRAME_SAMPLES + 64 * MAX_FRAME_SIDE);
 
 /**
  * FFmpeg's names and options. Its own AV1 decoder needs a graphics card. One thread each: a frame thread more is a frame of delay

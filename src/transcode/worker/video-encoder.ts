@@ -11,7 +11,7 @@ import {
 } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from 'node-av/lib';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
-import type { EncoderDescription, EncoderSettings } from '#transcode/encoders.ts';
+import type { EncoderDescription, EncoderSettings } from '#transcode/encoder.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { setOptions } from './av.ts';
 import type { FrameVerdict } from './frame-gate.ts';

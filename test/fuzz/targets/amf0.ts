@@ -2,8 +2,8 @@
  * The reader and writer of AMF0.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type AmfValue, decodeAmf0, encodeAmf0 } from '#ingest/rtmp/amf0.ts';
-import { RtmpError } from '#ingest/rtmp/rtmp-error.ts';
+import { type AmfValue, decodeAmf0, encodeAmf0 } from '#media/rtmp/amf0.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 import { METADATA } from '../recorded.ts';
 import { AMF_DICTIONARY, COMMANDS } from '../rtmp-corpus.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';

@@ -2,8 +2,8 @@
  * The reader of RTMP chunks: bytes in slices must give the same messages as the whole.
  */
 import assert from 'node:assert/strict';
-import { ChunkReader } from '#ingest/rtmp/chunk-reader.ts';
-import { RtmpError } from '#ingest/rtmp/rtmp-error.ts';
+import { ChunkReader } from '#media/rtmp/chunk-reader.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 import { OBS_MESSAGES } from '../recorded.ts';
 import { slices } from '../slices.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';

@@ -1,9 +1,9 @@
 /**
  * The reader of RTMP commands.
  */
-import { readCommand } from '#ingest/rtmp/commands.ts';
-import { MESSAGE } from '#ingest/rtmp/message.ts';
-import { RtmpError } from '#ingest/rtmp/rtmp-error.ts';
+import { readCommand } from '#media/rtmp/commands.ts';
+import { MESSAGE } from '#media/rtmp/message.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 import { AMF_DICTIONARY, COMMANDS } from '../rtmp-corpus.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 

@@ -2,8 +2,8 @@
  * The handshake of RTMP, whose bytes come in slices.
  */
 import assert from 'node:assert/strict';
-import { HANDSHAKE_BYTES, ServerHandshake } from '#ingest/rtmp/handshake.ts';
-import { RtmpError } from '#ingest/rtmp/rtmp-error.ts';
+import { HANDSHAKE_BYTES, ServerHandshake } from '#media/rtmp/handshake.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 import { slices } from '../slices.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 

@@ -4,7 +4,7 @@
 import { Allowance } from '#ingest/rtmp/allowance.ts';
 import { FaultCounter } from '#ingest/rtmp/fault-counter.ts';
 import { MediaReader, UnplayableMediaError } from '#ingest/rtmp/media-reader.ts';
-import { RtmpError } from '#ingest/rtmp/rtmp-error.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 import { CheckedPublication } from '../checked-publication.ts';
 import { ENHANCED_AUDIO, ENHANCED_DICTIONARY, ENHANCED_VIDEO } from '../enhanced-corpus.ts';
 import { AUDIO_TAGS, METADATA, VIDEO_TAGS } from '../recorded.ts';

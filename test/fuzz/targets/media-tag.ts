@@ -1,7 +1,7 @@
 /**
  * The bodies of audio and video messages, plain and extended. Reading them must never throw.
  */
-import { readFlvTag } from '#ingest/rtmp/flv-tag.ts';
+import { readFlvTag } from '#media/rtmp/flv-tag.ts';
 import { ENHANCED_AUDIO, ENHANCED_DICTIONARY, ENHANCED_VIDEO } from '../enhanced-corpus.ts';
 import { AUDIO_TAGS, VIDEO_TAGS } from '../recorded.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';

@@ -1,11 +1,12 @@
 /**
  * The reader of `onMetaData` messages.
  */
-import { readAmf } from '#ingest/rtmp/commands.ts';
+
 import { MAX_METADATA_VALUES } from '#ingest/rtmp/config.ts';
-import { MESSAGE } from '#ingest/rtmp/message.ts';
 import { readMetadata } from '#ingest/rtmp/metadata.ts';
-import { RtmpError } from '#ingest/rtmp/rtmp-error.ts';
+import { readAmf } from '#media/rtmp/commands.ts';
+import { MESSAGE } from '#media/rtmp/message.ts';
+import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 import { METADATA } from '../recorded.ts';
 import { AMF_DICTIONARY } from '../rtmp-corpus.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';

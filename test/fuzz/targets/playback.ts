@@ -4,11 +4,12 @@
 import assert from 'node:assert/strict';
 import { parse } from 'node:querystring';
 import { MillraceError } from '#domain/errors.ts';
+import { isMediaPath, isPlaybackId } from '#domain/ids.ts';
+import { acceptsGzip } from '#http/accept.ts';
+import { hasAlready } from '#http/entity-tag.ts';
 import { parseRange, slicePieces } from '#origin/byte-range.ts';
-import { acceptsGzip } from '#origin/content-coding.ts';
 import { parseDirectives } from '#origin/directives.ts';
-import { hasAlready } from '#origin/entity-tag.ts';
-import { isMediaPath, isName, isPlaybackId, playlistRendition } from '#origin/resource-name.ts';
+import { isResourceName, playlistRendition } from '#origin/resource-name.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
 /** The most bytes of a request's path and headers together. */
@@ -49,11 +50,11 @@ export const resourceNameTarget: Target = {
     read(input) {
       const text = input.toString('latin1');
       const rendition = playlistRendition(text);
-      for (const name of [isName(text) ? text : 'x', rendition ?? 'x', isPlaybackId(text) ? text : 'x']) {
+      for (const name of [isResourceName(text) ? text : 'x', rendition ?? 'x', isPlaybackId(text) ? text : 'x']) {
         must(!/[/\\\s\0]/.test(name) && !name.startsWith('.') && name.length <= 128, () => `the name ${name}`);
       }
       return behaviour(
-        Number(isName(text)),
+        Number(isResourceName(text)),
         Number(isPlaybackId(text)),
         Number(isMediaPath(text)),
         magnitude(rendition?.length ?? 0),

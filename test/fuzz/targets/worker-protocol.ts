@@ -22,6 +22,7 @@ import { behaviour, magnitude, must, type Target } from '../target.ts';
 
 const PLAN: RenditionPlan = {
   id: '360p0',
+  profile: '360p0',
   width: 640,
   height: 360,
   frameRate: { num: 30, den: 1 },
@@ -46,13 +47,14 @@ const VIDEO_PACKET: Packet = {
   dts: ticks(6000),
   keyframe: true,
   data: UNITS.h264[0]!,
-  mark: { ordinal: 0, independent: true, discontinuity: true },
+  mark: { ordinal: 0, independent: true, discontinuity: true, discontinuitiesBefore: 0 },
 };
 
 const TO_WORKER: readonly ToWorker[] = [
   { type: 'job', job: { version: PROTOCOL_VERSION, preset: 'veryfast', threads: 1, thumbnails: true } },
   { type: 'source', source: { ...VIDEO_SOURCE, renditions: [PLAN] } },
   { type: 'packet', packet: VIDEO_PACKET, afterGap: true },
+  { type: 'held', pts: ticks(12_000) },
   { type: 'audio_source', source: AUDIO_SOURCE },
   { type: 'audio', packet: { pts: 960, data: UNITS.opus[0]! } },
   { type: 'active', renditions: [0] },
@@ -66,6 +68,7 @@ const FROM_WORKER: readonly FromWorker[] = [
   { type: 'audio_config', config: CONFIGS.aac[0]! },
   { type: 'audio', packet: { pts: 1024, data: UNITS.aac[0]! } },
   { type: 'thumbnail', jpeg: Buffer.from('ffd8ffd9', 'hex') },
+  { type: 'missing' },
   { type: 'done', count: 3 },
   { type: 'health', health: { rssBytes: 100_000_000, cpuMs: 1234.5, decodeErrors: 0 } },
 ];
@@ -162,7 +165,7 @@ export const fromWorkerTarget: Target = {
         },
       });
       results.announce({ renditions: [PLAN], declaredFrameRate: 25 });
-      results.sent(VIDEO_PACKET);
+      results.sent({ type: 'packet', packet: VIDEO_PACKET });
       results.expectAudioUntil(48_000);
       for (const frame of frames(input)) {
         const message = decodeFromWorker(frame);

@@ -3,7 +3,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
-import { migrate, schemaState } from '#store/migrations.ts';
+import { applyMigrations, schemaState } from '#store/migrations.ts';
 import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { kyselyOn } from './dialect.ts';
 import { CODE, reasonOf } from './failure.ts';
@@ -60,7 +60,7 @@ export function updateSchema(target: Target, ready: () => Promise<void>): Promis
     if (found.state === 'newer') throw new StoreOpenError('newer_schema', target.place, found.migration);
     if (found.state === 'older') {
       if (!(await ownSchema(client))) throw new StoreOpenError('outdated_schema', target.place);
-      await migrate(kysely);
+      await applyMigrations(kysely);
       await disownSchema(client);
     }
     await ready();

@@ -5,7 +5,8 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import type { Milliseconds } from '#lib/units.ts';
-import { holdFolder, makeFolder } from '#store/engines/data-folder.ts';
+import { makeFolder } from '#store/data-folder.ts';
+import { holdFolder } from '#store/engines/folder-lock.ts';
 import { MIGRATIONS, migrationsDone } from '#store/migrations.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 import { kyselyOn } from './dialect.ts';

@@ -30,7 +30,7 @@ export interface Prepared {
 }
 
 /** One thread's way to the database. */
-export class Connection {
+export class SqliteConnection {
   readonly #path: string;
   readonly #role: Role;
   readonly #clock: Clock;
@@ -72,7 +72,7 @@ export class Connection {
     return this.#db;
   }
 
-  /** A query prepared once on this connection. Call {@link Connection.database} first. */
+  /** A query prepared once on this connection. Call {@link SqliteConnection.database} first. */
   prepare(sql: string): Prepared {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {

@@ -3,7 +3,7 @@
  */
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { folderError, isErrno, makeFolder } from '#store/engines/data-folder.ts';
+import { folderError, isErrno, makeFolder } from '#store/data-folder.ts';
 
 /** Where the database is, as an absolute path. */
 export const databasePath = (dataDir: string): string => resolve(dataDir, 'millrace.db');

@@ -21,10 +21,10 @@ export interface WorkerJob {
 export type Call = readonly Query[];
 
 /** To a worker. `close` is the last message. */
-export type ToWorker = readonly Call[] | 'close';
+export type LaneRequest = readonly Call[] | 'close';
 
 /** The outcome of one call. */
-export type Answer = Rows | Changes | Failure;
+export type CallOutcome = Rows | Changes | Failure;
 
 /** Of a read: the values by column, because records would repeat the columns' names in every row. */
 export interface Rows {

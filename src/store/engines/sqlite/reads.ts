@@ -2,15 +2,15 @@
  * Runs a batch of reads.
  */
 import type { SqlValue } from '#store/engine.ts';
-import type { Connection } from './connection.ts';
+import type { SqliteConnection } from './connection.ts';
 import { failureOf } from './failure.ts';
-import type { Answer, Call } from './protocol.ts';
+import type { Call, CallOutcome } from './protocol.ts';
 
 /** From so many calls on, one snapshot for all is cheaper than each one's own lock and unlock. */
 const SHARED_SNAPSHOT = 3;
 
 /** Answers every call, in order; never throws. */
-export function runReads(connection: Connection, calls: readonly Call[]): Answer[] {
+export function runReads(connection: SqliteConnection, calls: readonly Call[]): CallOutcome[] {
   try {
     const db = connection.database();
     const shared = calls.length >= SHARED_SNAPSHOT;
@@ -28,7 +28,7 @@ export function runReads(connection: Connection, calls: readonly Call[]): Answer
 }
 
 /** @throws when the database is away; what is wrong with the call itself is its answer */
-function read(connection: Connection, [query]: Call): Answer {
+function read(connection: SqliteConnection, [query]: Call): CallOutcome {
   if (query === undefined) return { kind: 'defect', reason: 'a read without a query' };
   try {
     const { statement, columns } = connection.prepare(query.sql);

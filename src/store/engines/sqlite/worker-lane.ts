@@ -15,7 +15,7 @@ import { OutageLog } from '#store/outage-log.ts';
 import { outcomeUnknown, storeUnavailable } from '#store/unavailable.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Failure } from './failure.ts';
-import type { Answer, Call, Changes, Rows, ToWorker, WorkerJob } from './protocol.ts';
+import type { Call, CallOutcome, Changes, LaneRequest, Rows, WorkerJob } from './protocol.ts';
 
 /**
  * Of more waiting calls than this, half are sent. Were all sent, worker and event loop would take turns: the one idle while the
@@ -114,7 +114,7 @@ export class WorkerLane {
       this.#lost(undefined, String(error));
       return;
     }
-    this.#worker.postMessage(this.#running.map(({ call }) => call) satisfies ToWorker);
+    this.#worker.postMessage(this.#running.map(({ call }) => call) satisfies LaneRequest);
   }
 
   #start(): Worker {
@@ -125,13 +125,13 @@ export class WorkerLane {
       // Options were meant for the main thread.
       execArgv: [],
     });
-    worker.on('message', (answers: readonly Answer[]) => this.#answered(answers));
+    worker.on('message', (answers: readonly CallOutcome[]) => this.#answered(answers));
     worker.on('error', (error) => this.#lost(worker, String(error)));
     worker.on('exit', (code) => this.#lost(worker, `its worker ended with code ${code}`));
     return worker;
   }
 
-  #answered(answers: readonly Answer[]): void {
+  #answered(answers: readonly CallOutcome[]): void {
     const calls = this.#running ?? [];
     this.#running = undefined;
     this.#backoff.succeeded();
@@ -199,7 +199,7 @@ export class WorkerLane {
     for (const { reject } of this.#waiting) reject(storeUnavailable('the store is closed'));
     this.#waiting = [];
     // A worker in the middle of a system call cannot be ended: it is told to, and the process does not wait for it.
-    this.#worker?.postMessage('close' satisfies ToWorker);
+    this.#worker?.postMessage('close' satisfies LaneRequest);
     this.#worker?.unref();
   }
 
@@ -208,7 +208,7 @@ export class WorkerLane {
     const worker = this.#worker;
     if (worker === undefined) return;
     const exited = new Promise((resolve) => worker.once('exit', resolve));
-    worker.postMessage('close' satisfies ToWorker);
+    worker.postMessage('close' satisfies LaneRequest);
     await exited;
   }
 

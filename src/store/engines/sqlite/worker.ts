@@ -3,16 +3,16 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#lib/clock.ts';
-import { Connection } from './connection.ts';
+import { SqliteConnection } from './connection.ts';
 import { crash, crashAfterCommit } from './faults.ts';
-import type { ToWorker, WorkerJob } from './protocol.ts';
+import type { LaneRequest, WorkerJob } from './protocol.ts';
 import { runReads } from './reads.ts';
 import { runWrites } from './writes.ts';
 
 const { role, path, faults } = workerData as WorkerJob;
-const connection = new Connection(path, role, systemClock);
+const connection = new SqliteConnection(path, role, systemClock);
 
-parentPort?.on('message', (message: ToWorker) => {
+parentPort?.on('message', (message: LaneRequest) => {
   if (message === 'close') {
     connection.close();
     parentPort?.close();

@@ -3,13 +3,17 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Query } from '#store/engine.ts';
-import type { Connection } from './connection.ts';
+import type { SqliteConnection } from './connection.ts';
 import { failureOf, NotChanged, RESULT, resultCode } from './failure.ts';
 import { type Faults, failCommit, holdCommit, limitPages } from './faults.ts';
-import type { Answer, Call } from './protocol.ts';
+import type { Call, CallOutcome } from './protocol.ts';
 
 /** Answers every call, in order, after the commit; never throws. What one call does wrong costs the others nothing. */
-export function runWrites(connection: Connection, calls: readonly Call[], faults: Faults | undefined): Answer[] {
+export function runWrites(
+  connection: SqliteConnection,
+  calls: readonly Call[],
+  faults: Faults | undefined,
+): CallOutcome[] {
   let db: DatabaseSync | undefined;
   let isCommitting = false;
   try {
@@ -44,7 +48,7 @@ class HalfDone extends Error {
  * nearly always does so with its first query and leaves nothing to undo; when it does not, all begin again with savepoints.
  * @throws when the database is away: then nothing of the whole batch has happened
  */
-function writeAll(connection: Connection, calls: readonly Call[]): Answer[] {
+function writeAll(connection: SqliteConnection, calls: readonly Call[]): CallOutcome[] {
   try {
     return calls.map((call) => write(connection, call));
   } catch (error) {
@@ -56,7 +60,7 @@ function writeAll(connection: Connection, calls: readonly Call[]): Answer[] {
 }
 
 /** @throws {HalfDone} and when the database is away */
-function write(connection: Connection, call: Call): Answer {
+function write(connection: SqliteConnection, call: Call): CallOutcome {
   const changes: number[] = [];
   try {
     for (const query of call) changes.push(run(connection, query));
@@ -72,7 +76,7 @@ function write(connection: Connection, call: Call): Answer {
 }
 
 /** @throws when the database is away */
-function writeUndoably(connection: Connection, call: Call): Answer {
+function writeUndoably(connection: SqliteConnection, call: Call): CallOutcome {
   connection.prepare('SAVEPOINT call').statement.run();
   try {
     const changes = call.map((query) => run(connection, query));
@@ -87,7 +91,7 @@ function writeUndoably(connection: Connection, call: Call): Answer {
   }
 }
 
-function run(connection: Connection, { sql, parameters, mustChange }: Query): number {
+function run(connection: SqliteConnection, { sql, parameters, mustChange }: Query): number {
   const changes = Number(connection.prepare(sql).statement.run(...parameters).changes);
   if (mustChange !== undefined && changes !== mustChange) {
     throw new NotChanged(changes, mustChange);

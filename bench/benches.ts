@@ -1,0 +1,92 @@
+/**
+ * Every bench by the group it is asked in: the service without transcoding, its renditions, managing it, its events, and what attackers can
+ * do to others. A new bench is a file that answers one question, and one line here.
+ */
+import { createsAtAMillion } from './creates-at-a-million.ts';
+import { crossNodeCutMs } from './cross-node-cut-ms.ts';
+import { cursorWalk } from './cursor-walk.ts';
+import { deadReceiver } from './dead-receiver.ts';
+import { durableCreatesPerS } from './durable-creates-per-s.ts';
+import { eventStreamMs } from './event-stream-ms.ts';
+import { firstPartMs } from './first-part-ms.ts';
+import { firstRenditionPartMs } from './first-rendition-part-ms.ts';
+import { frameToPartMs } from './frame-to-part-ms.ts';
+import { getStreamCpuUs } from './get-stream-cpu-us.ts';
+import { glassToGlassMs, renditionGlassToGlassMs } from './glass-to-glass-ms.ts';
+import { hostileAddress } from './hostile-address.ts';
+import { hostileCustomer } from './hostile-customer.ts';
+import { hostileStranger } from './hostile-stranger.ts';
+import { hostileViewer } from './hostile-viewer.ts';
+import { ladderCpuSPerMin } from './ladder-cpu-s-per-min.ts';
+import { listPageMs } from './list-page-ms.ts';
+import { liveLadders } from './live-ladders.ts';
+import { memoryMb } from './memory-mb.ts';
+import { nameSearchMs } from './name-search-ms.ts';
+import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
+import { playbackRights } from './playback-rights.ts';
+import { playersMatrix } from './players.ts';
+import { postgresCpuUs } from './postgres-cpu-us.ts';
+import { publishStopCycles } from './publish-stop-cycles.ts';
+import { renditionDelayMs } from './rendition-delay-ms.ts';
+import { renditionPsnrDb } from './rendition-psnr-db.ts';
+import { segmentCpuSPerGb } from './segment-cpu-s-per-gb.ts';
+import { startMs } from './start-ms.ts';
+import type { Bench } from './support/question.ts';
+import { transcoderKills } from './transcoder-kills.ts';
+import { transcoderMemoryMb } from './transcoder-memory-mb.ts';
+import { variantSwitches } from './variant-switches.ts';
+import { viewersAcrossNodes } from './viewers-across-nodes.ts';
+import { viewersWakeUpMs } from './viewers-wake-up-ms.ts';
+import { webhooksPerS } from './webhooks-per-s.ts';
+
+/** The benches of each group in the order in which they run and stand in the table. */
+export const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
+  passthrough: {
+    'get-stream-cpu-us': getStreamCpuUs,
+    'durable-creates-per-s': durableCreatesPerS,
+    'creates-at-a-million': createsAtAMillion,
+    'frame-to-part-ms': frameToPartMs,
+    'first-part-ms': firstPartMs,
+    'glass-to-glass-ms': glassToGlassMs,
+    'passthrough-cpu-percent': passthroughCpuPercent,
+    'viewers-wake-up-ms': viewersWakeUpMs,
+    'segment-cpu-s-per-gb': segmentCpuSPerGb,
+    'memory-mb': memoryMb,
+    'start-ms': startMs,
+  },
+  renditions: {
+    'ladder-cpu-s-per-min': ladderCpuSPerMin,
+    'live-ladders': liveLadders,
+    'rendition-delay-ms': renditionDelayMs,
+    'rendition-psnr-db': renditionPsnrDb,
+    'rendition-glass-to-glass-ms': renditionGlassToGlassMs,
+    'first-rendition-part-ms': firstRenditionPartMs,
+    'transcoder-memory-mb': transcoderMemoryMb,
+    'variant-switches': variantSwitches,
+    'transcoder-kills': transcoderKills,
+  },
+  manage: {
+    'list-page-ms': listPageMs,
+    'name-search-ms': nameSearchMs,
+    'cursor-walk': cursorWalk,
+    'cross-node-cut-ms': crossNodeCutMs,
+    'postgres-cpu-us': postgresCpuUs,
+    'viewers-across-nodes': viewersAcrossNodes,
+    'playback-rights': playbackRights,
+  },
+  players: {
+    'stock-players': playersMatrix,
+  },
+  events: {
+    'webhooks-per-s': webhooksPerS,
+    'dead-receiver': deadReceiver,
+    'event-stream-ms': eventStreamMs,
+  },
+  hostile: {
+    'hostile-stranger': hostileStranger,
+    'hostile-viewer': hostileViewer,
+    'hostile-customer': hostileCustomer,
+    'hostile-address': hostileAddress,
+    'publish-stop-cycles': publishStopCycles,
+  },
+};

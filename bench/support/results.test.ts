@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { resultsPage } from './results.ts';
+
+test('bench/README.md is what results.json and introduction.md make of it', () => {
+  assert.equal(readFileSync(join(import.meta.dirname, '../README.md'), 'utf8'), resultsPage());
+});

@@ -1,0 +1,140 @@
+/**
+ * Hands new events to everybody who reads them live: one read from the store for all readers of this process.
+ */
+import type { ServiceEvent } from '#domain/events.ts';
+import { pause } from '#lib/pause.ts';
+import type { Scope, Store } from '#store/store.ts';
+import { presentEvent } from './present-event.ts';
+
+/** Events read at a time. */
+const PAGE = 500;
+/** Pause after the store refused. */
+const RETRY_MS = 500;
+
+/** An event, with its text for Server-Sent Events. */
+export interface TailEvent {
+  readonly event: ServiceEvent;
+  /** Shared by all readers; never changes. */
+  readonly frame: Buffer;
+}
+
+/** Somebody who reads. */
+export interface TailReader {
+  readonly scope: Scope;
+  /** Takes each new event of the scope, in order. */
+  take(event: TailEvent): void;
+  /** The server stops. */
+  end(): void;
+}
+
+/** The text of an event for Server-Sent Events. */
+export function frameOf(event: ServiceEvent): Buffer {
+  return Buffer.from(`id: ${event.sequence}\nevent: ${event.type}\ndata: ${JSON.stringify(presentEvent(event))}\n\n`);
+}
+
+/** The live readers of one process. */
+export class EventTail implements Disposable {
+  readonly #store: Pick<Store, 'events' | 'listen'>;
+  readonly #readers = new Map<Scope, Set<TailReader>>();
+  readonly #closing = new AbortController();
+  readonly #listening: Disposable;
+  #count = 0;
+  /** The number of the event that was handed out last; undefined while nobody reads. */
+  #position: number | undefined;
+  #isReading = false;
+  #isWanted = false;
+
+  constructor(store: Pick<Store, 'events' | 'listen'>) {
+    this.#store = store;
+    this.#listening = store.listen(({ type }) => {
+      if (type === 'events_added' || type === 'missed') this.#look();
+    });
+  }
+
+  /** How many read. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** How many readers a scope has. */
+  countOf(scope: Scope): number {
+    return this.#readers.get(scope)?.size ?? 0;
+  }
+
+  /**
+   * Resolves once every event that becomes readable from then on is handed out, so that a reader which reads the rest from the store
+   * afterwards misses none. Call it after {@link EventTail.add}. Rejects as the store does.
+   */
+  async ready(): Promise<void> {
+    if (this.#position !== undefined) return;
+    const last = await this.#store.events.last();
+    this.#position ??= last;
+  }
+
+  /** Hands new events to a reader until what is returned is disposed. */
+  add(reader: TailReader): Disposable {
+    const readers = this.#readers.get(reader.scope) ?? new Set();
+    this.#readers.set(reader.scope, readers.add(reader));
+    this.#count += 1;
+    this.#look();
+    return {
+      [Symbol.dispose]: () => {
+        if (!readers.delete(reader)) return;
+        this.#count -= 1;
+        if (readers.size === 0) this.#readers.delete(reader.scope);
+      },
+    };
+  }
+
+  /** Ends all readers. */
+  [Symbol.dispose](): void {
+    this.#listening[Symbol.dispose]();
+    this.#closing.abort();
+    for (const readers of this.#readers.values()) for (const reader of readers) reader.end();
+  }
+
+  #look(): void {
+    this.#isWanted = true;
+    if (!this.#isReading) void this.#read();
+  }
+
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    while (this.#isWanted && !this.#closing.signal.aborted) {
+      this.#isWanted = false;
+      if (this.#count === 0) {
+        this.#position = undefined;
+        break;
+      }
+      try {
+        await this.#handOut();
+      } catch {
+        // The store says itself that it is away.
+        this.#isWanted = true;
+        await pause(RETRY_MS, this.#closing.signal);
+      }
+    }
+    this.#isReading = false;
+  }
+
+  /** Hands out all there is. Readers find what is older themselves. */
+  async #handOut(): Promise<void> {
+    const { events } = this.#store;
+    await this.ready();
+    for (let isLast = false; !isLast; ) {
+      const after = this.#position ?? 0;
+      const found = await events.list('everyone', { limit: PAGE, direction: 'asc', after, filter: {} });
+      for (const event of found) {
+        const own = this.#readers.get(event.userId);
+        const admins = this.#readers.get('everyone');
+        if (own !== undefined || admins !== undefined) {
+          const tailEvent = { event, frame: frameOf(event) };
+          for (const reader of own ?? []) reader.take(tailEvent);
+          for (const reader of admins ?? []) reader.take(tailEvent);
+        }
+        this.#position = event.sequence;
+      }
+      isLast = found.length < PAGE;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The rules of a playback policy that its schema cannot say.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import { isUuid, type UserId, type WebhookId } from '#domain/ids.ts';
+import type { PlaybackPolicy } from '#domain/playback-policy.ts';
+import type { Store } from '#store/store.ts';
+import { isStorable } from './schemas/text.ts';
+
+const MAX_CONTEXT_LENGTH = 4096;
+
+/** What is wrong with a policy, as a sentence; undefined when it can be stored. Repeats no value. */
+export function playbackPolicyProblem({ type, webhookId, webhookContext, allowedOrigins = [] }: PlaybackPolicy) {
+  if (type === 'webhook' && webhookId === undefined) {
+    return 'The field playbackPolicy.webhookId is missing; send the id of one of your webhooks, whose URL is to be asked about each viewer.';
+  }
+  const context = JSON.stringify(webhookContext ?? {});
+  if (context.length > MAX_CONTEXT_LENGTH || !isStorable(context) || context.includes('\\u0000')) {
+    return `The field playbackPolicy.webhookContext must have at most ${MAX_CONTEXT_LENGTH} characters as JSON, without U+0000; send less.`;
+  }
+  const wrong = allowedOrigins.findIndex((origin) => origin !== '*' && !isOrigin(origin));
+  if (wrong !== -1) {
+    return `The field playbackPolicy.allowedOrigins[${wrong}] must be an origin such as https://example.com, without a path, or *.`;
+  }
+  return undefined;
+}
+
+/**
+ * Checks that the webhook which a policy names is the owner's.
+ * @throws {MillraceError} `invalid_request`, as the reference service answers
+ */
+export async function mustHaveWebhook(
+  policy: PlaybackPolicy | null | undefined,
+  owner: UserId,
+  store: Pick<Store, 'webhooks'>,
+): Promise<void> {
+  const id = policy?.webhookId;
+  if (id === undefined || (isUuid(id) && (await store.webhooks.get(id as WebhookId, owner)) !== undefined)) return;
+  throw new MillraceError(
+    'invalid_request',
+    'The field playbackPolicy.webhookId names no webhook of yours; create one with POST /webhook.',
+  );
+}
+
+/** Scheme, host and port; a slash at the end is forgiven, as the reference service does. */
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '').toLowerCase();
+}

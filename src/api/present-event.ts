@@ -1,0 +1,19 @@
+/**
+ * An event as the owner of its stream sees it.
+ */
+import type { ServiceEvent } from '#domain/events.ts';
+import type { EventObject } from './schemas/event.ts';
+
+/** An event. Nothing of it is secret. */
+export function presentEvent(event: ServiceEvent): EventObject {
+  const { id, type, at, sequence, streamId, sessionId, payload } = event;
+  return {
+    id,
+    type,
+    createdAt: at,
+    sequence,
+    ...(streamId !== undefined && { streamId }),
+    ...(sessionId !== undefined && { sessionId }),
+    payload,
+  };
+}

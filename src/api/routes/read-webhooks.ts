@@ -1,0 +1,87 @@
+/**
+ * `GET /webhook`, `GET /webhook/<id>` and `GET /webhook/subscribed/<event>`.
+ */
+import { Type } from 'typebox';
+import type { ApiRoute } from '#api/api.ts';
+import { findWebhook } from '#api/find-webhook.ts';
+import { readPage } from '#api/list-options.ts';
+import { linkNext } from '#api/page.ts';
+import { presentWebhook } from '#api/present-webhook.ts';
+import { documentedOnly, type RawQuery } from '#api/query.ts';
+import { answers } from '#api/schemas/answers.ts';
+import { ADMIN_QUERY, PAGE_QUERY, SCOPE_QUERY } from '#api/schemas/list-query.ts';
+import { webhookIdParams } from '#api/schemas/params.ts';
+import { ref } from '#api/schemas/ref.ts';
+import { WebhookSchema } from '#api/schemas/webhook.ts';
+import { MillraceError } from '#domain/errors.ts';
+import { isEventType } from '#domain/events.ts';
+
+/** How many webhooks that hear of an event are shown. */
+const MAX_SUBSCRIBED = 1000;
+
+const list = {
+  operationId: 'listWebhooks',
+  summary: 'List webhooks',
+  description: 'Your webhooks, newest first. Follow the `Link` header for more.',
+  tags: ['webhook'],
+  security: [{ apiKey: [] }],
+  querystring: Type.Object({ ...PAGE_QUERY, ...ADMIN_QUERY }),
+  response: answers(200, Type.Array(ref(WebhookSchema))),
+};
+
+/** Lists webhooks. */
+export const listWebhooks: ApiRoute = (api, context) => {
+  const options = { schema: list, onRequest: context.authenticate, validatorCompiler: documentedOnly };
+  api.get('/webhook', options, async (request, reply) => {
+    const { caller } = request;
+    const page = await context.store.webhooks.list(caller.scope, readPage(request.query as RawQuery, 'webhook'));
+    linkNext(request, reply, context, { path: '/webhook', list: 'webhook', next: page.next });
+    return page.rows.map((webhook) => presentWebhook(webhook, caller));
+  });
+};
+
+const get = {
+  operationId: 'getWebhook',
+  summary: 'Get a webhook',
+  tags: ['webhook'],
+  security: [{ apiKey: [] }],
+  params: webhookIdParams,
+  querystring: SCOPE_QUERY,
+  response: answers(200, ref(WebhookSchema), 404),
+};
+
+/** Gets one webhook. */
+export const getWebhook: ApiRoute = (api, context) => {
+  api.get('/webhook/:id', { schema: get, onRequest: context.authenticate }, async (request) => {
+    const { caller, params } = request;
+    return presentWebhook(await findWebhook(context, params.id, caller.scope), caller);
+  });
+};
+
+const subscribed = {
+  operationId: 'listSubscribedWebhooks',
+  summary: 'List the webhooks that get events of a type',
+  description: 'Yours, newest first; disabled ones, too.',
+  tags: ['webhook'],
+  security: [{ apiKey: [] }],
+  params: Type.Object({ event: Type.String({ description: 'An event type.', examples: ['stream.started'] }) }),
+  querystring: SCOPE_QUERY,
+  response: answers(200, Type.Array(ref(WebhookSchema)), 404),
+};
+
+/** Lists the webhooks of one event type. */
+export const listSubscribedWebhooks: ApiRoute = (api, context) => {
+  const options = { schema: subscribed, onRequest: context.authenticate };
+  api.get('/webhook/subscribed/:event', options, async (request) => {
+    const { caller, params } = request;
+    if (!isEventType(params.event)) {
+      throw new MillraceError(
+        'not_found',
+        'There is no event of that type; docs/12-events-and-webhooks.md lists them.',
+      );
+    }
+    const user = caller.scope === 'everyone' ? caller.userId : caller.scope;
+    const found = await context.store.webhooks.ofEvent(user, params.event, MAX_SUBSCRIBED);
+    return found.map((webhook) => presentWebhook(webhook, caller));
+  });
+};

@@ -1,0 +1,108 @@
+/**
+ * `GET /event/stream`.
+ */
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { ApiRoute } from '#api/api.ts';
+import { EVENT_QUERY, readEventFilter, readNumber } from '#api/event-query.ts';
+import { EventReader } from '#api/event-reader.ts';
+import { EventTail } from '#api/event-tail.ts';
+import { presentedKey } from '#api/presented-key.ts';
+import { documentedOnly, type RawQuery } from '#api/query.ts';
+import { failures } from '#api/schemas/answers.ts';
+import { ADMIN_QUERY } from '#api/schemas/list-query.ts';
+import { MillraceError } from '#domain/errors.ts';
+
+/** How often a reader is told that the connection lives, and its API key is judged again. */
+const BEAT_MS = 15_000;
+
+const schema = {
+  operationId: 'streamEvents',
+  summary: 'Read events live',
+  description:
+    'The same events as they happen, as Server-Sent Events: `id` is the sequence number, `event` the type, `data` the event as JSON. The answer goes on until either side closes it. A reader that comes back with the header `Last-Event-ID` (or the query parameter `after`) gets everything after that event first; without it, it begins with what happens next. One that reads too slowly is disconnected and can come back so without a loss. A comment line comes every 15 seconds.',
+  tags: ['event'],
+  security: [{ apiKey: [] }],
+  headers: Type.Object({
+    'last-event-id': Type.Optional(
+      Type.String({ pattern: '^\\d{1,16}$', description: 'The `id` of the event seen last.', examples: ['4711'] }),
+    ),
+  }),
+  querystring: Type.Object({
+    ...EVENT_QUERY,
+    after: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'The same as `Last-Event-ID`, which wins.', examples: [4711] }),
+    ),
+    ...ADMIN_QUERY,
+  }),
+  response: {
+    200: {
+      description: 'The events.',
+      content: { 'text/event-stream': { schema: Type.String() } },
+    },
+    ...failures([403]),
+  },
+};
+
+/** Streams what happens. */
+export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) => {
+  const tail = new EventTail(store);
+  metrics.eventStreams.observe({}, () => tail.count);
+  api.addHook('preClose', (done) => {
+    tail[Symbol.dispose]();
+    done();
+  });
+  const options = { schema, onRequest: authenticate, validatorCompiler: documentedOnly, config: { held: true } };
+  api.get('/event/stream', options, async (request, reply) => {
+    const query = request.query as RawQuery;
+    const { scope, quotas, userId } = request.caller;
+    const filter = readEventFilter(query, scope);
+    const atMost = quotas.eventStreams;
+    if (atMost > 0 && tail.countOf(scope) >= atMost) {
+      throw new MillraceError(
+        'quota_exceeded',
+        `You hold ${atMost} event streams open at this server, which is as many as you may; close one first.`,
+      );
+    }
+    const after = lastEventId(request) ?? readNumber(query, 'after') ?? (await store.events.last());
+    const keyHash = presentedKey(request).hash();
+    reply.hijack();
+    const output = reply.raw;
+    output.writeHead(200, {
+      ...(reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream; charset=utf-8',
+      // Proxies of the nginx kind keep answers back otherwise.
+      'x-accel-buffering': 'no',
+    });
+    output.write('retry: 1000\n\n');
+
+    const reader = new EventReader({ scope, filter, after, store, output });
+    const reading = tail.add(reader);
+    const beat = setInterval(() => {
+      reader.beat();
+      store.apiKeys.byHash(keyHash).then(
+        (found) => {
+          if (found === undefined || found.user.suspended || found.user.id !== userId) output.end();
+        },
+        // While the store is away, nothing new can be read either.
+        () => {},
+      );
+    }, BEAT_MS);
+    output.on('error', () => {});
+    output.on('close', () => {
+      clearInterval(beat);
+      reading[Symbol.dispose]();
+    });
+    // The reader comes back when the store is.
+    await tail
+      .ready()
+      .then(() => reader.catchUp())
+      .catch(() => output.destroy());
+  });
+};
+
+/** What the reader saw last, as a browser's own client says it. */
+function lastEventId({ headers }: FastifyRequest): number | undefined {
+  const text = headers['last-event-id'];
+  return typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,244 @@
+/**
+ * Webhooks over HTTP.
+ */
+import { type Static, Type } from 'typebox';
+import { DELIVERY_STATES, type DeliveryState, type WebhookDisabledReason } from '#domain/webhook.ts';
+import { EventTypeSchema } from './event.ts';
+import { STREAM_ID, USER_ID, WEBHOOK_ID, WEBHOOK_LOG_ID } from './sample-ids.ts';
+import { MILLISECONDS, PRINTABLE } from './text.ts';
+
+const name = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  pattern: PRINTABLE,
+  description: 'text of 1 to 512 printable characters.',
+});
+const url = Type.String({
+  maxLength: 2048,
+  description:
+    'an http or https URL of at most 2048 characters, without a user and password, that leads to a public address.',
+});
+const events = Type.Array(EventTypeSchema, {
+  maxItems: 64,
+  uniqueItems: true,
+  description: 'a list of event types, none twice.',
+});
+const sharedSecret = Type.String({
+  minLength: 16,
+  maxLength: 256,
+  pattern: '^[!-~]*$',
+  description: 'text of 16 to 256 ASCII characters without blanks.',
+});
+const streamId = Type.String({ maxLength: 36, description: 'the id of one of your streams.' });
+
+/** Body of `POST /webhook`. */
+export const NewWebhookSchema = Type.Object(
+  { name, url, events, sharedSecret: Type.Optional(sharedSecret), streamId: Type.Optional(streamId) },
+  {
+    $id: 'NewWebhook',
+    additionalProperties: false,
+    examples: [{ name: 'shop', url: 'https://shop.example/hooks/live', events: ['stream.started', 'stream.idle'] }],
+  },
+);
+
+/** Body of `PATCH /webhook/<id>`: what is left out stays. */
+export const WebhookChangeSchema = Type.Object(
+  {
+    name: Type.Optional(name),
+    url: Type.Optional(url),
+    events: Type.Optional(events),
+    sharedSecret: Type.Optional(sharedSecret),
+    streamId: Type.Optional(
+      Type.Union([streamId, Type.Null()], { description: 'the id of one of your streams, or null for all of them.' }),
+    ),
+    disabled: Type.Optional(
+      Type.Boolean({ description: 'true to send nothing more, false to go on and send what waited meanwhile.' }),
+    ),
+  },
+  { $id: 'WebhookChange', additionalProperties: false, examples: [{ events: ['session.ended'] }, { disabled: false }] },
+);
+
+/** Body of `PUT /webhook/<id>`. */
+export const WebhookReplacementSchema = Type.Object(
+  { ...WebhookChangeSchema.properties, name, url },
+  {
+    $id: 'WebhookReplacement',
+    additionalProperties: false,
+    examples: [{ name: 'shop', url: 'https://shop.example/hooks/live', events: ['session.ended'] }],
+  },
+);
+
+/** Body of `DELETE /webhook`. */
+export const WebhookIdsSchema = Type.Object(
+  {
+    ids: Type.Array(Type.String({ maxLength: 36, description: 'the id of a webhook.' }), {
+      minItems: 1,
+      maxItems: 1000,
+      uniqueItems: true,
+      description: 'a list of 1 to 1000 ids of webhooks, none twice.',
+    }),
+  },
+  { $id: 'WebhookIds', additionalProperties: false, examples: [{ ids: [WEBHOOK_ID] }] },
+);
+
+/** A webhook. */
+export const WebhookSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    kind: Type.Literal('webhook', { type: 'string' }),
+    userId: Type.String({ format: 'uuid', description: 'Whose it is.' }),
+    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    name: Type.String(),
+    url: Type.String(),
+    events: Type.Array(EventTypeSchema, { description: 'The types of the events that it gets.' }),
+    streamId: Type.Optional(
+      Type.String({ format: 'uuid', description: 'The only stream whose events it gets. Absent: all streams.' }),
+    ),
+    sharedSecret: Type.Optional(
+      Type.String({
+        description:
+          'What deliveries are signed with. Absent for an API key whose rules do not allow it to change the webhook.',
+      }),
+    ),
+    disabled: Type.Boolean({ description: 'Whether nothing is sent.' }),
+    disabledReason: Type.Optional(
+      Type.Unsafe<WebhookDisabledReason>({
+        type: 'string',
+        enum: ['user', 'gone', 'too_many_deliveries'],
+        description:
+          '`gone`: the receiver answered 410. `too_many_deliveries`: more than 100,000 could not be delivered. Absent unless disabled.',
+      }),
+    ),
+    status: Type.Object({
+      lastTriggeredAt: Type.Optional(Type.Integer({ description: `${MILLISECONDS} when a request was last sent.` })),
+      lastFailure: Type.Optional(
+        Type.Object({
+          timestamp: Type.Integer({ description: `${MILLISECONDS}.` }),
+          statusCode: Type.Optional(Type.Integer({ description: 'Absent when there was no answer.' })),
+          error: Type.String({ description: 'A sentence.' }),
+        }),
+      ),
+    }),
+  },
+  {
+    $id: 'Webhook',
+    examples: [
+      {
+        id: WEBHOOK_ID,
+        kind: 'webhook' as const,
+        userId: USER_ID,
+        createdAt: 1_795_175_107_399,
+        name: 'shop',
+        url: 'https://shop.example/hooks/live',
+        events: ['stream.started' as const, 'stream.idle' as const],
+        sharedSecret: '2v8c9hq0jn6t1wkz5m3e7yxr4d0p8s6g',
+        disabled: false,
+        status: { lastTriggeredAt: 1_795_178_640_120 },
+      },
+    ],
+  },
+);
+
+/** One request that was sent to a webhook. */
+export const WebhookLogSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    webhookId: Type.String({ format: 'uuid' }),
+    userId: Type.String({ format: 'uuid' }),
+    eventId: Type.String({ format: 'uuid', description: 'The event that was sent.' }),
+    event: EventTypeSchema,
+    streamId: Type.Optional(Type.String({ format: 'uuid' })),
+    createdAt: Type.Integer({ description: `${MILLISECONDS} when it was sent.` }),
+    duration: Type.Number({ description: 'Seconds until it was answered, or given up.' }),
+    success: Type.Boolean({ description: 'Whether the answer was 2xx.' }),
+    attempt: Type.Integer({ description: 'Which attempt at this delivery it was, from 1.' }),
+    error: Type.Optional(Type.String({ description: 'Why it failed, as a sentence.' })),
+    request: Type.Object({
+      url: Type.String(),
+      method: Type.Literal('POST', { type: 'string' }),
+      headers: Type.Record(Type.String(), Type.String(), { description: 'Signatures are left out.' }),
+      body: Type.String({ description: 'As it was sent, at most 16,384 characters of it.' }),
+    }),
+    response: Type.Optional(
+      Type.Object(
+        {
+          status: Type.Integer(),
+          statusText: Type.String(),
+          redirected: Type.Boolean({ description: 'Always false: redirects are not followed.' }),
+          body: Type.String({ description: 'Base64 of its first 1024 bytes.' }),
+        },
+        { description: 'Absent when there was no answer.' },
+      ),
+    ),
+  },
+  {
+    $id: 'WebhookLog',
+    examples: [
+      {
+        id: WEBHOOK_LOG_ID,
+        webhookId: WEBHOOK_ID,
+        userId: USER_ID,
+        eventId: '0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e21',
+        event: 'stream.started' as const,
+        streamId: STREAM_ID,
+        createdAt: 1_795_178_640_120,
+        duration: 0.041,
+        success: true,
+        attempt: 1,
+        request: {
+          url: 'https://shop.example/hooks/live',
+          method: 'POST' as const,
+          headers: { 'content-type': 'application/json', 'user-agent': 'millrace' },
+          body: '{"id":"0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e21"}',
+        },
+        response: { status: 200, statusText: 'OK', redirected: false, body: 'b2s=' },
+      },
+    ],
+  },
+);
+
+/** An event that a webhook has not heard of. */
+export const WebhookDeliverySchema = Type.Object(
+  {
+    webhookId: Type.String({ format: 'uuid' }),
+    eventId: Type.String({ format: 'uuid' }),
+    event: EventTypeSchema,
+    streamId: Type.Optional(Type.String({ format: 'uuid' })),
+    sequence: Type.Integer({ description: 'The place of the event in the list of events.' }),
+    state: Type.Unsafe<DeliveryState>({
+      type: 'string',
+      enum: [...DELIVERY_STATES],
+      description:
+        '`pending`: it will be sent (again). `dead`: it was given up, and is sent again only when you say so.',
+    }),
+    attempts: Type.Integer({ description: 'How often it was sent in vain.' }),
+    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    nextAttemptAt: Type.Optional(
+      Type.Integer({ description: `${MILLISECONDS} when it is sent next. Absent when it was given up.` }),
+    ),
+  },
+  {
+    $id: 'WebhookDelivery',
+    examples: [
+      {
+        webhookId: WEBHOOK_ID,
+        eventId: '0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e21',
+        event: 'stream.started' as const,
+        streamId: STREAM_ID,
+        sequence: 4711,
+        state: 'dead' as const,
+        attempts: 31,
+        createdAt: 1_795_175_107_399,
+      },
+    ],
+  },
+);
+
+/** Body of `POST /webhook/<id>/resend`. */
+export const ResendSchema = Type.Object(
+  { since: Type.Integer({ minimum: 0, description: `a whole number: ${MILLISECONDS.toLowerCase()}.` }) },
+  { $id: 'Resend', additionalProperties: false, examples: [{ since: 1_795_175_107_399 }] },
+);
+
+/** The fields of a change as they come. */
+export type WebhookChangeBody = Static<typeof WebhookChangeSchema>;

@@ -1,0 +1,147 @@
+/**
+ * `millrace sign`: prints addresses that allow anybody who has them to watch a stream with the playback policy `jwt`, to try it out.
+ */
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { configFromEnvironment } from '#config.ts';
+import { newSigningKeyId, type StreamId, type UserId } from '#domain/ids.ts';
+import { Secret } from '#domain/secret.ts';
+import { MAX_SIGNING_KEYS, newKeyPair, pemOf, type SigningKey } from '#domain/signing-key.ts';
+import type { Stream } from '#domain/stream.ts';
+import { systemClock } from '#lib/clock.ts';
+import { openStore } from '#store/open-store.ts';
+import type { Store } from '#store/store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import type { Command } from './command.ts';
+import { existingStore } from './existing-store.ts';
+import { EXIT, Exit, wrongUsage } from './exit-code.ts';
+import { operatorReceipt } from './receipt.ts';
+
+const COMMAND = 'millrace sign';
+const UNITS_S: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+/** The most keys that are read, which is more than a user can have. */
+const MAX_KEYS = 100;
+
+/** The subcommand. */
+export const sign: Command = {
+  name: 'sign',
+  summary: 'Print addresses that allow anybody who has them to watch a stream for some time',
+  words: ['--stream', '--expires', '--key'],
+  help: () => `Usage:
+  millrace sign --stream ID [--expires 1h]   print the address of the player page and of the playlist
+                [--key FILE]                 sign with this private key, as the API returned it or as PEM
+
+ID is the id of the stream. The addresses are valid for an hour, or for the time of --expires, such as 90s, 30m, 12h or 7d.
+Without --key, a signing key of the stream's user is made once and its private key kept in the data folder, readable by you only.
+
+Works beside a running server, on a store that a server has created. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server; MILLRACE_PUBLIC_URL is the address at which clients reach the server.`,
+  async run(args) {
+    const { streamId, expiresS, keyFile } = readOptions(args);
+    const { dataDir, databaseUrl } = await existingStore();
+    await using store = await openStore({ dataDir, databaseUrl, exclusive: false, logger: silentLogger });
+    const stream = await store.streams.get(streamId, 'everyone');
+    if (stream === undefined) throw new Exit(EXIT.failed, ['There is no stream with this id.']);
+    const privateKey = await privateKeyOf(store, stream.userId, { dataDir, keyFile });
+    const token = await tokenFor(stream, privateKey, expiresS);
+    const { publicUrl, port, tlsCert } = configFromEnvironment().http;
+    const origin = publicUrl ?? `${tlsCert === undefined ? 'http' : 'https'}://localhost:${port}`;
+    console.log(`${origin}/play/${stream.playbackId}#jwt=${token}`);
+    console.log(`${origin}/hls/${stream.playbackId}/index.m3u8?jwt=${token}`);
+    if (stream.playbackPolicy?.type === 'jwt') return;
+    console.error('The playback policy of this stream is not jwt, so the token makes no difference now.');
+  },
+};
+
+interface Options {
+  readonly streamId: StreamId;
+  readonly expiresS: number;
+  readonly keyFile: string | undefined;
+}
+
+/** @throws {Exit} */
+function readOptions(args: readonly string[]): Options {
+  const text = { type: 'string' } as const;
+  const values = parse(
+    () => parseArgs({ args: [...args], options: { stream: text, expires: text, key: text } }).values,
+  );
+  const { stream, expires = '1h', key } = values;
+  if (stream === undefined) throw wrongUsage('Name the stream by its id: --stream ID.', COMMAND);
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(expires) ?? [];
+  const expiresS = Number(count) * (UNITS_S[unit] ?? Number.NaN);
+  if (!(expiresS > 0)) throw wrongUsage('--expires must be a time such as 90s, 30m, 12h or 7d.', COMMAND);
+  return { streamId: stream as StreamId, expiresS, keyFile: key };
+}
+
+/** The message of parseArgs repeats what was typed, which may be a secret in the wrong place. */
+function parse<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch {
+    throw wrongUsage('These arguments are not valid.', COMMAND);
+  }
+}
+
+/** Finds or makes a private key of the user. @throws {Exit} when the given file has no key, or not one of the user's */
+async function privateKeyOf(
+  store: Store,
+  userId: UserId,
+  { dataDir, keyFile }: { readonly dataDir: string; readonly keyFile: string | undefined },
+): Promise<Secret> {
+  const { rows: keys } = await store.signingKeys.ofUser(userId, { limit: MAX_KEYS });
+  const file = keyFile ?? join(dataDir, `signing-key-${userId}`);
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (keyFile === undefined && error.code === 'ENOENT') return undefined;
+    throw new Exit(EXIT.failed, [`The private key cannot be read from ${file} (${error.code}).`], { cause: error });
+  });
+  const kept = text === undefined ? undefined : new Secret(pemOf(text.trim()));
+  if (kept !== undefined && keys.some((key) => !key.disabled && isPairOf(kept, key))) return kept;
+  if (keyFile !== undefined) {
+    throw new Exit(EXIT.failed, [`${file} holds no private key of an enabled signing key of the stream's user.`]);
+  }
+  const { publicKey, privateKey } = newKeyPair();
+  const createdAt = systemClock.now();
+  const key: SigningKey = {
+    id: newSigningKeyId(),
+    userId,
+    name: 'millrace sign',
+    createdAt,
+    publicKey,
+    disabled: false,
+  };
+  const receipt = operatorReceipt(createdAt, { action: 'signing_key.created', resourceId: key.id });
+  await store.signingKeys.create(key, receipt, { atMost: MAX_SIGNING_KEYS });
+  const pem = pemOf(privateKey.reveal());
+  await writeFile(file, pem, { mode: 0o600 });
+  return new Secret(pem);
+}
+
+function isPairOf(privateKey: Secret, { publicKey }: SigningKey): boolean {
+  try {
+    const own = createPublicKey(createPrivateKey(privateKey.reveal()));
+    return own.equals(createPublicKey(pemOf(publicKey)));
+  } catch {
+    return false; // the file has no key
+  }
+}
+
+/** A token with the claims of the reference service. */
+async function tokenFor({ playbackId }: Stream, privateKey: Secret, expiresS: number): Promise<string> {
+  const pem = createPublicKey(createPrivateKey(privateKey.reveal())).export({ type: 'spki', format: 'pem' });
+  const pub = Buffer.from(pem).toString('base64');
+  // Not loaded with the other commands, because it takes 10 MB.
+  const { importPKCS8, SignJWT } = await import('jose');
+  const now = Math.floor(systemClock.now() / 1000);
+  return await new SignJWT({
+    action: 'pull',
+    iss: COMMAND,
+    pub,
+    sub: playbackId,
+    video: 'none',
+    iat: now,
+    exp: now + expiresS,
+  })
+    .setProtectedHeader({ alg: 'ES256', typ: 'JWT' })
+    .sign(await importPKCS8(privateKey.reveal(), 'ES256'));
+}

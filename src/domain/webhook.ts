@@ -1,0 +1,94 @@
+/**
+ * Webhooks: URLs that events are sent to.
+ */
+import type { Milliseconds } from '#lib/units.ts';
+import type { DisabledReason, EventType } from './events.ts';
+import { type EventId, randomText, type StreamId, type UserId, type WebhookId, type WebhookLogId } from './ids.ts';
+import { Secret } from './secret.ts';
+
+/** How long the previous secret signs, too, after a new one was set; in milliseconds. */
+export const SECRET_OVERLAP_MS = 24 * 3600 * 1000;
+
+/** Why a webhook gets no events: its user said so, or one of {@link DisabledReason}. */
+export type WebhookDisabledReason = DisabledReason | 'user';
+
+/** What a receiver did last that was wrong. */
+export interface WebhookFailure {
+  readonly at: Milliseconds;
+  /** HTTP status; undefined when there was no answer. */
+  readonly statusCode: number | undefined;
+  /** A sentence. */
+  readonly error: string;
+}
+
+/** A webhook. */
+export interface Webhook {
+  readonly id: WebhookId;
+  readonly userId: UserId;
+  readonly name: string;
+  readonly url: string;
+  readonly createdAt: Milliseconds;
+  /** The types of the events that it gets. */
+  readonly events: readonly EventType[];
+  /** The only stream whose events it gets; undefined for all streams of the user. */
+  readonly streamId: StreamId | undefined;
+  readonly sharedSecret: Secret;
+  /** The secret before, as long as deliveries are signed with it, too. */
+  readonly previousSecret: { readonly secret: Secret; readonly until: Milliseconds } | undefined;
+  readonly disabled: { readonly at: Milliseconds; readonly reason: WebhookDisabledReason } | undefined;
+  /** When a request was last sent to it; undefined for never. */
+  readonly lastTriggeredAt: Milliseconds | undefined;
+  readonly lastFailure: WebhookFailure | undefined;
+}
+
+/** States of a delivery that has not succeeded. One that has succeeded only leaves its log. */
+export const DELIVERY_STATES = ['pending', 'dead'] as const;
+/** One of {@link DELIVERY_STATES}; `dead`: it was given up, and is sent again only when its user says so. */
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** An event that a webhook must still hear of. */
+export interface WebhookDelivery {
+  readonly webhookId: WebhookId;
+  readonly eventId: EventId;
+  readonly type: EventType;
+  readonly streamId: StreamId | undefined;
+  readonly sequence: number;
+  readonly state: DeliveryState;
+  /** How often it was sent in vain. */
+  readonly attempts: number;
+  readonly createdAt: Milliseconds;
+  /** When it is sent next, as far as other deliveries leave room. */
+  readonly nextAttemptAt: Milliseconds;
+}
+
+/** One request that was sent to a webhook, and what came of it. Holds neither secrets nor signatures. */
+export interface WebhookLog {
+  readonly id: WebhookLogId;
+  readonly webhookId: WebhookId;
+  readonly userId: UserId;
+  readonly eventId: EventId;
+  readonly type: EventType;
+  readonly streamId: StreamId | undefined;
+  readonly at: Milliseconds;
+  readonly durationMs: number;
+  readonly success: boolean;
+  /** Which attempt at this delivery it was, from 1. */
+  readonly attempt: number;
+  readonly url: string;
+  /** As it was sent; cut off after {@link LOGGED_REQUEST_CHARACTERS}. */
+  readonly requestBody: string;
+  /** Undefined when there was no answer. */
+  readonly statusCode: number | undefined;
+  /** Base64 of the first {@link LOGGED_RESPONSE_BYTES} of the answer; empty when there was none. */
+  readonly responseBody: string;
+  /** Why it failed, as a sentence; undefined when it did not. */
+  readonly error: string | undefined;
+}
+
+/** How much of a request's body the log keeps. */
+export const LOGGED_REQUEST_CHARACTERS = 16_384;
+/** How much of a response's body the log keeps. */
+export const LOGGED_RESPONSE_BYTES = 1024;
+
+/** A new shared secret: 160 random bits. */
+export const newSharedSecret = (): Secret => new Secret(randomText(32));

@@ -1,0 +1,51 @@
+/**
+ * Hands what is packaged to those who asked for it, so that none of them can break the presentation.
+ */
+import type { RenditionId } from '#media/session-event.ts';
+import type { Packaged, PartSink } from './hls.ts';
+
+interface Attached {
+  readonly sink: PartSink;
+  /** Renditions of which this sink has had the first part of a segment. */
+  readonly begun: Set<RenditionId>;
+}
+
+/** The sinks of one presentation. */
+export class PartSinks {
+  readonly #onFailure: (error: unknown) => void;
+  #attached: readonly Attached[] = [];
+
+  /** @param onFailure is called with what a sink threw, after it was detached */
+  constructor(onFailure: (error: unknown) => void) {
+    this.#onFailure = onFailure;
+  }
+
+  /** Attaches a sink. @param inits the init segment in use of each rendition. @returns detaches it when disposed */
+  attach(sink: PartSink, inits: Iterable<readonly [RenditionId, Packaged]>): Disposable {
+    const attached = { sink, begun: new Set<RenditionId>() };
+    this.#attached = [...this.#attached, attached];
+    for (const [id, init] of inits) this.#hand(attached, id, init);
+    return { [Symbol.dispose]: () => this.#detach(attached) };
+  }
+
+  /** Hands what was packaged of a rendition to every sink. */
+  write(id: RenditionId, packaged: Packaged): void {
+    for (const attached of this.#attached) {
+      if (packaged.type === 'part' && packaged.index === 0) attached.begun.add(id);
+      if (packaged.type === 'init' || attached.begun.has(id)) this.#hand(attached, id, packaged);
+    }
+  }
+
+  #hand(attached: Attached, id: RenditionId, packaged: Packaged): void {
+    try {
+      attached.sink.write(id, packaged);
+    } catch (error) {
+      this.#detach(attached);
+      this.#onFailure(error);
+    }
+  }
+
+  #detach(attached: Attached): void {
+    this.#attached = this.#attached.filter((each) => each !== attached);
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * A map that never grows beyond its limit, for entries that anybody can cause.
+ */
+
+/** A map that forgets the entry that was set longest ago when a new one would exceed its limit. Its entries are in the order they were set. */
+export class BoundedMap<Key, Value> extends Map<Key, Value> {
+  readonly #limit: number;
+
+  /** @param limit the most entries, at least 1 */
+  constructor(limit: number) {
+    super();
+    this.#limit = limit;
+  }
+
+  override set(key: Key, value: Value): this {
+    this.delete(key);
+    for (const oldest of this.keys()) {
+      if (this.size < this.#limit) break;
+      this.delete(oldest);
+    }
+    return super.set(key, value);
+  }
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { OutputBound, RenditionId, SessionEvent, SessionOutput } from '#media/session-event.ts';
+import { AUDIO_TRACK, asEvent, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { Distributor } from './distributor.ts';
+
+/** Remembers everything. */
+class Collector implements SessionOutput {
+  readonly bound: OutputBound = { maxBytes: 1024 * 1024, whenFull: 'detach' };
+  readonly events: (readonly [RenditionId, SessionEvent])[] = [];
+
+  write(id: RenditionId, event: SessionEvent): void {
+    this.events.push([id, event]);
+  }
+
+  /** Tracks by the rendition, packets by rendition and second. */
+  get seen(): readonly string[] {
+    return this.events.map(([id, event]) => {
+      if (event.type !== 'packet') return `${id} ${event.type}`;
+      return `${id} ${event.packet.dts / (event.packet.kind === 'video' ? 90_000 : 48_000)}`;
+    });
+  }
+}
+
+/** Has a queue of three packets, and takes from it only when it is told to; when that is full it drops up to the next keyframe. */
+class Slow implements SessionOutput {
+  readonly bound: OutputBound = { maxBytes: 300, whenFull: 'drop_to_keyframe' };
+  readonly sent: number[] = [];
+  dropped = 0;
+  #queue: SessionEvent[] = [];
+  #needsKeyframe = false;
+
+  write(_: RenditionId, event: SessionEvent): void {
+    if (event.type !== 'packet') return;
+    this.#needsKeyframe &&= !event.packet.keyframe;
+    if (this.#queue.length === 3) {
+      this.dropped += this.#queue.splice(0).length;
+      this.#needsKeyframe = !event.packet.keyframe;
+    }
+    if (this.#needsKeyframe) this.dropped += 1;
+    else this.#queue.push(event);
+  }
+
+  drain(): void {
+    for (const event of this.#queue.splice(0)) if (event.type === 'packet') this.sent.push(event.packet.dts / 90_000);
+  }
+}
+
+function setUp() {
+  const failures: unknown[] = [];
+  const distributor = new Distributor((_, error) => void failures.push(error));
+  /** A packet a second, a keyframe every four. */
+  const play = (fromS: number, untilS: number) => {
+    for (let at = fromS; at < untilS; at += 1) {
+      const keyframe = at % 4 === 0;
+      const mark = keyframe ? { mark: markAt(at / 4) } : {};
+      distributor.write('source', asEvent({ ...packetAt(VIDEO_TRACK, at * 1000, { keyframe }), ...mark }));
+      distributor.write('audio', asEvent({ ...packetAt(AUDIO_TRACK, at * 1000), ...mark }));
+    }
+  };
+  distributor.write('source', { type: 'track', track: VIDEO_TRACK });
+  distributor.write('audio', { type: 'track', track: AUDIO_TRACK });
+  return { distributor, failures, play };
+}
+
+test('an output that is attached late is told the tracks, begins at the newest keyframe, and goes on with what follows', () => {
+  const { distributor, play } = setUp();
+  play(0, 7);
+  const late = new Collector();
+  distributor.attach(late);
+  play(7, 8);
+  assert.deepEqual(late.seen, [
+    'source track',
+    'source 4',
+    'source 5',
+    'source 6',
+    'audio track',
+    'audio 4',
+    'audio 5',
+    'audio 6',
+    'source 7',
+    'audio 7',
+  ]);
+});
+
+test('an output that is attached after a change of the configuration begins with it, at its first keyframe', () => {
+  const { distributor, play } = setUp();
+  play(0, 6);
+  const other = { ...VIDEO_TRACK, width: 640 };
+  distributor.write('source', { type: 'track', track: other });
+  const late = new Collector();
+  distributor.attach(late);
+  play(6, 10);
+  assert.deepEqual(
+    late.seen.filter((each) => each.startsWith('source')),
+    ['source track', 'source 8', 'source 9'],
+  );
+  assert.deepEqual(late.events[0]?.[1], { type: 'track', track: other });
+});
+
+test('more than four megabytes since the newest keyframe are not kept: a late output begins at the next one', () => {
+  const { distributor } = setUp();
+  const send = (second: number, keyframe: boolean) =>
+    distributor.write(
+      'source',
+      asEvent({ ...packetAt(VIDEO_TRACK, second * 1000, { keyframe }), data: new Uint8Array(1024 * 1024) }),
+    );
+  for (let second = 0; second < 6; second += 1) send(second, second === 0);
+  const late = new Collector();
+  distributor.attach(late);
+  send(6, false);
+  send(7, true);
+  assert.deepEqual(
+    late.seen.filter((each) => each.startsWith('source')),
+    ['source track', 'source 7'],
+  );
+});
+
+test('an output that throws is detached, and the others have every event', () => {
+  const { distributor, failures, play } = setUp();
+  const before = new Collector();
+  const after = new Collector();
+  let calls = 0;
+  distributor.attach(before);
+  distributor.attach({
+    bound: { maxBytes: 0, whenFull: 'detach' },
+    write: (_, event) => {
+      if (event.type !== 'packet') return;
+      calls += 1;
+      throw new Error('the disk is on fire');
+    },
+  });
+  distributor.attach(after);
+  play(0, 4);
+  assert.deepEqual([calls, failures.length], [1, 1]);
+  assert.deepEqual([before.seen.length, after.seen.length], [10, 10]);
+});
+
+test('an output that is slow drops by its own policy, and the others do not notice', () => {
+  const { distributor, play } = setUp();
+  const slow = new Slow();
+  const quick = new Collector();
+  distributor.attach(slow);
+  distributor.attach(quick);
+  for (let at = 0; at < 12; at += 1) {
+    distributor.write('source', asEvent(packetAt(VIDEO_TRACK, at * 1000, { keyframe: at % 4 === 0 })));
+    if (at === 9) slow.drain();
+  }
+  slow.drain();
+  assert.deepEqual([slow.sent, slow.dropped], [[8, 9, 10, 11], 8]);
+  assert.equal(quick.seen.length, 14);
+  play(12, 13);
+});
+
+test('an output gets nothing any more once it is detached', () => {
+  const { distributor, play } = setUp();
+  const collector = new Collector();
+  const attached = distributor.attach(collector);
+  play(0, 1);
+  attached[Symbol.dispose]();
+  attached[Symbol.dispose]();
+  play(1, 5);
+  assert.equal(collector.seen.length, 4);
+});

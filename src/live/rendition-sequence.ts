@@ -1,0 +1,267 @@
+/**
+ * The sequence of one rendition: puts its packets, and what is missing between them, in order, so that outputs get every segment of the
+ * session from it, each with its mark. Pure: no clock, no I/O.
+ */
+import { type Ticks, ticks } from '#lib/units.ts';
+import type { Packet, SegmentMark } from '#media/packet.ts';
+import { PART_LENGTH_S } from '#media/part-length.ts';
+import type { GapReason, RenditionId, SessionEvent, TrackEvent } from '#media/session-event.ts';
+import type { Track } from '#media/track.ts';
+import type { Cut, SegmentMarker } from './segment-marker.ts';
+
+/**
+ * How the packets of a rendition get their marks.
+ * - `leader`: packets come marked, since they decide where segments begin. Where video leaves segments out, its last frame is held.
+ * - `follower`: packets are marked here, where they reach a cut.
+ * - `transcoded`: packets come marked, as the leader's packets were.
+ */
+export type RenditionRole = 'leader' | 'follower' | 'transcoded';
+
+/** What a rendition's sequence is made with. */
+export interface RenditionSequenceOptions {
+  readonly id: RenditionId;
+  /** Read at every packet: another track may become the leader. */
+  readonly role: RenditionRole;
+  /** Decides where segments begin. */
+  readonly marker: Pick<SegmentMarker, 'cuts' | 'isWaiting'>;
+  /** Takes each event. */
+  readonly write: (id: RenditionId, event: SessionEvent) => void;
+}
+
+/** What the next packet continues. */
+type Progress =
+  | { readonly type: 'waiting' } // nothing: the next packet that is used begins a segment
+  | { readonly type: 'running' } // the packet before
+  | { readonly type: 'missing'; readonly why: GapReason } // the packet before; but packets are known to be missing, and no gap was written yet
+  | { readonly type: 'gap'; readonly why: GapReason }; // a gap: the next packet that is used can be decoded without those before
+
+/** No frame is taken to last longer than this, in seconds. */
+const MAX_FRAME_S = 2;
+
+/** Half of the least time that protocols count. */
+const ROUNDING_S = 0.0005;
+
+const NO_CUTS: readonly Cut[] = [];
+const WAITING: Progress = { type: 'waiting' };
+const RUNNING: Progress = { type: 'running' };
+
+/** Writes the events of one rendition. */
+export class RenditionSequence {
+  readonly #options: RenditionSequenceOptions;
+  #progress = WAITING;
+  #track: Track | undefined;
+  #ordinal = -1;
+  /** Where everything written so far ends as it is shown, in seconds of session time. */
+  #endS = 0;
+  /** Decoding time of the newest packet, in seconds; infinite when the next packet does not follow it. */
+  #lastDtsS = Number.POSITIVE_INFINITY;
+  /** The mark of a packet that could not be used: its segment begins with the next packet that can. */
+  #carriedMark: SegmentMark | undefined;
+
+  constructor(options: RenditionSequenceOptions) {
+    this.#options = options;
+  }
+
+  /** The configuration of the packets that follow; undefined before the first. */
+  get track(): Track | undefined {
+    return this.#track;
+  }
+
+  /** Ordinal of the newest segment; -1 before the first. */
+  get ordinal(): number {
+    return this.#ordinal;
+  }
+
+  /** Whether packets are known to be missing after the newest one. */
+  get isInterrupted(): boolean {
+    return this.#progress.type === 'missing' || this.#progress.type === 'gap';
+  }
+
+  /** Whether packets of this rendition are missing although the source has them. */
+  get isMissingAlone(): boolean {
+    return this.isInterrupted && this.#why !== 'publisher_away';
+  }
+
+  /** Takes the configuration of the packets that follow. */
+  setTrack(event: TrackEvent): void {
+    this.#track = event.track;
+    this.#write(event);
+  }
+
+  /** Takes the next packet. Returns it as it was written; undefined when nothing can be made of it. */
+  packet(packet: Packet): Packet | undefined {
+    const { role, marker } = this.#options;
+    if (this.#track === undefined || (role !== 'transcoded' && marker.isWaiting)) return undefined;
+    const shownS = packet.pts / this.#track.timescale;
+    const due = this.#markOf(packet, shownS);
+    if (!this.#isUsable(packet, shownS, due)) {
+      this.#carriedMark = due;
+      return undefined;
+    }
+    this.#carriedMark = undefined;
+    this.#writeMissing(packet, shownS, due);
+    const mark = due !== undefined && due.ordinal > this.#ordinal ? due : undefined;
+    this.#ordinal = mark?.ordinal ?? this.#ordinal;
+    // What a worker still had in hand comes after it is known that packets are missing. Only a mark says that they are behind.
+    if (this.#progress.type !== 'missing' || mark !== undefined) this.#progress = RUNNING;
+    this.#noteEnd(packet, shownS, this.#track);
+    const written = mark === packet.mark ? packet : withMark(packet, mark);
+    this.#write({ type: 'packet', packet: written });
+    return written;
+  }
+
+  /** No frame came until a presentation time: the one shown last is still shown. Does nothing where none is. */
+  hold(pts: Ticks): void {
+    if (this.#progress.type === 'waiting' || this.#track === undefined || this.#options.marker.isWaiting) return;
+    const shownS = pts / this.#track.timescale;
+    const cuts = this.#cutsUntil(shownS);
+    this.#endS = Math.max(this.#endS, shownS);
+    this.#lastDtsS = Number.POSITIVE_INFINITY;
+    const newest = cuts.at(-1);
+    if (newest === undefined) {
+      this.#write({ type: 'held', pts });
+      return;
+    }
+    for (const cut of cuts.slice(0, -1)) this.#holdSegment(cut, this.#track);
+    this.#ordinal = newest.ordinal;
+    this.#write({ type: 'held', pts, mark: markOf(newest, false) });
+  }
+
+  /** Packets are missing after the newest one: {@link fillUntil} may write gaps until the next one comes. */
+  interrupt(why: GapReason): void {
+    const { type } = this.#progress;
+    if (type !== 'waiting') this.#progress = { type: type === 'gap' ? 'gap' : 'missing', why };
+  }
+
+  /** Writes gaps until a session time, in seconds as shown, once they make a part. Does nothing before the rendition has begun. */
+  fillUntil(untilS: number): void {
+    if (this.#progress.type === 'waiting' || untilS - this.#endS < PART_LENGTH_S) return;
+    const why = this.#why;
+    this.#writeGaps(untilS, why, this.#cutsUntil(untilS));
+    this.#progress = { type: 'gap', why };
+  }
+
+  /** Nothing follows. Should something follow all the same, it begins anew with a track. */
+  end(): void {
+    this.#progress = WAITING;
+    this.#ordinal = -1;
+    if (this.#track !== undefined) this.#write({ type: 'end' });
+    this.#track = undefined;
+  }
+
+  get #why(): GapReason {
+    return this.#progress.type === 'missing' || this.#progress.type === 'gap' ? this.#progress.why : 'lost';
+  }
+
+  #write(event: SessionEvent): void {
+    this.#options.write(this.#options.id, event);
+  }
+
+  #markOf(packet: Packet, shownS: number): SegmentMark | undefined {
+    if (packet.mark !== undefined && packet.mark.ordinal > this.#ordinal) return packet.mark;
+    if (this.#carriedMark !== undefined) return { ...this.#carriedMark, independent: packet.keyframe };
+    if (this.#options.role !== 'follower') return undefined;
+    const cut = this.#cutsUntil(shownS).at(-1);
+    return cut && markOf(cut, true);
+  }
+
+  #isUsable(packet: Packet, shownS: number, mark: SegmentMark | undefined): boolean {
+    switch (this.#progress.type) {
+      case 'waiting':
+        return mark !== undefined && packet.keyframe;
+      case 'gap':
+        // What is shown before the end of the gap comes too late, and what depends on that cannot be decoded.
+        return packet.keyframe && shownS >= this.#endS - toleranceS(this.#track);
+      default:
+        return true;
+    }
+  }
+
+  /** Writes what is missing before a packet. @param mark the one that is due */
+  #writeMissing({ kind }: Packet, shownS: number, mark: SegmentMark | undefined): void {
+    const { type } = this.#progress;
+    if (type === 'waiting') return;
+    const isBehind = type === 'gap' || (type === 'missing' && mark !== undefined);
+    if (kind === 'audio') {
+      const lateS = 2 * toleranceS(this.#track);
+      const isLate = shownS - this.#endS > lateS;
+      if (!isBehind && !isLate && mark === undefined) return;
+      // After a hole, segments that begin well before this packet begin with silence.
+      const isSilent = ({ ordinal, atS }: Cut) => ordinal !== mark?.ordinal || (isLate && atS <= shownS - lateS);
+      const cuts = this.#cutsUntil(shownS).filter(isSilent);
+      if (!isBehind && !isLate && cuts.length === 0) return;
+      const isMarked = mark !== undefined && mark.ordinal !== cuts.at(-1)?.ordinal;
+      this.#writeGaps((isMarked ? this.#startOf(mark) : undefined) ?? shownS, this.#why, cuts);
+      return;
+    }
+    const leftOut = mark === undefined ? NO_CUTS : this.#cutsBefore(mark);
+    if (!isBehind && this.#options.role === 'leader') {
+      for (const cut of leftOut) this.#holdSegment(cut, this.#track);
+    } else if (isBehind || leftOut.length > 0) this.#writeGaps(this.#startOf(mark) ?? shownS, this.#why, leftOut);
+  }
+
+  /** Writes a gap for each segment, from where the rendition ends. @param cuts the segments that begin meanwhile */
+  #writeGaps(untilS: number, why: GapReason, cuts: readonly Cut[]): void {
+    let mark: SegmentMark | undefined;
+    for (const cut of cuts) {
+      this.#writeGap(cut.atS, why, mark);
+      mark = markOf(cut, true);
+    }
+    this.#writeGap(untilS, why, mark);
+  }
+
+  #writeGap(untilS: number, why: GapReason, mark: SegmentMark | undefined): void {
+    const fromS = this.#endS;
+    if (untilS <= fromS && mark === undefined) return;
+    this.#endS = Math.max(fromS, untilS);
+    this.#lastDtsS = Number.POSITIVE_INFINITY;
+    this.#ordinal = mark?.ordinal ?? this.#ordinal;
+    const gap = { type: 'gap', fromS, untilS: this.#endS, why } as const;
+    this.#write(mark === undefined ? gap : { ...gap, mark });
+  }
+
+  #holdSegment(cut: Cut, track: Track | undefined): void {
+    if (track === undefined) return;
+    this.#ordinal = cut.ordinal;
+    this.#write({ type: 'held', pts: ticks(Math.round(cut.atS * track.timescale)), mark: markOf(cut, false) });
+  }
+
+  /** The cuts after the newest segment, up to a time. */
+  #cutsUntil(untilS: number): readonly Cut[] {
+    const { cuts } = this.#options.marker;
+    if ((cuts.at(-1)?.ordinal ?? -1) <= this.#ordinal) return NO_CUTS;
+    return cuts.filter(({ ordinal, atS }) => ordinal > this.#ordinal && atS <= untilS);
+  }
+
+  #cutsBefore(mark: SegmentMark): readonly Cut[] {
+    if (mark.ordinal === this.#ordinal + 1) return NO_CUTS;
+    return this.#options.marker.cuts.filter(({ ordinal }) => ordinal > this.#ordinal && ordinal < mark.ordinal);
+  }
+
+  #startOf(mark: SegmentMark | undefined): number | undefined {
+    return mark && this.#options.marker.cuts.find(({ ordinal }) => ordinal === mark.ordinal)?.atS;
+  }
+
+  #noteEnd(packet: Packet, shownS: number, track: Track): void {
+    const dtsS = packet.dts / track.timescale;
+    const apartS = Math.min(MAX_FRAME_S, Math.max(0, dtsS - this.#lastDtsS));
+    const frameS = track.kind === 'audio' ? track.samplesPerPacket / track.timescale : apartS;
+    this.#lastDtsS = dtsS;
+    this.#endS = Math.max(this.#endS, shownS + frameS);
+  }
+}
+
+/** Packets this close to where they are expected are in place: some protocols round their times to milliseconds. */
+function toleranceS(track: Track | undefined): number {
+  return track?.kind === 'audio' ? track.samplesPerPacket / track.timescale / 2 : ROUNDING_S;
+}
+
+function markOf({ ordinal, discontinuity, discontinuitiesBefore }: Cut, independent: boolean): SegmentMark {
+  return { ordinal, independent, discontinuity, discontinuitiesBefore };
+}
+
+function withMark(packet: Packet, mark: SegmentMark | undefined): Packet {
+  if (mark !== undefined) return { ...packet, mark };
+  const { kind, dts, pts, keyframe, data } = packet;
+  return { kind, dts, pts, keyframe, data };
+}

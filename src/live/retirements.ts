@@ -1,0 +1,47 @@
+/**
+ * Lets go of sessions some time after they have ended: what their last playlists name stays fetchable until then.
+ */
+import type { InternalErrors } from '#telemetry/internal-errors.ts';
+import type { LiveSession } from './live-session.ts';
+
+/** The sessions of one process that have ended. */
+export class Retirements implements Disposable {
+  readonly #afterMs: number;
+  readonly #retire: (session: LiveSession) => void;
+  readonly #errors: InternalErrors;
+  readonly #timers = new Map<LiveSession, NodeJS.Timeout>();
+
+  /**
+   * @param afterMs how long after its end a session is let go of
+   * @param retire lets go of a session
+   */
+  constructor(afterMs: number, retire: (session: LiveSession) => void, errors: InternalErrors) {
+    this.#afterMs = afterMs;
+    this.#retire = retire;
+    this.#errors = errors;
+  }
+
+  /** Lets go of a session later. */
+  schedule(session: LiveSession): void {
+    const retire = () => {
+      try {
+        this.#retire(session);
+      } catch (error) {
+        this.#errors.note('retire', error);
+      }
+    };
+    this.#timers.set(session, setTimeout(retire, this.#afterMs).unref());
+  }
+
+  /** Takes note that a session is let go of now. */
+  cancel(session: LiveSession): void {
+    clearTimeout(this.#timers.get(session));
+    this.#timers.delete(session);
+  }
+
+  /** Lets go of none of those that are scheduled. */
+  [Symbol.dispose](): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * What the API and the origin may ask about the sessions of this process, and whom they tell who watches.
+ */
+import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { Quotas } from '#domain/quotas.ts';
+import type { MediaMemory } from '#hls/hls.ts';
+import type { Audience, LiveDirectory, LiveStatus, LiveUsage, Watchable, WatchedStream } from './live.ts';
+import type { LiveSession } from './live-session.ts';
+import type { Publishers } from './publishers.ts';
+import type { SessionIndex } from './session-index.ts';
+import type { Viewer, ViewerQuota, Viewers } from './viewers.ts';
+
+/** What a directory is made with. */
+export interface SessionDirectoryOptions {
+  readonly sessions: SessionIndex;
+  readonly publishers: Publishers;
+  readonly viewers: Viewers;
+  readonly memory: MediaMemory;
+  /** Whether other processes share the store: a stream whose session is over here may run at another one. */
+  readonly isShared: boolean;
+  readonly quotasOf: (userId: UserId) => Quotas;
+  /** A stream as it was read last; undefined until it was read. */
+  readonly streamOf: (streamId: StreamId) => WatchedStream | undefined;
+}
+
+/** Finds what runs in this process. */
+export class SessionDirectory implements LiveDirectory, Audience {
+  readonly #options: SessionDirectoryOptions;
+
+  constructor(options: SessionDirectoryOptions) {
+    this.#options = options;
+  }
+
+  status(streamId: StreamId): LiveStatus | undefined {
+    const { sessions, publishers, isShared } = this.#options;
+    const session = sessions.ofStream(streamId);
+    if (session === undefined) return undefined;
+    // What is over here may go on at another node; the store knows.
+    const isOver = session.state.phase === 'ended' && !publishers.has(streamId);
+    return isShared && isOver ? undefined : this.#statusOf(session);
+  }
+
+  sessionStatus(sessionId: SessionId): LiveStatus | undefined {
+    const session = this.#options.sessions.byId(sessionId);
+    return session === undefined ? undefined : this.#statusOf(session);
+  }
+
+  watch(playbackId: PlaybackId): Watchable | undefined {
+    return watchable(this.#options.sessions.newestOf(playbackId));
+  }
+
+  watchPath(playbackId: PlaybackId, path: MediaPath): Watchable | undefined {
+    const session = this.#options.sessions.byPath(path);
+    return session?.record.playbackId === playbackId ? watchable(session) : undefined;
+  }
+
+  watchedStream(playbackId: PlaybackId): WatchedStream | undefined {
+    const session = this.#options.sessions.newestOf(playbackId);
+    return session && this.#options.streamOf(session.record.streamId);
+  }
+
+  viewers(playbackId: PlaybackId): number {
+    return this.#options.viewers.countOf(playbackId);
+  }
+
+  usageOf(userId: UserId): LiveUsage {
+    const { sessions, publishers, memory, viewers } = this.#options;
+    let transcodes = 0;
+    for (const { record, isTranscoding } of sessions.all) {
+      if (record.userId === userId && isTranscoding) transcodes++;
+    }
+    return {
+      publishers: publishers.countOf(userId),
+      transcodes,
+      mediaMemoryBytes: memory.usedBy(userId),
+      viewers: viewers.countOfUser(userId),
+    };
+  }
+
+  watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean {
+    const { sessions, viewers } = this.#options;
+    const session = sessions.newestOf(playbackId);
+    const counted = quota ?? this.#viewerQuotaOf(session);
+    const noted = counted === undefined || viewers.note(playbackId, viewer, counted);
+    if (noted) session?.watchedBy(viewers.countOf(playbackId));
+    return noted;
+  }
+
+  watchedElsewhere(playbackId: PlaybackId, names: readonly string[]): void {
+    const { sessions, viewers } = this.#options;
+    viewers.noteElsewhere(playbackId, names);
+    sessions.newestOf(playbackId)?.watchedBy(viewers.countOf(playbackId));
+  }
+
+  takeUntold(playbackId: PlaybackId, atMost: number): readonly string[] {
+    return this.#options.viewers.takeUntold(playbackId, atMost);
+  }
+
+  /** Whether media of a session is coming in. */
+  isActive(session: LiveSession): boolean {
+    const { streamId } = session.record;
+    return this.#options.sessions.ofStream(streamId) === session && this.#options.publishers.isActive(streamId);
+  }
+
+  #statusOf(session: LiveSession): LiveStatus {
+    const isActive = this.isActive(session);
+    const { record, state, lastSeen, totals, rates } = session;
+    return {
+      sessionId: record.id,
+      phase: state.phase,
+      isActive,
+      lastSeen,
+      totals,
+      ingestRate: isActive ? rates.ingest : 0,
+      outgoingRate: isActive ? rates.outgoing : 0,
+      viewers: this.viewers(record.playbackId),
+      health: isActive ? () => session.health : undefined,
+    };
+  }
+
+  /** The quota that viewers of a session count against; undefined without a session, which nobody watches here. */
+  #viewerQuotaOf(session: LiveSession | undefined): ViewerQuota | undefined {
+    if (session === undefined) return undefined;
+    const { userId } = session.record;
+    return { ofUser: userId, atMost: this.#options.quotasOf(userId).viewers };
+  }
+}
+
+/** A session that ended before its first part has nothing to show. */
+function watchable(session: LiveSession | undefined): Watchable | undefined {
+  if (session === undefined || (session.state.phase === 'ended' && !session.hasPlayed)) return undefined;
+  const { record, state, presentation, thumbnail } = session;
+  return { mediaPath: record.mediaPath, phase: state.phase, presentation, thumbnail };
+}

@@ -1,0 +1,420 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newStreamId, newUserId } from '#domain/ids.ts';
+import type { Profile } from '#domain/profile.ts';
+import { ms } from '#lib/units.ts';
+import type { Packet } from '#media/packet.ts';
+import type { RenditionId, SessionEvent } from '#media/session-event.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { asEvent, markAt, OPUS_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { planRenditions } from '#transcode/rendition-plan.ts';
+import type { TranscoderCallbacks, TranscoderStats } from '#transcode/transcoder.ts';
+import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
+import { RenditionSequence } from './rendition-sequence.ts';
+import { SessionWarnings } from './session-warnings.ts';
+import { TranscodedRenditions } from './transcoded-renditions.ts';
+
+const profile = (name: string, width: number, height: number): Profile => {
+  return { name, width, height, fps: 0, bitrate: 500_000 };
+};
+
+/** Renditions whose transcoder the test controls. @param answer why there is no transcoder; undefined: there is one */
+function setUp({
+  answer = undefined as TranscodeRefusal | undefined,
+  profiles = [profile('small', 160, 120), profile('smaller', 128, 96), profile('huge', 4096, 2304)],
+} = {}) {
+  let now = 0;
+  let callbacks: TranscoderCallbacks | undefined;
+  let request: TranscodeRequest | undefined;
+  let refusal = answer;
+  /** What the transcoder was given. */
+  const given: string[] = [];
+  let stats = { shed: [], restarts: 0, lagMs: 12 } as unknown as TranscoderStats;
+  const clock = { now: () => ms(now), monotonic: () => ms(now) };
+  const warnings = new SessionWarnings({ clock, metrics: createMetrics() });
+  /** What was written and offered. */
+  const told: { readonly id: RenditionId; readonly event: SessionEvent }[] = [];
+  const offers: (readonly RenditionId[])[] = [];
+  const audioMissing: string[] = [];
+  const marker = {
+    isWaiting: false,
+    cuts: Array.from({ length: 9 }, (_, ordinal) => ({ ...markAt(ordinal), atS: ordinal * 2 })),
+  };
+  const owner = { userId: newUserId(), streamId: newStreamId(), atMost: 3 };
+  const renditions = new TranscodedRenditions({
+    owner,
+    profiles,
+    openSequence: (id) =>
+      new RenditionSequence({ id, role: 'transcoded', marker, write: (_, event) => void told.push({ id, event }) }),
+    onOffered: (ids) => void offers.push(ids),
+    onAudioMissing: (why) => void audioMissing.push(why),
+    targetDurationS: 4,
+    warnings,
+    clock,
+    logger: silentLogger,
+    onAudioTrack: () => {},
+    onAudioPacket: () => {},
+    openTranscoder: (asked) => {
+      request = asked;
+      if (refusal !== undefined) return refusal;
+      callbacks = asked.callbacks;
+      return {
+        setTrack: (track) => {
+          given.push('video track');
+          return planRenditions(profiles, track);
+        },
+        setAudioTrack: () => given.push('audio track'),
+        write: (event) =>
+          given.push(
+            event.type === 'held' ? 'held' : `${event.packet.kind}${event.packet.keyframe ? ' keyframe' : ''}`,
+          ),
+        flush: () => {},
+        get stats() {
+          return stats;
+        },
+        [Symbol.asyncDispose]: async () => {},
+      };
+    },
+  });
+  return {
+    renditions,
+    write: (packet: Packet) => renditions.write(asEvent(packet)),
+    told,
+    offers,
+    audioMissing,
+    given,
+    owner,
+    asked: () => request!,
+    answer: (next: TranscodeRefusal | undefined) => {
+      refusal = next;
+    },
+    passes: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    refuseSource: () => {
+      stats = { ...stats, isSourceRefused: true };
+      callbacks!.onWarning({ code: 'transcode_source_refused' });
+    },
+    said: () => warnings.active.map(({ code, message }) => `${code}: ${message}`),
+    tell: () => callbacks!,
+    shed: (...ids: string[]) => {
+      stats = { ...stats, shed: ids };
+    },
+    packets: (id: string, fromS: number, toS: number) => {
+      for (let at = fromS * 1000; at < toS * 1000; at += 40) {
+        now = at;
+        const packet = packetAt(VIDEO_TRACK, at, { keyframe: at % 2000 === 0 });
+        callbacks!.onPacket(id, packet.keyframe ? { ...packet, mark: markAt(at / 2000) } : packet);
+      }
+    },
+  };
+}
+
+test('a profile larger than the source is left out, and its session says so', () => {
+  const { renditions, said, offers } = setUp();
+  renditions.setTrack(VIDEO_TRACK);
+  assert.deepEqual(offers, [['small', 'smaller']]);
+  assert.deepEqual(renditions.health.leftOut, [{ id: 'huge', reason: 'larger_than_source' }]);
+  assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
+  const { codedWidth, codedHeight } = VIDEO_TRACK;
+  renditions.setTrack({
+    ...VIDEO_TRACK,
+    config: Buffer.from('larger'),
+    width: 4096,
+    height: 2304,
+    codedWidth,
+    codedHeight,
+  });
+  assert.deepEqual(renditions.health.leftOut, []);
+  assert.deepEqual(said(), []);
+});
+
+test('renditions wait for their first frames, run, and are measured', () => {
+  const { renditions, tell, packets } = setUp();
+  const states = () => renditions.health.renditions;
+  renditions.setTrack(VIDEO_TRACK);
+  assert.deepEqual(states(), [
+    { id: 'small', state: 'waiting', video: undefined },
+    { id: 'smaller', state: 'waiting', video: undefined },
+  ]);
+  tell().onTrack('small', { ...VIDEO_TRACK, width: 160, height: 120 });
+  packets('small', 0, 3);
+  const [small, smaller] = states();
+  assert.equal(small?.state, 'running');
+  assert.deepEqual([small?.video?.width, small?.video?.height], [160, 120]);
+  assert.equal(small?.video?.rates?.framesPerSecond, 25);
+  assert.equal(smaller?.state, 'waiting');
+  assert.deepEqual(renditions.health.transcoder, { restarts: 0, lagMs: 12 });
+});
+
+test('a profile may have the name of the audio, or one that no address can hold: its rendition gets an id of its own', () => {
+  const { renditions, tell, told, offers, said, shed } = setUp({
+    profiles: [profile('audio', 160, 120), profile('Klein & fein', 128, 96)],
+  });
+  renditions.setTrack(VIDEO_TRACK);
+  tell().onTrack('~0', VIDEO_TRACK);
+  tell().onPacket('~0', { ...packetAt(VIDEO_TRACK, 0, { keyframe: true }), mark: markAt(0) });
+  assert.deepEqual(offers, [['~0', '~1']]);
+  assert.deepEqual(
+    told.map(({ id, event }) => [id, event.type]),
+    [
+      ['~0', 'track'],
+      ['~0', 'packet'],
+    ],
+  );
+  assert.deepEqual(
+    renditions.health.renditions.map(({ id }) => id),
+    ['audio', 'Klein & fein'],
+  );
+  shed('~1');
+  tell().onWarning({ code: 'transcode_rendition_shed', renditionId: '~1' });
+  assert.deepEqual(said(), [
+    'transcode_rendition_shed: the server is too busy for all renditions; not made for now: Klein & fein',
+  ]);
+});
+
+test('a rendition that is shed is an issue until it is made again, and new viewers are not offered it', () => {
+  const { renditions, said, tell, shed, offers } = setUp();
+  renditions.setTrack({ ...VIDEO_TRACK, width: 4096, height: 2304 });
+  shed('huge', 'small');
+  tell().onWarning({ code: 'transcode_rendition_shed', renditionId: 'small' });
+  assert.deepEqual(offers.at(-1), ['smaller']);
+  assert.deepEqual(
+    renditions.health.renditions.map(({ state }) => state),
+    ['shed', 'waiting', 'shed'],
+  );
+  assert.deepEqual(said(), [
+    'transcode_rendition_shed: the server is too busy for all renditions; not made for now: huge, small',
+  ]);
+  shed();
+  tell().onWarning({ code: 'transcode_rendition_restored', renditionId: 'huge' });
+  assert.deepEqual(said(), ['transcode_rendition_restored: made again: huge']);
+  assert.deepEqual(offers.at(-1), ['small', 'smaller', 'huge']);
+});
+
+test('what a transcoder says is missing becomes gaps while the source goes on, and after a target duration nobody new is offered it', () => {
+  const { renditions, tell, packets, told, offers, audioMissing } = setUp();
+  renditions.setTrack(VIDEO_TRACK);
+  for (const id of ['small', 'smaller']) tell().onTrack(id, VIDEO_TRACK);
+  for (const id of ['small', 'smaller']) packets(id, 0, 1);
+  told.length = 0;
+  renditions.fillUntil(5);
+  assert.equal(told.length, 0, 'a rendition that is only late is waited for');
+  tell().onMissing('small', 'lost');
+  tell().onMissing('audio', 'lost');
+  renditions.fillUntil(4);
+  assert.deepEqual(
+    told.map(({ id, event }) => [id, event.type, event.type === 'gap' && event.mark?.ordinal]),
+    [
+      ['small', 'gap', undefined],
+      ['small', 'gap', 1],
+      ['small', 'gap', 2],
+    ],
+  );
+  assert.deepEqual([offers.at(-1), audioMissing], [['small', 'smaller'], ['lost']]);
+  renditions.fillUntil(5.5);
+  assert.deepEqual(offers.at(-1), ['smaller']);
+  packets('small', 6, 6.04);
+  assert.deepEqual(offers.at(-1), ['small', 'smaller']);
+});
+
+test('faults of the transcoder are told; without one only the source plays, and that is told too', () => {
+  const { renditions, said, tell } = setUp();
+  renditions.setTrack(VIDEO_TRACK);
+  tell().onRestart({ reason: 'exited', exit: 'SIGKILL', pauseMs: 100 });
+  tell().onWarning({ code: 'transcode_source_damaged' });
+  assert.deepEqual(
+    said().map((text) => text.split(':')[0]),
+    ['profile_larger_than_source', 'transcode_restarted', 'transcode_source_damaged'],
+  );
+
+  const none = setUp({ answer: 'limit' });
+  none.renditions.setTrack(VIDEO_TRACK);
+  none.renditions.setTrack({ ...VIDEO_TRACK, config: Buffer.from('other') });
+  assert.deepEqual(none.renditions.health, { renditions: [], leftOut: [], transcoder: undefined });
+  assert.equal(none.said().length, 1);
+  assert.match(none.said()[0]!, /^transcode_limit_reached: /);
+});
+
+test('beyond the limit of transcodes it begins at the first keyframe after another transcode has ended', () => {
+  const { renditions, offers, given, said, answer, write } = setUp({ answer: 'limit' });
+  const video = (keyframe: boolean) => write(packetAt(VIDEO_TRACK, 0, { keyframe }));
+  renditions.setTrack(VIDEO_TRACK);
+  renditions.setAudioTrack(OPUS_TRACK);
+  video(true);
+  answer(undefined);
+  video(false);
+  write(packetAt(OPUS_TRACK, 0));
+  assert.deepEqual([given, offers], [[], []]);
+  video(true);
+  video(false);
+  write(packetAt(OPUS_TRACK, 0));
+  assert.deepEqual(given, ['video track', 'audio track', 'video keyframe', 'video', 'audio keyframe']);
+  assert.deepEqual(offers.at(-1), ['small', 'smaller', 'audio']);
+  assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
+});
+
+test('audio alone begins after another transcode has ended, too, and one that has ended does not', async () => {
+  const sound = setUp({ answer: 'limit' });
+  sound.renditions.setAudioTrack(OPUS_TRACK);
+  sound.answer(undefined);
+  sound.write(packetAt(OPUS_TRACK, 0));
+  assert.deepEqual([sound.given, sound.said()], [['audio track', 'audio keyframe'], []]);
+
+  const ended = setUp({ answer: 'limit' });
+  ended.renditions.setTrack(VIDEO_TRACK);
+  await ended.renditions[Symbol.asyncDispose]();
+  ended.answer(undefined);
+  ended.write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  assert.deepEqual(ended.given, []);
+});
+
+test('it asks for a transcoder at every packet until media has lasted long enough, and hands over all packets from the first keyframe on', () => {
+  const { renditions, offers, given, said, asked, answer, passes, owner, write } = setUp({ answer: 'later' });
+  renditions.setTrack(VIDEO_TRACK);
+  renditions.setAudioTrack(OPUS_TRACK);
+  assert.deepEqual(offers.at(-1), ['small', 'smaller', 'audio'], 'players wait for the renditions to come');
+  assert.deepEqual(
+    renditions.health.renditions.map(({ state }) => state),
+    ['waiting', 'waiting'],
+  );
+  write(packetAt(VIDEO_TRACK, 0));
+  for (let at = 40; at <= 1000; at += 40) {
+    passes(20);
+    write(packetAt(VIDEO_TRACK, at, { keyframe: at === 40 }));
+    if (at % 200 === 0) write(packetAt(OPUS_TRACK, at));
+  }
+  const { userId, streamId, atMost, lastedMs } = asked();
+  assert.deepEqual({ userId, streamId, atMost }, owner);
+  assert.equal(lastedMs, 500, 'the shorter of media time and elapsed time');
+  assert.deepEqual(given, []);
+  answer(undefined);
+  write(packetAt(VIDEO_TRACK, 1040));
+  assert.deepEqual(given.slice(0, 4), ['video track', 'audio track', 'video keyframe', 'video']);
+  assert.equal(given.filter((each) => each === 'video' || each === 'video keyframe').length, 26);
+  assert.equal(given.filter((each) => each === 'audio keyframe').length, 5);
+  assert.deepEqual(offers.at(-1), ['small', 'smaller', 'audio']);
+  assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
+});
+
+test('an interruption drops the kept packets, and how long media has lasted is measured anew', () => {
+  const { renditions, given, asked, answer, passes, write } = setUp({ answer: 'later' });
+  renditions.setTrack(VIDEO_TRACK);
+  for (const at of [0, 900]) {
+    write(packetAt(VIDEO_TRACK, at, { keyframe: at === 0 }));
+    passes(900);
+  }
+  renditions.flush();
+  write(packetAt(VIDEO_TRACK, 5000, { keyframe: true }));
+  assert.equal(asked().lastedMs, 0);
+  answer(undefined);
+  write(packetAt(VIDEO_TRACK, 5040));
+  assert.deepEqual(given, ['video track', 'video keyframe', 'video']);
+});
+
+test('a session whose user is at the quota raises a warning, and players wait for no rendition', () => {
+  const { renditions, offers, said, answer, given, write } = setUp({ answer: 'later' });
+  renditions.setTrack(VIDEO_TRACK);
+  answer('quota');
+  write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  assert.deepEqual(offers.at(-1), []);
+  assert.deepEqual(said(), [
+    'transcode_quota_reached: only the source plays: this user already has as many transcoded streams as its quota allows',
+  ]);
+  assert.deepEqual(renditions.health.renditions, []);
+  answer('limit');
+  write(packetAt(VIDEO_TRACK, 2000, { keyframe: true }));
+  assert.deepEqual(
+    said().map((each) => each.split(':')[0]),
+    ['transcode_limit_reached'],
+  );
+  answer(undefined);
+  write(packetAt(VIDEO_TRACK, 4000, { keyframe: true }));
+  assert.deepEqual(given, ['video track', 'video keyframe']);
+  assert.deepEqual(
+    said().map((each) => each.split(':')[0]),
+    ['profile_larger_than_source'],
+  );
+});
+
+test('it ignores a transcoder that was revoked, and asks for one again at the next keyframe', () => {
+  const { renditions, told, said, asked, answer, given, write } = setUp();
+  renditions.setTrack(VIDEO_TRACK);
+  write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  const { callbacks, onRevoked } = asked();
+  callbacks.onTrack('small', VIDEO_TRACK);
+  answer('limit');
+  onRevoked();
+  assert.deepEqual(
+    told.map(({ event }) => event.type),
+    ['track', 'end'],
+    'its renditions have ended',
+  );
+  callbacks.onTrack('small', VIDEO_TRACK);
+  callbacks.onWarning({ code: 'transcode_frames_dropped' });
+  assert.equal(told.length, 2);
+  assert.deepEqual(said(), [
+    'transcode_limit_reached: only the source plays: the server is already transcoding as many streams as it is allowed to',
+  ]);
+  answer(undefined);
+  write(packetAt(VIDEO_TRACK, 40));
+  write(packetAt(VIDEO_TRACK, 2000, { keyframe: true }));
+  assert.deepEqual(given, ['video track', 'video keyframe', 'video track', 'video keyframe']);
+});
+
+test('a session whose video is refused has no renditions, and says so for as long as it is refused', () => {
+  const { renditions, offers, said, refuseSource, tell } = setUp();
+  renditions.setTrack(VIDEO_TRACK);
+  refuseSource();
+  assert.deepEqual(renditions.health.renditions, []);
+  assert.deepEqual(offers.at(-1), []);
+  assert.deepEqual(said(), [
+    'transcode_source_refused: only the source plays: decoding this video has ended the transcoder twice',
+  ]);
+  tell().onWarning({ code: 'transcode_frames_dropped' });
+  renditions.setTrack({ ...VIDEO_TRACK, config: Buffer.from('again') });
+  assert.deepEqual(renditions.health.renditions, []);
+  assert.ok(said().some((each) => each.startsWith('transcode_source_refused')));
+});
+
+test('the next smaller rendition stands in for one that is shed, from its next segment on, until it is made again', () => {
+  const { renditions, tell, told, shed } = setUp();
+  renditions.setTrack({ ...VIDEO_TRACK, width: 4096, height: 2304 });
+  const track = (width: number) => ({ ...VIDEO_TRACK, width });
+  for (const [id, width] of [
+    ['smaller', 128],
+    ['small', 160],
+    ['huge', 4096],
+  ] as const) {
+    tell().onTrack(id, track(width));
+  }
+  const play = (id: RenditionId, fromMs: number, untilMs: number) => {
+    for (let at = fromMs; at < untilMs; at += 500) {
+      const packet = packetAt(VIDEO_TRACK, at, { keyframe: at % 2000 === 0 });
+      tell().onPacket(id, packet.keyframe ? { ...packet, mark: markAt(at / 2000) } : packet);
+    }
+  };
+  /** What the playlist of the shed rendition is made of. */
+  const written = () =>
+    told.splice(0).flatMap(({ id, event }): readonly (string | number)[] => {
+      if (id !== 'huge') return [];
+      if (event.type === 'track') return event.track.kind === 'video' ? [`${event.track.width} wide`] : [];
+      if (event.type === 'gap') return [`${event.why} until ${event.untilS}`];
+      return event.type === 'packet' ? [event.packet.dts / 90_000] : [event.type];
+    });
+  for (const id of ['huge', 'small', 'smaller']) play(id, 0, 1000);
+  assert.deepEqual(written(), ['4096 wide', 0, 0.5]);
+  shed('huge');
+  tell().onMissing('huge', 'shed');
+  play('small', 1000, 3000);
+  assert.deepEqual(written(), ['160 wide', 'shed until 2', 2, 2.5]);
+  shed('huge', 'small');
+  tell().onMissing('small', 'shed');
+  play('smaller', 1000, 5000);
+  assert.deepEqual(written(), ['128 wide', 'shed until 4', 4, 4.5]);
+  shed();
+  play('smaller', 5000, 7000);
+  play('huge', 6000, 7000);
+  assert.deepEqual(written(), ['4096 wide', 'shed until 6', 6, 6.5]);
+});

@@ -1,0 +1,445 @@
+/**
+ * The renditions that are made of one session for its profiles, and audio that viewers get as AAC: opens a transcoder, feeds it the
+ * sequence of the source, and writes the sequence of each rendition.
+ */
+import type { LadderHealth, RenditionHealth } from '#domain/health.ts';
+import { AUDIO_RENDITION, type Profile } from '#domain/profile.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Packet } from '#media/packet.ts';
+import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
+import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import { type LadderPlan, planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
+import type { Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
+import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
+import { HeadStart } from './head-start.ts';
+import { videoHealth } from './health.ts';
+import { MediaTotals } from './media-totals.ts';
+import { RateMeter } from './rate-meter.ts';
+import type { RenditionSequence } from './rendition-sequence.ts';
+import type { SessionWarnings } from './session-warnings.ts';
+
+/** Opens a transcoder for a session, or says why there is none. */
+export type OpenTranscoder = (request: TranscodeRequest) => Transcoder | TranscodeRefusal;
+
+/** The user and stream that a transcoder is charged to, and how many transcoders that user may have at this moment. */
+export type TranscoderOwner = Pick<TranscodeRequest, 'userId' | 'streamId' | 'atMost'>;
+
+/** What the renditions of a session are made with. */
+export interface TranscodedRenditionsOptions {
+  readonly owner: TranscoderOwner;
+  readonly profiles: readonly Profile[];
+  readonly openTranscoder: OpenTranscoder;
+  /** Makes the sequence of a rendition. */
+  readonly openSequence: (id: RenditionId) => RenditionSequence;
+  /** Called with the renditions that new viewers may begin with, and with the encoded audio, whenever these change. */
+  readonly onOffered: (renditions: readonly RenditionId[]) => void;
+  /** Called with what the audio given to {@link TranscodedRenditions.setAudioTrack} became. */
+  readonly onAudioTrack: (track: AudioTrack) => void;
+  readonly onAudioPacket: (packet: Packet) => void;
+  /** Called when packets of that audio are missing after the newest one. */
+  readonly onAudioMissing: (why: GapReason) => void;
+  readonly targetDurationS: number;
+  readonly warnings: SessionWarnings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A rendition that has begun. */
+interface Rendition {
+  readonly sequence: RenditionSequence;
+  /** The rendition whose packets it has: while it is shed, those of the next smaller one that is made. */
+  carries: RenditionId;
+  readonly meter: RateMeter;
+  readonly totals: MediaTotals;
+  track: VideoTrack;
+  /** Decoding time of the newest packet, in seconds. */
+  reachedS: number;
+}
+
+/** The warning and the log text for each reason why a session has no transcoder until further notice. */
+const REFUSALS = {
+  limit: {
+    code: 'transcode_limit_reached',
+    text: 'source rendition only: this server transcodes as much as it may',
+  },
+  quota: {
+    code: 'transcode_quota_reached',
+    text: 'source rendition only: the user has as many transcoded sessions as its quota allows',
+  },
+  unavailable: {
+    code: 'transcode_unavailable',
+    text: 'source rendition only: FFmpeg is not installed',
+  },
+} as const;
+
+const NO_PLAN: LadderPlan = { renditions: [], leftOut: [] };
+
+/** Whether a transcoder is there. */
+type State =
+  | { readonly type: 'waiting' } // not yet: media must last for a moment
+  | { readonly type: 'refused'; readonly why: keyof typeof REFUSALS } // not until another transcoder has ended
+  | { readonly type: 'open'; readonly transcoder: Transcoder }
+  | { readonly type: 'closed' };
+
+/**
+ * The transcoded renditions of one session. Without profiles, and with audio that is passed through, there are none. They begin when media
+ * has lasted for a moment, with the packets kept until then. At the limit of transcoders, or at the quota of the user, they begin when
+ * another transcoder has ended.
+ */
+export class TranscodedRenditions implements AsyncDisposable {
+  readonly #options: TranscodedRenditionsOptions;
+  #state: State = { type: 'waiting' };
+  readonly #headStart = new HeadStart();
+  /** What is to be transcoded. */
+  #track: VideoTrack | undefined;
+  #audioTrack: AudioTrack | undefined;
+  #plan = NO_PLAN;
+  /** The renditions offered last. */
+  #offered = '';
+  /** The time given to {@link fillUntil} last, in seconds. */
+  #sourceS = 0;
+  readonly #renditions = new Map<RenditionId, Rendition>();
+  #thumbnail: Uint8Array | undefined;
+
+  constructor(options: TranscodedRenditionsOptions) {
+    this.#options = options;
+  }
+
+  /** The newest frame as a JPEG; undefined before the first. */
+  get thumbnail(): Uint8Array | undefined {
+    return this.#thumbnail;
+  }
+
+  /** Whether something is being transcoded. */
+  get isActive(): boolean {
+    return this.#state.type === 'open';
+  }
+
+  /** The sums of all renditions together. */
+  get totals(): Pick<MediaTotals, 'bytes' | 'segments' | 'seconds'> {
+    const sum = { bytes: 0, segments: 0, seconds: 0 };
+    for (const { totals } of this.#renditions.values()) {
+      sum.bytes += totals.bytes;
+      sum.segments += totals.segments;
+      sum.seconds += totals.seconds;
+    }
+    return sum;
+  }
+
+  /** Bytes per second of all renditions together. */
+  get bytesPerSecond(): number {
+    const now = this.#options.clock.monotonic();
+    let bps = 0;
+    for (const { meter } of this.#renditions.values()) bps += meter.rates(now)?.bitrateBps ?? 0;
+    return bps / 8;
+  }
+
+  /** How each rendition is doing; worked out at each call. */
+  get health(): LadderHealth {
+    const stats = this.#transcoder?.stats;
+    return {
+      renditions: this.#plan.renditions.map(({ id, profile }) => this.#healthOf(id, profile, stats?.shed ?? [])),
+      leftOut: this.#plan.leftOut.map(({ profile, reason }) => ({ id: profile, reason })),
+      transcoder: stats && { restarts: stats.restarts, lagMs: stats.lagMs },
+    };
+  }
+
+  /** Takes the video's configuration: when it begins, and whenever it changes. */
+  setTrack(track: VideoTrack): void {
+    if (this.#options.profiles.length === 0 || (this.#track !== undefined && sameTrack(this.#track, track))) return;
+    this.#track = track;
+    this.#headStart.clear();
+    if (this.#transcoder === undefined) this.#open();
+    else this.#sendTrack(this.#transcoder);
+  }
+
+  /** Takes the audio that must be encoded as AAC for viewers: when it begins, and whenever its configuration changes. */
+  setAudioTrack(track: AudioTrack): void {
+    this.#audioTrack = track;
+    if (this.#transcoder === undefined) this.#open();
+    else this.#transcoder.setAudioTrack(track);
+    this.#offer();
+  }
+
+  /** Takes the next event of the source, or the next packet of the audio to be encoded, in session time. */
+  write(event: PacketEvent | HeldEvent): void {
+    if (this.#transcoder === undefined) this.#wait(event);
+    else this.#transcoder.write(event);
+  }
+
+  /** Writes gaps until a session time, in seconds, for the renditions that have missing packets and lie further behind. */
+  fillUntil(untilS: number): void {
+    this.#sourceS = untilS;
+    if (this.#renditions.size === 0) return;
+    let isInterrupted = false;
+    for (const { sequence } of this.#renditions.values()) {
+      if (!sequence.isInterrupted) continue;
+      sequence.fillUntil(untilS);
+      isInterrupted = true;
+    }
+    if (isInterrupted) this.#offer();
+  }
+
+  /** No packet follows for now: what the encoders hold is handed out. */
+  flush(): void {
+    this.#headStart.restart();
+    this.#transcoder?.flush();
+  }
+
+  /** Packets of every rendition are missing from here on, because those of the source are. */
+  interrupt(why: GapReason): void {
+    for (const { sequence } of this.#renditions.values()) sequence.interrupt(why);
+  }
+
+  /** Ends every rendition. */
+  end(): void {
+    for (const { sequence } of this.#renditions.values()) sequence.end();
+  }
+
+  /** Makes what is under way, hands it out and ends the transcoder. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#transcoder?.[Symbol.asyncDispose]();
+    this.#state = { type: 'closed' };
+  }
+
+  get #transcoder(): Transcoder | undefined {
+    return this.#state.type === 'open' ? this.#state.transcoder : undefined;
+  }
+
+  /** Keeps a packet and asks for a transcoder; after a refusal only at a keyframe of the leading track, with which renditions can begin. */
+  #wait(event: PacketEvent | HeldEvent): void {
+    const kind = event.type === 'packet' ? event.packet.kind : 'video';
+    const track = kind === 'video' ? this.#track : this.#audioTrack;
+    if (this.#state.type === 'closed' || track === undefined) return;
+    const leader = this.#track === undefined ? 'audio' : 'video';
+    if (this.#state.type === 'refused') {
+      if (kind !== leader || event.type !== 'packet' || !event.packet.keyframe) return;
+      this.#headStart.clear();
+    }
+    this.#headStart.add(event, leader, track.timescale, this.#options.clock.monotonic());
+    this.#open();
+  }
+
+  #open(): void {
+    const { owner, profiles, openTranscoder, logger, clock } = this.#options;
+    if (this.#state.type === 'closed' || (this.#track === undefined && this.#audioTrack === undefined)) return;
+    const lastedMs = this.#headStart.lastedMs(clock.monotonic());
+    let isRevoked = false;
+    const onRevoked = () => {
+      isRevoked = true;
+      this.#refuse('limit');
+    };
+    const callbacks = this.#callbacks(() => isRevoked);
+    const answer = openTranscoder({ ...owner, profiles, logger, lastedMs, callbacks, onRevoked });
+    if (answer === 'later') this.#announce(this.#state.type === 'refused' ? NO_PLAN : this.#planned());
+    else if (typeof answer === 'string') this.#refuse(answer);
+    else this.#begin(answer);
+  }
+
+  #begin(transcoder: Transcoder): void {
+    if (this.#state.type === 'refused') {
+      this.#options.warnings.clear(REFUSALS[this.#state.why].code);
+      this.#options.logger.info({}, 'transcoding begins: there is room again');
+    }
+    this.#state = { type: 'open', transcoder };
+    this.#sendTrack(transcoder);
+    if (this.#audioTrack !== undefined) transcoder.setAudioTrack(this.#audioTrack);
+    for (const event of this.#headStart.take()) transcoder.write(event);
+  }
+
+  /** Leaves the session with the source rendition alone, and warns of it, until a transcoder can be had. */
+  #refuse(why: keyof typeof REFUSALS): void {
+    const { warnings, logger } = this.#options;
+    const before = this.#state;
+    this.#state = { type: 'refused', why };
+    this.#headStart.clear();
+    this.#announce(NO_PLAN);
+    if (before.type === 'refused') {
+      if (before.why === why) return;
+      warnings.clear(REFUSALS[before.why].code);
+    }
+    const { code, text } = REFUSALS[why];
+    warnings.raise({ code });
+    logger.warn({ code }, text);
+  }
+
+  #planned(): LadderPlan {
+    return this.#track === undefined ? NO_PLAN : planRenditions(this.#options.profiles, this.#track);
+  }
+
+  /** Takes what is made from now on. Renditions that are no longer made end: they may begin anew later. */
+  #announce(plan: LadderPlan): void {
+    this.#plan = plan;
+    for (const [id, { sequence }] of this.#renditions) {
+      if (!plan.renditions.some((rendition) => rendition.id === id)) sequence.end();
+    }
+    this.#offer();
+    this.#warnOf(
+      'profile_larger_than_source',
+      plan.leftOut.map(({ profile }) => profile),
+    );
+  }
+
+  /** Tells which renditions new viewers may begin with: not those that are shed, or have been missing for a target duration. */
+  #offer(): void {
+    const shed = this.#transcoder?.stats.shed ?? [];
+    const isMissing = (id: RenditionId) => {
+      const rendition = this.#renditions.get(id);
+      if (rendition === undefined || !rendition.sequence.isMissingAlone) return false;
+      return this.#sourceS - rendition.reachedS > this.#options.targetDurationS;
+    };
+    const ids = this.#plan.renditions.map(({ id }) => id).filter((id) => !shed.includes(id) && !isMissing(id));
+    const isRefused = this.#state.type === 'refused' || this.#audioTrack === undefined;
+    const offered = isRefused ? ids : [...ids, AUDIO_RENDITION];
+    if (offered.join(' ') === this.#offered) return;
+    this.#offered = offered.join(' ');
+    this.#options.onOffered(offered);
+  }
+
+  #sendTrack(transcoder: Transcoder): void {
+    if (this.#track === undefined) {
+      this.#offer();
+      return;
+    }
+    const plan = transcoder.setTrack(this.#track);
+    const { isSourceRefused } = transcoder.stats;
+    this.#announce(isSourceRefused ? NO_PLAN : plan);
+    if (!isSourceRefused) this.#options.warnings.clear('transcode_source_refused');
+    this.#warnOfShed();
+  }
+
+  /** Makes the callbacks of one transcoder. They do nothing once it was revoked. */
+  #callbacks(isRevoked: () => boolean): TranscoderCallbacks {
+    const { warnings, onAudioTrack, onAudioPacket } = this.#options;
+    const unlessRevoked =
+      <Args extends readonly unknown[]>(listen: (...args: Args) => void) =>
+      (...args: Args) => {
+        if (!isRevoked()) listen(...args);
+      };
+    return {
+      onTrack: unlessRevoked((id, track) => this.#onTrack(id, track)),
+      onPacket: unlessRevoked((id, packet) => this.#onPacket(id, packet)),
+      onMissing: unlessRevoked((id, why) => this.#onMissing(id, why)),
+      onAudioTrack: unlessRevoked(onAudioTrack),
+      onAudioPacket: unlessRevoked(onAudioPacket),
+      onThumbnail: unlessRevoked((jpeg) => {
+        this.#thumbnail = jpeg;
+      }),
+      // The transcoder logs these itself.
+      onWarning: unlessRevoked((warning) => this.#onWarning(warning)),
+      onRestart: unlessRevoked(() => void warnings.raise({ code: 'transcode_restarted' })),
+    };
+  }
+
+  #onTrack(id: RenditionId, track: VideoTrack): void {
+    let rendition = this.#renditions.get(id);
+    if (rendition === undefined) {
+      const sequence = this.#options.openSequence(id);
+      rendition = { sequence, carries: id, meter: new RateMeter(), totals: new MediaTotals(), track, reachedS: 0 };
+      this.#renditions.set(id, rendition);
+    }
+    rendition.track = track;
+    for (const [carrier, { carries }] of this.#renditions) if (carries === id) this.#carry(carrier, id);
+  }
+
+  /** Writes the track of one rendition into the sequence of another, or its own. */
+  #carry(carrier: RenditionId, id: RenditionId): void {
+    const [rendition, carried] = [this.#renditions.get(carrier), this.#renditions.get(id)];
+    if (rendition === undefined || carried === undefined) return;
+    rendition.carries = id;
+    const plan = this.#plan.renditions.find((each) => each.id === carrier);
+    const { track } = carried;
+    rendition.sequence.setTrack({ type: 'track', track, averageBps: plan?.bitrateBps, peakBps: plan?.peakBitrateBps });
+  }
+
+  #onPacket(id: RenditionId, packet: Packet): void {
+    const rendition = this.#renditions.get(id);
+    if (this.#state.type === 'closed' || rendition === undefined) return;
+    const { sequence, totals, meter, track } = rendition;
+    const isBack = sequence.isInterrupted;
+    this.#writePacket(id, id, packet);
+    for (const shed of this.#transcoder?.stats.shed ?? []) {
+      if (this.#standInOf(shed) === id) this.#writePacket(shed, id, packet);
+    }
+    totals.add(packet, track.timescale);
+    rendition.reachedS = packet.dts / track.timescale;
+    meter.add(packet.data.byteLength, rendition.reachedS, this.#options.clock.monotonic());
+    if (isBack && !sequence.isInterrupted) this.#offer();
+  }
+
+  /** Writes a packet of one rendition into the sequence of another, or its own. What a sequence carries changes where a segment begins. */
+  #writePacket(carrier: RenditionId, id: RenditionId, packet: Packet): void {
+    const rendition = this.#renditions.get(carrier);
+    if (rendition === undefined) return;
+    if (rendition.carries !== id) {
+      if (packet.mark === undefined || packet.mark.ordinal <= rendition.sequence.ordinal) return;
+      rendition.sequence.interrupt('shed');
+      this.#carry(carrier, id);
+    }
+    rendition.sequence.packet(packet);
+  }
+
+  /**
+   * The rendition that stands in for one that is shed: the largest of the smaller ones that are made. Players that watch the one that is
+   * shed would not turn to another by themselves.
+   */
+  #standInOf(shed: RenditionId): RenditionId | undefined {
+    const { renditions } = this.#plan;
+    const areaOf = (each: RenditionPlan) => each.width * each.height;
+    const limit = renditions.find(({ id }) => id === shed);
+    const notMade = this.#transcoder?.stats.shed ?? [];
+    let best: RenditionPlan | undefined;
+    for (const each of renditions) {
+      if (notMade.includes(each.id) || limit === undefined || areaOf(each) > areaOf(limit)) continue;
+      if (best === undefined || areaOf(each) > areaOf(best)) best = each;
+    }
+    return best?.id;
+  }
+
+  #onMissing(id: RenditionId, why: GapReason): void {
+    if (id === AUDIO_RENDITION) this.#options.onAudioMissing(why);
+    else this.#renditions.get(id)?.sequence.interrupt(why);
+  }
+
+  #onWarning({ code, renditionId }: TranscoderWarning): void {
+    const { warnings } = this.#options;
+    switch (code) {
+      case 'transcode_rendition_shed':
+        this.#warnOfShed();
+        break;
+      case 'transcode_rendition_restored':
+        this.#warnOfShed();
+        if (renditionId !== undefined) warnings.raise({ code, renditions: this.#profilesOf([renditionId]) });
+        break;
+      case 'transcode_source_refused':
+        this.#announce(NO_PLAN);
+        warnings.raise({ code });
+        break;
+      default:
+        warnings.raise({ code });
+    }
+  }
+
+  #warnOfShed(): void {
+    this.#warnOf('transcode_rendition_shed', this.#profilesOf(this.#transcoder?.stats.shed ?? []));
+    this.#offer();
+  }
+
+  #profilesOf(ids: readonly RenditionId[]): readonly string[] {
+    return ids.map((id) => this.#plan.renditions.find((rendition) => rendition.id === id)?.profile ?? id);
+  }
+
+  /** Raises the warning for exactly these profiles, or clears it. */
+  #warnOf(code: 'profile_larger_than_source' | 'transcode_rendition_shed', renditions: readonly string[]): void {
+    if (renditions.length > 0) this.#options.warnings.raise({ code, renditions });
+    else this.#options.warnings.clear(code);
+  }
+
+  #healthOf(id: RenditionId, profile: string, shed: readonly RenditionId[]): RenditionHealth {
+    const rendition = this.#renditions.get(id);
+    const rates = rendition?.meter.rates(this.#options.clock.monotonic());
+    const state = shed.includes(id) ? 'shed' : rates === undefined ? 'waiting' : 'running';
+    return { id: profile, state, video: rendition && videoHealth(rendition.track, rates) };
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Names the properties of a video that common players cannot decode: hardware decoders, phones and browsers support 8-bit 4:2:0 only.
+ */
+import type { VideoTrack } from './track.ts';
+
+/** Profiles of H.264 above High, by `profile_idc` (ITU-T H.264 Annex A.2), and what they add that players lack. */
+const H264_PROFILES: ReadonlyMap<number, string> = new Map([
+  [44, '4:4:4 chroma (profile CAVLC 4:4:4)'],
+  [88, 'the Extended profile'],
+  [110, '10-bit samples (profile High 10)'],
+  [122, '4:2:2 chroma (profile High 4:2:2)'],
+  [244, '4:4:4 chroma (profile High 4:4:4)'],
+]);
+/** Level 5.2 is the highest that Apple's authoring rules allow, and that hardware decoders commonly have. */
+const H264_MAX_LEVEL = 52;
+/** Main and Main 10. Later profiles are the range extensions, with 4:2:2, 4:4:4 and more than 10 bits. */
+const H265_MAX_PROFILE = 2;
+
+/** Returns what common players cannot decode, each in words that complete "the video has"; empty when there is nothing. */
+export function unplayableProperties({ codec, codecString }: VideoTrack): readonly string[] {
+  switch (codec) {
+    case 'h264': {
+      const [profile = 0, , level = 0] = Buffer.from(codecString.split('.')[1] ?? '', 'hex');
+      const beyondHigh = H264_PROFILES.get(profile);
+      return [
+        ...(beyondHigh === undefined ? [] : [beyondHigh]),
+        ...(level > H264_MAX_LEVEL ? [`level ${(level / 10).toFixed(1)}`] : []),
+      ];
+    }
+    case 'h265': {
+      const profile = Number(/^\w+\.[ABC]?(\d+)/.exec(codecString)?.[1]);
+      return profile > H265_MAX_PROFILE
+        ? ['4:2:2 or 4:4:4 chroma, or more than 10 bits a sample (an HEVC range extension)']
+        : [];
+    }
+    case 'av1': {
+      const profile = Number(codecString.split('.')[1]);
+      return profile > 0 ? ['4:2:2 or 4:4:4 chroma, or 12-bit samples (AV1 above the Main profile)'] : [];
+    }
+  }
+}

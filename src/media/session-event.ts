@@ -1,0 +1,94 @@
+/**
+ * The sequence of a session: what happens to each of its renditions, in order.
+ *
+ * `live` makes the sequence and gives it to every output of the session. It alone decides when something happens in session time, where
+ * segments are cut and what their ordinals are. Outputs belong to folders that cannot import `live`, which is why their contract is stated
+ * here.
+ */
+import type { Ticks } from '#lib/units.ts';
+import type { Packet, SegmentMark } from './packet.ts';
+import type { Track } from './track.ts';
+
+/** Names one rendition of a session in events, playlists and addresses. It is unique within the session. */
+export type RenditionId = string;
+
+/** Why media is missing. */
+export const GAP_REASONS = [
+  'publisher_away', // no media arrives: the publisher's connection is lost, or its media cannot be used for now
+  'lost', // packets of this rendition alone are missing
+  'shed', // the machine is too slow for all renditions, and this one is not made for now
+] as const;
+/** One of {@link GAP_REASONS}. */
+export type GapReason = (typeof GAP_REASONS)[number];
+
+/** The configuration of the packets that follow. It holds from the next segment on. */
+export interface TrackEvent {
+  readonly type: 'track';
+  readonly track: Track;
+  /** The average bitrate in bits per second, as the publisher or the profile states it; undefined when neither does. */
+  readonly averageBps?: number | undefined;
+  /** A bitrate that no segment cut for its length exceeds, in bits per second; undefined without such a limit. */
+  readonly peakBps?: number | undefined;
+}
+
+/** The next packet, in decoding order and session time. The first packet of a segment carries the segment's mark. */
+export interface PacketEvent {
+  readonly type: 'packet';
+  readonly packet: Packet;
+}
+
+/** No frame arrived, so the last frame is still shown at this time. A transcoder repeats that frame. Other outputs can ignore the event. */
+export interface HeldEvent {
+  readonly type: 'held';
+  /** Presentation time, in ticks of the track's timescale. */
+  readonly pts: Ticks;
+  /** Set when a segment begins here although no frame arrived. */
+  readonly mark?: SegmentMark;
+}
+
+/**
+ * Media is missing. A gap lies within one segment. A gap over several segments is several events, of which all but the first carry the
+ * mark of their segment. A gap that has not ended yet is reported in pieces, each of which begins at the end of the piece before.
+ */
+export interface GapEvent {
+  readonly type: 'gap';
+  /** Session time, in seconds, at which the missing media would have been shown. */
+  readonly fromS: number;
+  readonly untilS: number;
+  readonly why: GapReason;
+  /** Set when a segment begins with this gap. */
+  readonly mark?: SegmentMark;
+}
+
+/** Nothing follows in this rendition, unless it starts again with a track. */
+export interface EndEvent {
+  readonly type: 'end';
+}
+
+/** What happens to one rendition of a session. */
+export type SessionEvent = TrackEvent | PacketEvent | HeldEvent | GapEvent | EndEvent;
+
+/** What an output may hold, and what it does when that is not enough. */
+export interface OutputBound {
+  /** The most bytes of media that wait for its receiver; for an output that stores media, the most that it stores. */
+  readonly maxBytes: number;
+  readonly whenFull:
+    | 'drop_to_keyframe' // drops the media that waits, and continues at a keyframe
+    | 'detach' // the session continues without this output
+    | 'end_session'; // the session cannot continue without this output
+}
+
+/**
+ * Receives the sequence of a session. Outputs are attached and detached while the session runs. An output that is attached late first gets
+ * the track of each rendition, and then begins at the newest keyframe.
+ */
+export interface SessionOutput {
+  /** Every output states its bound, so that none can delay the session or fill the memory unnoticed. */
+  readonly bound: OutputBound;
+  /**
+   * Takes the next event of a rendition. It must return at once: a slow output queues events within its {@link bound}, and applies its own
+   * policy when that is full. The bytes of packets are shared and must not be changed. An output that throws is detached, without effect on
+   * other outputs.
+   */
+  write(renditionId: RenditionId, event: SessionEvent): void;
+}

@@ -1,0 +1,461 @@
+import assert from 'node:assert/strict';
+import { createHmac, createSecretKey } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { fastify } from 'fastify';
+import { importPKCS8, SignJWT, UnsecuredJWT } from 'jose';
+import { MillraceError } from '#domain/errors.ts';
+import { type MediaPath, newMediaPath, newUserId, type PlaybackId } from '#domain/ids.ts';
+import type { PlaybackPolicy } from '#domain/playback-policy.ts';
+import { Secret } from '#domain/secret.ts';
+import { pemOf, type SigningKey } from '#domain/signing-key.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { Presentation } from '#hls/hls.ts';
+import { PlaylistText } from '#hls/rendered-playlist.ts';
+import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
+import type { Audience, LiveDirectory } from '#live/live.ts';
+import { originPlugin } from '#origin/origin.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { signToken, someSigningPair } from '#test/support/playback-rights.ts';
+import { someStream } from '#test/support/sample-records.ts';
+import type { AskReceiver } from './gate-calls.ts';
+import type { RefusalReport } from './refusals.ts';
+
+const mediaPath = newMediaPath();
+const MULTIVARIANT = `#EXTM3U
+#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",NAME="main",URI="${mediaPath}/audio.m3u8"
+#EXT-X-STREAM-INF:BANDWIDTH=1000000,AUDIO="audio"
+${mediaPath}/source.m3u8
+`;
+const MEDIA = `#EXTM3U
+#EXT-X-MAP:URI="source/init-0.mp4"
+#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00.000Z
+#EXT-X-PART:DURATION=0.33,URI="source/12.0.m4s",INDEPENDENT=YES
+#EXTINF:2.00000,
+source/12.m4s
+#EXT-X-PRELOAD-HINT:TYPE=PART,URI="source/13.0.m4s"
+#EXT-X-RENDITION-REPORT:URI="audio.m3u8",LAST-MSN=12,LAST-PART=0
+`;
+
+/** One stream at one node, behind the real routes. */
+async function setUp(
+  t: TestContext,
+  policy?: PlaybackPolicy,
+  askReceiver: AskReceiver = () => Promise.reject(new Error('not asked')),
+) {
+  const time = { now: Date.now(), monotonic: 0 };
+  const clock: Clock = { now: () => ms(time.now), monotonic: () => ms(time.monotonic) };
+  const userId = newUserId();
+  let stream: Stream = someStream(userId, { playbackPolicy: policy });
+  let keys: readonly SigningKey[] = [];
+  const { playbackId } = stream;
+  const presentation = {
+    multivariant: async () => ({
+      type: 'playlist',
+      playlist: new PlaylistText(MULTIVARIANT, false),
+      validity: 'current',
+    }),
+    playlist: async () => ({ type: 'playlist', playlist: new PlaylistText(MEDIA, false), validity: 'final' }),
+    media: async () => ({
+      type: 'media',
+      resource: { pieces: [Buffer.from('media')], sizeBytes: 5, contentType: 'video/mp4' },
+    }),
+  } as unknown as Presentation;
+  const watchable = { mediaPath, phase: 'live', presentation, thumbnail: Buffer.from('jpeg') } as const;
+  const live: LiveDirectory & Audience = {
+    status: () => undefined,
+    sessionStatus: () => undefined,
+    watch: (id: PlaybackId) => (id === playbackId ? watchable : undefined),
+    watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable : undefined),
+    watchedStream: () => stream,
+    viewers: () => 0,
+    usageOf: () => assert.fail('only the API asks that'),
+    watched: () => true,
+    watchedElsewhere: () => undefined,
+    takeUntold: () => [],
+  };
+  const reports: RefusalReport[] = [];
+  const app = fastify({ routerOptions: { ignoreTrailingSlash: true }, trustProxy: true });
+  app.setErrorHandler((error, _request, reply) => {
+    assert.ok(error instanceof MillraceError, String(error));
+    return reply.code(error.status).send({ code: error.code, errors: [error.message] });
+  });
+  await app.register(originPlugin, {
+    live,
+    audience: live,
+    settings: { maxHeldRequests: 100 },
+    targetDurationS: 4,
+    metrics: createMetrics(),
+    rights: {
+      store: {
+        streams: { byPlaybackId: async () => stream },
+        signingKeys: { ofUser: async () => ({ rows: keys, next: undefined }) },
+      } as never,
+      secret: new Secret('shared by all nodes'),
+      clock,
+      askReceiver,
+    },
+    onRefused: (report) => void reports.push(report),
+  });
+  t.after(() => app.close());
+  const index = `/hls/${playbackId}/index.m3u8`;
+  return {
+    app,
+    time,
+    userId,
+    playbackId,
+    reports,
+    index,
+    thumbnail: `/hls/${playbackId}/thumbnail.jpg`,
+    plain: `/hls/${playbackId}/${mediaPath}/source.m3u8`,
+    /** @param to lets a second pass, after which keys are read again */
+    setKeys(to: readonly SigningKey[]) {
+      keys = to;
+      time.monotonic += 1001;
+    },
+    setPolicy(to: PlaybackPolicy | undefined) {
+      stream = { ...stream, playbackPolicy: to };
+    },
+    async get(url: string, headers: Record<string, string> = {}) {
+      const response = await app.inject({ url, headers });
+      const { statusCode: status, headers: answered, body } = response;
+      const code = status < 400 ? undefined : response.json<{ code: string }>().code;
+      return {
+        status,
+        code,
+        cacheControl: answered['cache-control'],
+        body,
+        headers: answered,
+        raw: response.rawPayload,
+      };
+    },
+  };
+}
+
+type Fixture = Awaited<ReturnType<typeof setUp>>;
+
+/** A stream with the policy `jwt`, a key of its owner, and a token. */
+async function setUpToken(t: TestContext) {
+  const fixture = await setUp(t, { type: 'jwt' });
+  const pair = someSigningPair(fixture.userId);
+  fixture.setKeys([pair.key]);
+  const sign = (claims: Readonly<Record<string, unknown>> = {}) =>
+    signToken(pair.privateKey, pair.key.publicKey, { sub: fixture.playbackId, ...claims });
+  return { ...fixture, pair, sign, token: await sign() };
+}
+
+/** The first address of a playlist that matches, made absolute as a player does. */
+function addressIn(playlist: string, of: RegExp, url: string): string {
+  const [, address = assert.fail(`no ${of} in ${playlist}`)] = of.exec(playlist) ?? [];
+  const { pathname, search } = new URL(address, `http://host${url}`);
+  return pathname + search;
+}
+
+const VARIANT = /\n([^#\n]+\.m3u8)\n/;
+const SEGMENT = /\n([^#\n]+\.m4s)\n/;
+
+/** Follows the playlists as a player does. */
+async function follow({ get, index }: Pick<Fixture, 'get' | 'index'>, query: string) {
+  const multivariant = await get(index + query);
+  assert.equal(multivariant.status, 200, multivariant.body);
+  const playlist = addressIn(multivariant.body, VARIANT, index);
+  const media = await get(playlist);
+  assert.equal(media.status, 200, media.body);
+  return { multivariant, playlist, media, segment: addressIn(media.body, SEGMENT, playlist) };
+}
+
+async function isRefused({ get, index }: Pick<Fixture, 'get' | 'index'>, token: string, why: RegExp, what: string) {
+  for (const [url, headers] of [
+    [`${index}?jwt=${token}`, {}],
+    [index, { 'livepeer-jwt': token }],
+  ] as const) {
+    const answer = await get(url, headers);
+    assert.deepEqual(
+      [answer.status, answer.code, answer.cacheControl],
+      [401, 'playback_unauthorized', 'no-store'],
+      what,
+    );
+    assert.match(JSON.parse(answer.body).errors[0], why, what);
+    assert.ok(!answer.body.includes(token), 'the token is not repeated');
+  }
+}
+
+test('a public stream is as it ever was: no ticket, no proof, and caches keep its answers', async (t) => {
+  const fixture = await setUp(t);
+  for (const policy of [undefined, { type: 'public' }, { type: 'public', allowedOrigins: ['*'] }] as const) {
+    fixture.setPolicy(policy);
+    const { multivariant, playlist, media, segment } = await follow(fixture, '');
+    assert.deepEqual([multivariant.body, multivariant.cacheControl], [MULTIVARIANT, 'max-age=0, s-maxage=2']);
+    assert.deepEqual([playlist, media.body], [fixture.plain, MEDIA]);
+    assert.equal((await fixture.get(segment)).status, 200);
+  }
+});
+
+test('a token in the query is exchanged for a ticket, which relative addresses carry on', async (t) => {
+  const fixture = await setUpToken(t);
+  const { multivariant, playlist, media, segment } = await follow(fixture, `?jwt=${fixture.token}`);
+  for (const { cacheControl, body } of [multivariant, media]) {
+    assert.equal(cacheControl, 'private, no-store');
+    assert.ok(!body.includes(fixture.token), 'the token itself is in no playlist');
+  }
+  assert.match(playlist, new RegExp(`^/hls/${fixture.playbackId}/${mediaPath}/v/[\\w-]+/source\\.m3u8$`));
+  assert.match(multivariant.body, new RegExp(`URI="${mediaPath}/v/[\\w-]+/audio\\.m3u8"`));
+  assert.match(media.body, /RENDITION-REPORT:URI="audio\.m3u8"/, 'other playlists lie beside this one');
+  const got = await fixture.get(segment);
+  assert.deepEqual([got.status, got.body, got.cacheControl], [200, 'media', 'max-age=24, immutable']);
+  for (const named of [/MAP:URI="([^"]+)"/, /PART:DURATION=0.33,URI="([^"]+)"/, /TYPE=PART,URI="([^"]+)"/]) {
+    assert.equal((await fixture.get(addressIn(media.body, named, playlist))).status, 200, String(named));
+  }
+});
+
+test('a player that sends its token as a header with each request needs no ticket', async (t) => {
+  const fixture = await setUpToken(t);
+  const headers = { 'livepeer-jwt': fixture.token, 'accept-encoding': 'gzip' };
+  const { status, raw, cacheControl } = await fixture.get(fixture.plain, headers);
+  assert.deepEqual([status, cacheControl], [200, 'private, no-store']);
+  const segment = addressIn(gunzipSync(raw).toString(), SEGMENT, fixture.plain);
+  assert.equal((await fixture.get(segment)).status, 200);
+  assert.equal((await fixture.get(fixture.plain)).status, 401);
+});
+
+test('all viewers are given the same addresses of media, and each a ticket of its own', async (t) => {
+  const fixture = await setUpToken(t);
+  const one = await follow(fixture, `?jwt=${fixture.token}`);
+  const other = await follow(fixture, `?jwt=${await fixture.sign({ custom: 'other' })}`);
+  assert.notEqual(one.playlist, other.playlist);
+  assert.equal(one.segment, other.segment);
+  assert.equal(one.media.body, other.media.body);
+});
+
+test('without a right nothing is shown: no playlist, no thumbnail, no media by a name that can be guessed', async (t) => {
+  const fixture = await setUpToken(t);
+  for (const url of [
+    fixture.index,
+    fixture.plain,
+    fixture.thumbnail,
+    `${fixture.index}?jwt=`,
+    `${fixture.index}?jwt=a&jwt=b`,
+  ]) {
+    const { status, code, cacheControl } = await fixture.get(url);
+    assert.deepEqual([status, code, cacheControl], [401, 'playback_unauthorized', 'no-store'], url);
+  }
+  const folder = fixture.plain.replace('source.m3u8', '');
+  const { segment } = await follow(fixture, `?jwt=${fixture.token}`);
+  for (const url of [
+    `${folder}source/12.m4s`,
+    `${folder}s/AAAAAAAAAAAAAAAA/source/12.m4s`,
+    segment.replace('12.m4s', '13.m4s'),
+    segment.replace('12.m4s', 'init-0.mp4'),
+  ]) {
+    const { status, code, cacheControl } = await fixture.get(url);
+    assert.deepEqual([status, code, cacheControl], [404, 'not_found', 'no-store'], url);
+  }
+  const thumbnail = await fixture.get(`${fixture.thumbnail}?jwt=${fixture.token}`);
+  assert.deepEqual([thumbnail.status, thumbnail.body, thumbnail.cacheControl], [200, 'jpeg', 'private, no-store']);
+});
+
+test('a token counts only in its time, for its stream, signed with ES256 by an enabled key of the owner', async (t) => {
+  const fixture = await setUpToken(t);
+  const { pair, userId, playbackId, sign } = fixture;
+  const now = Math.floor(fixture.time.now / 1000);
+  const stranger = someSigningPair(newUserId());
+  const claims = { action: 'pull', pub: pair.key.publicKey, sub: playbackId, iat: now, exp: now + 60 };
+  const hs256 = (secret: string) =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(createSecretKey(Buffer.from(secret)));
+  const byStranger = (change: object) =>
+    signToken(stranger.privateKey, stranger.key.publicKey, { ...claims, ...change });
+  const [head, body, signature] = fixture.token.split('.');
+  const changed = Buffer.from(JSON.stringify({ ...claims, exp: now + 9999 })).toString('base64url');
+  const refused: readonly (readonly [string, string, RegExp])[] = [
+    ['expired', await sign({ exp: now - 1 }), /expired/],
+    ['early by nbf', await sign({ nbf: now + 60 }), /does not count yet/],
+    ['early by iat', await sign({ iat: now + 60 }), /does not count yet/],
+    ['without an end', await sign({ exp: undefined }), /no right/],
+    ['of another stream', await sign({ sub: someStream(userId).playbackId }), /no right/],
+    ['of no stream', await sign({ sub: undefined }), /no right/],
+    ['for publishing', await sign({ action: 'push' }), /no right/],
+    ['of another user, who names its own key', await byStranger({ pub: stranger.key.publicKey }), /no right/],
+    ['of another user, who names the key of the owner', await byStranger({}), /no right/],
+    ['algorithm none', new UnsecuredJWT(claims).encode(), /no right/],
+    [
+      'algorithm none, with a signature',
+      `${Buffer.from('{"alg":"none"}').toString('base64url')}.${body}.${signature}`,
+      /no right/,
+    ],
+    ['HS256 with the public key as PEM', await hs256(pemOf(pair.key.publicKey)), /no right/],
+    ['HS256 with the public key as base64', await hs256(pair.key.publicKey), /no right/],
+    ['changed after it was signed', `${head}.${changed}.${signature}`, /no right/],
+    ['cut off', fixture.token.slice(0, -4), /no right/],
+    ['no token', 'x.y.z', /no right/],
+    ['too long', 'x'.repeat(5000), /no right/],
+  ];
+  for (const [what, token, why] of refused) await isRefused(fixture, token, why, what);
+  assert.equal((await fixture.get(`${fixture.index}?jwt=${fixture.token}`)).status, 200, 'the good one is good');
+  const byKid = await new SignJWT({ sub: playbackId, exp: now + 60 })
+    .setProtectedHeader({ alg: 'ES256', kid: pair.key.id })
+    .sign(await importPKCS8(pemOf(pair.privateKey), 'ES256'));
+  assert.equal((await fixture.get(`${fixture.index}?jwt=${byKid}`)).status, 200, 'a key may be named by its id');
+});
+
+test('a token that becomes old, or whose key is disabled or deleted, stops who watches already', async (t) => {
+  const fixture = await setUpToken(t);
+  const { pair, token, time } = fixture;
+  const { playlist } = await follow(fixture, `?jwt=${token}`);
+  const statuses = async () => [
+    (await fixture.get(`${fixture.index}?jwt=${token}`)).status,
+    (await fixture.get(playlist)).status,
+    (await fixture.get(fixture.plain, { 'livepeer-jwt': token })).status,
+  ];
+  for (const keys of [[{ ...pair.key, disabled: true }], []]) {
+    fixture.setKeys(keys);
+    assert.deepEqual(await statuses(), [401, 401, 401]);
+    fixture.setKeys([pair.key]);
+    assert.deepEqual(await statuses(), [200, 200, 200], 'it counts again with its key');
+  }
+  time.now += 61_000;
+  assert.deepEqual(await statuses(), [401, 401, 401]);
+});
+
+test('a ticket is good for its stream and its policy only, and cannot be made', async (t) => {
+  const fixture = await setUpToken(t);
+  const other = await setUpToken(t);
+  const { playlist } = await follow(fixture, `?jwt=${fixture.token}`);
+  const elsewhere = playlist.replace(fixture.playbackId, other.playbackId);
+  assert.equal((await other.get(elsewhere)).status, 401);
+  const [, ticket = ''] = /\/v\/([\w-]+)\//.exec(playlist) ?? [];
+  const flipped = ticket[30] === 'A' ? 'B' : 'A';
+  for (const made of [
+    ticket.slice(0, 30) + flipped + ticket.slice(31),
+    ticket.slice(4),
+    'x',
+    'A'.repeat(9000),
+    '%2e%2e',
+  ]) {
+    assert.ok([401, 404].includes((await fixture.get(playlist.replace(ticket, made))).status), made);
+  }
+  fixture.setPolicy({ type: 'webhook', webhookId: 'w' });
+  assert.equal((await fixture.get(playlist)).status, 401, 'another policy asks for another proof');
+  fixture.setPolicy(undefined);
+  assert.equal((await fixture.get(playlist)).status, 404, 'a public stream has no tickets');
+});
+
+test('the addresses of media change with the policy, so who knew one before knows none after', async (t) => {
+  const fixture = await setUp(t);
+  const before = await follow(fixture, '');
+  fixture.setPolicy({ type: 'jwt' });
+  const pair = someSigningPair(fixture.userId);
+  fixture.setKeys([pair.key]);
+  assert.equal((await fixture.get(before.segment)).status, 404);
+  const token = await signToken(pair.privateKey, pair.key.publicKey, { sub: fixture.playbackId });
+  const after = await follow(fixture, `?jwt=${token}`);
+  fixture.setPolicy({ type: 'jwt', allowedOrigins: ['https://example.com'] });
+  assert.equal((await fixture.get(after.segment)).status, 404);
+  assert.notEqual((await follow(fixture, `?jwt=${token}`)).segment, after.segment);
+});
+
+test('pages of other origins are refused with 403 under every type of policy; what names no page is let in', async (t) => {
+  const fixture = await setUpToken(t);
+  const allowedOrigins = ['https://example.com', 'https://two.example.com:8443/'];
+  const headersOf: readonly (readonly [Record<string, string>, boolean])[] = [
+    [{}, true],
+    [{ origin: 'https://example.com' }, true],
+    [{ origin: 'https://two.example.com:8443' }, true],
+    [{ origin: 'null', referer: 'https://example.com/page?x' }, true],
+    [{ referer: 'https://example.com/page' }, true],
+    [{ 'sec-fetch-site': 'same-origin' }, true],
+    [{ 'sec-fetch-site': 'cross-site' }, false],
+    [{ origin: 'null', 'sec-fetch-site': 'cross-site' }, false],
+    [{ origin: 'https://example.com.evil.test' }, false],
+    [{ origin: 'http://example.com' }, false],
+    [{ origin: 'https://evil.test', referer: 'https://example.com/' }, false],
+    [{ origin: 'null', referer: 'https://evil.test/https://example.com' }, false],
+  ];
+  for (const type of ['jwt', 'public'] as const) {
+    fixture.setPolicy({ type, allowedOrigins });
+    for (const [headers, isAllowed] of headersOf) {
+      const { status, code, cacheControl } = await fixture.get(`${fixture.index}?jwt=${fixture.token}`, headers);
+      const expected = isAllowed ? [200, undefined, 'private, no-store'] : [403, 'origin_not_allowed', 'no-store'];
+      assert.deepEqual([status, code, cacheControl], expected, `${type} ${JSON.stringify(headers)}`);
+      assert.equal(
+        (await fixture.get(`${fixture.thumbnail}?jwt=${fixture.token}`, headers)).status,
+        isAllowed ? 200 : 403,
+      );
+    }
+  }
+  const { playlist, segment } = await follow(fixture, '');
+  assert.equal(playlist, fixture.plain, 'a public stream needs no ticket');
+  assert.equal((await fixture.get(playlist, { origin: 'https://evil.test' })).status, 403);
+  assert.equal((await fixture.get(segment)).status, 200);
+});
+
+test('an access key is asked about once, carried on by a ticket, and asked about again in time', async (t) => {
+  const asked: string[] = [];
+  let allowed = true;
+  const policy = { type: 'webhook', webhookId: 'w', refreshInterval: 100 } as const;
+  const fixture = await setUp(t, policy, async ({ accessKey }) => {
+    asked.push(accessKey);
+    return allowed && accessKey === 'good key';
+  });
+  const { playlist, multivariant } = await follow(fixture, '?accessKey=good%20key');
+  assert.ok(!multivariant.body.includes('good'), 'the access key itself is in no playlist');
+  assert.equal((await fixture.get(fixture.plain, { 'livepeer-access-key': 'good key' })).status, 200);
+  assert.deepEqual(asked, ['good key']);
+  for (const [key, code] of [
+    ['bad', 'playback_unauthorized'],
+    ['', 'playback_unauthorized'],
+    ['x'.repeat(1025), 'playback_unauthorized'],
+  ]) {
+    assert.equal((await fixture.get(`${fixture.index}?accessKey=${key}`)).code, code);
+  }
+  assert.deepEqual(asked, ['good key', 'bad']);
+  allowed = false;
+  fixture.time.monotonic += 100_001;
+  assert.equal((await fixture.get(playlist)).status, 401, 'the answer has run out, and the new one is no');
+});
+
+test('refusals are counted for each stream and told of once', async (t) => {
+  const fixture = await setUpToken(t);
+  for (let count = 0; count < 5; count += 1) await fixture.get(fixture.index);
+  await fixture.get(`${fixture.index}?jwt=${await fixture.sign({ sub: 'x' })}`);
+  assert.equal(fixture.reports.length, 0);
+  await fixture.app.close();
+  assert.equal(fixture.reports.length, 1);
+  const { from, until, streamId: _, ...report } = fixture.reports[0]!;
+  assert.ok(from <= until);
+  assert.deepEqual(report, { count: 6, reasons: { no_credentials: 5, wrong_stream: 1 } });
+});
+
+test('one network that shows wrong tokens again and again is not verified for, while known viewers of it go on', async (t) => {
+  const fixture = await setUpToken(t);
+  const { playlist } = await follow(fixture, `?jwt=${fixture.token}`);
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const [head, , signature] = fixture.token.split('.');
+  const statuses = new Map<number, number>();
+  for (let count = 0; count < 130; count += 1) {
+    const claims = { pub: fixture.pair.key.publicKey, sub: fixture.playbackId, exp: 1, count };
+    const wrong = `${head}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`;
+    const { status } = await fixture.get(`${fixture.index}?jwt=${wrong}`, from('198.51.100.1'));
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  assert.deepEqual(
+    [...statuses],
+    [
+      [401, 120],
+      [429, 10],
+    ],
+  );
+  const fresh = await fixture.sign({ custom: 1 });
+  assert.equal((await fixture.get(`${fixture.index}?jwt=${fresh}`, from('198.51.100.1'))).status, 429);
+  assert.equal((await fixture.get(`${fixture.index}?jwt=${fixture.token}`, from('198.51.100.1'))).status, 200);
+  assert.equal((await fixture.get(playlist, from('198.51.100.1'))).status, 200);
+  assert.equal((await fixture.get(`${fixture.index}?jwt=${fresh}`, from('203.0.113.1'))).status, 200);
+});
+
+test('another node is answered without being judged, and nobody can pass for one', async (t) => {
+  const fixture = await setUpToken(t);
+  const secret = 'shared by all nodes';
+  const proof = createHmac('sha256', secret).update(`${fixture.playbackId} `).digest('base64url');
+  // This node is alone, so it believes no such header.
+  assert.equal((await fixture.get(fixture.index, { 'x-millrace-viewers': `.${proof}` })).status, 401);
+});

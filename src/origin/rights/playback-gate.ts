@@ -1,0 +1,189 @@
+/**
+ * The gate before every playlist and thumbnail: lets in who has a right to the stream, by the playback policy of its owner.
+ *
+ * It stands at the node that a viewer asks, before the way to other nodes; those do not judge a second time. Media has no gate: its
+ * addresses can be learned from playlists only.
+ */
+import type { FastifyRequest } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import type { MediaPath, PlaybackId } from '#domain/ids.ts';
+import { isRestricted, type PlaybackPolicy, type RefusalReason } from '#domain/playback-policy.ts';
+import type { Secret } from '#domain/secret.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { WatchedStream } from '#live/live.ts';
+import { credentialsOf, MAX_ACCESS_KEY_LENGTH } from './credentials.ts';
+import { type AskReceiver, GateCalls } from './gate-calls.ts';
+import { MediaProofs } from './media-proofs.ts';
+import { isAllowedOrigin, pageOriginOf } from './page-origin.ts';
+import { PlaybackTokens } from './playback-tokens.ts';
+import { RightsDirectory, type RightsDirectoryOptions } from './rights-directory.ts';
+import { type TicketContents, Tickets } from './tickets.ts';
+
+/** What a gate is made with. */
+export interface PlaybackGateOptions extends RightsDirectoryOptions {
+  /** Of all nodes. */
+  readonly secret: Secret;
+  readonly clock: Clock;
+  /** Asks the receiver of a policy of type `webhook`. */
+  readonly askReceiver: AskReceiver;
+  /** Called at every refusal, before it is answered. */
+  readonly onRefused: (stream: WatchedStream, reason: RefusalReason) => void;
+}
+
+/** How somebody who may watch is answered. */
+export type PlaybackAdmission =
+  | { readonly restricted: false }
+  | {
+      /** Answers depend on who asks, so no cache may keep them. */
+      readonly restricted: true;
+      readonly policy: PlaybackPolicy;
+      /** Makes a ticket that stands for what was shown; undefined when nothing needs to be shown again. */
+      readonly ticket: (() => string) | undefined;
+    };
+
+const OPEN: PlaybackAdmission = { restricted: false };
+
+/** What {@link PlaybackGate} refuses with. */
+const SENTENCES: Readonly<Partial<Record<RefusalReason, string>>> = {
+  no_credentials: 'This stream is not public: a playback token or access key is needed to watch it.',
+  expired: 'The playback token has expired; get a new one where you got this one.',
+  early: 'The playback token does not count yet; try again when its time has come.',
+  origin_not_allowed: 'The owner of this stream does not allow this page to play it.',
+};
+const NO_RIGHT = 'This playback token or access key gives no right to watch this stream.';
+
+/** Judges who asks for a stream. */
+export class PlaybackGate {
+  readonly #options: PlaybackGateOptions;
+  readonly #directory: RightsDirectory;
+  readonly #tokens: PlaybackTokens;
+  readonly #tickets: Tickets;
+  readonly #calls: GateCalls;
+  readonly #proofs: MediaProofs;
+
+  constructor(options: PlaybackGateOptions) {
+    this.#options = options;
+    this.#directory = new RightsDirectory(options);
+    this.#tokens = new PlaybackTokens(options.clock);
+    this.#tickets = new Tickets(options.secret);
+    this.#proofs = new MediaProofs(options.secret);
+    this.#calls = new GateCalls({ ask: options.askReceiver, clock: options.clock });
+  }
+
+  /** Gate calls under way. */
+  get calls(): number {
+    return this.#calls.count;
+  }
+
+  /**
+   * Lets a request in, or refuses it.
+   * @param ticket as the address holds it; undefined for an address without one
+   * @throws {MillraceError} `playback_unauthorized`, `origin_not_allowed`, `playback_check_failed`, `too_many_attempts`; `stream_offline`
+   *   when the stream is deleted; `store_unavailable`
+   */
+  async admit(request: FastifyRequest, playbackId: PlaybackId, ticket?: string): Promise<PlaybackAdmission> {
+    const stream = await this.#directory.stream(playbackId);
+    if (stream === undefined) throw offline();
+    const { playbackPolicy: policy } = stream;
+    if (!isRestricted(policy)) return OPEN;
+    if (!isAllowedOrigin(policy, pageOriginOf(request.headers))) throw this.#refused(stream, 'origin_not_allowed');
+    switch (policy.type) {
+      case 'public':
+        return { restricted: true, policy, ticket: undefined };
+      case 'jwt':
+        return await this.#admitByToken(request, { stream, policy, playbackId, ticket });
+      case 'webhook':
+        return await this.#admitByWebhook(request, { stream, policy, playbackId, ticket });
+    }
+  }
+
+  /** The policy of a stream whose media may only be asked for by proofs; undefined for a public one. */
+  async restriction(playbackId: PlaybackId): Promise<PlaybackPolicy | undefined> {
+    const policy = (await this.#directory.stream(playbackId))?.playbackPolicy;
+    return isRestricted(policy) ? policy : undefined;
+  }
+
+  /** The proof that stands in the address of a segment, part or init segment. */
+  proofOf(policy: PlaybackPolicy, mediaPath: MediaPath, name: string): string {
+    return this.#proofs.of(policy, mediaPath, name);
+  }
+
+  /** Whether an address of media could be learned from a playlist under the policy that holds now. @param proof undefined for none */
+  async knowsMedia(
+    playbackId: PlaybackId,
+    {
+      mediaPath,
+      proof,
+      name,
+    }: { readonly mediaPath: MediaPath; readonly proof: string | undefined; readonly name: string },
+  ): Promise<boolean> {
+    const policy = await this.restriction(playbackId);
+    if (policy === undefined || proof === undefined) return policy === undefined && proof === undefined;
+    return this.#proofs.isRight(proof, policy, mediaPath, name);
+  }
+
+  async #admitByToken(request: FastifyRequest, asked: Asked): Promise<PlaybackAdmission> {
+    const { stream, policy, playbackId } = asked;
+    const keys = await this.#directory.keysOf(stream.userId);
+    const contents = this.#contentsOf(asked);
+    if (contents !== undefined && 'keyId' in contents) {
+      const key = keys.find(({ id }) => id === contents.keyId);
+      const fault =
+        key === undefined
+          ? 'unknown_key'
+          : key.disabled
+            ? 'disabled_key'
+            : this.#options.clock.now() >= contents.expiresAtMs
+              ? 'expired'
+              : undefined;
+      if (fault !== undefined) throw this.#refused(stream, fault);
+      return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, contents) };
+    }
+    const { token } = credentialsOf(request);
+    if (token === undefined) throw this.#refused(stream, 'no_credentials');
+    const verdict = await this.#tokens.judge(token, { playbackId, keys, address: request.ip });
+    if (!verdict.good) throw this.#refused(stream, verdict.fault);
+    const { keyId, expiresAtMs } = verdict;
+    return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { keyId, expiresAtMs }) };
+  }
+
+  async #admitByWebhook(request: FastifyRequest, asked: Asked): Promise<PlaybackAdmission> {
+    const { stream, policy, playbackId } = asked;
+    const contents = this.#contentsOf(asked);
+    const accessKey =
+      contents !== undefined && 'accessKey' in contents ? contents.accessKey : credentialsOf(request).accessKey;
+    if (accessKey === undefined) throw this.#refused(stream, 'no_credentials');
+    if (accessKey.length > MAX_ACCESS_KEY_LENGTH) throw this.#refused(stream, 'malformed');
+    const isAllowed = await this.#calls
+      .allows({ stream, playbackId, policy, accessKey }, request.ip)
+      .catch((error: unknown) => {
+        if (error instanceof MillraceError && error.code === 'playback_check_failed')
+          this.#options.onRefused(stream, 'webhook_failed');
+        throw error;
+      });
+    if (!isAllowed) throw this.#refused(stream, 'refused_by_webhook');
+    return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { accessKey }) };
+  }
+
+  #contentsOf({ playbackId, ticket }: Asked): TicketContents | undefined {
+    return ticket === undefined ? undefined : this.#tickets.open(playbackId, ticket);
+  }
+
+  #refused(stream: WatchedStream, reason: RefusalReason): MillraceError {
+    this.#options.onRefused(stream, reason);
+    const code = reason === 'origin_not_allowed' ? 'origin_not_allowed' : 'playback_unauthorized';
+    return new MillraceError(code, SENTENCES[reason] ?? NO_RIGHT);
+  }
+}
+
+/** A request under a policy. */
+interface Asked {
+  readonly stream: WatchedStream;
+  readonly policy: PlaybackPolicy;
+  readonly playbackId: PlaybackId;
+  readonly ticket: string | undefined;
+}
+
+function offline(): MillraceError {
+  return new MillraceError('stream_offline', 'stream is offline: it was deleted.');
+}

@@ -1,0 +1,58 @@
+/**
+ * Looks up what decides who may watch: a stream's policy, and the signing keys of its owner. What is found is remembered for a moment, so
+ * that a change counts at every node within seconds. While the store is away, what was found last still counts.
+ */
+import type { PlaybackId, UserId } from '#domain/ids.ts';
+import type { SigningKey } from '#domain/signing-key.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { LiveDirectory, WatchedStream } from '#live/live.ts';
+import { Remembered } from '#origin/remembered.ts';
+import type { Store } from '#store/store.ts';
+
+/** How long a policy or a list of keys counts before it is read again. */
+const KEPT_MS = 1000;
+/** Users have no more keys than this, unless several processes made some at the same moment. */
+const MAX_KEYS = 100;
+
+/** What looking rights up takes. */
+export interface RightsDirectoryOptions {
+  readonly live: Pick<LiveDirectory, 'watchedStream'>;
+  readonly store: Pick<Store, 'streams' | 'signingKeys'>;
+  readonly clock: Clock;
+}
+
+/** Finds policies and keys. */
+export class RightsDirectory {
+  readonly #live: RightsDirectoryOptions['live'];
+  readonly #streams: Remembered<PlaybackId, WatchedStream | undefined>;
+  readonly #keys: Remembered<UserId, readonly SigningKey[]>;
+
+  constructor({ live, store, clock }: RightsDirectoryOptions) {
+    this.#live = live;
+    const keptForMs = () => KEPT_MS;
+    this.#streams = new Remembered({
+      ask: async (id): Promise<WatchedStream | undefined> => await store.streams.byPlaybackId(id),
+      keptForMs,
+      clock,
+    });
+    this.#keys = new Remembered({
+      ask: async (userId) => (await store.signingKeys.ofUser(userId, { limit: MAX_KEYS })).rows,
+      keptForMs,
+      clock,
+    });
+  }
+
+  /**
+   * The stream of a playback id that is known to exist; undefined when it was deleted. What runs at this node follows every change by
+   * itself, so the store is not asked about it.
+   * @throws {MillraceError} `store_unavailable`
+   */
+  async stream(playbackId: PlaybackId): Promise<WatchedStream | undefined> {
+    return this.#live.watchedStream(playbackId) ?? (await this.#streams.get(playbackId));
+  }
+
+  /** The signing keys of a user. @throws {MillraceError} `store_unavailable` */
+  keysOf(userId: UserId): Promise<readonly SigningKey[]> {
+    return this.#keys.get(userId);
+  }
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newUserId } from '#domain/ids.ts';
+import type { PlaybackPolicy } from '#domain/playback-policy.ts';
+import { Secret } from '#domain/secret.ts';
+import type { Webhook } from '#domain/webhook.ts';
+import { ms } from '#lib/units.ts';
+import { someStream } from '#test/support/sample-records.ts';
+import { signatureProblem } from '#webhooks/signature.ts';
+import { createAskReceiver } from './webhook-receiver.ts';
+
+const stream = someStream(newUserId());
+const AT = 1_795_175_107_399;
+const policy: PlaybackPolicy = { type: 'webhook', webhookId: 'w', webhookContext: { plan: 'gold' } };
+const question = { stream, playbackId: stream.playbackId, policy, accessKey: 'k' };
+
+/** What was sent. */
+interface Post {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Asks a receiver that answers so; gives what was sent with the verdict. @param status undefined for no answer */
+async function ask(status: number | undefined, body = '') {
+  const sent: Post[] = [];
+  const webhook = { url: 'https://example.com/gate', sharedSecret: new Secret('s') };
+  const askReceiver = createAskReceiver({
+    store: {
+      webhooks: {
+        get: async (id, owner) => (id === 'w' && owner === stream.userId ? (webhook as Webhook) : undefined),
+      },
+    },
+    sender: {
+      post: async (url, post) => {
+        sent.push({ url, headers: post.headers, body: post.body });
+        return { statusCode: status, body: Buffer.from(body), retryAfter: undefined, durationMs: 1, error: undefined };
+      },
+    },
+    clock: { now: () => ms(AT), monotonic: () => ms(0) },
+  });
+  return { sent, verdict: await askReceiver(question, new AbortController().signal) };
+}
+
+test('the receiver is sent the access key and the context, signed as deliveries of events are', async () => {
+  const [{ url, headers, body }] = (await ask(204)).sent as [Post];
+  assert.equal(url, 'https://example.com/gate');
+  const expected = { context: { plan: 'gold' }, accessKey: 'k', playbackId: stream.playbackId, timestamp: AT };
+  assert.deepEqual(JSON.parse(body), expected);
+  assert.equal(headers['content-type'], 'application/json');
+  assert.equal(signatureProblem(headers, body, new Secret('s'), ms(AT)), undefined);
+  assert.ok(signatureProblem(headers, body, new Secret('other'), ms(AT)));
+});
+
+test('2xx lets in, all else does not; a receiver may say it in its body as well, and nothing it says there lets in', async () => {
+  const answers: readonly (readonly [number, string, boolean])[] = [
+    [200, '', true],
+    [204, '', true],
+    [200, '<html>', true],
+    [200, '{"ret":200}', true],
+    [200, '{"ret":403}', false],
+    [200, '{"ret":"403"}', false],
+    [200, '{"ret":null}', false],
+    [200, '{"ret":{}}', false],
+    [301, '', false],
+    [401, '{"ret":200}', false],
+    [404, '', false],
+    [429, '', false],
+  ];
+  for (const [status, body, verdict] of answers) {
+    assert.equal((await ask(status, body)).verdict, verdict, `${status} ${body}`);
+  }
+});
+
+test('a receiver that breaks, or a webhook that is gone, gives no verdict at all', async () => {
+  await assert.rejects(ask(undefined));
+  await assert.rejects(ask(500));
+  await assert.rejects(ask(503, '{"ret":200}'));
+  const gone = createAskReceiver({
+    store: { webhooks: { get: async () => undefined } },
+    sender: { post: () => assert.fail('nothing is sent') },
+    clock: { now: () => ms(0), monotonic: () => ms(0) },
+  });
+  await assert.rejects(gone(question, new AbortController().signal), /does not exist/);
+});

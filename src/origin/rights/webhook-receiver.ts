@@ -1,0 +1,53 @@
+/**
+ * One gate call: a POST to the URL of the webhook that a policy names, in the form of the reference service and signed as
+ * deliveries of events are.
+ */
+import { randomUUID } from 'node:crypto';
+import type { WebhookId } from '#domain/ids.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Store } from '#store/store.ts';
+import type { Sender } from '#webhooks/sender.ts';
+import { signatureHeaders } from '#webhooks/signature.ts';
+import type { AskReceiver } from './gate-calls.ts';
+
+/** A receiver that takes longer counts as failing. */
+const TIMEOUT_MS = 3000;
+
+/** What asking receivers takes. */
+export interface WebhookReceiverOptions {
+  readonly store: { readonly webhooks: Pick<Store['webhooks'], 'get'> };
+  readonly sender: Pick<Sender, 'post'>;
+  readonly clock: Clock;
+}
+
+/** Makes the function that asks receivers. Any 2xx lets a viewer in, unless its JSON body has a `ret` that is not one. */
+export function createAskReceiver({ store, sender, clock }: WebhookReceiverOptions): AskReceiver {
+  return async ({ stream, playbackId, policy, accessKey }, signal) => {
+    const webhook = await store.webhooks.get(policy.webhookId as WebhookId, stream.userId);
+    if (webhook === undefined) throw new Error('the webhook of the playback policy does not exist');
+    const at = clock.now();
+    const body = JSON.stringify({ context: policy.webhookContext ?? {}, accessKey, playbackId, timestamp: at });
+    const signatures = signatureHeaders({ id: `gate_${randomUUID()}`, at, body }, [webhook.sharedSecret]);
+    const { statusCode, body: answer } = await sender.post(webhook.url, {
+      headers: { 'content-type': 'application/json', 'user-agent': 'millrace', ...signatures },
+      body,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    if (statusCode === undefined || statusCode >= 500)
+      throw new Error(`the receiver failed: ${statusCode ?? 'no answer'}`);
+    return isSuccess(statusCode) && isSuccess(retOf(answer.toString()) ?? 200);
+  };
+}
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+/** The field `ret` of a JSON object, which receivers of the reference service use in place of a status. */
+function retOf(body: string): number | undefined {
+  try {
+    const answer = JSON.parse(body) as unknown;
+    if (typeof answer !== 'object' || answer === null || !('ret' in answer)) return undefined;
+    return Number(answer.ret);
+  } catch {
+    return undefined;
+  }
+}

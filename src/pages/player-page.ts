@@ -1,0 +1,69 @@
+/**
+ * The player page, `/play/<playbackId>`: one constant page for every stream, and the few files it loads. What a viewer of a stream that is
+ * not public must show is in the fragment of the address (`#jwt=...`), which browsers send to no server.
+ *
+ * The files are served under a folder named by a hash of all of them, so that caches may keep them for ever and they can import one another
+ * by relative paths. Caches revalidate the page itself, which is short, at every use.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import type { FastifyInstance } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import { isPlaybackId, type PlaybackId } from '#domain/ids.ts';
+import { assetOf, isServable, readAssets, sendAsset, serveAssets } from '#http/assets.ts';
+
+const PLAYER_FOLDER = new URL('../../web/player/', import.meta.url);
+const PAGE = 'player.html';
+const HLS_JS = new URL(import.meta.resolve('hls.js/dist/hls.min.mjs'));
+
+/** hls.js feeds media source extensions from blob: URLs; the page loads nothing from anywhere else. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "media-src 'self' blob:",
+  "worker-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+/** What {@link playerPageRoutes} needs. */
+export interface PlayerPageOptions {
+  /** Whether there is a stream with this playback id. Waits for the store. */
+  readonly isStream: (playbackId: PlaybackId) => Promise<boolean>;
+  /** The pages that may show the player of a stream in a frame, as sources of a `Content-Security-Policy`. Waits for the store. */
+  readonly framedBy: (playbackId: PlaybackId) => Promise<string>;
+}
+
+/** Adds the page and its files, which are read once. A change on disk takes effect after a restart. */
+export async function playerPageRoutes(app: FastifyInstance, { isStream, framedBy }: PlayerPageOptions): Promise<void> {
+  const assets = await readAssets(await playerFiles());
+  const html = await readFile(new URL(PAGE, PLAYER_FOLDER), 'utf8');
+  const page = html.replaceAll('{version}', assets.version);
+  const plain = assetOf(PAGE, page);
+  const embedded = assetOf(PAGE, page.replace('<html ', '<html data-embed '));
+
+  app.get<{ Params: { playbackId: string }; Querystring: { embed?: unknown } }>(
+    '/play/:playbackId',
+    async ({ params: { playbackId }, query }, reply) => {
+      if (!(isPlaybackId(playbackId) && (await isStream(playbackId)))) {
+        throw new MillraceError('not_found', 'No stream has this playback id; check the address.');
+      }
+      const embed = query.embed !== undefined;
+      reply.headers({
+        'content-security-policy': `${POLICY}; frame-ancestors ${embed ? await framedBy(playbackId) : "'self'"}`,
+        // The requests of the page itself name no page either, so a list of allowed origins does not have to name this server.
+        'referrer-policy': 'no-referrer',
+      });
+      return await sendAsset(reply, embed ? embedded : plain);
+    },
+  );
+  serveAssets(app, '/play/assets', assets);
+}
+
+/** Every file of `web/player/` except the page, and hls.js as `hls.mjs`. */
+async function playerFiles(): Promise<ReadonlyMap<string, URL>> {
+  const names = (await readdir(PLAYER_FOLDER)).filter((name) => isServable(name) && name !== PAGE).sort();
+  return new Map([...names.map((name): [string, URL] => [name, new URL(name, PLAYER_FOLDER)]), ['hls.mjs', HLS_JS]]);
+}

@@ -1,0 +1,299 @@
+/**
+ * The part of the suite about events, webhooks and deliveries.
+ */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { EventType, ServiceEvent } from '#domain/events.ts';
+import { newEventId, newWebhookLogId, type StreamId } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { Webhook } from '#domain/webhook.ts';
+import { ms } from '#lib/units.ts';
+import type { DeliveryOutcome } from '#store/store.ts';
+import { someNode, someReceipt, someSession, someStream, someWebhook } from '#test/support/sample-records.ts';
+import { describeOn, type Fixture, type OpenStore } from './suite.contract.ts';
+
+/** Declares it. */
+export function eventsContract(name: string, open: OpenStore): void {
+  describeOn(`${name}, as a list of events`, open, (fixture) => eventList(fixture));
+  describeOn(`${name}, delivering to webhooks`, open, (fixture) => deliveries(fixture));
+}
+
+const idle = { isActive: false, lastSeen: ms(1), health: undefined };
+const active = { ...idle, isActive: true };
+
+/** Numbers all events, and gives those of the test's user, oldest first. */
+async function numbered({ store, user }: Fixture, streamId?: StreamId): Promise<readonly ServiceEvent[]> {
+  while ((await store.events.number(100)) > 0);
+  const filter = streamId === undefined ? {} : { streamId };
+  return store.events.list(user.id, { limit: 1000, direction: 'asc', filter });
+}
+
+async function createStream({ store, user }: Fixture): Promise<Stream> {
+  const stream = someStream(user.id);
+  await store.streams.create(stream, someReceipt());
+  return stream;
+}
+
+const typesOf = (events: readonly ServiceEvent[]): EventType[] => events.map(({ type }) => type);
+
+function eventList(fixture: Fixture): void {
+  it('has an event for each change that was made, and none for one that was not', async () => {
+    const { store, user } = fixture;
+    const stream = await createStream(fixture);
+    await store.streams.change(stream.id, user.id, { name: 'x' }, someReceipt());
+    await store.streams.change(stream.id, someStream(user.id).id as never, { name: 'y' }, someReceipt());
+    await assert.rejects(store.streams.create(stream, someReceipt()));
+    for (const activity of [active, active, idle, idle, active]) await store.streams.setActivity(stream.id, activity);
+    await store.streams.delete([stream.id], user.id, [someReceipt()]);
+    assert.equal(await store.streams.delete([stream.id], user.id, [someReceipt()]), false);
+    await store.streams.setActivity(stream.id, idle);
+    assert.deepEqual(typesOf(await numbered(fixture)), [
+      'stream.created',
+      'stream.updated',
+      'stream.started',
+      'stream.idle',
+      'stream.started',
+      'stream.deleted',
+      'stream.idle',
+    ]);
+  });
+
+  it('has the beginning and the end of each session once, whatever is written again', async () => {
+    const { store } = fixture;
+    const stream = await createStream(fixture);
+    const [first, second] = [0, 1].map(() => someSession(stream, { phase: 'live' }));
+    for (const _ of [1, 2]) await store.sessions.create(first!);
+    await store.sessions.change(first!.id, { phase: 'reconnecting' });
+    const end = { phase: 'ended', endedAt: ms(9), endReason: 'terminated' } as const;
+    for (const _ of [1, 2]) await store.sessions.change(first!.id, end);
+    await store.sessions.create({ ...second!, ...end });
+    const events = (await numbered(fixture, stream.id)).slice(1);
+    assert.deepEqual(
+      events.map(({ type, sessionId }) => [type, sessionId]),
+      [
+        ['session.started', first!.id],
+        ['session.ended', first!.id],
+        ['session.started', second!.id],
+        ['session.ended', second!.id],
+      ],
+    );
+    assert.deepEqual(
+      events
+        .filter(({ type }) => type === 'session.ended')
+        .map(({ at, payload }) => [at, 'reason' in payload && payload.reason]),
+      [
+        [9, 'terminated'],
+        [9, 'terminated'],
+      ],
+    );
+  });
+
+  it('tells what became of a lost node, once, and of a session that goes on after all', async () => {
+    const { store } = fixture;
+    const stream = await createStream(fixture);
+    const node = someNode();
+    await store.nodes.renew(node, 60_000);
+    await store.publishers.claim(stream.id, node.id);
+    const session = someSession(stream, { phase: 'live', nodeId: node.id });
+    await store.sessions.create(session, node.id);
+    await store.streams.setActivity(stream.id, active, node.id);
+    await store.nodes.renew(node, -1);
+    await Promise.all([1, 2, 3].map(() => store.nodes.endSessionsOf(node.id, ms(50))));
+    await store.nodes.renew(node, 60_000);
+    await store.sessions.resume(session, { phase: 'live' }, node.id);
+    await store.streams.setActivity(stream.id, active, node.id);
+    const events = (await numbered(fixture, stream.id)).slice(1);
+    assert.deepEqual(typesOf(events), [
+      'session.started',
+      'stream.started',
+      'session.ended',
+      'stream.idle',
+      'session.started',
+      'stream.started',
+    ]);
+    assert.deepEqual(events[4]!.payload, { isResumed: true });
+  });
+
+  it('never shows an event before one that was readable, however writes overlap', async () => {
+    const { store, user } = fixture;
+    const seen: number[] = [];
+    let isWriting = true;
+    const reading = (async () => {
+      for (let after = await store.events.last(); isWriting; after = seen.at(-1) ?? after) {
+        await store.events.number(7);
+        const options = { limit: 5, direction: 'asc', after, filter: {} } as const;
+        seen.push(...(await store.events.list(user.id, options)).map(({ sequence }) => sequence));
+      }
+    })();
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        for (let count = 0; count < 10; count += 1) await createStream(fixture);
+      }),
+    );
+    isWriting = false;
+    await reading;
+    const all = (await numbered(fixture)).map(({ sequence }) => sequence);
+    assert.equal(all.length, 80);
+    assert.deepEqual(seen, all.slice(0, seen.length));
+  });
+
+  it('stores an event that comes with no change once, however often it is added', async () => {
+    const { store } = fixture;
+    const { id: streamId } = await createStream(fixture);
+    const payload = { code: 'timestamps_jumped' } as const;
+    const event = {
+      id: newEventId(),
+      type: 'session.warning_cleared',
+      at: ms(4),
+      streamId,
+      sessionId: undefined,
+      payload,
+    } as const;
+    for (const _ of [1, 2]) await store.events.add([event]);
+    const [, added, ...more] = await numbered(fixture);
+    assert.deepEqual([added?.id, added?.payload, more.length], [event.id, payload, 0]);
+  });
+
+  it('deletes the oldest, and goes on with the numbers', async () => {
+    const { store } = fixture;
+    for (let count = 0; count < 3; count += 1) await createStream(fixture);
+    await numbered(fixture);
+    const last = await store.events.last();
+    while ((await store.events.deleteOlder(ms(Date.now() + 3_600_000), 2)) === 2);
+    assert.deepEqual(await numbered(fixture), []);
+    await createStream(fixture);
+    assert.ok((await numbered(fixture))[0]!.sequence > last);
+  });
+}
+
+function deliveries(fixture: Fixture): void {
+  const create = async (change: Partial<Webhook> = {}) => {
+    const webhook = someWebhook(fixture.user.id, { events: ['stream.created'], ...change });
+    await fixture.store.webhooks.create(webhook, someReceipt());
+    return webhook;
+  };
+  /** Leases until there is nothing more, and gives what this process holds. */
+  const claim = async () =>
+    (await fixture.store.webhooks.claimDue({ leaseMs: 60_000, limit: 100 })).map(({ id }) => id);
+  const outcome = (event: ServiceEvent, webhook: Webhook, result: DeliveryOutcome['result']): DeliveryOutcome => ({
+    sequence: event.sequence,
+    result,
+    log: {
+      id: newWebhookLogId(),
+      webhookId: webhook.id,
+      userId: webhook.userId,
+      eventId: event.id,
+      type: event.type,
+      streamId: event.streamId,
+      at: ms(5),
+      durationMs: 1,
+      success: result.type === 'delivered',
+      attempt: 1,
+      url: webhook.url,
+      requestBody: '{}',
+      statusCode: result.type === 'delivered' ? 200 : 500,
+      responseBody: '',
+      error: result.type === 'delivered' ? undefined : 'It failed.',
+    },
+  });
+
+  it('makes a delivery for each webhook that hears of an event, and leases each webhook once', async () => {
+    const { store } = fixture;
+    const stream = await createStream(fixture);
+    await numbered(fixture);
+    const hears = [await create(), await create({ streamId: stream.id, events: ['stream.updated'] })];
+    await create({ events: ['stream.deleted'] });
+    await create({ disabled: { at: ms(1), reason: 'user' } });
+    await createStream(fixture);
+    await store.streams.change(stream.id, 'everyone', { name: 'x' }, someReceipt());
+    await numbered(fixture);
+    assert.ok((await store.webhooks.nextDueInMs())! <= 0);
+    const claims = await Promise.all([claim(), claim(), claim()]);
+    const claimed = new Set(claims.flat());
+    for (const { id } of hears) assert.ok(claimed.has(id));
+    for (const { id } of hears) {
+      const due = await store.webhooks.due(id, 10);
+      assert.equal(due.length, 1);
+      assert.ok(due[0]!.ageMs >= 0);
+    }
+  });
+
+  it('forgets what was delivered, keeps what was not, and gives the lease back with the next due time', async () => {
+    const { store } = fixture;
+    const webhook = await create();
+    for (let count = 0; count < 3; count += 1) await createStream(fixture);
+    await numbered(fixture);
+    await claim();
+    const due = await store.webhooks.due(webhook.id, 10);
+    const results = [{ type: 'delivered' }, { type: 'retry', delayMs: 3_600_000 }, { type: 'dead' }] as const;
+    await store.webhooks.record(
+      webhook.id,
+      due.map(({ event }, index) => outcome(event, webhook, results[index]!)),
+    );
+    assert.deepEqual(await store.webhooks.due(webhook.id, 10), []);
+    const left = await store.webhooks.deliveries(webhook.id, { limit: 10 });
+    assert.deepEqual(
+      left.map(({ state, attempts }) => [state, attempts]),
+      [
+        ['dead', 1],
+        ['pending', 1],
+      ],
+    );
+    const { rows } = await store.webhooks.log(webhook.id, { success: false }, { limit: 10 });
+    assert.equal(rows.length, 2);
+    assert.equal((await store.webhooks.get(webhook.id, 'everyone'))?.lastFailure?.error, 'It failed.');
+    await store.webhooks.release(webhook.id);
+    assert.ok(!(await claim()).includes(webhook.id), 'the next attempt is due in an hour');
+    assert.equal(await store.webhooks.resendSince(webhook.id, ms(0), someReceipt()), true);
+    assert.ok((await claim()).includes(webhook.id));
+    assert.equal((await store.webhooks.due(webhook.id, 10)).length, 2);
+    await store.webhooks.release(webhook.id);
+  });
+
+  it('loses no delivery that is made while a lease is given back', async () => {
+    const { store } = fixture;
+    const webhook = await create();
+    for (let round = 0; round < 20; round += 1) {
+      await createStream(fixture);
+      await Promise.all([store.events.number(10), store.webhooks.release(webhook.id)]);
+      await claim();
+      const due = await store.webhooks.due(webhook.id, 10);
+      assert.equal(due.length, 1, `round ${round}`);
+      await store.webhooks.record(
+        webhook.id,
+        due.map(({ event }) => outcome(event, webhook, { type: 'delivered' })),
+      );
+    }
+    await store.webhooks.release(webhook.id);
+  });
+
+  it('disables a webhook once, gives up what waits for it, and tells its user', async () => {
+    const { store } = fixture;
+    const webhook = await create();
+    await createStream(fixture);
+    await numbered(fixture);
+    for (const _ of [1, 2]) await store.webhooks.disable(webhook, 'gone', ms(6));
+    const events = await numbered(fixture);
+    assert.deepEqual(typesOf(events), ['stream.created', 'webhook.disabled']);
+    const [dead] = await store.webhooks.deliveries(webhook.id, { state: 'dead', limit: 5 });
+    assert.equal(dead?.eventId, events[0]!.id);
+    assert.ok(!(await claim()).includes(webhook.id));
+  });
+
+  it('gives up deliveries that are too old, and deletes webhooks with all that belongs to them', async () => {
+    const { store, user } = fixture;
+    const webhook = await create();
+    await createStream(fixture);
+    await numbered(fixture);
+    assert.equal(await store.webhooks.hasMoreThan(webhook.id, 0), true);
+    assert.equal(await store.webhooks.hasMoreThan(webhook.id, 1), false);
+    assert.ok((await store.webhooks.waiting('', 100)).includes(webhook.id));
+    while ((await store.webhooks.expire(ms(Date.now() + 3_600_000), 5)) === 5);
+    assert.equal((await store.webhooks.deliveries(webhook.id, { state: 'dead', limit: 5 })).length, 1);
+    assert.equal(await store.webhooks.delete([webhook.id], user.id, [someReceipt()]), true);
+    assert.equal(await store.webhooks.get(webhook.id, 'everyone'), undefined);
+    assert.deepEqual(await store.webhooks.deliveries(webhook.id, { limit: 5 }), []);
+    assert.deepEqual(await store.webhooks.ofEvent(user.id, 'stream.created', 5), []);
+    assert.equal(await store.webhooks.delete([webhook.id], user.id, [someReceipt()]), false);
+  });
+}

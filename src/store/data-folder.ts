@@ -1,0 +1,69 @@
+/**
+ * The data folder: created when it is missing, and readable by its owner only.
+ */
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { StoreOpenError } from './open-error.ts';
+
+/** The files that Millrace keeps in its data folder. Every file with a secret is one of these. */
+const OUR_FILES = /^(?:millrace\.(?:db|lock)|node-id|initial-api-key)/;
+/** The permissions of the group and of all others. */
+const OF_OTHERS = 0o077;
+
+/**
+ * Makes the folder, for its owner alone. When it exists already, its group and all others lose their permissions on the files that Millrace
+ * keeps in it, and on the folder itself if it holds nothing else. A folder with other files, such as a home or `/tmp`, is left as it is.
+ * @throws {StoreOpenError}
+ */
+export function makeFolder(dataDir: string): void {
+  try {
+    makeAll(dataDir);
+  } catch (error) {
+    throw folderError(error, dataDir, 'no_folder');
+  }
+  const names = namesIn(dataDir);
+  const ours = names.filter((name) => OUR_FILES.test(name));
+  for (const name of ours) closeToOthers(join(dataDir, name));
+  if (ours.length === names.length) closeToOthers(dataDir);
+}
+
+/** Makes a folder and its parents. Node's `recursive` never ends where the system denies that an existing folder exists (`/proc`). */
+function makeAll(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (isErrno(error, 'EEXIST') && statSync(folder).isDirectory()) return;
+    const parent = dirname(resolve(folder));
+    if (!isErrno(error, 'ENOENT') || existsSync(parent)) throw error;
+    makeAll(parent);
+    mkdirSync(folder, { mode: 0o700 });
+  }
+}
+
+/** The names in a folder; none when it cannot be listed, because opening the store then fails a moment later and says why. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** Takes a file's permissions from its group and all others. Files of another user, links and files that are gone are left as they are. */
+function closeToOthers(path: string): void {
+  try {
+    const stats = lstatSync(path);
+    if (!stats.isSymbolicLink() && (stats.mode & OF_OTHERS) !== 0) chmodSync(path, stats.mode & ~OF_OTHERS & 0o7777);
+  } catch {}
+}
+
+/** What an error of the file system means to the one who starts Millrace. */
+export function folderError(error: unknown, path: string, code: 'no_folder' | 'read_only'): StoreOpenError {
+  const detail = error instanceof Error ? error.message.split(',')[0] : String(error);
+  return new StoreOpenError(isErrno(error, 'ENOSPC') ? 'disk_full' : code, path, detail, { cause: error });
+}
+
+/** Whether an error is the system's of that code. */
+export function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

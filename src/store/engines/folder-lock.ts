@@ -1,0 +1,32 @@
+/**
+ * The lock on the data folder: one serving process at a time uses the folder, whatever database it has.
+ */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { StoreOpenError } from '#store/open-error.ts';
+import { RESULT, resultCode } from './sqlite/failure.ts';
+import { proveWritable, sqliteOpenError } from './sqlite/open-failure.ts';
+
+/** How long to wait for a command that holds the folder briefly, in milliseconds. */
+const LOCK_TIMEOUT_MS = 250;
+
+/**
+ * Locks the folder until disposed or until the process ends, however it ends: the lock is the operating system's, on an empty SQLite
+ * database in the folder.
+ * @throws {StoreOpenError} `in_use` when another process holds it
+ */
+export function holdFolder(dataDir: string): Disposable {
+  const path = join(dataDir, 'millrace.lock');
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
+    lock.exec('BEGIN EXCLUSIVE');
+    proveWritable(lock);
+  } catch (error) {
+    lock?.close();
+    if (resultCode(error) === RESULT.busy) throw new StoreOpenError('in_use', dataDir, '', { cause: error });
+    throw sqliteOpenError(error, path);
+  }
+  const held = lock;
+  return { [Symbol.dispose]: () => held.close() };
+}

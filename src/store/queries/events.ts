@@ -1,0 +1,329 @@
+/**
+ * Queries on events: how they are made of changes, how they get their places, and how they are read.
+ */
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { EventType, NewEvent, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
+import type { EventId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Database, EventsTable } from '#store/database.ts';
+import type { Query } from '#store/engine.ts';
+import { type PreparedQuery, prepare, prepareEach } from '#store/prepared-query.ts';
+import { alsoIs, type Condition, is } from './lists.ts';
+
+/** An event's row without its place. */
+export type NewEventRow = Omit<EventsTable, 'position' | 'sequence' | 'recorded_at'>;
+
+/** Which events are read. */
+export interface EventListArgs {
+  readonly user_id?: UserId;
+  readonly stream_id?: StreamId;
+  readonly type?: EventType;
+  /** The sequence number before the first one, in the direction of the list. */
+  readonly after?: number;
+  /** Bounds of the time at which events were numbered, both included. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** Columns that an event is inserted with. */
+const NEW_COLUMNS = ['id', 'type', 'at', 'user_id', 'stream_id', 'session_id', 'payload'] as const;
+
+/** The queries, prepared for one dialect. @param now SQL for the database's clock */
+export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
+  const text = (value: unknown) => sql<string>`cast(${value} as text)`;
+  /** A time, or the database's when it is null. */
+  const timeOrNow = (value: unknown) => sql<Milliseconds>`coalesce(cast(${value} as bigint), ${now})`;
+
+  /** The event of a stream's row. */
+  function ofStream(event: {
+    id: unknown;
+    type: RawBuilder<unknown>;
+    at: RawBuilder<unknown>;
+    session_id: unknown;
+    payload: unknown;
+  }) {
+    return sql`insert into events (${sql.join(NEW_COLUMNS.map((column) => sql.ref(column)))})
+      select ${text(event.id)}, ${event.type}, ${event.at}, user_id, streams.id, ${text(event.session_id)}, ${text(event.payload)}
+      from streams`;
+  }
+
+  /** The event of a session's row. */
+  function ofSession(event: { id: unknown; type: EventType; at: RawBuilder<unknown>; payload: RawBuilder<unknown> }) {
+    return sql`insert into events (${sql.join(NEW_COLUMNS.map((column) => sql.ref(column)))})
+      select ${text(event.id)}, ${sql.lit(event.type)}, ${event.at}, user_id, stream_id, sessions.id, ${event.payload}
+      from sessions`;
+  }
+
+  const isRecorded = sql<boolean>`sequence is not null`;
+  const unnumbered = sql`select position from events where sequence is null order by position`;
+  const last = sql`(select last from event_sequence)`;
+
+  return {
+    /** Adds an event unless it is there. */
+    add: adding(
+      prepare((row: NewEventRow) =>
+        db
+          .insertInto('events')
+          .values(row)
+          .onConflict((conflict) => conflict.column('id').doNothing()),
+      ),
+    ),
+
+    /** Adds an event about a stream, deleted or not, for the stream's user. Does nothing when the event is there. */
+    addOfStream: adding(
+      prepare((args: Omit<NewEventRow, 'user_id'>) =>
+        compilable(
+          db,
+          sql`${ofStream({ ...args, type: text(args.type), at: sql`cast(${args.at} as bigint)` })}
+            where streams.id = ${args.stream_id} on conflict (id) do nothing`,
+        ),
+      ),
+    ),
+
+    /** Adds the event of a stream that is active now and was not when that was last reported, or the other way round. */
+    reportActivity: adding(
+      prepare((args: { id: EventId; stream_id: StreamId; at: Milliseconds | null }) =>
+        compilable(
+          db,
+          sql`${ofStream({
+            id: args.id,
+            type: sql`case when is_active = 1 then 'stream.started' else 'stream.idle' end`,
+            at: timeOrNow(args.at),
+            session_id: null,
+            payload: sql.lit('{}'),
+          })} where streams.id = ${args.stream_id} and is_active <> reported_active`,
+        ),
+      ),
+    ),
+
+    /** Notes that `reportActivity` has been done. */
+    activityReported: prepare((args: { stream_id: StreamId }) =>
+      db
+        .updateTable('streams')
+        .set((eb) => ({ reported_active: eb.ref('is_active') }))
+        .where('id', '=', args.stream_id)
+        .whereRef('is_active', '<>', 'reported_active'),
+    ),
+
+    /** Adds the event of a session that has begun, or that goes on although its end was reported. */
+    reportStart: adding(
+      prepare((args: { id: EventId; session_id: SessionId; at: Milliseconds | null }) =>
+        compilable(
+          db,
+          sql`${ofSession({
+            id: args.id,
+            type: 'session.started',
+            at: timeOrNow(args.at),
+            payload: sql`case when reported = 'ended' then '{"isResumed":true}' else '{"isResumed":false}' end`,
+          })} where sessions.id = ${args.session_id} and phase <> 'starting'
+            and (reported = '' or (reported = 'ended' and phase <> 'ended'))`,
+        ),
+      ),
+    ),
+
+    /** Adds the event of a session that has ended. Comes after `reportStart`. */
+    reportEnd: adding(
+      prepare((args: { id: EventId; session_id: SessionId }) =>
+        compilable(
+          db,
+          sql`${ofSession({ id: args.id, type: 'session.ended', at: sql`coalesce(ended_at, last_seen)`, payload: END_PAYLOAD })}
+            where sessions.id = ${args.session_id} and phase = 'ended' and reported <> 'ended'`,
+        ),
+      ),
+    ),
+
+    /** Notes that `reportStart` and `reportEnd` have been done. */
+    phaseReported: prepare((args: { session_id: SessionId }) =>
+      db
+        .updateTable('sessions')
+        .set({ reported: sql`case when phase = 'ended' then 'ended' else 'started' end` })
+        .where('id', '=', args.session_id)
+        .where('phase', '<>', 'starting')
+        .where(sql<boolean>`reported <> case when phase = 'ended' then 'ended' else 'started' end`),
+    ),
+
+    /** Locks the counter, so that one process numbers at a time and later queries of the write see what others have numbered. */
+    holdSequence: prepare(() => db.updateTable('event_sequence').set((eb) => ({ last: eb.ref('last') }))),
+
+    /** Gives the next numbers to the events inserted first, of those that are committed. */
+    number: prepare((args: { limit: number }) =>
+      compilable(
+        db,
+        sql`update events set
+          sequence = numbered.sequence,
+          recorded_at = (select case when recorded_at > ${now} then recorded_at else ${now} end from event_sequence)
+        from (
+          select position, ${last} + row_number() over (order by position) as sequence
+          from (${unnumbered} limit ${args.limit}) as first
+        ) as numbered
+        where events.position = numbered.position`,
+      ),
+    ),
+
+    /** Makes the deliveries of the events just numbered. */
+    deliver: prepare(() =>
+      compilable(
+        db,
+        sql`insert into webhook_deliveries (webhook_id, sequence, state, attempts, created_at, next_at)
+        select webhooks.id, events.sequence, 'pending', 0, ${now}, ${now}
+        from events
+        join webhook_events on webhook_events.user_id = events.user_id and webhook_events.type = events.type
+        join webhooks on webhooks.id = webhook_events.webhook_id
+        where events.sequence > ${last} and webhooks.disabled_at is null
+          and (webhooks.stream_id is null or webhooks.stream_id = events.stream_id)`,
+      ),
+    ),
+
+    /** Notes which webhooks got deliveries from the events just numbered. */
+    wakeWebhooks: prepare(() =>
+      compilable(
+        db,
+        sql`update webhooks set due_at = ${now}
+        where disabled_at is null and (due_at is null or due_at > ${now}) and id in (
+          select webhook_events.webhook_id from events
+          join webhook_events on webhook_events.user_id = events.user_id and webhook_events.type = events.type
+          where events.sequence > ${last}
+        )`,
+      ),
+    ),
+
+    /** Moves the counter to the event numbered last. */
+    advance: prepare(() =>
+      compilable(
+        db,
+        sql`update event_sequence set
+          recorded_at = coalesce((select max(events.recorded_at) from events where sequence > last), recorded_at),
+          last = coalesce((select max(sequence) from events where sequence > last), last)`,
+      ),
+    ),
+
+    /** Gives a row when an event waits for its number. */
+    waiting: prepare(() => db.selectFrom('events').select('position').where('sequence', 'is', null).limit(sql.lit(1))),
+
+    lastSequence: prepare(() => db.selectFrom('event_sequence').select(['last', 'recorded_at'])),
+
+    page: prepareEach(
+      ({ direction }: { direction: 'asc' | 'desc' }, { limit, ...args }: EventListArgs & { limit: number }) => {
+        const page = db.selectFrom('events').selectAll().where(isRecorded).orderBy('sequence', direction).limit(limit);
+        return conditionsOf(direction, args).reduce((query, condition) => query.where(condition), page);
+      },
+    ),
+
+    get: prepare((args: { id: EventId }) => db.selectFrom('events').selectAll().where('id', '=', args.id)),
+
+    deleteOlder: prepare((args: { before: Milliseconds; limit: number }) =>
+      db
+        .deleteFrom('events')
+        .where('position', 'in', (eb) =>
+          eb
+            .selectFrom('events')
+            .select('position')
+            .where(isRecorded)
+            .where('recorded_at', '<', args.before)
+            .orderBy('recorded_at')
+            .orderBy('sequence')
+            .limit(args.limit),
+        ),
+    ),
+  };
+}
+
+/** The queries. */
+export type EventQueries = ReturnType<typeof eventQueries>;
+
+/** One index answers each list: of a stream, of a user and type, of a user, or of everybody. */
+function conditionsOf(direction: 'asc' | 'desc', args: EventListArgs): Condition[] {
+  const conditions: Condition[] = [];
+  if ('stream_id' in args) conditions.push(is('stream_id', args.stream_id));
+  if ('type' in args) conditions.push(('stream_id' in args ? alsoIs : is)('type', args.type));
+  if ('user_id' in args) conditions.push(('stream_id' in args ? alsoIs : is)('user_id', args.user_id));
+  if ('after' in args)
+    conditions.push(direction === 'asc' ? sql`sequence > ${args.after}` : sql`sequence < ${args.after}`);
+  // Times never go back along the list, so a bound of time is a bound of the sequence.
+  const firstSince = (time: number | undefined, isLater: RawBuilder<unknown>) =>
+    sql`coalesce((select sequence from events where sequence is not null and recorded_at ${isLater} ${time}
+      order by recorded_at, sequence limit 1), 9007199254740991)`;
+  if ('from' in args) conditions.push(sql`sequence >= ${firstSince(args.from, sql`>=`)}`);
+  if ('to' in args) conditions.push(sql`sequence < ${firstSince(args.to, sql`>`)}`);
+  return conditions;
+}
+
+/** JSON text of the payload of `session.ended`, of a session's row. Numbers and words of the domain need no escaping. */
+const END_PAYLOAD = sql<string>`'{"reason":"' || coalesce(end_reason, 'unpublished') || '","startedAt":' || cast(created_at as text)
+  || ',"endedAt":' || cast(coalesce(ended_at, last_seen) as text)
+  || ',"sourceBytes":' || cast(source_bytes as text)
+  || ',"sourceSegments":' || cast(source_segments as text)
+  || ',"sourceSegmentsDuration":' || cast(source_segments_duration as text)
+  || ',"transcodedBytes":' || cast(transcoded_bytes as text)
+  || ',"transcodedSegments":' || cast(transcoded_segments as text)
+  || ',"transcodedSegmentsDuration":' || cast(transcoded_segments_duration as text)
+  || ',"peakViewers":' || cast(peak_viewers as text) || '}'`;
+
+/** The queries that report what changed on a stream's activity, for the same write. Whoever uses them has locked the stream's row. */
+export function reportActivity(
+  events: EventQueries,
+  { id, streamId, at = null }: { readonly id: EventId; readonly streamId: StreamId; readonly at?: Milliseconds | null },
+): Query[] {
+  return [events.reportActivity({ id, stream_id: streamId, at }), events.activityReported({ stream_id: streamId })];
+}
+
+/** The queries that report what changed on a session's phase, for the same write. Whoever uses them has changed the session's row. */
+export function reportPhase(
+  events: EventQueries,
+  {
+    ids: [start, end],
+    sessionId,
+    at = null,
+  }: {
+    readonly ids: readonly [EventId, EventId];
+    readonly sessionId: SessionId;
+    readonly at?: Milliseconds | null;
+  },
+): Query[] {
+  return [
+    events.reportStart({ id: start, session_id: sessionId, at }),
+    events.reportEnd({ id: end, session_id: sessionId }),
+    events.phaseReported({ session_id: sessionId }),
+  ];
+}
+
+/** The row of an event. */
+export function rowOfEvent(event: NewEvent): NewEventRow {
+  return {
+    id: event.id,
+    type: event.type,
+    at: event.at,
+    user_id: event.userId,
+    stream_id: event.streamId ?? null,
+    session_id: event.sessionId ?? null,
+    payload: JSON.stringify(event.payload),
+  };
+}
+
+/** The row of an event about a stream, without the user. */
+export function rowOfStreamEvent(event: NewStreamEvent): Omit<NewEventRow, 'user_id'> {
+  const { user_id: _, ...row } = rowOfEvent({ ...event, userId: '' as UserId } as NewEvent);
+  return row;
+}
+
+/** The event of a row that has its place. */
+export function eventOfRow(row: Omit<EventsTable, 'position'>): ServiceEvent {
+  return {
+    id: row.id,
+    type: row.type,
+    at: row.at,
+    sequence: row.sequence,
+    userId: row.user_id,
+    streamId: row.stream_id ?? undefined,
+    sessionId: row.session_id ?? undefined,
+    payload: JSON.parse(row.payload),
+  } as ServiceEvent;
+}
+
+/** Marks a query as one that adds events. */
+function adding<Args, Row>(query: PreparedQuery<Args, Row>): PreparedQuery<Args, Row> {
+  return (args) => ({ ...query(args), addsEvents: true });
+}
+
+/** A raw query for {@link prepare}. */
+const compilable = <Row>(db: Kysely<Database>, query: RawBuilder<Row>) => ({ compile: () => query.compile(db) });

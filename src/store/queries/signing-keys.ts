@@ -1,0 +1,77 @@
+/**
+ * Queries on signing keys.
+ */
+import type { Kysely } from 'kysely';
+import type { SigningKey } from '#domain/signing-key.ts';
+import type { Database, SigningKeysTable } from '#store/database.ts';
+import { prepare } from '#store/prepared-query.ts';
+import type { SigningKeyChange } from '#store/store.ts';
+import { countUpTo } from './count-up-to.ts';
+import { type RangeArgs, rangeConditions } from './lists.ts';
+
+type Columns<Key extends keyof SigningKeysTable> = Pick<SigningKeysTable, Key>;
+
+/** A key of a user; of any user without `user_id`. */
+type KeyOfScope = Columns<'id'> & Partial<Columns<'user_id'>>;
+
+/** The queries, prepared for one dialect. */
+export function signingKeyQueries(db: Kysely<Database>) {
+  const keys = db.selectFrom('signing_keys').selectAll();
+  return {
+    create: prepare((row: SigningKeysTable) => db.insertInto('signing_keys').values(row)),
+
+    get: prepare((args: KeyOfScope) => {
+      const key = keys.where('id', '=', args.id);
+      return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
+    }),
+
+    /** Counts a user's keys, but no further than the limit. */
+    countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
+      countUpTo(db, db.selectFrom('signing_keys').select('id').where('user_id', '=', args.user_id), args.limit),
+    ),
+
+    pageOfUser: prepare(({ user_id, limit, ...range }: Columns<'user_id'> & RangeArgs & { limit: number }) => {
+      const page = keys.where('user_id', '=', user_id).orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit);
+      return rangeConditions('created_at', 'desc', range).reduce((query, condition) => query.where(condition), page);
+    }),
+
+    change: prepare(({ id, user_id, ...row }: KeyOfScope & Partial<Columns<'name' | 'disabled'>>) => {
+      // Nothing to set is a change all the same: it is answered and logged.
+      const query = db
+        .updateTable('signing_keys')
+        .set(Object.keys(row).length > 0 ? row : { id })
+        .where('id', '=', id);
+      return user_id === undefined ? query : query.where('user_id', '=', user_id);
+    }),
+
+    delete: prepare((args: KeyOfScope) => {
+      const query = db.deleteFrom('signing_keys').where('id', '=', args.id);
+      return args.user_id === undefined ? query : query.where('user_id', '=', args.user_id);
+    }),
+  };
+}
+
+/** The row of a key. */
+export function rowOfSigningKey({ id, userId, name, createdAt, publicKey, disabled }: SigningKey): SigningKeysTable {
+  return { id, user_id: userId, name, created_at: createdAt, public_key: publicKey, disabled: disabled ? 1 : 0 };
+}
+
+/** The columns of a change. */
+export function rowOfSigningKeyChange({ name, disabled }: SigningKeyChange) {
+  return {
+    ...(name !== undefined && { name }),
+    ...(disabled !== undefined && { disabled: disabled ? (1 as const) : (0 as const) }),
+  };
+}
+
+/** The key of a row. */
+export function signingKeyOfRow(row: SigningKeysTable): SigningKey {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    name: row.name,
+    createdAt: row.created_at,
+    publicKey: row.public_key,
+    disabled: row.disabled === 1,
+  };
+}

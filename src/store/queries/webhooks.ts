@@ -1,0 +1,489 @@
+/**
+ * Queries on webhooks, their deliveries and their log.
+ */
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { EventType, ServiceEvent } from '#domain/events.ts';
+import type { UserId, WebhookId, WebhookLogId } from '#domain/ids.ts';
+import { Secret } from '#domain/secret.ts';
+import type { Webhook, WebhookDelivery, WebhookDisabledReason, WebhookFailure, WebhookLog } from '#domain/webhook.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type {
+  Database,
+  EventsTable,
+  WebhookDeliveriesTable,
+  WebhookEventsTable,
+  WebhookLogTable,
+  WebhooksTable,
+} from '#store/database.ts';
+import { prepare } from '#store/prepared-query.ts';
+import type { WebhookChange } from '#store/store.ts';
+import { eventOfRow } from './events.ts';
+import { type RangeArgs, rangeConditions } from './lists.ts';
+
+/** A webhook without what only its deliveries need. */
+export type WebhookRow = Omit<WebhooksTable, 'due_at' | 'lease' | 'leased_until'>;
+
+type OfScope = { readonly user_id?: UserId };
+type Id = Pick<WebhooksTable, 'id'>;
+type DeliveryKey = Pick<WebhookDeliveriesTable, 'webhook_id' | 'sequence'>;
+
+const COLUMNS = [
+  'id',
+  'user_id',
+  'name',
+  'url',
+  'created_at',
+  'events',
+  'stream_id',
+  'shared_secret',
+  'previous_secret',
+  'previous_until',
+  'disabled_at',
+  'disabled_reason',
+  'last_triggered_at',
+  'last_failure',
+] as const satisfies readonly (keyof WebhookRow)[];
+
+/** The queries, prepared for one dialect. @param now SQL for the database's clock @param skipLocked see `Engine` */
+export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>, skipLocked: RawBuilder<unknown>) {
+  const webhooks = db.selectFrom('webhooks').select(COLUMNS);
+  const inMs = (delayMs: number) => sql<Milliseconds>`${now} + cast(${delayMs} as bigint)`;
+  const free = sql<boolean>`leased_until <= ${now}`;
+  const isDue = sql<boolean>`due_at <= ${now}`;
+  const isPending = sql<boolean>`webhook_deliveries.state = 'pending'`;
+  const withEvents = db
+    .selectFrom('webhook_deliveries')
+    .innerJoin('events', 'events.sequence', 'webhook_deliveries.sequence')
+    .selectAll('webhook_deliveries')
+    .select(['events.id as event_id', 'events.type', 'events.stream_id']);
+
+  /** Keeps a query to the webhooks of a scope. */
+  const ofUser = ({ user_id }: OfScope) =>
+    user_id === undefined ? sql<boolean>`1 = 1` : sql<boolean>`user_id = ${user_id}`;
+
+  return {
+    create: prepare((row: WebhookRow) => db.insertInto('webhooks').values(row)),
+    subscribe: prepare((row: WebhookEventsTable) => db.insertInto('webhook_events').values(row)),
+    unsubscribe: prepare((args: { webhook_id: WebhookId }) =>
+      db.deleteFrom('webhook_events').where('webhook_id', '=', args.webhook_id),
+    ),
+
+    get: prepare(({ id, ...scope }: Id & OfScope) => webhooks.where('id', '=', id).where(ofUser(scope))),
+
+    page: prepare(({ limit, user_id, ...range }: OfScope & RangeArgs & { limit: number }) => {
+      const page = webhooks.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit);
+      const conditions = rangeConditions('created_at', 'desc', range);
+      return [...conditions, ofUser(user_id === undefined ? {} : { user_id })].reduce(
+        (query, condition) => query.where(condition),
+        page,
+      );
+    }),
+
+    ofEvent: prepare((args: Pick<WebhookEventsTable, 'user_id' | 'type'> & { limit: number }) =>
+      webhooks
+        .where('id', 'in', (eb) =>
+          eb
+            .selectFrom('webhook_events')
+            .select('webhook_id')
+            .where('user_id', '=', args.user_id)
+            .where('type', '=', args.type),
+        )
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(args.limit),
+    ),
+
+    countUpTo: prepare((args: Pick<WebhooksTable, 'user_id'> & { limit: number }) =>
+      db
+        .selectFrom((eb) =>
+          eb.selectFrom('webhooks').select('id').where('user_id', '=', args.user_id).limit(args.limit).as('counted'),
+        )
+        .select((eb) => eb.fn.countAll<number>().as('count')),
+    ),
+
+    change: prepare(({ id, user_id, ...row }: Id & OfScope & Partial<WebhookRow>) =>
+      db
+        .updateTable('webhooks')
+        .set(Object.keys(row).length > 0 ? row : { id })
+        .where('id', '=', id)
+        .where(ofUser(user_id === undefined ? {} : { user_id })),
+    ),
+
+    delete: prepare(({ id, ...scope }: Id & OfScope) =>
+      db.deleteFrom('webhooks').where('id', '=', id).where(ofUser(scope)),
+    ),
+    deleteDeliveries: prepare((args: { webhook_id: WebhookId }) =>
+      db.deleteFrom('webhook_deliveries').where('webhook_id', '=', args.webhook_id),
+    ),
+
+    /** Locks a webhook, so that later queries of the write see the deliveries that others have made for it. */
+    hold: prepare((args: Id) =>
+      db
+        .updateTable('webhooks')
+        .set((eb) => ({ lease: eb.ref('lease') }))
+        .where('id', '=', args.id),
+    ),
+
+    /** Leases webhooks that have a delivery due and that nobody delivers to, the ones that wait longest first. */
+    claim: prepare((args: { lease: string; lease_ms: number; limit: number }) =>
+      db
+        .updateTable('webhooks')
+        .set({ lease: args.lease, leased_until: inMs(args.lease_ms) })
+        .where(free)
+        .where(
+          sql<boolean>`id in (select id from webhooks where ${isDue} and ${free} order by due_at limit ${args.limit} ${skipLocked})`,
+        ),
+    ),
+
+    /** Lengthens the leases of a process. */
+    renew: prepare((args: { lease: string; lease_ms: number }) =>
+      db
+        .updateTable('webhooks')
+        .set({ leased_until: inMs(args.lease_ms) })
+        .where(sql<boolean>`id in (select id from webhooks where lease = ${args.lease} and lease <> '' ${skipLocked})`),
+    ),
+
+    leasedBy: prepare((args: { lease: string }) =>
+      webhooks.where('lease', '=', args.lease).where(sql<boolean>`lease <> ''`),
+    ),
+
+    /** Gives a webhook back and notes when its next delivery is due. Needs `hold` before. */
+    release: prepare((args: Id & { lease: string }) =>
+      db
+        .updateTable('webhooks')
+        .set({
+          lease: sql.lit(''),
+          leased_until: sql.lit(0 as Milliseconds),
+          due_at: sql`case when disabled_at is null then
+            (select min(next_at) from webhook_deliveries where webhook_id = webhooks.id and ${isPending}) end`,
+        })
+        .where('id', '=', args.id)
+        .where('lease', '=', args.lease),
+    ),
+
+    /** In how many milliseconds the next webhook can be leased; less than 0 when that is possible already. */
+    nextDue: prepare(() =>
+      db
+        .selectFrom('webhooks')
+        .select(
+          sql<number | null>`min(case when leased_until > due_at then leased_until else due_at end) - ${now}`.as(
+            'in_ms',
+          ),
+        )
+        .where('due_at', 'is not', null),
+    ),
+
+    /** Deliveries of a webhook that are due, the ones that wait longest first. */
+    due: prepare((args: { webhook_id: WebhookId; limit: number }) =>
+      db
+        .selectFrom('webhook_deliveries')
+        .innerJoin('events', 'events.sequence', 'webhook_deliveries.sequence')
+        .select([
+          'webhook_deliveries.attempts',
+          'webhook_deliveries.created_at',
+          'events.id',
+          'events.type',
+          'events.at',
+          'events.user_id',
+          'events.stream_id',
+          'events.session_id',
+          'events.payload',
+          'events.sequence',
+          'events.recorded_at',
+        ])
+        .select(sql<number>`${now} - webhook_deliveries.created_at`.as('age_ms'))
+        .where('webhook_id', '=', args.webhook_id)
+        .where(isPending)
+        .where(sql<boolean>`next_at <= ${now}`)
+        .orderBy('next_at')
+        .orderBy('webhook_deliveries.sequence')
+        .limit(args.limit),
+    ),
+
+    delivered: prepare((args: DeliveryKey) =>
+      db
+        .deleteFrom('webhook_deliveries')
+        .where('webhook_id', '=', args.webhook_id)
+        .where('sequence', '=', args.sequence),
+    ),
+
+    retry: prepare((args: DeliveryKey & { delay_ms: number }) =>
+      db
+        .updateTable('webhook_deliveries')
+        .set((eb) => ({ attempts: eb('attempts', '+', sql.lit(1)), next_at: inMs(args.delay_ms) }))
+        .where('webhook_id', '=', args.webhook_id)
+        .where('sequence', '=', args.sequence),
+    ),
+
+    giveUp: prepare((args: DeliveryKey) =>
+      db
+        .updateTable('webhook_deliveries')
+        .set((eb) => ({ attempts: eb('attempts', '+', sql.lit(1)), state: sql.lit('dead' as const) }))
+        .where('webhook_id', '=', args.webhook_id)
+        .where('sequence', '=', args.sequence),
+    ),
+
+    triggered: prepare(({ id, ...status }: Id & Partial<Pick<WebhooksTable, 'last_triggered_at' | 'last_failure'>>) =>
+      db.updateTable('webhooks').set(status).where('id', '=', id),
+    ),
+
+    /** Disables a webhook that is not disabled. */
+    disable: prepare((args: Id & { at: Milliseconds; reason: WebhookDisabledReason }) =>
+      db
+        .updateTable('webhooks')
+        .set({ disabled_at: args.at, disabled_reason: args.reason, due_at: null })
+        .where('id', '=', args.id)
+        .where('disabled_at', 'is', null),
+    ),
+
+    /** Gives up everything that waits for a webhook. */
+    giveUpAll: prepare((args: { webhook_id: WebhookId }) =>
+      db
+        .updateTable('webhook_deliveries')
+        .set({ state: sql.lit('dead' as const) })
+        .where('webhook_id', '=', args.webhook_id)
+        .where(isPending),
+    ),
+
+    /** Makes deliveries that failed due again: those of events that were numbered at a time or later. */
+    resend: prepare((args: { webhook_id: WebhookId; since: Milliseconds }) =>
+      db
+        .updateTable('webhook_deliveries')
+        .set({ state: sql.lit('pending' as const), attempts: sql.lit(0), next_at: now, created_at: now })
+        .where('webhook_id', '=', args.webhook_id)
+        .where(sql<boolean>`(state = 'dead' or attempts > 0)`)
+        .where('sequence', 'in', (eb) =>
+          eb
+            .selectFrom('events')
+            .select('sequence')
+            .$castTo<{ sequence: number }>()
+            .where('recorded_at', '>=', args.since)
+            .where('sequence', 'is not', null),
+        ),
+    ),
+
+    wake: prepare((args: Id) =>
+      db.updateTable('webhooks').set({ due_at: now }).where('id', '=', args.id).where('disabled_at', 'is', null),
+    ),
+
+    deliveries: prepare(
+      ({ limit, ...args }: { webhook_id: WebhookId; state?: string; before?: number; limit: number }) => {
+        const page = withEvents
+          .where('webhook_id', '=', args.webhook_id)
+          .orderBy('webhook_deliveries.sequence', 'desc')
+          .limit(limit);
+        const inState = 'state' in args ? page.where(sql<boolean>`webhook_deliveries.state = ${args.state}`) : page;
+        return 'before' in args ? inState.where('webhook_deliveries.sequence', '<', args.before) : inState;
+      },
+    ),
+
+    /** Gives up deliveries that were made before a time. */
+    expire: prepare((args: { before: Milliseconds; limit: number }) =>
+      db
+        .updateTable('webhook_deliveries')
+        .set({ state: sql.lit('dead' as const) })
+        .where(
+          sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
+            where state = 'pending' and created_at < ${args.before} order by created_at limit ${args.limit})`,
+        ),
+    ),
+
+    /** Deletes deliveries that were given up and whose event is not kept any more. */
+    deleteDead: prepare((args: { before: Milliseconds; limit: number }) =>
+      db.deleteFrom('webhook_deliveries').where(
+        sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
+            where state = 'dead' and created_at < ${args.before} order by created_at limit ${args.limit})`,
+      ),
+    ),
+
+    /** Webhooks for which something waits. */
+    waiting: prepare((args: { after: string; limit: number }) =>
+      db
+        .selectFrom('webhooks')
+        .select('id')
+        .where('due_at', 'is not', null)
+        .where('id', '>', args.after as WebhookId)
+        .orderBy('id')
+        .limit(args.limit),
+    ),
+
+    /** Gives a row when more than so many deliveries of a webhook are kept. */
+    hasMoreThan: prepare((args: { webhook_id: WebhookId; count: number }) =>
+      db
+        .selectFrom('webhook_deliveries')
+        .select('sequence')
+        .where('webhook_id', '=', args.webhook_id)
+        .orderBy('sequence')
+        .limit(sql.lit(1))
+        .offset(args.count),
+    ),
+
+    log: prepare((row: WebhookLogTable) => db.insertInto('webhook_log').values(row)),
+
+    logEntry: prepare(({ id, ...scope }: { id: WebhookLogId } & OfScope) =>
+      db.selectFrom('webhook_log').selectAll().where('id', '=', id).where(ofUser(scope)),
+    ),
+
+    logPage: prepare(
+      ({
+        limit,
+        webhook_id,
+        success,
+        type,
+        ...range
+      }: { webhook_id: WebhookId; success?: 0 | 1; type?: EventType; limit: number } & RangeArgs) => {
+        const page = db
+          .selectFrom('webhook_log')
+          .selectAll()
+          .where('webhook_id', '=', webhook_id)
+          .orderBy('at', 'desc')
+          .orderBy('id', 'desc')
+          .limit(limit);
+        const conditions = rangeConditions('at', 'desc', range);
+        if (success !== undefined) conditions.push(sql`success = ${success}`);
+        if (type !== undefined) conditions.push(sql`type = ${type}`);
+        return conditions.reduce((query, condition) => query.where(condition), page);
+      },
+    ),
+
+    deleteLog: prepare((args: { before: Milliseconds; limit: number }) =>
+      db
+        .deleteFrom('webhook_log')
+        .where('id', 'in', (eb) =>
+          eb.selectFrom('webhook_log').select('id').where('at', '<', args.before).orderBy('at').limit(args.limit),
+        ),
+    ),
+  };
+}
+
+/** The row of a webhook. */
+export function rowOfWebhook(webhook: Webhook): WebhookRow {
+  return {
+    id: webhook.id,
+    user_id: webhook.userId,
+    name: webhook.name,
+    url: webhook.url,
+    created_at: webhook.createdAt,
+    events: JSON.stringify(webhook.events),
+    stream_id: webhook.streamId ?? null,
+    shared_secret: webhook.sharedSecret.reveal(),
+    previous_secret: webhook.previousSecret?.secret.reveal() ?? null,
+    previous_until: webhook.previousSecret?.until ?? null,
+    disabled_at: webhook.disabled?.at ?? null,
+    disabled_reason: webhook.disabled?.reason ?? null,
+    last_triggered_at: webhook.lastTriggeredAt ?? null,
+    last_failure: webhook.lastFailure === undefined ? null : JSON.stringify(webhook.lastFailure),
+  };
+}
+
+/** The columns of a change. A key that is there with `undefined` empties its column; one that is not leaves it. */
+export function rowOfWebhookChange(change: WebhookChange): Partial<WebhookRow> {
+  const { name, url, events, sharedSecret } = change;
+  return {
+    ...(name !== undefined && { name }),
+    ...(url !== undefined && { url }),
+    ...(events !== undefined && { events: JSON.stringify(events) }),
+    ...('streamId' in change && { stream_id: change.streamId ?? null }),
+    ...(sharedSecret !== undefined && { shared_secret: sharedSecret.reveal() }),
+    ...('previousSecret' in change && {
+      previous_secret: change.previousSecret?.secret.reveal() ?? null,
+      previous_until: change.previousSecret?.until ?? null,
+    }),
+    ...('disabled' in change && {
+      disabled_at: change.disabled?.at ?? null,
+      disabled_reason: change.disabled?.reason ?? null,
+    }),
+  };
+}
+
+/** The webhook of a row. */
+export function webhookOfRow(row: WebhookRow): Webhook {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    name: row.name,
+    url: row.url,
+    createdAt: row.created_at,
+    events: JSON.parse(row.events) as EventType[],
+    streamId: row.stream_id ?? undefined,
+    sharedSecret: new Secret(row.shared_secret),
+    previousSecret:
+      row.previous_secret === null || row.previous_until === null
+        ? undefined
+        : { secret: new Secret(row.previous_secret), until: row.previous_until },
+    disabled:
+      row.disabled_at === null || row.disabled_reason === null
+        ? undefined
+        : { at: row.disabled_at, reason: row.disabled_reason },
+    lastTriggeredAt: row.last_triggered_at ?? undefined,
+    lastFailure: row.last_failure === null ? undefined : (JSON.parse(row.last_failure) as WebhookFailure),
+  };
+}
+
+/** The delivery of a row. */
+export function deliveryOfRow(
+  row: WebhookDeliveriesTable & Pick<WebhookLogTable, 'event_id' | 'type' | 'stream_id'>,
+): WebhookDelivery {
+  return {
+    webhookId: row.webhook_id,
+    eventId: row.event_id,
+    type: row.type,
+    streamId: row.stream_id ?? undefined,
+    sequence: row.sequence,
+    state: row.state,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    nextAttemptAt: row.next_at,
+  };
+}
+
+/** A delivery that is due, of its row. */
+export function dueOfRow(row: Omit<EventsTable, 'position'> & { attempts: number; age_ms: number }): {
+  readonly event: ServiceEvent;
+  readonly attempts: number;
+  readonly ageMs: number;
+} {
+  return { event: eventOfRow(row), attempts: row.attempts, ageMs: row.age_ms };
+}
+
+/** The row of an entry of the log. */
+export function rowOfLog(entry: WebhookLog): WebhookLogTable {
+  return {
+    id: entry.id,
+    webhook_id: entry.webhookId,
+    user_id: entry.userId,
+    event_id: entry.eventId,
+    type: entry.type,
+    stream_id: entry.streamId ?? null,
+    at: entry.at,
+    duration_ms: entry.durationMs,
+    success: entry.success ? 1 : 0,
+    attempt: entry.attempt,
+    url: entry.url,
+    request_body: entry.requestBody,
+    status_code: entry.statusCode ?? null,
+    response_body: entry.responseBody,
+    error: entry.error ?? null,
+  };
+}
+
+/** The entry of a row of the log. */
+export function logOfRow(row: WebhookLogTable): WebhookLog {
+  return {
+    id: row.id,
+    webhookId: row.webhook_id,
+    userId: row.user_id,
+    eventId: row.event_id,
+    type: row.type,
+    streamId: row.stream_id ?? undefined,
+    at: row.at,
+    durationMs: row.duration_ms,
+    success: row.success === 1,
+    attempt: row.attempt,
+    url: row.url,
+    requestBody: row.request_body,
+    statusCode: row.status_code ?? undefined,
+    responseBody: row.response_body,
+    error: row.error ?? undefined,
+  };
+}

@@ -1,0 +1,204 @@
+/**
+ * Webhooks, their deliveries and their log in the store.
+ */
+import { newEventId, type UserId, type WebhookId } from '#domain/ids.ts';
+import type { Clock } from '#lib/clock.ts';
+import { type Engine, type Query, Unchanged } from '#store/engine.ts';
+import { changingOne } from '#store/prepared-query.ts';
+import { eventOfRow, eventQueries, rowOfEvent } from '#store/queries/events.ts';
+import { rangeArgs } from '#store/queries/lists.ts';
+import {
+  deliveryOfRow,
+  dueOfRow,
+  logOfRow,
+  rowOfLog,
+  rowOfWebhook,
+  rowOfWebhookChange,
+  webhookOfRow,
+  webhookQueries,
+} from '#store/queries/webhooks.ts';
+import { RowQuota } from '#store/row-quota.ts';
+import { ofScope, type Runner } from '#store/runner.ts';
+import type { DeliveryOutcome, Store } from '#store/store.ts';
+
+/** Tells those who deliver that something is due. */
+const DUE = { announce: [{ type: 'events_added' }] } as const;
+
+/** The store's webhooks. */
+export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: Engine, clock: Clock): Store['webhooks'] {
+  const webhooks = webhookQueries(compiler, now, skipLocked);
+  const events = eventQueries(compiler, now);
+  const lease = runner.incarnation;
+  const countOf = async (user: UserId, atMost: number) =>
+    (await runner.one(webhooks.countUpTo({ user_id: user, limit: atMost }), ({ count }) => count)) ?? 0;
+  const quota = new RowQuota({ what: 'webhooks', count: countOf, clock });
+
+  const subscriptions = (id: WebhookId, userId: UserId, types: readonly string[]): Query[] => [
+    webhooks.unsubscribe({ webhook_id: id }),
+    ...[...new Set(types)].map((type) => webhooks.subscribe({ user_id: userId, type: type as never, webhook_id: id })),
+  ];
+
+  return {
+    create: (webhook, receipt, { atMost = 0 } = {}) =>
+      quota.create(webhook.userId, atMost, async () => {
+        const queries = [
+          webhooks.create(rowOfWebhook(webhook)),
+          ...subscriptions(webhook.id, webhook.userId, webhook.events),
+        ];
+        await runner.change(queries, [receipt]);
+      }),
+
+    get: (id, scope) => runner.cachedOne(webhooks.get({ id, ...ofScope(scope) }), webhookOfRow),
+
+    list: (scope, { limit, after }) =>
+      runner.page(
+        limit,
+        (rows) => webhooks.page({ ...ofScope(scope), ...rangeArgs({}, 'desc', after), limit: rows }),
+        webhookOfRow,
+        ({ createdAt, id }) => ({ at: createdAt, id }),
+      ),
+
+    ofEvent: (user, type, limit) => runner.all(webhooks.ofEvent({ user_id: user, type, limit }), webhookOfRow),
+    countOf,
+
+    async change(webhook, change, receipt) {
+      const { id, userId } = webhook;
+      const queries = [changingOne(webhooks.change({ id, ...rowOfWebhookChange(change) }))];
+      if (change.events !== undefined) queries.push(...subscriptions(id, userId, change.events));
+      // What had to wait for an enabled webhook, or for a better URL, is due now.
+      if ('disabled' in change || change.url !== undefined) queries.push(webhooks.wake({ id }));
+      return runner.change(queries, [receipt], DUE);
+    },
+
+    delete(ids, scope, receipts) {
+      const queries = ids.flatMap((id) => [
+        changingOne(webhooks.delete({ id, ...ofScope(scope) })),
+        webhooks.unsubscribe({ webhook_id: id }),
+        webhooks.deleteDeliveries({ webhook_id: id }),
+      ]);
+      return runner.change(queries, receipts);
+    },
+
+    async claimDue({ leaseMs, limit }) {
+      const [claimed] = await runner.write([webhooks.claim({ lease, lease_ms: leaseMs, limit })]);
+      return claimed === 0 ? [] : runner.all(webhooks.leasedBy({ lease }), webhookOfRow);
+    },
+
+    async renewLeases(leaseMs) {
+      await runner.write([webhooks.renew({ lease, lease_ms: leaseMs })]);
+    },
+
+    async release(id) {
+      await runner.write([webhooks.hold({ id }), webhooks.release({ id, lease })]);
+    },
+
+    nextDueInMs: async () => (await runner.one(webhooks.nextDue({}), (row) => row))?.in_ms ?? undefined,
+    due: (id, limit) => runner.all(webhooks.due({ webhook_id: id, limit }), dueOfRow),
+
+    async record(id, outcomes) {
+      const last = outcomes.at(-1);
+      if (last === undefined) return;
+      const failure = outcomes.findLast(({ log }) => !log.success)?.log;
+      await runner.write([
+        ...outcomes.flatMap((outcome) => [...settled(id, outcome), webhooks.log(rowOfLog(outcome.log))]),
+        webhooks.triggered({
+          id,
+          last_triggered_at: last.log.at,
+          ...(failure !== undefined && {
+            last_failure: JSON.stringify({ at: failure.at, statusCode: failure.statusCode, error: failure.error }),
+          }),
+        }),
+      ]);
+    },
+
+    async disable({ id, userId }, reason, at) {
+      const event = {
+        id: newEventId(),
+        type: 'webhook.disabled',
+        at,
+        userId,
+        streamId: undefined,
+        sessionId: undefined,
+        payload: { webhookId: id, reason },
+      } as const;
+      try {
+        await runner.write([
+          changingOne(webhooks.disable({ id, at, reason })),
+          webhooks.giveUpAll({ webhook_id: id }),
+          events.add(rowOfEvent(event)),
+        ]);
+      } catch (error) {
+        // Somebody else disabled or deleted it meanwhile.
+        if (!(error instanceof Unchanged)) throw error;
+      }
+    },
+
+    deliveries: (id, { state, limit, before }) =>
+      runner.all(
+        webhooks.deliveries({
+          webhook_id: id,
+          ...(state !== undefined && { state }),
+          ...(before !== undefined && { before }),
+          limit,
+        }),
+        deliveryOfRow,
+      ),
+
+    resendSince: (id, since, receipt) =>
+      runner.change(
+        [changingOne(webhooks.hold({ id })), webhooks.resend({ webhook_id: id, since }), webhooks.wake({ id })],
+        [receipt],
+        DUE,
+      ),
+
+    async resent(outcome, receipt) {
+      const id = outcome.log.webhookId;
+      const entry = webhooks.log(rowOfLog(outcome.log));
+      return runner.change([...(outcome.log.success ? settled(id, outcome) : []), entry], [receipt]);
+    },
+
+    async expire(before, limit) {
+      const [expired] = await runner.write([webhooks.expire({ before, limit })]);
+      return expired ?? 0;
+    },
+
+    async deleteDead(before, limit) {
+      const [deleted] = await runner.write([webhooks.deleteDead({ before, limit })]);
+      return deleted ?? 0;
+    },
+
+    waiting: (after, limit) => runner.all(webhooks.waiting({ after, limit }), ({ id }) => id),
+    hasMoreThan: async (id, count) =>
+      (await runner.one(webhooks.hasMoreThan({ webhook_id: id, count }), () => true)) ?? false,
+
+    event: (id) => runner.one(events.get({ id }), eventOfRow),
+    logEntry: (id, scope) => runner.one(webhooks.logEntry({ id, ...ofScope(scope) }), logOfRow),
+
+    log: (id, { success, type, from, to }, { limit, after }) => {
+      const args = {
+        webhook_id: id,
+        ...(success !== undefined && { success: success ? (1 as const) : (0 as const) }),
+        ...(type !== undefined && { type }),
+        ...rangeArgs({ from, to }, 'desc', after),
+      };
+      return runner.page(
+        limit,
+        (rows) => webhooks.logPage({ ...args, limit: rows }),
+        logOfRow,
+        (entry) => ({ at: entry.at, id: entry.id }),
+      );
+    },
+
+    async deleteLog(before, limit) {
+      const [deleted] = await runner.write([webhooks.deleteLog({ before, limit })]);
+      return deleted ?? 0;
+    },
+  };
+
+  /** What an attempt does to its delivery. */
+  function settled(id: WebhookId, { sequence, result }: DeliveryOutcome): Query[] {
+    const key = { webhook_id: id, sequence };
+    if (result.type === 'delivered') return [webhooks.delivered(key)];
+    return [result.type === 'retry' ? webhooks.retry({ ...key, delay_ms: result.delayMs }) : webhooks.giveUp(key)];
+  }
+}

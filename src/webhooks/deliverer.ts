@@ -1,0 +1,115 @@
+/**
+ * Makes attempts at deliveries: puts the request together, sends it, and says what becomes of the delivery.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import type { ServiceEvent } from '#domain/events.ts';
+import { newWebhookLogId } from '#domain/ids.ts';
+import { LOGGED_REQUEST_CHARACTERS, type Webhook, type WebhookLog } from '#domain/webhook.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { DeliveryOutcome, Store } from '#store/store.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import { requestBody } from './request-body.ts';
+import { type NextStep, nextStep, type RetryLimits, retryAfterOf } from './retry-schedule.ts';
+import type { Sender } from './sender.ts';
+import { signatureHeaders } from './signature.ts';
+import type { PresentStream, Resending } from './webhooks.ts';
+
+/** What is sent besides the signatures. */
+const HEADERS = { 'content-type': 'application/json', 'user-agent': 'millrace' };
+
+/** A delivery that is due. */
+export interface DueDelivery {
+  readonly event: ServiceEvent;
+  /** Attempts before. */
+  readonly attempts: number;
+  readonly ageMs: number;
+  /** The event's stream as receivers are to see it. */
+  readonly stream: object | undefined;
+}
+
+/** What an attempt did. */
+export interface Attempt {
+  readonly outcome: DeliveryOutcome;
+  readonly next: NextStep;
+}
+
+/** What a deliverer is made with. */
+export interface DelivererOptions {
+  readonly store: Pick<Store, 'streams' | 'webhooks'>;
+  readonly sender: Pick<Sender, 'post'>;
+  readonly presentStream: PresentStream;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'webhookAttempts' | 'webhookDelay'>;
+  readonly limits: RetryLimits;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+}
+
+/** Makes attempts. */
+export class Deliverer implements Resending {
+  readonly #options: DelivererOptions;
+
+  constructor(options: DelivererOptions) {
+    this.#options = options;
+  }
+
+  /** Adds to deliveries the streams that they are about, as they are now. */
+  async withStreams(due: Awaited<ReturnType<Store['webhooks']['due']>>): Promise<readonly DueDelivery[]> {
+    const { store, presentStream } = this.#options;
+    const ids = [...new Set(due.flatMap(({ event }) => event.streamId ?? []))];
+    const streams = await store.streams.getMany(ids, 'all');
+    const presented = new Map(streams.map((stream) => [stream.id, presentStream(stream)]));
+    return due.map((each) => ({
+      ...each,
+      stream: each.event.streamId === undefined ? undefined : presented.get(each.event.streamId),
+    }));
+  }
+
+  /** Makes one attempt. @throws the reason of `signal` when that aborts; the attempt does not count then */
+  async attempt(webhook: Webhook, due: DueDelivery, signal: AbortSignal): Promise<Attempt> {
+    const { sender, clock, metrics, limits, random = Math.random } = this.#options;
+    const { event, attempts } = due;
+    const at = clock.now();
+    const body = requestBody(event, webhook.id, due.stream, at);
+    const { previousSecret } = webhook;
+    const isOldValid = previousSecret !== undefined && previousSecret.until > at;
+    const secrets = [webhook.sharedSecret, ...(isOldValid ? [previousSecret.secret] : [])];
+    const headers = { ...HEADERS, ...signatureHeaders({ id: event.id, at, body }, secrets) };
+    if (attempts === 0) metrics.webhookDelay.observe(Math.max(0, at - event.at) / 1000);
+
+    const sent = await sender.post(webhook.url, { headers, body, signal });
+    const { statusCode, durationMs } = sent;
+    const retryAfterMs = retryAfterOf(sent.retryAfter, clock.now());
+    const next = nextStep({ statusCode, retryAfterMs, attempts, ageMs: due.ageMs }, random(), limits);
+    metrics.webhookAttempts.inc({ result: next.type });
+    const success = next.type === 'delivered';
+    const log: WebhookLog = {
+      id: newWebhookLogId(),
+      webhookId: webhook.id,
+      userId: webhook.userId,
+      eventId: event.id,
+      type: event.type,
+      streamId: event.streamId,
+      at,
+      durationMs,
+      success,
+      attempt: attempts + 1,
+      url: webhook.url,
+      requestBody: body.slice(0, LOGGED_REQUEST_CHARACTERS),
+      statusCode,
+      responseBody: sent.body.toString('base64'),
+      error: success ? undefined : (sent.error ?? `The receiver answered ${statusCode}.`),
+    };
+    const result = next.type === 'gone' ? ({ type: 'dead' } as const) : next;
+    return { outcome: { sequence: event.sequence, log, result }, next };
+  }
+
+  async resend(webhook: Webhook, entry: WebhookLog): Promise<DeliveryOutcome> {
+    const event = await this.#options.store.webhooks.event(entry.eventId);
+    if (event === undefined) {
+      throw new MillraceError('not_found', 'The event of this entry is not kept any more, so it cannot be sent again.');
+    }
+    const [due] = await this.withStreams([{ event, attempts: entry.attempt, ageMs: 0 }]);
+    return (await this.attempt(webhook, due!, new AbortController().signal)).outcome;
+  }
+}

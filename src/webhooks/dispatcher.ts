@@ -1,0 +1,193 @@
+/**
+ * Delivers events to webhooks: leases webhooks that something is due for, and runs a queue for each as long as there is something.
+ *
+ * A lease is for a webhook and not for a delivery, so that no receiver gets more requests at a time than one process sends, and an attempt
+ * costs one write. A process that dies loses its leases when they run out, and another one makes again the attempts it had under way.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import type { WebhookId } from '#domain/ids.ts';
+import type { Clock } from '#lib/clock.ts';
+import { pause } from '#lib/pause.ts';
+import type { Store } from '#store/store.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import { Deliverer } from './deliverer.ts';
+import { RETRY_LIMITS, type RetryLimits } from './retry-schedule.ts';
+import type { Sender } from './sender.ts';
+import { Slots } from './slots.ts';
+import { WebhookQueue } from './webhook-queue.ts';
+import type { PresentStream, Resending } from './webhooks.ts';
+
+/** How long a lease is held, and how often it is renewed. */
+const LEASE_MS = 30_000;
+const RENEW_EVERY_MS = 8000;
+/** Webhooks that one process delivers to at a time. */
+const MAX_QUEUES = 2000;
+/** Requests under way, of all users and of one. */
+const SLOTS = { total: 1000, perUser: 100 };
+/** How often the store is asked without being told of anything, where other processes may have died. */
+const LOOK_EVERY_MS = 5000;
+/** The shortest pause between two questions that gave nothing, and the pause after a failure. */
+const SHORT_MS = 50;
+const RETRY_MS = 500;
+/** How long attempts under way may take when the process stops, and how long it may take to store what came of them. */
+const DRAIN_MS = 1500;
+const STORE_MS = 1500;
+
+/** What a dispatcher is made with. */
+export interface DispatcherOptions {
+  readonly store: Pick<Store, 'streams' | 'webhooks' | 'listen' | 'isShared'>;
+  readonly sender: Pick<Sender, 'post'>;
+  readonly presentStream: PresentStream;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'webhookAttempts' | 'webhookDelay' | 'webhookRequests'>;
+  readonly limits?: RetryLimits;
+  /** Default: 30 s. */
+  readonly leaseMs?: number;
+}
+
+/** The dispatcher of one process. */
+export class Dispatcher implements AsyncDisposable {
+  /** Sends single deliveries again. */
+  readonly resending: Resending;
+  readonly #options: DispatcherOptions;
+  readonly #deliverer: Deliverer;
+  readonly #slots = new Slots(SLOTS);
+  readonly #queues = new Map<WebhookId, WebhookQueue>();
+  readonly #running = new Set<Promise<void>>();
+  /** Aborts first: nothing new is begun. */
+  readonly #closing = new AbortController();
+  /** Aborts later: what is under way is given up. */
+  readonly #stopping = new AbortController();
+  readonly #listening: Disposable;
+  readonly #loop: Promise<void>;
+  readonly #leaseMs: number;
+  #renewal: NodeJS.Timeout | undefined;
+  #isWoken = true;
+  #wake: () => void = () => {};
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#leaseMs = options.leaseMs ?? LEASE_MS;
+    this.#deliverer = new Deliverer({ ...options, limits: options.limits ?? RETRY_LIMITS });
+    // What a user asks for takes the same places as what is sent by itself.
+    this.resending = {
+      resend: async (webhook, entry) => {
+        using _slot = await this.#slots.take(webhook.userId);
+        return await this.#deliverer.resend(webhook, entry);
+      },
+    };
+    options.metrics.webhookRequests.observe({}, () => this.#slots.taken);
+    this.#listening = options.store.listen(({ type }) => {
+      if (type !== 'events_added' && type !== 'missed') return;
+      this.#look();
+      for (const queue of this.#queues.values()) queue.wake();
+    });
+    this.#loop = this.#run();
+  }
+
+  /** Begins nothing more, waits a moment for what is under way, and gives the leases back. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listening[Symbol.dispose]();
+    this.#closing.abort();
+    this.#look();
+    const stop = setTimeout(() => this.#stopping.abort(), DRAIN_MS);
+    await this.#loop;
+    // Queues that have nothing under way end at once.
+    if (this.#slots.taken === 0) this.#stopping.abort();
+    for (const queue of this.#queues.values()) queue.wake();
+    // What is not stored by then is sent again.
+    await Promise.race([Promise.all(this.#running), pause(DRAIN_MS + STORE_MS)]);
+    clearTimeout(stop);
+    clearInterval(this.#renewal);
+  }
+
+  #look(): void {
+    this.#isWoken = true;
+    this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    const { store, logger } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      this.#isWoken = false;
+      try {
+        const inMs = await store.webhooks.nextDueInMs();
+        const hasBegun = inMs !== undefined && inMs <= 0 && (await this.#claim());
+        if (!hasBegun) await this.#wanted(inMs);
+      } catch (error) {
+        logger[error instanceof MillraceError ? 'debug' : 'warn']({ err: error }, 'webhooks put off');
+        await pause(RETRY_MS, signal);
+      }
+    }
+  }
+
+  /** Leases webhooks and begins to deliver to them. Returns whether there were any. */
+  async #claim(): Promise<boolean> {
+    const limit = MAX_QUEUES - this.#queues.size;
+    if (limit <= 0) return false;
+    const claimed = await this.#options.store.webhooks.claimDue({ leaseMs: this.#leaseMs, limit });
+    const begun = claimed.filter(({ id }) => !this.#queues.has(id));
+    for (const { id } of begun) this.#begin(id);
+    return begun.length > 0;
+  }
+
+  #begin(id: WebhookId): void {
+    const { store, clock, logger } = this.#options;
+    const queue = new WebhookQueue(id, {
+      store,
+      deliverer: this.#deliverer,
+      slots: this.#slots,
+      clock,
+      logger,
+      closing: this.#closing.signal,
+      signal: this.#stopping.signal,
+    });
+    this.#queues.set(id, queue);
+    this.#renewal ??= setInterval(() => this.#renew(), (RENEW_EVERY_MS * this.#leaseMs) / LEASE_MS).unref();
+    const running = this.#deliver(id, queue);
+    this.#running.add(running);
+    void running.finally(() => this.#running.delete(running));
+  }
+
+  async #deliver(id: WebhookId, queue: WebhookQueue): Promise<void> {
+    const { store, logger } = this.#options;
+    try {
+      await queue.run();
+    } catch (error) {
+      logger[error instanceof MillraceError ? 'debug' : 'warn']({ err: error, webhookId: id }, 'deliveries put off');
+      await pause(RETRY_MS, this.#closing.signal);
+    }
+    try {
+      await store.webhooks.release(id);
+    } catch (error) {
+      // The lease runs out by itself.
+      logger.debug({ err: error, webhookId: id }, 'lease of a webhook not given back');
+    }
+    this.#queues.delete(id);
+    if (this.#queues.size === 0) {
+      clearInterval(this.#renewal);
+      this.#renewal = undefined;
+    }
+    this.#look();
+  }
+
+  #renew(): void {
+    this.#options.store.webhooks.renewLeases(this.#leaseMs).catch((error: unknown) => {
+      this.#options.logger.debug({ err: error }, 'leases of webhooks not renewed');
+    });
+  }
+
+  /** Waits until something may be due. @param inMs see `nextDueInMs` */
+  #wanted(inMs: number | undefined): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    if (this.#isWoken) resolve();
+    const untilLook = this.#options.store.isShared ? LOOK_EVERY_MS : undefined;
+    const waitMs = inMs === undefined ? untilLook : Math.min(Math.max(SHORT_MS, inMs), untilLook ?? 60_000);
+    const timer = waitMs === undefined ? undefined : setTimeout(resolve, waitMs);
+    return promise.finally(() => clearTimeout(timer));
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Sends one request to a webhook, within limits of time and size, to no address but those that were checked for this attempt.
+ */
+import type { LookupFunction } from 'node:net';
+import { type Dispatcher, Pool } from 'undici';
+import { LOGGED_RESPONSE_BYTES } from '#domain/webhook.ts';
+import type { Clock } from '#lib/clock.ts';
+import { type CheckedAddress, type DestinationGuard, DestinationRefused } from '#lib/destination-guard.ts';
+
+/** How long a receiver may take to accept the connection and to answer. */
+const CONNECT_TIMEOUT_MS = 5000;
+const ANSWER_TIMEOUT_MS = 15_000;
+/** How long the body of an answer may take after its status. */
+const BODY_TIMEOUT_MS = 2000;
+/** Bytes of an answer that are read before the connection is closed. */
+const MAX_BODY_BYTES = 16_384;
+/** Bytes of headers of an answer that are accepted. */
+const MAX_HEADER_BYTES = 16_384;
+/** How long an unused connection is kept. */
+const KEEP_ALIVE_MS = 4000;
+/** Destinations whose connections are kept; of more, the one used longest ago is closed. */
+const MAX_POOLS = 256;
+/** Connections to one destination. */
+const CONNECTIONS = 64;
+
+/** What came of a request. */
+export interface Sent {
+  /** Undefined when there was no answer. */
+  readonly statusCode: number | undefined;
+  readonly retryAfter: string | undefined;
+  /** The first bytes of the body. */
+  readonly body: Buffer;
+  readonly durationMs: number;
+  /** Why there was no answer, as a sentence. */
+  readonly error: string | undefined;
+}
+
+/** What a sender is made with. */
+export interface SenderOptions {
+  readonly guard: DestinationGuard;
+  readonly clock: Clock;
+}
+
+/** Sends requests. Follows no redirects. */
+export class Sender implements AsyncDisposable {
+  readonly #guard: DestinationGuard;
+  readonly #clock: Clock;
+  /** By origin and addresses, the one used last at the end. */
+  readonly #pools = new Map<string, Pool>();
+
+  constructor({ guard, clock }: SenderOptions) {
+    this.#guard = guard;
+    this.#clock = clock;
+  }
+
+  /** Sends a request and never throws, but when `signal` aborts. */
+  async post(
+    target: string,
+    {
+      headers,
+      body,
+      signal,
+    }: {
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<Sent> {
+    const start = this.#clock.monotonic();
+    const durationMs = () => Math.round(this.#clock.monotonic() - start);
+    try {
+      const url = new URL(target);
+      const pool = this.#pool(url, await this.#guard.check(url));
+      const answer = await pool.request({
+        path: url.pathname + url.search,
+        method: 'POST',
+        headers: { ...headers },
+        body,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+      });
+      const bytes = await firstBytes(answer.body);
+      const retryAfter = answer.headers['retry-after'];
+      return {
+        statusCode: answer.statusCode,
+        retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+        body: bytes,
+        durationMs: durationMs(),
+        error: undefined,
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      return {
+        statusCode: undefined,
+        retryAfter: undefined,
+        body: Buffer.alloc(0),
+        durationMs: durationMs(),
+        error: sentenceOf(error),
+      };
+    }
+  }
+
+  /** Closes every connection. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(Array.from(this.#pools.values(), (pool) => pool.destroy()));
+    this.#pools.clear();
+  }
+
+  /** Connections to these very addresses. */
+  #pool(url: URL, addresses: readonly CheckedAddress[]): Pool {
+    const key = [url.origin, ...addresses.map(({ address }) => address)].join(' ');
+    const known = this.#pools.get(key);
+    this.#pools.delete(key);
+    const pool = known ?? openPool(url.origin, addresses);
+    this.#pools.set(key, pool);
+    if (this.#pools.size > MAX_POOLS) {
+      const [oldest] = this.#pools;
+      if (oldest !== undefined) {
+        this.#pools.delete(oldest[0]);
+        // Requests under way are finished.
+        void oldest[1].close();
+      }
+    }
+    return pool;
+  }
+}
+
+function openPool(origin: string, addresses: readonly CheckedAddress[]): Pool {
+  // Not called for a URL that names an address: the connection goes to that one, which was checked.
+  const lookup: LookupFunction = (_hostname, options, done) => {
+    const [first] = addresses;
+    if (options.all) done(null, [...addresses]);
+    else done(null, first!.address, first!.family);
+  };
+  return new Pool(origin, {
+    connections: CONNECTIONS,
+    connect: { timeout: CONNECT_TIMEOUT_MS, lookup, autoSelectFamily: true },
+    headersTimeout: ANSWER_TIMEOUT_MS,
+    bodyTimeout: BODY_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    pipelining: 1,
+  });
+}
+
+/** Reads the first bytes of a body. An answer whose body breaks off is an answer all the same. */
+async function firstBytes(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let sizeBytes = 0;
+  const late = setTimeout(() => body.destroy(), BODY_TIMEOUT_MS);
+  try {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      if (sizeBytes < LOGGED_RESPONSE_BYTES) pieces.push(piece);
+      sizeBytes += piece.length;
+      if (sizeBytes > MAX_BODY_BYTES) break;
+    }
+  } catch {
+    // What has arrived is enough.
+  } finally {
+    clearTimeout(late);
+  }
+  return Buffer.concat(pieces).subarray(0, LOGGED_RESPONSE_BYTES);
+}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The connection was refused.',
+  ECONNRESET: 'The connection was closed before the answer.',
+  UND_ERR_SOCKET: 'The connection was closed before the answer.',
+  EHOSTUNREACH: 'The host cannot be reached.',
+  ENETUNREACH: 'The host cannot be reached.',
+  ETIMEDOUT: 'The host cannot be reached.',
+  UND_ERR_CONNECT_TIMEOUT: `No connection was made within ${CONNECT_TIMEOUT_MS / 1000} s.`,
+  UND_ERR_HEADERS_TIMEOUT: `There was no answer within ${ANSWER_TIMEOUT_MS / 1000} s.`,
+  UND_ERR_HEADERS_OVERFLOW: 'The headers of the answer are too large.',
+};
+
+/** Why there was no answer, for the owner of the webhook. */
+function sentenceOf(error: unknown): string {
+  if (error instanceof DestinationRefused) return error.message;
+  if (error instanceof DOMException && error.name === 'TimeoutError') return SENTENCES.UND_ERR_HEADERS_TIMEOUT!;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code !== 'string') return 'The request failed.';
+  if (SENTENCES[code] !== undefined) return SENTENCES[code];
+  return /CERT|TLS|SSL|SELF_SIGNED|ALTNAME/.test(code)
+    ? `The TLS certificate was not accepted (${code}).`
+    : `The request failed (${code}).`;
+}

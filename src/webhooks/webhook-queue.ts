@@ -1,0 +1,167 @@
+/**
+ * Delivers to one webhook, as long as this process holds its lease: loads what is due, makes attempts, and stores what came of them.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import type { WebhookId } from '#domain/ids.ts';
+import type { Webhook } from '#domain/webhook.ts';
+import type { Clock } from '#lib/clock.ts';
+import { pause } from '#lib/pause.ts';
+import type { DeliveryOutcome, Store } from '#store/store.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Deliverer, DueDelivery } from './deliverer.ts';
+import type { Slots } from './slots.ts';
+
+/** Requests to one webhook that are under way: at first, and once its receiver answers. One only while it does not. */
+const FIRST_CONCURRENCY = 4;
+const MAX_CONCURRENCY = 16;
+/** Deliveries loaded at a time, for each request that may be under way. */
+const LOADED_PER_REQUEST = 8;
+/** Attempts that are not stored yet, above which no more are made. */
+const MAX_UNSTORED = 256;
+/** Pause after the store refused. */
+const RETRY_MS = 500;
+/** How often the store is asked to keep an attempt while the queue is closing. */
+const CLOSING_TRIES = 3;
+
+/** What a queue is made with. */
+export interface WebhookQueueOptions {
+  readonly store: Pick<Store, 'webhooks'>;
+  readonly deliverer: Deliverer;
+  readonly slots: Slots;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Aborts when the process begins to stop: nothing more is begun. */
+  readonly closing: AbortSignal;
+  /** Aborts when it stops: attempts under way are given up and made again later. */
+  readonly signal: AbortSignal;
+}
+
+/** The deliveries of one webhook. */
+export class WebhookQueue {
+  readonly #id: WebhookId;
+  readonly #options: WebhookQueueOptions;
+  /** Deliveries that are loaded and not settled, by sequence: being sent, or being stored. */
+  readonly #busy = new Set<number>();
+  readonly #unstored: DeliveryOutcome[] = [];
+  #concurrency = FIRST_CONCURRENCY;
+  #sending = 0;
+  #storing: Promise<void> | undefined;
+  #gone: Webhook | undefined;
+  #wake: () => void = () => {};
+  #isWoken = false;
+
+  constructor(id: WebhookId, options: WebhookQueueOptions) {
+    this.#id = id;
+    this.#options = options;
+  }
+
+  /** Tells that there may be more to deliver. */
+  wake(): void {
+    if (this.#sending >= this.#concurrency) return;
+    this.#isWoken = true;
+    this.#wake();
+  }
+
+  /** Delivers until nothing is due or the process stops, and stores what was done. Throws what the store throws. */
+  async run(): Promise<void> {
+    const { closing } = this.#options;
+    try {
+      while (!closing.aborted && this.#gone === undefined) {
+        const webhook = await this.#options.store.webhooks.get(this.#id, 'everyone');
+        if (webhook === undefined || webhook.disabled !== undefined) break;
+        this.#isWoken = false;
+        const due = await this.#load();
+        if (due.length === 0 && this.#busy.size === 0) break;
+        for (const delivery of due) await this.#start(webhook, delivery);
+        if (due.length === 0) await this.#progress();
+      }
+    } finally {
+      while (this.#sending > 0) await this.#progress();
+      await this.#storing;
+    }
+    if (this.#gone !== undefined) {
+      await this.#options.store.webhooks.disable(this.#gone, 'gone', this.#options.clock.now());
+    }
+  }
+
+  async #load(): Promise<readonly DueDelivery[]> {
+    const { store, deliverer } = this.#options;
+    if (this.#unstored.length >= MAX_UNSTORED) return [];
+    const limit = this.#concurrency * LOADED_PER_REQUEST;
+    const found = await store.webhooks.due(this.#id, limit + this.#busy.size);
+    return deliverer.withStreams(found.filter(({ event }) => !this.#busy.has(event.sequence)).slice(0, limit));
+  }
+
+  /** Begins an attempt as soon as there is room for it. */
+  async #start(webhook: Webhook, delivery: DueDelivery): Promise<void> {
+    const { slots, closing } = this.#options;
+    while (this.#sending >= this.#concurrency && !closing.aborted) await this.#progress();
+    const slot = await slots.take(webhook.userId);
+    if (closing.aborted || this.#gone !== undefined) {
+      slot[Symbol.dispose]();
+      return;
+    }
+    this.#sending += 1;
+    this.#busy.add(delivery.event.sequence);
+    void this.#attempt(webhook, delivery).finally(() => {
+      slot[Symbol.dispose]();
+      this.#sending -= 1;
+      this.#wake();
+    });
+  }
+
+  async #attempt(webhook: Webhook, delivery: DueDelivery): Promise<void> {
+    const { deliverer, logger, signal } = this.#options;
+    try {
+      const { outcome, next } = await deliverer.attempt(webhook, delivery, signal);
+      if (next.type === 'gone') this.#gone = webhook;
+      const { statusCode } = outcome.log;
+      const isHelpless = statusCode === undefined || statusCode === 429 || statusCode === 503;
+      this.#concurrency = isHelpless ? 1 : Math.min(MAX_CONCURRENCY, this.#concurrency * 2);
+      this.#unstored.push(outcome);
+      this.#storing ??= this.#store().finally(() => {
+        this.#storing = undefined;
+        this.#wake();
+      });
+    } catch (error) {
+      this.#busy.delete(delivery.event.sequence);
+      if (!signal.aborted) logger.warn({ err: error, webhookId: this.#id }, 'attempt failed inside');
+    }
+  }
+
+  /** Stores all that is to be stored, as one write for what has come together meanwhile. */
+  async #store(): Promise<void> {
+    const { store, logger, signal } = this.#options;
+    for (let closingTries = 0; this.#unstored.length > 0; ) {
+      const outcomes = this.#unstored.slice();
+      try {
+        await store.webhooks.record(this.#id, outcomes);
+      } catch (error) {
+        const mayHeal = error instanceof MillraceError;
+        logger[mayHeal ? 'debug' : 'warn']({ err: error, webhookId: this.#id }, 'attempts not stored yet');
+        if (signal.aborted) closingTries += 1;
+        if (!mayHeal || closingTries === CLOSING_TRIES) this.#forget(outcomes);
+        else await pause(RETRY_MS);
+        continue;
+      }
+      this.#forget(outcomes);
+    }
+  }
+
+  #forget(outcomes: readonly DeliveryOutcome[]): void {
+    this.#unstored.splice(0, outcomes.length);
+    for (const { sequence } of outcomes) this.#busy.delete(sequence);
+    this.#wake();
+  }
+
+  /** Waits until an attempt was made or stored, or somebody says that there is more to do. */
+  #progress(): Promise<void> {
+    if (this.#isWoken) {
+      this.#isWoken = false;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { Secret } from '#domain/secret.ts';
+import { ms } from '#lib/units.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { startReceiver } from '#test/support/webhook-receiver.ts';
+import { signatureProblem, standardSecret } from '#webhooks/signature.ts';
+import { startApi, type TestApi, type TestKey } from './server.ts';
+
+const LAB = { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' };
+
+interface WebhookObject {
+  readonly id: string;
+  readonly sharedSecret: string;
+  readonly disabled: boolean;
+  readonly disabledReason?: string;
+  readonly status: { readonly lastTriggeredAt?: number; readonly lastFailure?: { readonly error: string } };
+}
+
+async function create(api: TestApi, key: TestKey, url: string, body: object = {}): Promise<WebhookObject> {
+  const defaults = { name: 'hook', url, events: ['stream.created', 'stream.updated'] };
+  const response = await api.call('POST', '/webhook', { key, body: { ...defaults, ...body } });
+  assert.equal(response.statusCode, 200, response.body);
+  return response.json();
+}
+
+async function newStream(api: TestApi, key: TestKey): Promise<string> {
+  const response = await api.call('POST', '/stream', { key, body: { name: 'a', profiles: [] } });
+  assert.equal(response.statusCode, 201, response.body);
+  return response.json().id;
+}
+
+async function get(api: TestApi, key: TestKey, path: string) {
+  const response = await api.call('GET', path, { key });
+  assert.equal(response.statusCode, 200, response.body);
+  return response.json();
+}
+
+test('an event is delivered once, signed in both ways, with the stream and without its key', async (t) => {
+  const api = await startApi(t, LAB);
+  await using receiver = await startReceiver();
+  receiver.answer = () => ({ status: 201, body: 'thanks' });
+  const key = await api.makeKey('ann');
+  const webhook = await create(api, key, `${receiver.url}hook?a=b`);
+  const streamId = await newStream(api, key);
+  await waitFor(() => receiver.received.length === 1, { what: 'the delivery' });
+  const [delivery] = receiver.received;
+  const { body, headers, text } = delivery!;
+  const [event] = await get(api, key, '/event');
+  assert.equal(delivery!.path, '/hook?a=b');
+  assert.deepEqual(
+    [body.id, body.event, body.webhookId, body.createdAt, body.sequence, body.payload],
+    [event.id, 'stream.created', webhook.id, event.createdAt, event.sequence, event.payload],
+  );
+  const { streamKey, ...stream } = await get(api, key, `/stream/${streamId}`);
+  assert.deepEqual(body.stream, stream);
+  assert.ok(streamKey.length > 10 && !text.includes(streamKey));
+
+  const secret = new Secret(webhook.sharedSecret);
+  const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  assert.equal(signatureProblem(plain, text, secret, ms(body.timestamp)), undefined);
+  // The time of the test's server is not the machine's, which the package compares with.
+  const standard = new StandardWebhook(standardSecret(secret));
+  const at = new Date(Number(headers['webhook-timestamp']) * 1000);
+  assert.ok(
+    String(headers['webhook-signature'])
+      .split(' ')
+      .includes(standard.sign(body.id, at, text)),
+  );
+
+  const log = await waitFor(
+    async () => {
+      const found = await get(api, key, `/webhook/${webhook.id}/log`);
+      return found.length === 1 && found[0];
+    },
+    { what: 'the entry of the log' },
+  );
+  assert.deepEqual([log.success, log.attempt, log.event, log.eventId], [true, 1, 'stream.created', event.id]);
+  assert.deepEqual(log.request.body, text);
+  assert.equal(Buffer.from(log.response.body, 'base64').toString(), 'thanks');
+  assert.deepEqual(await get(api, key, `/webhook/${webhook.id}/log/${log.id}`), log);
+  assert.ok(!JSON.stringify(log).includes(webhook.sharedSecret));
+  assert.ok(!api.lines.some((line) => line.includes(webhook.sharedSecret)));
+  assert.deepEqual(await get(api, key, `/webhook/${webhook.id}/delivery`), []);
+  assert.equal((await get(api, key, `/webhook/${webhook.id}`)).status.lastTriggeredAt, log.createdAt);
+});
+
+test('a webhook hears only of the types and the stream that it is for, and only of its user', async (t) => {
+  const api = await startApi(t, LAB);
+  await using receiver = await startReceiver();
+  const [ann, bob] = [await api.makeKey('ann'), await api.makeKey('bob')];
+  const [one, two] = [await newStream(api, ann), await newStream(api, ann)];
+  await create(api, ann, `${receiver.url}one`, { events: ['stream.updated'], streamId: one });
+  await create(api, ann, `${receiver.url}all`, { events: ['stream.updated', 'stream.deleted'] });
+  await create(api, bob, `${receiver.url}bob`, { events: ['stream.updated', 'stream.deleted'] });
+  for (const id of [two, one]) await api.call('PATCH', `/stream/${id}`, { key: ann, body: { name: 'b' } });
+  await api.call('DELETE', `/stream/${one}`, { key: ann });
+  await waitFor(() => receiver.received.length === 4, { what: 'the deliveries' });
+  const found = receiver.received.map(({ path, body }) => `${path} ${body.event} ${body.stream?.id === one}`);
+  assert.deepEqual(found.toSorted(), [
+    '/all stream.deleted true',
+    '/all stream.updated false',
+    '/all stream.updated true',
+    '/one stream.updated true',
+  ]);
+});
+
+test('a delivery that failed is tried again with the same id, and can be sent once more by hand', async (t) => {
+  const api = await startApi(t, LAB);
+  await using receiver = await startReceiver();
+  receiver.answer = () => ({ status: 500, body: 'no' });
+  const key = await api.makeKey('ann');
+  const webhook = await create(api, key, receiver.url);
+  await newStream(api, key);
+  const failed = await waitFor(async () => (await get(api, key, `/webhook/${webhook.id}/log?success=0`))[0], {
+    what: 'the failure',
+  });
+  assert.deepEqual([failed.success, failed.error], [false, 'The receiver answered 500.']);
+  const [pending] = await get(api, key, `/webhook/${webhook.id}/delivery?state=pending`);
+  assert.deepEqual([pending.state, pending.attempts, pending.eventId], ['pending', 1, failed.eventId]);
+  assert.equal((await get(api, key, `/webhook/${webhook.id}`)).status.lastFailure.statusCode, 500);
+
+  receiver.answer = () => ({ status: 200 });
+  const path = `/webhook/${webhook.id}/log/${failed.id}/resend`;
+  const again = await api.call('POST', path, { key, headers: { 'idempotency-key': 'once' } });
+  assert.equal(again.statusCode, 200, again.body);
+  assert.deepEqual([again.json().success, again.json().eventId], [true, failed.eventId]);
+  assert.notEqual(again.json().id, failed.id);
+  const [first, second] = receiver.received;
+  assert.deepEqual([second!.body.id, second!.body.payload], [first!.body.id, first!.body.payload]);
+  assert.deepEqual(await get(api, key, `/webhook/${webhook.id}/delivery`), []);
+  const repeat = await api.call('POST', path, { key, headers: { 'idempotency-key': 'once' } });
+  assert.deepEqual([repeat.json(), receiver.received.length], [again.json(), 2]);
+});
+
+test('410 disables a webhook and says so; enabled again, it gets what is sent again since a time', async (t) => {
+  const api = await startApi(t, LAB);
+  await using receiver = await startReceiver();
+  receiver.answer = () => ({ status: 410 });
+  const key = await api.makeKey('ann');
+  const webhook = await create(api, key, receiver.url);
+  await newStream(api, key);
+  const disabled = await waitFor(
+    async () => {
+      const found: WebhookObject = await get(api, key, `/webhook/${webhook.id}`);
+      return found.disabled && found;
+    },
+    { what: 'the webhook to be disabled' },
+  );
+  assert.equal(disabled.disabledReason, 'gone');
+  const told = await waitFor(async () => (await get(api, key, '/event?type=webhook.disabled'))[0], {
+    what: 'the event',
+  });
+  assert.deepEqual(told.payload, { webhookId: webhook.id, reason: 'gone' });
+  const [dead] = await get(api, key, `/webhook/${webhook.id}/delivery`);
+  assert.equal(dead.state, 'dead');
+  await newStream(api, key);
+
+  receiver.answer = () => ({ status: 200 });
+  await api.call('PATCH', `/webhook/${webhook.id}`, { key, body: { disabled: false } });
+  const sent = receiver.received.length;
+  const resent = await api.call('POST', `/webhook/${webhook.id}/resend`, { key, body: { since: 0 } });
+  assert.equal(resent.statusCode, 204, resent.body);
+  await waitFor(() => receiver.received.length === sent + 1, { what: 'the dead delivery' });
+  assert.equal(receiver.received.at(-1)!.body.id, dead.eventId);
+});
+
+test('two secrets sign while one replaces the other, and the old one does so for a day only', async (t) => {
+  const api = await startApi(t, LAB);
+  await using receiver = await startReceiver();
+  const key = await api.makeKey('ann');
+  const webhook = await create(api, key, receiver.url, { sharedSecret: 'the-old-secret-of-ann' });
+  const next = 'the-new-secret-of-ann';
+  await api.call('PATCH', `/webhook/${webhook.id}`, { key, body: { sharedSecret: next } });
+  const isSignedBy = (index: number, secret: string) => {
+    const { headers, text, body } = receiver.received[index]!;
+    const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    return signatureProblem(plain, text, new Secret(secret), ms(body.timestamp)) === undefined;
+  };
+  await newStream(api, key);
+  await waitFor(() => receiver.received.length === 1, { what: 'a delivery with both' });
+  assert.deepEqual([isSignedBy(0, next), isSignedBy(0, webhook.sharedSecret)], [true, true]);
+  api.time.now += 24 * 3_600_000;
+  await newStream(api, key);
+  await waitFor(() => receiver.received.length === 2, { what: 'a delivery with the new one' });
+  assert.deepEqual([isSignedBy(1, next), isSignedBy(1, webhook.sharedSecret)], [true, false]);
+});
+
+test('a webhook is found, changed and deleted by its user alone, and its secret is shown to those who may change it', async (t) => {
+  const api = await startApi(t);
+  const [ann, bob] = [await api.makeKey('ann'), await api.makeKey('bob')];
+  const reader = await api.makeKey('ann', 'reader', undefined, [
+    { resources: ['webhook', 'webhook/*'], methods: ['get'] },
+  ]);
+  const url = 'https://example.com/hook';
+  const webhook = await create(api, ann, url);
+  assert.match(webhook.sharedSecret, /^[0-9a-z]{32}$/);
+  const { sharedSecret, ...shown } = webhook;
+  assert.deepEqual(await get(api, ann, `/webhook/${webhook.id}`), webhook);
+  assert.deepEqual(await get(api, reader, `/webhook/${webhook.id}`), shown);
+  assert.deepEqual(await get(api, reader, '/webhook'), [shown]);
+  assert.deepEqual(await get(api, ann, '/webhook/subscribed/stream.updated'), [webhook]);
+  assert.deepEqual(await get(api, ann, '/webhook/subscribed/stream.idle'), []);
+  for (const [method, path, body] of [
+    ['GET', `/webhook/${webhook.id}`, undefined],
+    ['PATCH', `/webhook/${webhook.id}`, { name: 'x' }],
+    ['PUT', `/webhook/${webhook.id}`, { name: 'x', url }],
+    ['DELETE', `/webhook/${webhook.id}`, undefined],
+    ['GET', `/webhook/${webhook.id}/log`, undefined],
+    ['GET', `/webhook/${webhook.id}/delivery`, undefined],
+    ['POST', `/webhook/${webhook.id}/resend`, { since: 0 }],
+    ['DELETE', '/webhook', { ids: [webhook.id] }],
+  ] as const) {
+    assert.equal((await api.call(method, path, { key: bob, body })).statusCode, 404, `${method} ${path}`);
+  }
+  const put = await api.call('PUT', `/webhook/${webhook.id}`, { key: ann, body: { name: 'renamed', url } });
+  assert.deepEqual([put.statusCode, put.json()], [200, { ...webhook, name: 'renamed' }]);
+  await api.call('PATCH', `/webhook/${webhook.id}`, { key: ann, body: { events: ['stream.idle'] } });
+  assert.equal((await get(api, ann, '/webhook/subscribed/stream.idle')).length, 1);
+  assert.deepEqual(await get(api, ann, '/webhook/subscribed/stream.updated'), []);
+  const admin = await api.makeKey('admin');
+  assert.equal((await get(api, admin, `/webhook/${webhook.id}?userId=${ann.userId}`)).name, 'renamed');
+  const deleted = await api.call('DELETE', `/webhook/${webhook.id}`, { key: ann });
+  assert.deepEqual([deleted.statusCode, deleted.json().id], [200, webhook.id]);
+  assert.equal((await api.call('GET', `/webhook/${webhook.id}`, { key: ann })).statusCode, 404);
+  const log = (await get(api, admin, `/audit?resourceId=${webhook.id}`)) as { action: string; fields: string[] }[];
+  assert.deepEqual(
+    log.map(({ action, fields }) => [action, fields]),
+    [
+      ['webhook.deleted', []],
+      ['webhook.updated', ['events']],
+      ['webhook.updated', ['name', 'url']],
+      ['webhook.created', []],
+    ],
+  );
+  assert.ok(!JSON.stringify(log).includes(sharedSecret));
+});
+
+test('a user has no more webhooks than its quota says', async (t) => {
+  const api = await startApi(t, { MILLRACE_QUOTA_WEBHOOKS: '1' });
+  const key = await api.makeKey('ann');
+  await create(api, key, 'https://example.com/');
+  const body = { name: 'two', url: 'https://example.com/', events: [] };
+  const second = await api.call('POST', '/webhook', { key, body });
+  assert.deepEqual([second.statusCode, second.json().code], [403, 'quota_exceeded']);
+});
+
+test('what a webhook cannot be is refused with the name of the field', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const good = { name: 'x', url: 'https://example.com/', events: [] };
+  for (const [body, field] of [
+    [{ ...good, name: '' }, 'name'],
+    [{ ...good, events: ['stream.burned'] }, 'events'],
+    [{ ...good, events: undefined }, 'events'],
+    [{ ...good, sharedSecret: 'short' }, 'sharedSecret'],
+    [{ ...good, url: 'ftp://example.com/' }, 'url'],
+    [{ ...good, url: 'https://user:password@example.com/' }, 'url'],
+    [{ ...good, url: 'http://127.0.0.1/' }, 'url'],
+    [{ ...good, url: 'http://[::ffff:10.0.0.1]/' }, 'url'],
+    [{ ...good, url: 'http://2130706433/' }, 'url'],
+    [{ ...good, colour: 'red' }, 'colour'],
+  ] as const) {
+    const response = await api.call('POST', '/webhook', { key, body });
+    assert.equal(response.statusCode, 422, response.body);
+    assert.match(response.json().errors[0], new RegExp(`field ${field}`), response.body);
+  }
+  const foreign = await newStream(api, await api.makeKey('bob'));
+  const response = await api.call('POST', '/webhook', { key, body: { ...good, streamId: foreign } });
+  assert.equal(response.statusCode, 404);
+});

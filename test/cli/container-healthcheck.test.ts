@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { makeCertificate, writeCertificate } from '../support/certificate.ts';
+import { dataFolder, run, serve, storeFolder } from './millrace.ts';
+
+const HEALTHCHECK = join(import.meta.dirname, '../../deploy/healthcheck.js');
+
+const check = (settings: Record<string, string>) => run([], { launcher: HEALTHCHECK, settings });
+const portOf = (url: string): string => new URL(url).port;
+
+test('the health check succeeds while the server answers, and says why not once it has stopped', async (t) => {
+  const { http, child, finished } = await serve(t, { settings: { DATA_DIR: await storeFolder(t) } });
+  const settings = { HTTP_PORT: portOf(http) };
+  assert.deepEqual(await check(settings), { code: 0, signal: null, stdout: '', stderr: '' });
+  child.kill('SIGTERM');
+  await finished;
+  const { code, stderr } = await check(settings);
+  assert.equal(code, 1);
+  assert.match(stderr, /^Millrace does not answer: .*ECONNREFUSED.*\.\n$/);
+});
+
+test('the health check reaches a server that speaks TLS by a certificate for another name', async (t) => {
+  const files = await writeCertificate(await dataFolder(t), makeCertificate());
+  const tls = { TLS_CERT: files.MILLRACE_TLS_CERT, TLS_KEY: files.MILLRACE_TLS_KEY };
+  const { http } = await serve(t, { settings: { ...tls, RTMPS_PORT: '0', DATA_DIR: await storeFolder(t) } });
+  const { code, stderr } = await check({ ...tls, HTTP_PORT: portOf(http) });
+  assert.equal(stderr, '');
+  assert.equal(code, 0);
+});
+
+test('the health check fails when what answers is not healthy', async (t) => {
+  const other = createServer((_, response) => response.writeHead(503).end()).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.after(() => other.close());
+  const { code, stderr } = await check({ HTTP_PORT: `${(other.address() as AddressInfo).port}` });
+  assert.equal(code, 1);
+  assert.match(stderr, /^Millrace answers with status 503\.\n$/);
+});

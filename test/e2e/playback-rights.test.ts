@@ -1,0 +1,366 @@
+/**
+ * Who may watch, from the API to a real player: with tokens, behind a cache, in a browser, and at another node.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import type { ApiClient, CreatedStream } from '../support/api-client.ts';
+import { makeCertificate, writeCertificate } from '../support/certificate.ts';
+import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { signToken } from '../support/playback-rights.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { type Publisher, startPublisher } from '../support/publisher.ts';
+import { type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { assertLoaded, assertMedia } from './judge.ts';
+import { type CachingProxy, NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
+import { type Answer, get, mediaPlaylistUris, watch } from './viewer.ts';
+
+/** A stream with the policy `jwt`, being published to, and what its owner has. */
+interface Restricted extends AsyncDisposable {
+  readonly stream: CreatedStream;
+  readonly publisher: Publisher;
+  readonly keyId: string;
+  /** A token of its owner. */
+  sign(claims?: Readonly<Record<string, unknown>>): Promise<string>;
+}
+
+async function publishRestricted(
+  server: TestServer,
+  policy: object = { type: 'jwt' },
+  durationS?: number,
+): Promise<Restricted> {
+  const stream = await server.api.createStream({ playbackPolicy: policy });
+  const key = (await (await server.api.request('POST', '/access-control/signing-key', {})).json()) as Record<
+    string,
+    string
+  >;
+  const publisher = await startPublisher({
+    url: server.rtmpUrl(stream.streamKey),
+    video: { width: 320, height: 180, bitrateBps: 400_000 },
+    ...(durationS !== undefined && { durationS }),
+  });
+  const sign = (claims = {}) => signToken(key.privateKey!, key.publicKey!, { sub: stream.playbackId, ...claims });
+  const url = `${server.playlistUrl(stream.playbackId)}?jwt=${await sign()}`;
+  await waitFor(async () => (await get(url)).status === 200 && (await listed(await firstPlaylist(url))).length > 0, {
+    what: 'a segment',
+  });
+  return { stream, publisher, keyId: key.id!, sign, [Symbol.asyncDispose]: () => publisher[Symbol.asyncDispose]() };
+}
+
+/** The first media playlist that a multivariant one names. */
+async function firstPlaylist(indexUrl: string): Promise<string> {
+  const { body } = await get(indexUrl);
+  return new URL(mediaPlaylistUris(body.toString())[0]!, indexUrl).href;
+}
+
+/** The URLs of the whole segments in a media playlist. */
+async function listed(playlistUrl: string): Promise<readonly string[]> {
+  const { body } = await get(playlistUrl);
+  return readMediaPlaylist(body.toString()).segments.flatMap(({ uri }) =>
+    uri === undefined ? [] : new URL(uri, playlistUrl).href,
+  );
+}
+
+const disable = (api: ApiClient, keyId: string, disabled = true) =>
+  api.request('PATCH', `/access-control/signing-key/${keyId}`, { disabled });
+
+const statusIs = (url: string, status: number) =>
+  waitFor(async () => (await get(url)).status === status, { what: `${status} of ${url}` });
+
+describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NEEDS_NGINX, () => {
+  const parts = new AsyncDisposableStack();
+  let server: ServerProcess;
+  let proxy: CachingProxy;
+  let live: Restricted;
+  let indexUrl: string;
+
+  before(async () => {
+    const certificate = makeCertificate();
+    setDefaultCACertificates([...getCACertificates(), certificate.cert]);
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-rights-'));
+    parts.defer(() => rm(folder, { recursive: true }));
+    const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = await writeCertificate(folder, certificate);
+    server = parts.use(
+      await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback', MILLRACE_LOG_LEVEL: 'debug' } }),
+    );
+    proxy = parts.use(await startDeployedNginx(`127.0.0.1:${server.httpPort}`, { certFile, keyFile }));
+    live = parts.use(await publishRestricted(server));
+    indexUrl = `${proxy.url}/hls/${live.stream.playbackId}/index.m3u8`;
+  });
+  after(() => parts.disposeAsync());
+
+  test('is played by who has a token, part by part', async () => {
+    await using short = await publishRestricted(server, { type: 'jwt' }, 12);
+    const url = `${proxy.url}/hls/${short.stream.playbackId}/index.m3u8?jwt=${await short.sign()}`;
+    const watched = await watch(url, { signal: AbortSignal.timeout(60_000) });
+    assert.equal((await short.publisher.ended).reason, 'finished');
+    assert.ok(watched.renditions.size >= 2);
+    assertLoaded(watched);
+    for (const viewing of watched.renditions.values()) assertMedia(viewing);
+  });
+
+  test('has its segments kept once for all viewers, and its playlists for none', async () => {
+    const [one, other] = [await live.sign({ custom: 1 }), await live.sign({ custom: 2 })];
+    const playlists = [
+      await firstPlaylist(`${indexUrl}?jwt=${one}`),
+      await firstPlaylist(`${indexUrl}?jwt=${other}`),
+    ] as const;
+    assert.notEqual(playlists[0], playlists[1]);
+    const restricted = (answer: Answer, what: string) => {
+      assert.deepEqual([answer.status, answer.headers.get('cache-control')], [200, 'private, no-store'], what);
+      assert.notEqual(answer.headers.get('x-cache'), 'HIT', what);
+    };
+    for (const url of [...playlists, ...playlists, `${indexUrl}?jwt=${one}`, `${indexUrl}?jwt=${one}`])
+      restricted(await get(url), url);
+    const plain = playlists[0].replace(/\/v\/[^/]+/, '');
+    const headers = { 'livepeer-jwt': one };
+    for (const url of [indexUrl, plain, indexUrl, plain]) restricted(await get(url, { headers }), url);
+    // What one viewer was just given, nobody gets without a right, nor with that of another stream.
+    const wrong = await live.sign({ sub: 'another' });
+    for (const url of [indexUrl, plain, `${indexUrl}?jwt=${wrong}`, `${plain}?jwt=${wrong}`]) {
+      const { status, headers: answered } = await get(url);
+      assert.deepEqual([status, answered.get('cache-control')], [401, 'no-store'], url);
+    }
+    const segments = await Promise.all(playlists.map(listed));
+    const both = segments[0]!.filter((url) => segments[1]!.includes(url));
+    assert.ok(both.length > 0, 'both playlists name the same segments');
+    await get(both[0]!);
+    for (const url of [both[0]!, `${both[0]!}?a=1`]) assert.equal((await get(url)).headers.get('x-cache'), 'HIT', url);
+  });
+
+  test('leaves no token, access key or ticket in any log', async () => {
+    const token = await live.sign();
+    const playlist = await firstPlaylist(`${indexUrl}?jwt=${token}`);
+    const [, ticket] = /\/v\/([^/]+)\//.exec(playlist)!;
+    await get(playlist);
+    for (const url of [
+      `${indexUrl}?accessKey=hidden-key`,
+      `${playlist.replace(/source|audio/, 'none')}`,
+      `${playlist}?jwt=${token}`,
+    ])
+      await get(url);
+    await waitFor(async () => (await proxy.accessLog()).includes('/v/.../'), { what: 'the line of the playlist' });
+    const logs = (await proxy.accessLog()) + server.logLines.join('\n');
+    for (const secret of [token, ticket!, 'hidden-key', token.split('.')[2]!])
+      assert.ok(!logs.includes(secret), secret);
+  });
+
+  test('stops for who watches already when its key is disabled, and goes on when it is enabled', async () => {
+    const playlist = await firstPlaylist(`${indexUrl}?jwt=${await live.sign()}`);
+    assert.equal((await get(playlist)).status, 200);
+    await disable(server.api, live.keyId);
+    await statusIs(playlist, 401);
+    await disable(server.api, live.keyId, false);
+    await statusIs(playlist, 200);
+  });
+
+  test('that becomes public, and restricted again, has other addresses each time', async () => {
+    const change = (playbackPolicy: object | null) =>
+      server.api.request('PATCH', `/stream/${live.stream.id}`, { playbackPolicy });
+    const token = await live.sign();
+    const before = (await listed(await firstPlaylist(`${indexUrl}?jwt=${token}`))).at(-1)!;
+    await change(null);
+    await statusIs(`${server.playlistUrl(live.stream.playbackId)}`, 200);
+    const open = (await listed(await firstPlaylist(indexUrl))).at(-1)!;
+    assert.equal((await get(before.replace(proxy.url, server.url))).status, 404);
+    await change({ type: 'jwt' });
+    await statusIs(server.playlistUrl(live.stream.playbackId), 401);
+    assert.equal((await get(open.replace(proxy.url, server.url))).status, 404);
+    // The cache may show the public playlist for as long as it was allowed to: half a target duration.
+    await statusIs(indexUrl, 401);
+    await statusIs(`${indexUrl}?jwt=${token}`, 200);
+  });
+
+  test('is refused to a browser without a right, with a sentence, and played with one', NEEDS_CHROMIUM, async () => {
+    await using chromium = await launchChromium();
+    await using watched = await chromium.newPage({ ignoreHTTPSErrors: true });
+    const { page } = watched;
+    const referrers: string[] = [];
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      referrers.push(request.headers().referer ?? '');
+      asked.push(request.url());
+    });
+    const pageUrl = `${proxy.url}/play/${live.stream.playbackId}`;
+    await page.goto(pageUrl);
+    await page.locator('#notice-title').getByText('This stream is not public').waitFor();
+    const token = await live.sign();
+    await page.goto(`${pageUrl}#jwt=${token}`);
+    await page.locator('html[data-state="playing"]').waitFor({ state: 'attached', timeout: 20_000 });
+    assert.ok(
+      asked.some((url) => url.includes('/v/') && url.includes('.m3u8')),
+      'the playlists lie below a ticket',
+    );
+    assert.ok(
+      !asked.some((url) => url.includes('/play/') && url.includes('jwt')),
+      'the page is asked for without the token',
+    );
+    assert.deepEqual(new Set(referrers), new Set(['']));
+    assert.deepEqual(watched.errors, []);
+
+    await disable(server.api, live.keyId);
+    await page.locator('#notice-title').getByText('This stream is not public').waitFor({ timeout: 30_000 });
+    await disable(server.api, live.keyId, false);
+  });
+});
+
+test('at another node it is refused and shown as at its own, and a change counts at both', async () => {
+  await using postgres = await startPostgres();
+  const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase() };
+  await using one = await startServerProcess({ settings });
+  await using other = await startServerProcess({ settings, apiKey: one.apiKey });
+  await using live = await publishRestricted(one);
+  const { playbackId, id } = live.stream;
+  const token = await live.sign();
+  const playlists = [];
+  for (const server of [one, other]) {
+    const index = server.playlistUrl(playbackId);
+    await statusIs(`${index}?jwt=${token}`, 200);
+    for (const url of [
+      index,
+      index.replace('index.m3u8', 'thumbnail.jpg'),
+      `${index}?jwt=${await live.sign({ sub: 'x' })}`,
+    ]) {
+      assert.equal((await get(url)).status, 401, url);
+    }
+    const playlist = await firstPlaylist(`${index}?jwt=${token}`);
+    playlists.push(playlist);
+    const [segment] = await listed(playlist);
+    assert.equal((await get(segment!)).status, 200);
+    const guessed = segment!.replace(/\/s\/[^/]+/, '');
+    assert.equal((await get(guessed)).status, 404, 'another node is no way around');
+  }
+  // A ticket of one node is good at the other, and both know media by the same addresses.
+  const [here, there] = playlists as [string, string];
+  assert.equal((await get(here.replace(one.url, other.url))).status, 200);
+  assert.equal((await get((await listed(there))[0]!.replace(other.url, one.url))).status, 200);
+
+  await disable(other.api, live.keyId);
+  for (const url of [here, there]) await statusIs(url, 401);
+  await disable(one.api, live.keyId, false);
+  for (const url of [here, there]) await statusIs(url, 200);
+  await other.api.request('PATCH', `/stream/${id}`, {
+    playbackPolicy: { type: 'jwt', allowedOrigins: ['https://example.com'] },
+  });
+  for (const url of [here, there]) {
+    await waitFor(async () => (await get(url, { headers: { origin: 'https://evil.test' } })).status === 403, {
+      what: '403',
+    });
+    assert.equal((await get(url, { headers: { origin: 'https://example.com' } })).status, 200);
+  }
+  await one.api.request('PATCH', `/stream/${id}`, { playbackPolicy: null });
+  for (const server of [one, other]) await statusIs(server.playlistUrl(playbackId), 200);
+});
+
+test('the player page of a stream with allowed origins can be framed by these only', NEEDS_CHROMIUM, async () => {
+  await using server = await startServerProcess();
+  const pages = createServer((request, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end(`<iframe id="embed" src="${decodeURIComponent(request.url!.slice(2))}"></iframe>`);
+  }).listen(0, '127.0.0.1');
+  using _pages = { [Symbol.dispose]: () => pages.close().closeAllConnections() };
+  await once(pages, 'listening');
+  const { port } = pages.address() as AddressInfo;
+  await using live = await publishRestricted(server, { type: 'jwt', allowedOrigins: [`http://127.0.0.1:${port}`] });
+  const embed = `${server.url}/play/${live.stream.playbackId}?embed#jwt=${await live.sign()}`;
+  await using chromium = await launchChromium();
+  await using watched = await chromium.newPage();
+  const { page } = watched;
+  await page.goto(`http://127.0.0.1:${port}/?${encodeURIComponent(embed)}`);
+  await page
+    .frameLocator('#embed')
+    .locator('html[data-state="playing"]')
+    .waitFor({ state: 'attached', timeout: 20_000 });
+  await page.goto(`http://localhost:${port}/?${encodeURIComponent(embed)}`);
+  await waitFor(() => watched.errors.some((error) => error.includes('frame-ancestors')), { what: 'the refusal' });
+  assert.equal(await page.frameLocator('#embed').locator('#video').count(), 0);
+});
+
+test("the owner's server lets viewers in, slows down nobody but its own, and is asked by way of the guard", async () => {
+  await using server = await startServerProcess({ settings: { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } });
+  const asked: string[] = [];
+  const receiver = createServer((request, response) => {
+    let body = '';
+    request.on('data', (piece) => {
+      body += piece;
+    });
+    request.on('end', () => {
+      const { accessKey } = JSON.parse(body) as { accessKey: string };
+      asked.push(accessKey);
+      if (accessKey === 'slow') return; // never answered
+      if (accessKey === 'elsewhere') response.setHeader('location', server.url);
+      response.statusCode = { good: 204, elsewhere: 302, broken: 500 }[accessKey] ?? 403;
+      response.end(accessKey === 'lying' ? '{"ret":200}' : '');
+    });
+  }).listen(0, '127.0.0.1');
+  using _receiver = { [Symbol.dispose]: () => receiver.close().closeAllConnections() };
+  await once(receiver, 'listening');
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/gate`;
+  const hook = await server.api.request('POST', '/webhook', { name: 'gate', url, events: ['stream.started'] });
+  const { id: webhookId } = (await hook.json()) as { id: string };
+  await using live = await publishRestricted(server);
+  const playbackPolicy = { type: 'webhook', webhookId, refreshInterval: 1 };
+  await server.api.request('PATCH', `/stream/${live.stream.id}`, { playbackPolicy });
+  const index = server.playlistUrl(live.stream.playbackId);
+  const askAs = (accessKey: string) => get(`${index}?accessKey=${accessKey}`);
+  await statusIs(`${index}?accessKey=good`, 200);
+
+  const slow = askAs('slow');
+  await waitFor(() => asked.includes('slow'), { what: 'the slow question' });
+  const playlist = await firstPlaylist(`${index}?accessKey=good`);
+  assert.equal((await get(playlist)).status, 200, 'others are let in meanwhile');
+  for (const [accessKey, status] of [
+    ['wrong', 401],
+    ['lying', 401],
+    ['elsewhere', 401],
+    ['broken', 503],
+  ] as const) {
+    assert.equal((await askAs(accessKey)).status, status, accessKey);
+  }
+  assert.deepEqual([(await slow).status, (await get(index)).status], [503, 401]);
+  const count = () => asked.filter((each) => each === 'good').length;
+  const before = count();
+  await waitFor(async () => (await get(playlist)).status === 200 && count() > before + 1, {
+    what: 'to be asked again, in time',
+  });
+
+  receiver.close().closeAllConnections();
+  await statusIs(playlist, 503);
+});
+
+test('nobody is asked at an address that only this machine can reach, unless the operator allows it', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'millrace-rights-'));
+  const receiver = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+  let wasAsked = false;
+  receiver.on('connection', () => {
+    wasAsked = true;
+  });
+  using _receiver = { [Symbol.dispose]: () => receiver.close().closeAllConnections() };
+  await once(receiver, 'listening');
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/gate`;
+  try {
+    let policy: object;
+    let apiKey: string;
+    {
+      await using lab = await startServerProcess({ dataDir, settings: { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } });
+      const hook = await lab.api.request('POST', '/webhook', { name: 'gate', url, events: ['stream.started'] });
+      policy = { type: 'webhook', webhookId: ((await hook.json()) as { id: string }).id };
+      apiKey = lab.apiKey;
+    }
+    await using server = await startServerProcess({ dataDir, apiKey });
+    await using live = await publishRestricted(server);
+    await server.api.request('PATCH', `/stream/${live.stream.id}`, { playbackPolicy: policy });
+    await statusIs(`${server.playlistUrl(live.stream.playbackId)}?accessKey=good`, 503);
+    assert.equal(wasAsked, false);
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+});

@@ -1,0 +1,93 @@
+/**
+ * Players as people have them, with their own settings: hls.js with and without low latency, Shaka and video.js in Chromium, ffmpeg, and
+ * GStreamer with both of its demuxers. They play one stream at the same time.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NEEDS_CHROMIUM } from '../support/chromium.ts';
+import { openPlayers, type Players } from '../support/players/all-players.ts';
+import type { PlayerReport, Playing, ShownFrame } from '../support/players/player.ts';
+import { startPublisher } from '../support/publisher.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { needs } from '../support/tools.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const FPS = 15;
+/** Small frames, so that seven players can decode them on a slow machine. A keyframe every 2 s. */
+const VIDEO = { width: 320, height: 180, fps: { num: FPS, den: 1 }, gop: 2 * FPS, bitrateBps: 400_000 };
+/** A busy machine takes its time; no player that stands still moves again within it. */
+const PATIENCE_MS = 60_000;
+/** How long the publisher is away: it is what the test is about, so it takes that long. */
+const AWAY_MS = 5000;
+const needed = [NEEDS_CHROMIUM, needs('ffmpeg'), needs('gst-launch-1.0')];
+
+const parts = new AsyncDisposableStack();
+let server: ServerProcess;
+let players: Players;
+
+describe('stock players', { skip: needed.map(({ skip }) => skip).find((skip) => skip !== false) ?? false }, () => {
+  before(async () => {
+    server = parts.use(await startServerProcess());
+    players = parts.use(await openPlayers());
+  });
+  after(() => parts.disposeAsync());
+
+  test('opened as soon as there is a stream play it without a fatal error, and see its end', async () => {
+    const stream = await server.api.createStream();
+    await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
+    const url = server.playlistUrl(stream.playbackId);
+    await waitFor(async () => (await fetch(url)).ok, { what: 'the first part' });
+    await using opened = await openAll(url);
+    await opened.each('two seconds of frames', ({ frames }) => frames.length >= 2 * FPS);
+    await publisher.stop();
+    await opened.each('the end', ({ ended }) => ended);
+  });
+
+  test('go on when the publisher was away for five seconds and has come back, and end when it comes back with another size', async () => {
+    const stream = await server.api.createStream();
+    await using lost = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
+    const url = server.playlistUrl(stream.playbackId);
+    await waitFor(async () => (await fetch(url)).ok, { what: 'the first part' });
+    await using opened = await openAll(url);
+    await opened.each('a second of frames', ({ frames }) => frames.length >= FPS);
+    await lost.kill();
+    await sleep(AWAY_MS);
+    await using back = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
+    const isNew = ({ drawnAtMs }: ShownFrame) => drawnAtMs >= back.startedAtMs;
+    await opened.each('two seconds of new frames', ({ frames }) => frames.filter(isNew).length >= 2 * FPS);
+    await back.kill();
+    const video = { ...VIDEO, width: 640, height: 360 };
+    await using _other = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video });
+    await opened.each('the end', ({ ended }) => ended);
+  });
+});
+
+/** All players, playing. */
+interface Opened extends AsyncDisposable {
+  /** Waits until something is true of every player, and fails when one of them gives up. */
+  each(what: string, isSo: (report: PlayerReport) => boolean): Promise<void>;
+}
+
+async function openAll(url: string): Promise<Opened> {
+  const stack = new AsyncDisposableStack();
+  const open = async (player: Players['all'][number]): Promise<[string, Playing]> => [
+    player.name,
+    stack.use(await player.play(url)),
+  ];
+  const playing = await Promise.all(players.all.map(open));
+  return {
+    each: async (what, isSo) => {
+      for (const [name, player] of playing) {
+        let report: PlayerReport | undefined;
+        const look = async () => {
+          report = await player.report();
+          assert.deepEqual(report.fatal, [], name);
+          return isSo(report);
+        };
+        await waitFor(look, { what: `${what} in ${name}`, timeoutMs: PATIENCE_MS });
+      }
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * A publish that is watched in steps: media goes on only when the viewer has got all there is.
+ */
+import type { CreatedStream } from '../support/api-client.ts';
+import type { MediaPlaylist } from '../support/hls-playlist.ts';
+import type { Sending, SteppedPublish, SteppedServer } from '../support/stepped-server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { get, startWatching, type Watched, type Watching } from './viewer.ts';
+
+/** Far more than any of these runs takes. */
+const TIME_LIMIT_MS = 240_000;
+const MOMENT_EVERY_MS = 100;
+
+/** Media that lasts so long is enough for a viewer to start, whatever is transcoded of it. */
+const STARTS_AFTER_MS = 2500;
+/** How far the end of encoded audio may be behind what was sent: a part, and what its encoder holds. */
+const ENCODED_WITHIN_MS = 900;
+
+/** A viewer that a publish waits for. */
+export interface SteppedViewer {
+  /** Waits until nothing is left to get for this viewer and all others of the server: it holds every request they have made. */
+  keepsUp(): Promise<void>;
+  /** Waits until the viewer knows of media from that moment of the server's clock in the rendition of that name. */
+  reaches(name: string, atMs: number): Promise<void>;
+  readonly watched: Promise<Watched>;
+}
+
+/** Everybody who watches at a server. */
+const audiences = new WeakMap<SteppedServer, Watching[]>();
+
+/** Starts a viewer that watches all media playlists to the end, at the latest when so many are named. */
+export function startSteppedViewer(
+  server: SteppedServer,
+  { playbackId }: CreatedStream,
+  { variants = 1 } = {},
+): SteppedViewer {
+  const viewing = startWatching(server.playlistUrl(playbackId), {
+    signal: AbortSignal.timeout(TIME_LIMIT_MS),
+    momentEveryMs: MOMENT_EVERY_MS,
+    variants,
+  });
+  const audience = audiences.get(server) ?? [];
+  audiences.set(server, [...audience, viewing]);
+  return {
+    watched: viewing.watched,
+    keepsUp: async () => {
+      const isHeld = async () => outstandingAt(server) === (await heldBy(server));
+      await waitFor(isHeld, { what: 'the viewers to keep up', timeoutMs: TIME_LIMIT_MS });
+    },
+    reaches: async (name, atMs) => {
+      const hasReached = () => {
+        const [, playlist] = [...viewing.newest].find(([uri]) => uri.endsWith(`/${name}.m3u8`)) ?? [];
+        return playlist !== undefined && endMs(playlist) >= atMs;
+      };
+      await waitFor(hasReached, { what: `the end of ${name}`, timeoutMs: TIME_LIMIT_MS });
+    },
+  };
+}
+
+/** How a publish is watched. */
+export interface SteppedWatchOptions extends Pick<SteppedPublish, 'beginsAtMs' | 'stepMs' | 'isUnaided'> {
+  /** How many variants the viewer waits for before it starts. */
+  readonly variants?: number;
+  /** The audio is transcoded, which the server does not count as lag. */
+  readonly encodesAudio?: boolean;
+  /** Called after each step with the milliseconds since the start of the publish, before the next one. */
+  readonly afterStep?: (atMs: number) => Promise<void>;
+}
+
+/** Publishes all of it, stops as an encoder does, and gives what a viewer saw from the start to the end. */
+export async function publishWatched(
+  server: SteppedServer,
+  stream: CreatedStream,
+  sendings: readonly Sending[],
+  { variants = 1, encodesAudio = false, afterStep, ...options }: SteppedWatchOptions = {},
+): Promise<Watched> {
+  await using client = await server.connect(stream);
+  const viewer = startSteppedViewer(server, stream, { variants });
+  const publish = {
+    ...options,
+    stream,
+    sendings,
+    afterStep: async (atMs: number) => {
+      if (encodesAudio && atMs >= STARTS_AFTER_MS)
+        await viewer.reaches('audio', server.clock.now() - ENCODED_WITHIN_MS);
+      await viewer.keepsUp();
+      await afterStep?.(atMs);
+    },
+  };
+  // A viewer that fails must not be waited for.
+  await Promise.race([server.send(client, publish), viewer.watched]);
+  client.unpublish(stream.streamKey);
+  return await viewer.watched;
+}
+
+const outstandingAt = (server: SteppedServer): number =>
+  (audiences.get(server) ?? []).reduce((sum, { outstanding }) => sum + outstanding, 0);
+
+/** When its last part ends, by the server's clock. */
+function endMs({ segments }: MediaPlaylist): number {
+  const { programDateTime, durationS, uri, parts } = segments.at(-1)!;
+  const lastsS = uri === undefined ? parts.reduce((sum, part) => sum + part.durationS, 0) : durationS;
+  return Date.parse(programDateTime!) + lastsS * 1000;
+}
+
+async function heldBy({ metricsUrl }: SteppedServer): Promise<number> {
+  const { body } = await get(metricsUrl);
+  return Number(/^millrace_held_requests_count (\d+)$/m.exec(body.toString())?.[1]);
+}

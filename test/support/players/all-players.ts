@@ -1,0 +1,26 @@
+/**
+ * The players of the tests and the bench, those of browsers and those that are programs, as one list.
+ */
+import { launchChromium } from '../chromium.ts';
+import type { Player } from './player.ts';
+import { PROGRAM_PLAYERS } from './program-players.ts';
+import { serveWebPlayers, WEB_PLAYERS } from './web-players.ts';
+
+/** Players, with the browser that some of them need. */
+export interface Players extends AsyncDisposable {
+  readonly all: readonly Player[];
+}
+
+/** Starts the browser and its pages. */
+export async function openPlayers(): Promise<Players> {
+  await using parts = new AsyncDisposableStack();
+  const browser = parts.use(await launchChromium());
+  const web = parts.use(await serveWebPlayers(browser));
+  const all = [
+    ...WEB_PLAYERS.map((name) => web.player(name)),
+    { ...web.player('hls.js', { lowLatencyMode: false }), name: 'hls.js, lowLatencyMode off' },
+    ...PROGRAM_PLAYERS,
+  ];
+  const running = parts.move();
+  return { all, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}

@@ -1,0 +1,40 @@
+/**
+ * What a test knows of a real player: which frames of the test publisher it shows, whether it ended, and what it complained about.
+ */
+
+/** A frame as a player showed it. */
+export interface ShownFrame {
+  /** Wall clock when it was shown, in milliseconds since the Unix epoch. */
+  readonly atMs: number;
+  /** Number of the frame since its publisher started. */
+  readonly counter: number;
+  /** Wall clock when the publisher drew it, in milliseconds since the Unix epoch. */
+  readonly drawnAtMs: number;
+}
+
+/** What a player did so far. */
+export interface PlayerReport {
+  /** The latest frames, oldest first; at most {@link MAX_FRAMES}. */
+  readonly frames: readonly ShownFrame[];
+  /** It said that the stream is over: the `ended` event of a browser's player, an exit without an error of a program. */
+  readonly ended: boolean;
+  /** Errors after which it gives up, as the player names them. */
+  readonly fatal: readonly string[];
+  /** Errors it goes on after, for a person to read. */
+  readonly complaints: readonly string[];
+}
+
+/** Frames remembered for each player: more than three minutes at 15 frames a second. */
+export const MAX_FRAMES = 3000;
+
+/** A player that plays one playlist until disposed. */
+export interface Playing extends AsyncDisposable {
+  report(): Promise<PlayerReport>;
+}
+
+/** A kind of player. */
+export interface Player {
+  readonly name: string;
+  /** Starts to play the multivariant playlist at a URL, with the player's own settings. */
+  readonly play: (url: string) => Promise<Playing>;
+}

@@ -1,0 +1,133 @@
+/**
+ * Players for browsers, each on the smallest page that anybody would write for it, in Chromium and on an origin of its own.
+ */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TestBrowser } from '../chromium.ts';
+import { readFrameCode } from '../frame-code.ts';
+import { MAX_FRAMES, type Player, type PlayerReport, type Playing } from './player.ts';
+
+/** Names of the web players. */
+export const WEB_PLAYERS = ['hls.js', 'Shaka', 'video.js'] as const;
+/** One of {@link WEB_PLAYERS}. */
+export type WebPlayerName = (typeof WEB_PLAYERS)[number];
+
+const packageFolder = (name: string) => join(dirname(fileURLToPath(import.meta.url)), '../../../node_modules', name);
+
+/** The library of each player, and the lines of a page that start it. They report to `noteFatal` and `noteComplaint`. */
+const PAGES: Readonly<Record<WebPlayerName, { readonly library: string; readonly script: string }>> = {
+  'hls.js': {
+    library: join(packageFolder('hls.js'), 'dist/hls.js'),
+    script: `
+      const hls = new Hls(JSON.parse(query.get('config')));
+      hls.on(Hls.Events.ERROR, (_event, { fatal, details, response }) =>
+        (fatal ? noteFatal : noteComplaint)(details + (response ? ' ' + response.code : '')));
+      hls.loadSource(src);
+      hls.attachMedia(video);
+      globalThis.player = hls;`,
+  },
+  Shaka: {
+    library: join(packageFolder('shaka-player'), 'dist/shaka-player.compiled.js'),
+    script: `
+      shaka.polyfill.installAll();
+      const player = new shaka.Player();
+      const noteError = (error) =>
+        (error?.severity === 2 ? noteFatal : noteComplaint)(error?.code === undefined ? String(error?.stack ?? JSON.stringify(error)) : error.code + ' ' + String(error.data?.slice?.(0, 2)));
+      player.addEventListener('error', ({ detail }) => noteError(detail));
+      await player.attach(video);
+      globalThis.player = player;
+      await player.load(src).catch(noteError);
+      video.play();`,
+  },
+  'video.js': {
+    library: join(packageFolder('video.js'), 'dist/video.js'),
+    script: `
+      const player = videojs(video, { autoplay: 'muted', controls: true });
+      player.on('error', () => noteFatal(player.error().code + ' ' + player.error().message));
+      player.src({ src, type: 'application/vnd.apple.mpegurl' });
+      globalThis.player = player;`,
+  },
+};
+
+const page = (
+  script: string,
+) => `<!doctype html><meta charset="utf-8"><title>player</title><link rel="icon" href="data:,">
+<video class="video-js" muted autoplay playsinline width="320" height="180"></video>
+<script src="/library.js"></script>
+<script type="module">
+  const query = new URLSearchParams(location.search);
+  const src = query.get('src');
+  const video = document.querySelector('video');
+  const report = globalThis.report = { frames: [], ended: false, fatal: [], complaints: [] };
+  const note = (list) => (text) => { if (list.length < 1000) list.push(String(text)); };
+  const noteFatal = note(report.fatal);
+  const noteComplaint = note(report.complaints);
+  video.addEventListener('ended', () => { report.ended = true; });
+  const readFrameCode = ${String(readFrameCode)};
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const watch = (element) => {
+    const read = (_now, { width }) => {
+      const height = Math.ceil(width / 20);
+      if (canvas.canvas.width !== width) Object.assign(canvas.canvas, { width, height });
+      canvas.drawImage(element, 0, 0);
+      const { data } = canvas.getImageData(0, 0, width, height);
+      const code = readFrameCode({ data, width, lineStride: width * 4, pixelStride: 4 });
+      if (code !== undefined) report.frames.push({ atMs: Date.now(), ...code });
+      if (report.frames.length > ${MAX_FRAMES}) report.frames.shift();
+      element.requestVideoFrameCallback(read);
+    };
+    element.requestVideoFrameCallback(read);
+  };
+  watch(video);
+  ${script}
+</script>`;
+
+/** Serves the pages of the web players until disposed. */
+export interface WebPlayers extends AsyncDisposable {
+  /** The player of that name. @param config what differs from the defaults of hls.js */
+  player(name: WebPlayerName, config?: object): Player;
+}
+
+/** Serves the pages on a free loopback port. @param browser opens them; stays the caller's */
+export async function serveWebPlayers(browser: TestBrowser): Promise<WebPlayers> {
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const referrer = request.headers.referer === undefined ? undefined : new URL(request.headers.referer);
+    const name = (referrer ?? url).searchParams.get('player') as WebPlayerName;
+    const isLibrary = url.pathname === '/library.js';
+    response.setHeader('content-type', isLibrary ? 'text/javascript' : 'text/html');
+    response.setHeader('cache-control', 'no-store');
+    response.setHeader('referrer-policy', 'unsafe-url');
+    response.end(isLibrary ? readFileSync(PAGES[name].library) : page(PAGES[name].script));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const play = async (name: WebPlayerName, src: string, config: object): Promise<Playing> => {
+    const watched = await browser.newPage();
+    await watched.page.goto(
+      `http://127.0.0.1:${port}/?${String(new URLSearchParams({ player: name, src, config: JSON.stringify(config) }))}`,
+    );
+    return {
+      report: async () => {
+        const report = await watched.page.evaluate<PlayerReport>(
+          'globalThis.report ?? { frames: [], ended: false, fatal: [], complaints: [] }',
+        );
+        return { ...report, complaints: [...report.complaints, ...watched.failedRequests, ...watched.errors] };
+      },
+      [Symbol.asyncDispose]: () => watched[Symbol.asyncDispose](),
+    };
+  };
+  return {
+    player: (name, config = {}) => ({ name, play: (url) => play(name, url, config) }),
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

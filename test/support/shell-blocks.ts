@@ -1,0 +1,54 @@
+/**
+ * The commands that README and docs show: their `sh` code blocks. What follows `sh` on a block's first line says how it is tried, and
+ * readers do not see it:
+ *
+ * - nothing: the suite runs it, and it ends with code 0. What it prints as JSON is no error.
+ * - `until=live`: an encoder. The suite runs it until its stream is live.
+ * - `until=ready`: a server. The suite runs it until the server is ready.
+ * - `settings`: assignments. The suite reads them as the server does.
+ * - `by=FILE`: that script runs it, which the suite does not because it takes long or needs other tools.
+ * - `not-run="REASON"`: nothing runs it.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+const FIRST_LINE = /^```sh(?: (?<how>.*))?$/;
+const HOW = /^(?:until=(?:live|ready)|settings|by=\S+|not-run="[^"]+")?$/;
+
+/** One block. */
+export interface ShellBlock {
+  /** From the root of the repository. */
+  readonly page: string;
+  /** Of its first command, counted from 1. */
+  readonly line: number;
+  /** What follows `sh`; empty where nothing does. */
+  readonly how: string;
+  readonly commands: string;
+}
+
+/**
+ * All blocks of README, CONTRIBUTING and `docs/`, by page and line.
+ * @throws {Error} when a block says in none of the ways above how it is tried
+ */
+export function shellBlocks(): readonly ShellBlock[] {
+  const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: ROOT }).toSorted();
+  return pages.flatMap((page) => blocksOf(page, readFileSync(join(ROOT, page), 'utf8')));
+}
+
+/** The blocks of one page that are run by a script. */
+export function blocksRunBy(script: string): readonly ShellBlock[] {
+  return shellBlocks().filter(({ how }) => how === `by=${script}`);
+}
+
+function blocksOf(page: string, text: string): ShellBlock[] {
+  const lines = text.split('\n');
+  return lines.flatMap((first, index) => {
+    const how = first.match(FIRST_LINE)?.groups?.how ?? '';
+    if (!FIRST_LINE.test(first)) return [];
+    const line = index + 2;
+    if (!HOW.test(how)) throw new Error(`${page}:${line}: a block cannot be tried by "${how}"`);
+    const end = lines.indexOf('```', index + 1);
+    return [{ page, line, how, commands: lines.slice(index + 1, end).join('\n') }];
+  });
+}

@@ -1,0 +1,134 @@
+/**
+ * A server in this process whose clock a test moves. Media is sent in small steps of that clock, and each step waits until the service has
+ * dealt with the one before it. What a test sees therefore does not depend on the speed of the machine, and takes only as long as
+ * the work itself.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, systemClock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
+import type { CreatedStream } from './api-client.ts';
+import type { FlvFileTag } from './flv-file.ts';
+import { RtmpClient } from './rtmp-client.ts';
+import { type ServerOptions, startServer, type TestServer } from './server.ts';
+import { waitFor } from './wait-for.ts';
+
+/** Milliseconds of media that are sent at once: shorter than a part, so that every part is there before the next one begins. */
+export const STEP_MS = 200;
+/** Sessions are paced by timers: longer than one of their turns. */
+const TURN_MS = 300;
+/** Rates count by the clock that stands still. */
+const UNLIMITED = { MILLRACE_API_RATE_LIMIT: '0', MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '0' };
+/** Settings of a server whose renditions may look as they like. */
+export const CHEAP = { MILLRACE_TRANSCODE_PRESET: 'ultrafast' };
+/** A transcoder has to start first, on a machine that may be busy with other things. */
+const STEP_TIMEOUT_MS = 60_000;
+
+/** A clock that moves only when it is told to. */
+export class SteppedClock implements Clock {
+  readonly #startedAt = systemClock.now();
+  #elapsedMs = 0;
+
+  now() {
+    return ms(this.#startedAt + this.#elapsedMs);
+  }
+
+  monotonic() {
+    return ms(this.#elapsedMs);
+  }
+
+  advance(byMs: number): void {
+    this.#elapsedMs += byMs;
+  }
+}
+
+/** A recorded tag, and when it is sent. */
+export interface Sending extends FlvFileTag {
+  /** Milliseconds from the start of the publish. */
+  readonly atMs: number;
+}
+
+/** What is published, and who has to keep up. */
+export interface SteppedPublish {
+  readonly stream: CreatedStream;
+  /** In the order in which they are sent. */
+  readonly sendings: readonly Sending[];
+  /**
+   * A track that the server expects does not come at first: it waits for that track in real time, and so does the publish. The step after
+   * which a session must have begun, in milliseconds since the start of the publish.
+   */
+  readonly beginsAtMs?: number;
+  /** Milliseconds of media that are sent at once; {@link STEP_MS} by default. */
+  readonly stepMs?: number;
+  /** Steps that are sent although the transcoder is behind, because the test has ended or frozen it; none by default. */
+  readonly isUnaided?: (atMs: number) => boolean;
+  /** Called after each step with the milliseconds since the start of the publish. The next step waits for it. */
+  readonly afterStep?: (atMs: number) => Promise<void>;
+}
+
+/** A server whose time stands still between steps. */
+export interface SteppedServer extends TestServer {
+  readonly clock: SteppedClock;
+  /** Connects as an encoder does. */
+  connect(stream: CreatedStream): Promise<RtmpClient>;
+  /** Sends media on an open connection, step by step, and stops after the last one. */
+  send(client: RtmpClient, publish: SteppedPublish): Promise<void>;
+  /** Lets time pass in which nothing is sent. */
+  pass(byMs: number): Promise<void>;
+}
+
+/** Starts the server. */
+export async function startSteppedServer(options: Pick<ServerOptions, 'settings'> = {}): Promise<SteppedServer> {
+  const clock = new SteppedClock();
+  const server = await startServer({ settings: { ...UNLIMITED, ...options.settings }, clock });
+  return {
+    ...server,
+    clock,
+    connect: ({ streamKey }) => RtmpClient.publish(server.rtmpPort, streamKey),
+    send: (client, publish) => send(server, clock, client, publish),
+    async pass(byMs) {
+      for (let passedMs = 0; passedMs < byMs; passedMs += TURN_MS) {
+        clock.advance(Math.min(TURN_MS, byMs - passedMs));
+        await sleep(TURN_MS);
+      }
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** Tags that are sent at their own timestamps. */
+export function inTime(tags: readonly FlvFileTag[]): readonly Sending[] {
+  return tags.map((tag) => ({ ...tag, atMs: tag.timestamp }));
+}
+
+async function send(
+  server: TestServer,
+  clock: SteppedClock,
+  client: RtmpClient,
+  { stream, sendings, beginsAtMs, stepMs = STEP_MS, isUnaided = () => false, afterStep }: SteppedPublish,
+): Promise<void> {
+  let sent = 0;
+  for (let atMs = 0; sent < sendings.length; atMs += stepMs) {
+    while (sent < sendings.length && sendings[sent]!.atMs <= atMs) {
+      client.tag(sendings[sent]!);
+      sent += 1;
+    }
+    await client.heard();
+    if (atMs === beginsAtMs) await waitFor(() => hasBegun(server, stream), { what: 'the session to begin' });
+    clock.advance(stepMs);
+    const hasKeptUp = async () => isUnaided(atMs) || (await isIdle(server, stream));
+    await waitFor(hasKeptUp, { what: 'the transcoder to keep up', timeoutMs: STEP_TIMEOUT_MS });
+    await afterStep?.(atMs);
+  }
+}
+
+/** A session has begun when its tracks are known. */
+async function hasBegun(server: TestServer, { id }: CreatedStream): Promise<boolean> {
+  const { health } = await server.api.getStream(id);
+  return Object.keys(health?.source ?? {}).length > 0;
+}
+
+/** Time has passed since the last packet was sent: a transcoder that is not behind now has dealt with all of them. */
+async function isIdle(server: TestServer, { id }: CreatedStream): Promise<boolean> {
+  const { health } = await server.api.getStream(id);
+  return (health?.transcoder?.lag ?? 0) === 0;
+}
