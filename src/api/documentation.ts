@@ -20,6 +20,11 @@ const TAGS = [
   { name: 'session', description: 'Sessions: each publish of a stream, with its numbers and its health.' },
   { name: 'viewers', description: 'How many people watch.' },
   { name: 'playback', description: 'How to play a stream. Anybody may ask.' },
+  { name: 'event', description: 'Events: everything that happened to your streams, as a list and as it happens.' },
+  {
+    name: 'webhook',
+    description: 'Webhooks: URLs that are told of events, what was sent to them, and what is still to be sent.',
+  },
   { name: 'access-control', description: 'Signing keys, which sign the playback tokens of viewers.' },
   { name: 'ingest', description: 'Where to publish to. Anybody may ask.' },
   { name: 'api-token', description: 'API keys and the rules that limit them.' },

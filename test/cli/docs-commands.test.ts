@@ -6,7 +6,7 @@ import { readConfig } from '#config.ts';
 import { makeCertificate, writeCertificate } from '../support/certificate.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { runUntilReady, startShell } from '../support/shell.ts';
+import { runUntilPrinted, runUntilReady, startShell } from '../support/shell.ts';
 import { type ShellBlock, shellBlocks } from '../support/shell-blocks.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -33,13 +33,27 @@ function replaced(commands: string, replacements: Readonly<Record<string, string
 }
 
 async function runsToItsEnd({ commands }: ShellBlock): Promise<void> {
-  const here = { 'http://localhost:8080': server.url, 'KEY=...': `KEY=${server.apiKey}` };
-  const { stdout, stderr, code } = await startShell(replaced(commands, here), {
-    ...HERE,
-    environment: { KEY: server.apiKey },
-  }).ended;
+  const { stdout, stderr, code } = await startShell(asCustomer(commands), withKey()).ended;
   assert.equal(code, 0, stderr);
   if (stdout.startsWith('{')) assert.equal(JSON.parse(stdout).errors, undefined, stdout);
+}
+
+async function runsUntilPrinted(printed: string, { commands }: ShellBlock, secretFile: string): Promise<void> {
+  const creates = setInterval(() => void server.api.createStream({ name: 'docs' }), 500);
+  try {
+    await runUntilPrinted(printed, replaced(asCustomer(commands), { 'webhook-secret': secretFile }), withKey());
+  } finally {
+    clearInterval(creates);
+  }
+}
+
+/** Commands for a server that has an API key, as its owner types them. */
+function asCustomer(commands: string): string {
+  return replaced(commands, { 'http://localhost:8080': server.url, 'KEY=...': `KEY=${server.apiKey}` });
+}
+
+function withKey() {
+  return { ...HERE, environment: { KEY: server.apiKey } };
 }
 
 async function runsUntilLive({ commands }: ShellBlock): Promise<void> {
@@ -70,6 +84,7 @@ async function isMadeOfSettings({ commands }: ShellBlock): Promise<void> {
 for (const block of shellBlocks()) {
   const name = `${block.page}:${block.line}: ${block.commands.split('\n')[0]}`;
   const [, script] = block.how.match(/^by=(.*)$/) ?? [];
+  const [, printed] = block.how.match(/^until="(.*)"$/) ?? [];
   const [, reason] = block.how.match(/^not-run="(.*)"$/) ?? [];
   if (script !== undefined) {
     test(name, (t) => {
@@ -98,6 +113,8 @@ for (const block of shellBlocks()) {
       const environment = { MILLRACE_DATA_DIR: join(dataDir, 'data') };
       await runUntilReady(replaced(block.commands, replacements), { ...HERE, environment });
     });
+  } else if (printed !== undefined) {
+    test(name, async (t) => runsUntilPrinted(printed, block, join(await dataFolder(t), 'webhook-secret')));
   } else if (block.how === 'settings') {
     test(name, () => isMadeOfSettings(block));
   } else {

@@ -5,6 +5,7 @@
  * - nothing: the suite runs it, and it ends with code 0. What it prints as JSON is no error.
  * - `until=live`: an encoder. The suite runs it until its stream is live.
  * - `until=ready`: a server. The suite runs it until the server is ready.
+ * - `until="TEXT"`: another program that goes on. The suite creates streams and runs the program until it has printed the text.
  * - `settings`: assignments. The suite reads them as the server does.
  * - `by=FILE`: that script runs it, which the suite does not because it takes long or needs other tools.
  * - `not-run="REASON"`: nothing runs it.
@@ -14,7 +15,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FIRST_LINE = /^```sh(?: (?<how>.*))?$/;
-const HOW = /^(?:until=(?:live|ready)|settings|by=\S+|not-run="[^"]+")?$/;
+const HOW = /^(?:until=(?:live|ready|"[^"]+")|settings|by=\S+|not-run="[^"]+")?$/;
 
 /** One block. */
 export interface ShellBlock {

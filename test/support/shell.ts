@@ -56,11 +56,21 @@ export function startShell(commands: string, { cwd, path, environment = {} }: Sh
 
 /**
  * Runs commands that start a server until it says that it is ready, then stops it.
+ * @returns what was printed
+ * @throws {Error} with what was printed, when the commands end before
+ */
+export function runUntilReady(commands: string, options: ShellOptions & { readonly timeoutMs?: number }) {
+  return runUntilPrinted('"msg":"ready"', commands, options);
+}
+
+/**
+ * Runs commands until they have printed a text, then stops them as `SIGTERM` does.
  * @param options.timeoutMs for all that comes before, such as an installation
  * @returns what was printed
  * @throws {Error} with what was printed, when the commands end before
  */
-export async function runUntilReady(
+export async function runUntilPrinted(
+  printed: string,
   commands: string,
   { timeoutMs, ...options }: ShellOptions & { readonly timeoutMs?: number },
 ) {
@@ -69,12 +79,12 @@ export async function runUntilReady(
   shell.child.stdout?.on('data', (chunk) => {
     seen += chunk;
   });
-  const isReady = async () => {
+  const hasPrinted = async () => {
     if (shell.child.exitCode !== null) throw new Error(`it ended: ${seen}${(await shell.ended).stderr}`);
-    return seen.includes('"msg":"ready"');
+    return seen.includes(printed);
   };
   try {
-    await waitFor(isReady, { what: 'the server to be ready', ...(timeoutMs !== undefined && { timeoutMs }) });
+    await waitFor(hasPrinted, { what: `${printed} to be printed`, ...(timeoutMs !== undefined && { timeoutMs }) });
   } finally {
     await shell.end('SIGTERM');
   }

@@ -43,6 +43,7 @@ export const listWebhooks: ApiRoute = (api, context) => {
 const get = {
   operationId: 'getWebhook',
   summary: 'Get a webhook',
+  description: 'With `sharedSecret` only for an API key that may change this webhook.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,

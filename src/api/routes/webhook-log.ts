@@ -80,7 +80,12 @@ const common = {
   response: answers(200, ref(WebhookLogSchema), 404),
 };
 
-const get = { ...common, operationId: 'getWebhookLog', summary: 'Get a request that was sent to a webhook' };
+const get = {
+  ...common,
+  operationId: 'getWebhookLog',
+  summary: 'Get a request that was sent to a webhook',
+  description: 'With its headers and body, and the beginning of the response. Secrets are left out.',
+};
 
 /** Gets one request. */
 export const getWebhookLog: ApiRoute = (api, context) => {
