@@ -9,7 +9,7 @@ const ID = '66e2161c-7670-4d05-b71d-da2d6979556f';
 const streamFilter = (filters: unknown, preset: ListFilter = {}) =>
   parseFilters(JSON.stringify(filters), 'stream', 'createdAt', preset);
 
-test('each field is taken with a value of its kind', () => {
+test('each field accepts a value of its type', () => {
   assert.deepEqual(
     streamFilter([
       { id: 'id', value: ID },
@@ -28,7 +28,7 @@ test('each field is taken with a value of its kind', () => {
   assert.deepEqual(streamFilter([]), {});
 });
 
-test('bounds of the time that orders the list are made whole and inclusive, the narrowest of several', () => {
+test('bounds of the time that orders the list become inclusive integers, and the narrowest bound wins', () => {
   const bounded = (value: unknown) => streamFilter([{ id: 'createdAt', value }]);
   assert.deepEqual(bounded({ gt: 5, lt: 9 }), { from: 6, to: 8 });
   assert.deepEqual(bounded({ gte: 5, lte: 9 }), { from: 5, to: 9 });
@@ -45,13 +45,13 @@ test('bounds of the time that orders the list are made whole and inclusive, the 
   assert.deepEqual(bySeen, { from: 1 });
 });
 
-test('what the query says elsewhere is kept, and not said twice', () => {
+test('filters of other query parameters are kept, and cannot be given twice', () => {
   assert.deepEqual(streamFilter([{ id: 'id', value: ID }], { isActive: true }), { isActive: true, id: ID });
   assert.throws(() => streamFilter([{ id: 'isActive', value: false }], { isActive: true }), /gives twice/);
 });
 
-/** What is refused, and what the sentence tells. */
-const WRONG: readonly (readonly [filters: unknown, tells: RegExp])[] = [
+/** Filters that are refused, with what the error text must match. */
+const WRONG: readonly (readonly [filters: unknown, text: RegExp])[] = [
   [{}, /must be a list/],
   [null, /must be a list/],
   [Array(21).fill({ id: 'id', value: ID }), /at most 20/],
@@ -84,18 +84,18 @@ const WRONG: readonly (readonly [filters: unknown, tells: RegExp])[] = [
   [[{ id: 'createdAt', value: { gt: 1.5 } }], /whole number/],
 ];
 
-test('everything else is refused with a sentence that tells what there is', () => {
+test('everything else is refused with a sentence that names what is allowed', () => {
   for (const [filters, tells] of WRONG) {
     assert.throws(
       () => streamFilter(filters),
-      { code: 'invalid_request', message: tells },
+      { code: 'invalid_request', message: text },
       JSON.stringify(filters)?.slice(0, 80),
     );
   }
   assert.throws(() => parseFilters('[{', 'stream', 'createdAt', {}), { message: /not valid JSON/ });
 });
 
-test('whatever comes, it is a filter of known fields or an error that repeats no value', () => {
+test('any input gives a filter of known fields or an error that repeats no value', () => {
   const secret = 'millrace_Zm9vYmFy';
   const entry = fc.record({
     id: fc.oneof(fc.constantFrom('id', 'createdAt', 'isActive', 'creatorId'), fc.constant(secret)),

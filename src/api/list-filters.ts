@@ -23,7 +23,9 @@ type Draft = { -readonly [Key in keyof ListFilter]: ListFilter[Key] };
 
 const MAX_FILTERS = 20;
 const MAX_TEXT_LENGTH = 512;
-/** The bounds by their names in the query: which bound of the filter each one sets, and the distance from the time given to the first that counts. */
+/**
+ * For each comparison in a query: the bound of the filter that it sets, and the offset from the given time to the first time that matches.
+ */
 const BOUNDS = { gt: ['from', 1], gte: ['from', 0], lt: ['to', -1], lte: ['to', 0] } as const;
 
 /**
@@ -47,7 +49,7 @@ export function parseFilters(text: string, kind: ListKind, order: ListOrder, pre
     };
     const field = (FILTER_FIELDS[kind] as readonly Field[]).find((each) => each === id);
     if (field === undefined) {
-      throw wrong(`needs a field that can be filtered by in each id: ${FILTER_FIELDS[kind].join(', ')}`);
+      throw wrong(`must have in each id a field that can be filtered by: ${FILTER_FIELDS[kind].join(', ')}`);
     }
     if (value === undefined) throw wrong(`has no value for ${field}`);
     if (field === 'createdAt' || field === 'lastSeen') addBounds(filter, field, order, value);
@@ -94,14 +96,14 @@ function addValue(filter: Draft, field: Exclude<Field, ListOrder>, value: unknow
 
 function addBounds(filter: Draft, field: ListOrder, order: ListOrder, value: unknown): void {
   if (field !== order) {
-    throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-true to bound that`);
+    throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-true to filter by it`);
   }
   const bounds = typeof value === 'number' ? { gte: value, lte: value } : value;
   if (typeof bounds !== 'object' || bounds === null || Array.isArray(bounds) || Object.keys(bounds).length === 0) {
     throw wrong(`needs a time or an object of gt, gte, lt and lte as the value of ${field}`);
   }
   for (const [name, time] of Object.entries(bounds) as [string, unknown][]) {
-    if (!Object.hasOwn(BOUNDS, name)) throw wrong(`compares ${field} in an unknown way; there are gt, gte, lt and lte`);
+    if (!Object.hasOwn(BOUNDS, name)) throw wrong(`compares ${field} in an unknown way; use gt, gte, lt or lte`);
     if (typeof time !== 'number' || !Number.isSafeInteger(time)) {
       throw wrong(`needs milliseconds since the epoch, a whole number, as the bounds of ${field}`);
     }
