@@ -15,6 +15,7 @@ const PAGE = 200;
 /** How long a reader that is catching up may take for one page. */
 const PAGE_TIMEOUT_MS = 30_000;
 
+/** The options of an {@link EventReader}. */
 export interface EventReaderOptions {
   readonly scope: Scope;
   readonly filter: EventFilter;

@@ -48,7 +48,7 @@ const ofUser = {
   response: answers(200, Type.Array(ref(StreamSchema))),
 };
 
-/** Lists the streams of one user, for that user and for admins. */
+/** Lists the streams of one user. Allowed for that user and for admins. */
 export const listStreamsOfUser: ApiRoute = (api, context) => {
   const options = { schema: ofUser, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/stream/user/:id', options, (request, reply) => {

@@ -1,10 +1,10 @@
 /**
- * A user's or API key's name in a body.
+ * The name of a user or API key in a body.
  */
 import { Type } from 'typebox';
 import { NAME_PATTERN } from '#domain/name.ts';
 
-/** See `#domain/name.ts`. */
+/** The schema of a name. See `#domain/name.ts`. */
 export const NameSchema = Type.String({
   pattern: NAME_PATTERN,
   description: 'text of 1 to 100 printable characters, without blanks at its ends.',
