@@ -14,7 +14,9 @@ const RATE_LIMIT = {
   'RateLimit-Remaining': { type: 'integer', description: 'The number of requests that may still be made now.' },
   'RateLimit-Reset': { type: 'integer', description: 'Seconds until the full number of requests is available again.' },
 };
-const RETRY_AFTER = { 'Retry-After': { type: 'integer', description: 'The number of seconds to wait before the next attempt.' } };
+const RETRY_AFTER = {
+  'Retry-After': { type: 'integer', description: 'The number of seconds to wait before the next attempt.' },
+};
 const REPLAYED = {
   'Idempotency-Replayed': {
     type: 'string',

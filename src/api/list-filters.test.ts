@@ -85,7 +85,7 @@ const WRONG: readonly (readonly [filters: unknown, text: RegExp])[] = [
 ];
 
 test('everything else is refused with a sentence that names what is allowed', () => {
-  for (const [filters, tells] of WRONG) {
+  for (const [filters, text] of WRONG) {
     assert.throws(
       () => streamFilter(filters),
       { code: 'invalid_request', message: text },

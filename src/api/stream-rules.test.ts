@@ -20,13 +20,9 @@ test('a creator may be sent as text or in the form in which answers show it', ()
 test('tags may be text, numbers and lists of both', () => {
   assert.equal(userTagsProblem({ show: 'evening', season: 3, hosts: ['ann', 'bob', 2], none: [] }), undefined);
   for (const value of [true, null, {}, [[1]], [null], undefined, 'a\0b', '\ud800', Number.POSITIVE_INFINITY]) {
-    assert.match(
-      userTagsProblem({ tag: value }) ?? '',
-      /^The field userTags holds something else/,
-      JSON.stringify(value),
-    );
+    assert.match(userTagsProblem({ tag: value }) ?? '', /^The field userTags may hold only/, JSON.stringify(value));
   }
-  assert.match(userTagsProblem({ 'a\0b': 1 }) ?? '', /^The field userTags holds/);
+  assert.match(userTagsProblem({ 'a\0b': 1 }) ?? '', /^The field userTags may hold/);
 });
 
 test('tags have at most 2048 characters as JSON', () => {

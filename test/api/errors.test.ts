@@ -159,7 +159,7 @@ test('a limit or cursor that is wrong is refused, saying what is right', async (
   const twice = await api.call('GET', '/stream?limit=1&limit=2', { key });
   assert.deepEqual(
     [twice.statusCode, twice.json().errors],
-    [400, ['The query parameter limit must be there only once.']],
+    [400, ['The query parameter limit must be given only once.']],
   );
   for (const cursor of ['', 'x', 'skip20', 'MTox', '1&cursor=2']) {
     const response = await api.call('GET', `/stream?cursor=${cursor}`, { key });

@@ -88,7 +88,7 @@ const REFUSED: readonly (readonly [body: object, names: RegExp])[] = [
   [{ creatorId: { type: 'verified', value: 'x' } }, /^The field creatorId\.type must be unverified/],
   [{ creatorId: { type: 'unverified' } }, /^The field creatorId\.value is missing/],
   [{ userTags: [] }, /^The field userTags must be of type object/],
-  [{ userTags: { secretName: { a: 1 } } }, /^The field userTags holds something else/],
+  [{ userTags: { secretName: { a: 1 } } }, /^The field userTags may hold only/],
   [{ userTags: { t: 'x'.repeat(2048) } }, /^The field userTags has more than 2048 characters/],
   [{ multistream: { targets: [{ profile: 'source', id: 'x' }] } }, /targets are not supported yet\.$/],
   [{ playbackPolicy: 'jwt' }, /^The field playbackPolicy must be of type object or null/],
@@ -284,7 +284,7 @@ test('a session cannot be changed in the place of its stream', async (t) => {
   ] as const) {
     const response = await api.call(method, `/stream/${session.id}${path}`, { key, body });
     assert.equal(response.statusCode, 400, `${method} ${path}`);
-    assert.match(response.json().errors[0], /^That id is of a session/);
+    assert.match(response.json().errors[0], /^This id belongs to a session/);
   }
 });
 

@@ -28,7 +28,10 @@ const schema = {
 export const createStream: ApiRoute = (api, { authenticate, store, live, clock, settings }) => {
   api.post('/stream', { schema, onRequest: authenticate }, async (request, reply) => {
     const { caller, body } = request;
-    refuseOtherScope(caller, 'a stream belongs to the user of the API key; create a key of that user with POST /api-token');
+    refuseOtherScope(
+      caller,
+      'a stream belongs to the user of the API key; create a key of that user with POST /api-token',
+    );
     const stream: Stream = {
       ...newStream({
         userId: caller.userId,

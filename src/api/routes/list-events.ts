@@ -44,8 +44,12 @@ const schema = {
         examples: [4711],
       }),
     ),
-    from: time('Lists only events that were added to the list at this time or later, in milliseconds since the Unix epoch.'),
-    to: time('Lists only events that were added to the list at this time or earlier, in milliseconds since the Unix epoch.'),
+    from: time(
+      'Lists only events that were added to the list at this time or later, in milliseconds since the Unix epoch.',
+    ),
+    to: time(
+      'Lists only events that were added to the list at this time or earlier, in milliseconds since the Unix epoch.',
+    ),
     ...ADMIN_QUERY,
   }),
   response: answers(200, Type.Array(ref(EventSchema))),

@@ -29,7 +29,7 @@ const all = {
   response: answers(200, Type.Array(ref(StreamSchema))),
 };
 
-/** Lists streams, or sessions in the form of streams, page by page. */
+/** Lists streams, or sessions in the form of streams. */
 export const listStreams: ApiRoute = (api, context) => {
   const options = { schema: all, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/stream', options, (request, reply) =>

@@ -20,7 +20,8 @@ const PATH = '/access-control/signing-key';
 const list = {
   operationId: 'listSigningKeys',
   summary: 'List signing keys',
-  description: 'Lists your signing keys, newest first, without their private keys. The `Link` header leads to the next page.',
+  description:
+    'Lists your signing keys, newest first, without their private keys. The `Link` header leads to the next page.',
   tags: ['access-control'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({ ...PAGE_QUERY, ...USER_QUERY }),

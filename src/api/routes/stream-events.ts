@@ -25,13 +25,21 @@ const schema = {
   security: [{ apiKey: [] }],
   headers: Type.Object({
     'last-event-id': Type.Optional(
-      Type.String({ pattern: '^\\d{1,16}$', description: 'The `id` of the last event that the reader has.', examples: ['4711'] }),
+      Type.String({
+        pattern: '^\\d{1,16}$',
+        description: 'The `id` of the last event that the reader has.',
+        examples: ['4711'],
+      }),
     ),
   }),
   querystring: Type.Object({
     ...EVENT_QUERY,
     after: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'The same as `Last-Event-ID`, which takes precedence over it.', examples: [4711] }),
+      Type.Integer({
+        minimum: 0,
+        description: 'The same as `Last-Event-ID`, which takes precedence over it.',
+        examples: [4711],
+      }),
     ),
     ...ADMIN_QUERY,
   }),

@@ -27,7 +27,11 @@ const list = {
   querystring: Type.Object({
     ...PAGE_QUERY,
     state: Type.Optional(
-      Type.Unsafe<string>({ type: 'string', enum: [...DELIVERY_STATES], description: 'Lists only deliveries in this state.' }),
+      Type.Unsafe<string>({
+        type: 'string',
+        enum: [...DELIVERY_STATES],
+        description: 'Lists only deliveries in this state.',
+      }),
     ),
     ...SCOPE_QUERY.properties,
   }),

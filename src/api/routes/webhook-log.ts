@@ -28,7 +28,8 @@ const time = (description: string) =>
 const list = {
   operationId: 'listWebhookLog',
   summary: 'List the requests that were sent to a webhook',
-  description: 'Lists requests newest first, for as long as the operator keeps them. The `Link` header leads to the next page.',
+  description:
+    'Lists requests newest first, for as long as the operator keeps them. The `Link` header leads to the next page.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,

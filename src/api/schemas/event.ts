@@ -25,10 +25,14 @@ const common = {
   createdAt: Type.Integer({ description: `${MILLISECONDS} when the event happened.` }),
   sequence: Type.Integer({
     description:
-      'The position of the event in the list. Later events have larger numbers, with gaps between them. After an outage of the database, an event may have a later position than its time suggests. Events of one stream are always in order.',
+      'The position of the event in the list. Later events have larger numbers, with gaps between them. After a fault, such as an outage of the database, an event may have a later position than its time suggests. Events of one stream are always in order.',
   }),
-  streamId: Type.Optional(Type.String({ format: 'uuid', description: 'The id of the stream that the event is about.' })),
-  sessionId: Type.Optional(Type.String({ format: 'uuid', description: 'The id of the session that the event is about.' })),
+  streamId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The id of the stream that the event is about.' }),
+  ),
+  sessionId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The id of the session that the event is about.' }),
+  ),
 };
 
 const ofType = ([type, { meaning, payload }]: [string, { readonly meaning: string; readonly payload: TSchema }]) =>

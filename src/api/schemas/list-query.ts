@@ -21,7 +21,8 @@ export const PAGE_QUERY = {
   ),
   cursor: Type.Optional(
     Type.String({
-      description: 'The position where the page begins. Take it from the URL in the `Link` header of the previous page.',
+      description:
+        'The position where the page begins. Take it from the URL in the `Link` header of the previous page.',
       examples: ['c3RyZWFtLWNyZWF0ZWRBdC1kZXNjLjE3OTUxNzUxMDczOTkuNjZlMjE2MWMtNzY3MC00ZDA1LWI3MWQtZGEyZDY5Nzk1NTZm'],
     }),
   ),
@@ -54,10 +55,10 @@ export const idQuery = (description: string, example: string) =>
   Type.Optional(Type.String({ format: 'uuid', description, examples: [example] }));
 
 /** Query parameters of lists of objects that belong to a user. */
-export const USER_QUERY = { userId: idQuery("Lists what belongs to the user with this id. For admins only.", USER_ID) };
+export const USER_QUERY = { userId: idQuery('Lists what belongs to the user with this id. For admins only.', USER_ID) };
 
 /** Query parameters by which admins reach what belongs to other users. */
-export const ADMIN_QUERY = { all: flag("`1` includes the objects of all users. For admins only."), ...USER_QUERY };
+export const ADMIN_QUERY = { all: flag('`1` includes the objects of all users. For admins only.'), ...USER_QUERY };
 
 /** Query parameters of operations on an object with an id. They name the user that it belongs to. The authentication hook reads them. */
 export const SCOPE_QUERY = Type.Object(ADMIN_QUERY);

@@ -35,13 +35,15 @@ export const PlaybackPolicySchema = Type.Object(
       Type.Number({
         minimum: 1,
         maximum: 86_400,
-        description: 'the number of seconds, 1 to 86400, for which an answer of the webhook is valid; the default is 600.',
+        description:
+          'the number of seconds, 1 to 86400, for which an answer of the webhook is valid; the default is 600.',
       }),
     ),
     allowedOrigins: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 300, pattern: STORABLE, description: ORIGIN }), {
         maxItems: 100,
-        description: 'a list of at most 100 origins of pages that may play the stream; an empty list allows every page.',
+        description:
+          'a list of at most 100 origins of pages that may play the stream; an empty list allows every page.',
       }),
     ),
   },

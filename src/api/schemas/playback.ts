@@ -13,7 +13,10 @@ export const PlaybackSchema = Type.Object(
       playbackPolicy: Type.Optional(
         Type.Object(
           { type: Type.Unsafe<(typeof POLICY_TYPES)[number]>({ type: 'string', enum: [...POLICY_TYPES] }) },
-          { description: 'What a viewer needs: a token for `jwt`, an access key for `webhook`. Absent while no policy is set.' },
+          {
+            description:
+              'What a viewer needs: a token for `jwt`, an access key for `webhook`. Absent while no policy is set.',
+          },
         ),
       ),
       live: Type.Integer({ minimum: 0, maximum: 1, description: '1 while media is coming in, and 0 otherwise.' }),

@@ -74,7 +74,10 @@ export const SESSION_EXAMPLES = [
 /** One publish of a stream. */
 export const SessionSchema = Type.Object(
   {
-    id: Type.String({ format: 'uuid', description: 'The id of the session. It can also be used in `GET /stream/<id>`.' }),
+    id: Type.String({
+      format: 'uuid',
+      description: 'The id of the session. It can also be used in `GET /stream/<id>`.',
+    }),
     kind: Type.Literal('session', { type: 'string' }),
     parentId: Type.String({
       format: 'uuid',

@@ -33,12 +33,19 @@ const EXAMPLE = {
 };
 
 const FIELDS = {
-  id: Type.String({ format: 'uuid', description: 'The id of the key, which tokens carry as `kid`. It is not a secret.' }),
+  id: Type.String({
+    format: 'uuid',
+    description: 'The id of the key, which tokens carry as `kid`. It is not a secret.',
+  }),
   name: Type.String(),
-  userId: Type.String({ format: 'uuid', description: 'The id of the user whose streams the tokens of the key are valid for.' }),
+  userId: Type.String({
+    format: 'uuid',
+    description: 'The id of the user whose streams the tokens of the key are valid for.',
+  }),
   createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
   publicKey: Type.String({
-    description: 'The public key: Base64 of a PEM file (SPKI, curve P-256). Tokens carry it as the claim `pub`. It is not a secret.',
+    description:
+      'The public key: Base64 of a PEM file (SPKI, curve P-256). Tokens carry it as the claim `pub`. It is not a secret.',
   }),
   disabled: Type.Boolean({ description: 'Whether tokens signed with the key are refused.' }),
 };
@@ -51,7 +58,8 @@ export const CreatedSigningKeySchema = Type.Object(
   {
     ...FIELDS,
     privateKey: Type.String({
-      description: 'The private key to sign tokens with: Base64 of a PEM file (PKCS #8). It is a secret, and is shown only in this answer, so store it.',
+      description:
+        'The private key to sign tokens with: Base64 of a PEM file (PKCS #8). It is a secret, and is shown only in this answer, so store it.',
     }),
   },
   { $id: 'CreatedSigningKey', examples: [{ ...EXAMPLE, privateKey: 'LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCg...' }] },

@@ -23,7 +23,9 @@ export const UserChangeSchema = Type.Object(
     name: Type.Optional(NameSchema),
     admin: Type.Optional(Type.Boolean({ description: 'true or false; at least one active admin must remain.' })),
     suspended: Type.Optional(
-      Type.Boolean({ description: 'true to refuse the API keys and publishers of the user, false to accept them again.' }),
+      Type.Boolean({
+        description: 'true to refuse the API keys and publishers of the user, false to accept them again.',
+      }),
     ),
     quotas: Type.Optional(QuotaChangeSchema),
   },
@@ -40,8 +42,12 @@ export const UserSchema = Type.Object(
     id: Type.String({ format: 'uuid' }),
     kind: Type.Literal('user', { type: 'string' }),
     name: Type.String({ description: 'Unique.' }),
-    admin: Type.Boolean({ description: 'Whether the user may manage users, read the audit log, and do what any owner may.' }),
-    suspended: Type.Boolean({ description: 'Whether the API keys of the user, and publishers to its streams, are refused.' }),
+    admin: Type.Boolean({
+      description: 'Whether the user may manage users, read the audit log, and do what any owner may.',
+    }),
+    suspended: Type.Boolean({
+      description: 'Whether the API keys of the user, and publishers to its streams, are refused.',
+    }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
     quotas: QuotasSchema,
     usage: Type.Optional(UsageSchema),

@@ -52,7 +52,9 @@ export const WebhookChangeSchema = Type.Object(
       Type.Union([streamId, Type.Null()], { description: 'the id of one of your streams, or null for all of them.' }),
     ),
     disabled: Type.Optional(
-      Type.Boolean({ description: 'true to stop deliveries, false to resume them and deliver the events that have waited.' }),
+      Type.Boolean({
+        description: 'true to stop deliveries, false to resume them and deliver the events that have waited.',
+      }),
     ),
   },
   { $id: 'WebhookChange', additionalProperties: false, examples: [{ events: ['session.ended'] }, { disabled: false }] },
@@ -92,7 +94,10 @@ export const WebhookSchema = Type.Object(
     url: Type.String(),
     events: Type.Array(EventTypeSchema, { description: 'The types of events that are sent to the webhook.' }),
     streamId: Type.Optional(
-      Type.String({ format: 'uuid', description: 'The id of the only stream whose events are sent. Absent if those of all streams are.' }),
+      Type.String({
+        format: 'uuid',
+        description: 'The id of the only stream whose events are sent. Absent if those of all streams are.',
+      }),
     ),
     sharedSecret: Type.Optional(
       Type.String({
@@ -114,7 +119,9 @@ export const WebhookSchema = Type.Object(
       lastFailure: Type.Optional(
         Type.Object({
           timestamp: Type.Integer({ description: `${MILLISECONDS}.` }),
-          statusCode: Type.Optional(Type.Integer({ description: 'The status of the answer. Absent when there was no answer.' })),
+          statusCode: Type.Optional(
+            Type.Integer({ description: 'The status of the answer. Absent when there was no answer.' }),
+          ),
           error: Type.String({ description: 'Why the request failed, as a sentence.' }),
         }),
       ),
@@ -156,7 +163,9 @@ export const WebhookLogSchema = Type.Object(
     request: Type.Object({
       url: Type.String(),
       method: Type.Literal('POST', { type: 'string' }),
-      headers: Type.Record(Type.String(), Type.String(), { description: 'The headers of the request, without the signatures.' }),
+      headers: Type.Record(Type.String(), Type.String(), {
+        description: 'The headers of the request, without the signatures.',
+      }),
       body: Type.String({ description: 'The first 16,384 characters of the body that was sent.' }),
     }),
     response: Type.Optional(
