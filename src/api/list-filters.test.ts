@@ -78,8 +78,8 @@ const WRONG: readonly (readonly [filters: unknown, text: RegExp])[] = [
   [[{ id: 'createdAt', value: {} }], /gt, gte, lt and lte/],
   [[{ id: 'createdAt', value: [1] }], /gt, gte, lt and lte/],
   [[{ id: 'createdAt', value: null }], /gt, gte, lt and lte/],
-  [[{ id: 'createdAt', value: { eq: 1 } }], /there are gt, gte, lt and lte/],
-  [[{ id: 'createdAt', value: { constructor: 1 } }], /there are gt, gte, lt and lte/],
+  [[{ id: 'createdAt', value: { eq: 1 } }], /use gt, gte, lt or lte/],
+  [[{ id: 'createdAt', value: { constructor: 1 } }], /use gt, gte, lt or lte/],
   [[{ id: 'createdAt', value: { gt: '1' } }], /whole number/],
   [[{ id: 'createdAt', value: { gt: 1.5 } }], /whole number/],
 ];

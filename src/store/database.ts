@@ -160,7 +160,7 @@ export interface NodesTable {
   url: string;
   /** The time from which the node counts as lost. */
   lease_until: Milliseconds;
-  /** Names the process that holds the lease, because a node that is started again keeps its id. */
+  /** Identifies the process that holds the lease, because a node keeps its id when it is restarted. */
   incarnation: string;
 }
 
@@ -218,7 +218,7 @@ export interface EventsTable {
   session_id: SessionId | null;
   /** JSON text. */
   payload: string;
-  /** The place in the list; null until the event has been numbered. */
+  /** The position in the list. Null until the event has been numbered. */
   sequence: number | null;
   /** When the event was numbered, by the database's clock. Never earlier than for the event before it. */
   recorded_at: Milliseconds | null;

@@ -152,7 +152,7 @@ describe('a write', () => {
     assert.deepEqual(await engine.read(all), [{ id: 'a', n: 0, more: null }]);
   });
 
-  it('is durable when it resolves, whatever the server's settings are', async () => {
+  it('is durable when it resolves, for any settings of the server', async () => {
     const options = await optionsOf();
     const url = options.databaseUrl!.reveal();
     await server.query(`alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
@@ -365,7 +365,7 @@ describe('overload', () => {
     await waitFor(isDone, { what: 'a write' });
   });
 
-  it('of the server's connections is treated as an outage', async () => {
+  it('by too many connections is treated as an outage', async () => {
     const url = new URL(await server.newDatabase());
     await server.query(
       `create role planted_user login password 'small-secret' connection limit 2;

@@ -6,8 +6,9 @@ import { DatabaseError } from 'pg';
 /** The failure of a call. */
 export interface Failure {
   /**
-   * `unique`: the row is there already. `clash`: undone because of another transaction, try again. `stale`: the connection
-   * holds a query prepared for tables as they no longer are. `away`: the database cannot do it now. `defect`: the query is wrong.
+   * `unique`: a row with the same unique value exists. `clash`: the transaction was undone because of another one, and may be tried again.
+   * `stale`: the connection holds a query that was prepared for tables that have changed. `away`: the database cannot do it now. `defect`:
+   * the query is wrong.
    */
   readonly kind: 'unique' | 'clash' | 'stale' | 'away' | 'defect';
   /** PostgreSQL's message, without values, users and passwords. */

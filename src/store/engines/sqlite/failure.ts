@@ -5,8 +5,8 @@
 /** The failure of a call, in the form in which it is sent between threads. */
 export interface Failure {
   /**
-   * `unique`: the row is there already. `unchanged`: a query did not change what it must. `away`: the database cannot do it now, and
-   * has changed nothing. `unknown`: it may have done what it was asked. `defect`: the query is wrong.
+   * `unique`: a row with the same unique value exists. `unchanged`: a query changed another number of rows than it must. `away`: the
+   * database cannot do it now, and has changed nothing. `unknown`: it may have been done. `defect`: the query is wrong.
    */
   readonly kind: 'unique' | 'unchanged' | 'away' | 'unknown' | 'defect';
   /** SQLite's message. It may name columns, never values. */
