@@ -3,7 +3,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether a promise settled within a time. */
+/** Whether a promise was fulfilled within a time. Rejects if the promise does. */
 export async function within(durationMs: number, something: Promise<unknown>): Promise<boolean> {
   const giveUp = new AbortController();
   const late = sleep(durationMs, false, { signal: giveUp.signal }).catch(() => false);
