@@ -59,7 +59,7 @@ const WRONG: readonly (readonly [filters: unknown, text: RegExp])[] = [
   [['id'], /can be filtered by/],
   [
     [{ id: 'suspended', value: true }],
-    /can be filtered by in each id: id, name, playbackId, isActive, creatorId, createdAt, lastSeen/,
+    /can be filtered by: id, name, playbackId, isActive, creatorId, createdAt, lastSeen/,
   ],
   [[{ id: '__proto__', value: 'x' }], /can be filtered by/],
   [[{ id: 'parentId', value: ID }], /can be filtered by/],

@@ -365,9 +365,9 @@ export interface Store extends AsyncDisposable {
   /** The nodes that share the database. Times are those of the database, so that the clocks of nodes need not agree. */
   readonly nodes: {
     /**
-     * Holds the lease for so long from now; the node is there from its first call on. Says whether the lease that this process held had
-     * run out since. The first call of a process takes the lease over from an earlier process of the node and releases the publishers that
-     * were connected to that one.
+     * Holds the lease for this long from now. The first call adds the node. Returns whether the lease that this process held had run out
+     * since. The first call of a process takes the lease over from an earlier process of the node, and releases the publishers that were
+     * connected to that process.
      */
     renew(node: ServiceNode, leaseMs: number): Promise<{ readonly hadLapsed: boolean }>;
     /** Gives the lease up, because the node stops and has no connected publisher any more. */
@@ -386,8 +386,8 @@ export interface Store extends AsyncDisposable {
   /** The node that a stream's publisher is connected to, one at a time. */
   readonly publishers: {
     /**
-     * Takes the stream for a node, unless a publisher of it is connected to another node that lives. A stream that is taken over from
-     * another node is not active at first. Announces `stream_published`.
+     * Claims the stream for a node, unless a publisher is connected to another live node. A stream that is taken over from another node is
+     * not active at first. Announces `stream_published`.
      * @throws {MillraceError} `store_unavailable`, also when this process does not hold the lease of the node
      */
     claim(stream: StreamId, node: NodeId): Promise<boolean>;
@@ -400,7 +400,7 @@ export interface Store extends AsyncDisposable {
   /** Repeatable requests. */
   readonly idempotency: {
     /**
-     * @param keepMs how long answers are kept
+     * Claims a request for its first sender. A claim that is neither answered nor released can be taken over after `pendingMs`.
      * @param keepMs how long answers are kept
      */
     claim(
@@ -506,9 +506,9 @@ export interface Store extends AsyncDisposable {
     resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
     /** Stores the result of an attempt that the user requested. A delivery that succeeded by it is deleted. */
     resent(outcome: DeliveryOutcome, receipt: Receipt): Promise<boolean>;
-    /** Gives up deliveries that were made before; at most `limit` at once. Says how many. */
+    /** Gives up deliveries created before a time, at most `limit` at once. Returns how many. */
     expire(before: Milliseconds, limit: number): Promise<number>;
-    /** Deletes deliveries that were given up and made before; at most `limit` at once. Says how many. */
+    /** Deletes deliveries that were given up and created before a time, at most `limit` at once. Returns how many. */
     deleteDead(before: Milliseconds, limit: number): Promise<number>;
     /** Webhooks with pending deliveries, in the order of their ids. */
     waiting(after: WebhookId | '', limit: number): Promise<readonly WebhookId[]>;

@@ -106,7 +106,7 @@ export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
   };
 }
 
-/** The same as columns are set. */
+/** The columns of a change, with the quotas as SQL. */
 type UserChangeColumns = Omit<UserChangeRow, 'quotas'> & { readonly quotas?: RawBuilder<string> };
 
 /** Makes the row of a user. */
