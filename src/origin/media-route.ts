@@ -15,7 +15,7 @@ import { mediaUrl, restrictedMediaUrl } from './resource-url.ts';
 interface MediaParams {
   readonly playbackId: string;
   readonly mediaPath: string;
-  /** There in the addresses of restricted streams only. */
+  /** Present only in addresses of restricted streams. */
   readonly proof?: string;
   readonly rendition: string;
   readonly name: string;

@@ -105,7 +105,7 @@ test('while the store is down, the last answer still holds, and names that were 
   await assert.rejects(owners.find(newPlaybackId(), undefined, ADDRESS), { code: 'store_unavailable' });
 });
 
-test('the owner comes with the viewer quota of the stream's user', async () => {
+test('the owner comes with the viewer quota of the user who owns the stream', async () => {
   const { owners } = setUp();
   assert.equal((await owners.find(id, undefined, ADDRESS))?.quota.atMost, 7);
 });

@@ -121,7 +121,7 @@ export class PlaybackTokens {
     try {
       const publicKey = this.#publicKeys.get(key.id) ?? importSPKI(pemOf(key.publicKey), 'ES256');
       this.#publicKeys.set(key.id, publicKey);
-      // Only the signature and the form are checked here. Times are checked at every use, so a date is set with which they all pass.
+      // Only the signature and the form are checked here. Times are checked at every use, so all of them pass here.
       const { payload } = await jwtVerify(token, await publicKey, {
         algorithms: ['ES256'],
         requiredClaims: ['exp', 'sub'],
