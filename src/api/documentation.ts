@@ -32,7 +32,7 @@ const TAGS = [
   { name: 'audit', description: 'The audit log: who changed what, and when.' },
 ];
 
-/** Register before the routes it is to describe. */
+/** Adds the documentation. It must be registered before the routes that it describes. */
 export async function addDocumentation(api: ApiInstance, { prefix }: { readonly prefix: string }): Promise<void> {
   await api.register(swagger, {
     openapi: {
@@ -58,7 +58,7 @@ export async function addDocumentation(api: ApiInstance, { prefix }: { readonly 
     },
   });
   const prepared = prepareOnce(() => assetOf('openapi.json', JSON.stringify(api.swagger())));
-  // Making it blocks the event loop for some 50 ms: better before there is media than when a stranger first asks.
+  // Making the document blocks the event loop for about 50 ms, so it is made before there is media.
   api.addHook('onListen', async () => void prepared().gzipped());
   api.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
     sendAsset(reply.header('cache-control', 'no-cache'), prepared()),
