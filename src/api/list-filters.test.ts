@@ -50,8 +50,8 @@ test('what the query says elsewhere is kept, and not said twice', () => {
   assert.throws(() => streamFilter([{ id: 'isActive', value: false }], { isActive: true }), /gives twice/);
 });
 
-/** Filters that are refused, with what the error text must match. */
-const WRONG: readonly (readonly [filters: unknown,text: RegExp])[] = [
+/** What is refused, and what the sentence tells. */
+const WRONG: readonly (readonly [filters: unknown, tells: RegExp])[] = [
   [{}, /must be a list/],
   [null, /must be a list/],
   [Array(21).fill({ id: 'id', value: ID }), /at most 20/],
@@ -88,7 +88,7 @@ test('everything else is refused with a sentence that tells what there is', () =
   for (const [filters, tells] of WRONG) {
     assert.throws(
       () => streamFilter(filters),
-      { code: 'invalid_request', message:text },
+      { code: 'invalid_request', message: tells },
       JSON.stringify(filters)?.slice(0, 80),
     );
   }
