@@ -26,7 +26,7 @@ export interface RenditionHost {
   endS(): number;
   /** Whether the whole session has ended, and not only this rendition. */
   hasEnded(): boolean;
-  /** Undefined while the presentation is not ready: until then no playlist is answered. */
+  /** What all playlists have in common. Undefined while the presentation is not ready: no playlist is answered until then. */
   serverControl(): ServerControl | undefined;
   /** The newest positions of all other renditions. */
   reports(except: Rendition): readonly RenditionReport[];

@@ -1,8 +1,9 @@
 /**
- * The worker process: reads its job and packets from file descriptor 3 and answers there. Started by `process-transcoder.ts`, never by hand.
+ * The worker process. It reads its job and packets from file descriptor 3 and answers there. It is started by `process-transcoder.ts`,
+ * never by hand.
  *
- * Ends when the connection ends, whoever ended it, so a worker never outlives its server. A fault it cannot deal with is thrown:
- * the process dies of it with the reason on standard error, and the server starts another.
+ * It ends when the connection ends on either side, so a worker never outlives its server. A fault that it cannot handle is thrown. The
+ * process then ends with the reason on standard error, and the server starts another.
  */
 import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
@@ -16,19 +17,22 @@ import { isOutOfMemory } from './av.ts';
 import { Ladder } from './ladder.ts';
 import { Sound } from './sound.ts';
 
-/** The connection to the server: its end of a socket pair. */
+/** The connection to the server: the worker's end of a socket pair. */
 const CONNECTION_FD = 3;
 const HEALTH_EVERY_MS = 500;
-/** For the server, though a terminal sends them to all its processes: it ends its workers in order, by ending the connection. */
+/**
+ * Signals that a terminal sends to all its processes. The worker ignores them, because the server ends its workers by ending the
+ * connection.
+ */
 const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /**
- * V8 sees a small heap that hardly grows, and rarely looks at what is old in it, while buffers of packets long gone hold native
- * memory: without this it rises by half a megabyte a minute for many minutes. Takes some milliseconds.
+ * How often garbage is collected, which takes some milliseconds. V8 sees a small heap that hardly grows, and seldom collects old objects,
+ * while buffers of old packets hold native memory. Without this, memory grows by half a megabyte per minute for many minutes.
  */
 const COLLECT_EVERY_MS = 10_000;
 
 for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
-// A stranger's bitstream can make FFmpeg complain without end.
+// A hostile bitstream can make FFmpeg log without end.
 Log.setLevel(AV_LOG_QUIET);
 
 const connection = new Socket({ fd: CONNECTION_FD, readable: true, writable: true, allowHalfOpen: true });
@@ -40,7 +44,7 @@ const sound = new Sound({
 });
 
 connection.on('data', (chunk: Buffer) => {
-  // Everything that comes of a chunk goes out in one write.
+  // All results of a chunk are sent in one write.
   connection.cork();
   try {
     for (const frame of reader.push(chunk)) handle(decodeToWorker(frame));
@@ -58,7 +62,7 @@ connection.on('end', () => {
   stop();
   connection.end();
 });
-connection.on('error', () => connection.destroy()); // the server is gone; `close` follows
+connection.on('error', () => connection.destroy()); // the server is gone, and `close` follows
 connection.on('close', stop);
 const health = setInterval(sendHealth, HEALTH_EVERY_MS);
 setFlagsFromString('--expose-gc');
@@ -101,7 +105,7 @@ function handle(message: ToWorker): void {
 
 function start(job: Job): void {
   send({ type: 'ready', version: PROTOCOL_VERSION });
-  if (job.version !== PROTOCOL_VERSION) return; // the server sees it in the answer and ends this process
+  if (job.version !== PROTOCOL_VERSION) return; // the server sees the version in the answer and ends this process
   ladder = new Ladder(job, {
     onConfig: (rendition, config) => send({ type: 'config', rendition, config }),
     onPicture: (rendition, { pts, dts, keyframe, cut, data }) =>

@@ -17,7 +17,7 @@ function setUp(continuesAt?: number) {
     onBlock: ([left, right], pts) => blocks.push({ pts, left: [...left!], right: [...right!] }),
     onBreak: () => breaks.push(blocks.length),
   });
-  /** Samples that say when they are, from their time on. */
+  /** Pushes samples whose values are their times. */
   const push = (pts: number, length: number) => {
     const left = Float32Array.from({ length }, (_, index) => pts + index);
     sound.push([left, left.map((sample) => 1e6 - sample)], pts);
@@ -25,7 +25,7 @@ function setUp(continuesAt?: number) {
   return { sound, push, blocks, breaks };
 }
 
-test('sound of any lengths becomes blocks of one, each sample at its time', () => {
+test('audio of any lengths becomes blocks of one size, with each sample at its time', () => {
   fc.assert(
     fc.property(
       fc.nat(5000),
@@ -54,7 +54,7 @@ test('sound of any lengths becomes blocks of one, each sample at its time', () =
   );
 });
 
-test('a short hole is silence', () => {
+test('a short hole becomes silence', () => {
   const { sound, push, blocks, breaks } = setUp();
   push(100, 10);
   push(150, 14);
@@ -67,7 +67,7 @@ test('a short hole is silence', () => {
   }
 });
 
-test('a long hole ends what came, and what follows begins anew at its own time', () => {
+test('a long hole ends the audio before it, and the audio after it begins again at its own time', () => {
   const { sound, push, blocks, breaks } = setUp();
   push(100, 10);
   push(100 + 10 + RATE + 1, 20);
@@ -79,7 +79,7 @@ test('a long hole ends what came, and what follows begins anew at its own time',
   );
 });
 
-test('what overlaps is put behind', () => {
+test('overlapping audio is appended', () => {
   const { push, blocks } = setUp();
   push(100, 10);
   push(105, 22);
@@ -90,7 +90,7 @@ test('what overlaps is put behind', () => {
   assert.equal(blocks[0]!.left[10], 105);
 });
 
-test('what somebody else began is continued after a short pause, and not after a long one', () => {
+test('the audio of an earlier worker is continued after a short pause, and not after a long one', () => {
   const soon = setUp(100);
   soon.push(120, 12);
   assert.deepEqual(

@@ -9,10 +9,10 @@ import type { AudioPacket } from '#transcode/worker-messages.ts';
 import { Sound } from './sound.ts';
 
 const RATE = 48_000;
-/** Half of one of the beep's waves, and what AAC smears: well under what anybody hears. */
+/** Half of one of the beep's waves plus the smearing of AAC, which is inaudible. */
 const IN_STEP_SAMPLES = 48;
 
-/** What comes of a clip. */
+/** The output for a clip. */
 class Made {
   readonly tracks: AudioTrack[] = [];
   readonly packets: AudioPacket[] = [];
@@ -52,7 +52,7 @@ for (const [what, options] of [
   ['packets of 2.5 ms', { packetMs: 2.5 }],
   ['packets of 60 ms', { packetMs: 60 }],
 ] as const) {
-  test(`${what} of Opus becomes AAC that sounds the same at the same time`, () => {
+  test(`${what} of Opus becomes AAC with the same audio at the same time`, () => {
     const clip = makeSoundClip({ ...options, startSamples: 3 * RATE + 7 });
     const made = make(clip);
     const channels = Math.min(2, clip.track.channels);
@@ -75,7 +75,7 @@ for (const [what, options] of [
 
 const later = (packet: Packet, samples: number): Packet => ({ ...packet, pts: ticks(packet.pts + samples) });
 
-test('lost packets are heard as silence, and what follows stays in step', () => {
+test('lost packets become silence, and later audio stays in step', () => {
   const clip = makeSoundClip();
   const packets = clip.packets.filter((_, index) => index < 60 || index >= 90);
   const made = make({ ...clip, packets });
@@ -86,7 +86,7 @@ test('lost packets are heard as silence, and what follows stays in step', () => 
   );
 });
 
-test('behind a long pause it begins anew at its own time', () => {
+test('after a long pause audio begins again at its own time', () => {
   const clip = makeSoundClip();
   const packets = clip.packets.map((packet) => (packet.pts < 2.5 * RATE ? packet : later(packet, 58 * RATE)));
   const made = make({ ...clip, packets });
@@ -102,7 +102,7 @@ test('behind a long pause it begins anew at its own time', () => {
   assert.deepEqual(made.tracks[1], made.tracks[0]);
 });
 
-test('broken packets are counted, and the rest still sounds', () => {
+test('broken packets are counted, and the others are decoded', () => {
   const clip = makeSoundClip();
   const packets = clip.packets.map((packet, index) =>
     index % 40 === 25 ? { ...packet, data: Uint8Array.of(0xff, 0x41, 0xff) } : packet,
@@ -115,7 +115,7 @@ test('broken packets are counted, and the rest still sounds', () => {
   );
 });
 
-test('a header no decoder takes is counted, not thrown', () => {
+test('a header that no decoder accepts is counted and does not throw', () => {
   const { track, packets } = makeSoundClip({ seconds: 0.1 });
   const made = make({ track: { ...track, config: Uint8Array.of(...track.config.slice(0, 18), 255) }, packets });
   assert.equal(made.sound.decodeErrors, packets.length);
