@@ -146,7 +146,7 @@ export type Packaged =
       /** The media sequence number of its segment, and its index there. */
       readonly msn: number;
       readonly index: number;
-      /** Name of the init segment it needs. */
+      /** The name of the init segment that it needs. */
       readonly init: string;
       /** =>  */
       readonly startS: number;

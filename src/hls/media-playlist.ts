@@ -6,7 +6,7 @@ import { durationOf, type Segment, type WindowView } from './window.ts';
 
 /** The newest position of another rendition's playlist, for EXT-X-RENDITION-REPORT. */
 export interface RenditionReport {
-  /** URI of its playlist, relative to this one. */
+  /** The URI of its playlist, relative to this one. */
   readonly uri: string;
   readonly lastMsn: number;
   readonly lastPart: number | undefined;

@@ -22,7 +22,7 @@ it('reads the frames that were written, however the bytes are split', () => {
   fc.assert(
     fc.property(frames, fc.array(fc.nat()), (sent, places) => {
       const bytes = Buffer.concat(sent.flatMap(({ type, payload }) => [frameHeader(type, payload.length), payload]));
-      const read = readAll(cut(bytes, places));
+      const read = readAll(split(bytes, places));
       assert.deepEqual(
         read.map(({ type, payload }) => ({ type, payload: [...payload] })),
         sent.map(({ type, payload }) => ({ type, payload: [...payload] })),
@@ -35,7 +35,7 @@ it('reads frames from random bytes or refuses them', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.array(fc.nat()), (bytes, places) => {
       try {
-        const read = readAll(cut(Buffer.from(bytes), places));
+        const read = readAll(split(Buffer.from(bytes), places));
         assert.ok(read.reduce((sum, { payload }) => sum + payload.length + 5, 0) <= bytes.length);
       } catch (error) {
         assert.ok(error instanceof FramingError);

@@ -9,8 +9,8 @@ import type { Packet } from '#media/packet.ts';
 import type { GapReason } from '#media/session-event.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { hearBeeps, makeAudioClip } from '#test/support/audio-clip.ts';
 import { later, makeClip, marked, show } from '#test/support/clip.ts';
-import { hearBeeps, makeSoundClip } from '#test/support/sound-clip.ts';
 import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
@@ -114,7 +114,7 @@ it('makes every rendition with the times, frames and segment starts of its sourc
       shown.map(({ pts, code }) => [pts, code?.counter]),
       source.map(({ pts }, index) => [pts, index]),
     );
-    assert.ok(shown.every((picture) => picture.width === width && picture.height === height));
+    assert.ok(shown.every((frame) => frame.width === width && frame.height === height));
     assert.deepEqual(
       recording.of(id).flatMap(({ pts, keyframe, mark }) => (keyframe ? [[pts, mark?.ordinal]] : [])),
       [
@@ -135,11 +135,11 @@ it('makes every rendition with the times, frames and segment starts of its sourc
 it('transcodes audio to AAC at its time, whatever happens to the video', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { patience: { firstPauseMs: 500 } });
-  const sound = makeSoundClip({ seconds: 6 });
+  const audio = makeAudioClip({ seconds: 6 });
   const [before, lost, after] = [-1, 2.5, 3.3].map((fromS, index, all) =>
-    sound.packets.filter(({ pts }) => pts >= (fromS + 1) * 48_000 && pts < ((all[index + 1] ?? 6) + 1) * 48_000),
+    audio.packets.filter(({ pts }) => pts >= (fromS + 1) * 48_000 && pts < ((all[index + 1] ?? 6) + 1) * 48_000),
   );
-  transcoder.setAudioTrack(sound.track);
+  transcoder.setAudioTrack(audio.track);
   for (const packet of before!) transcoder.write(asEvent(packet));
   // The worker was still starting, so nothing was lost.
   await until('audio', () => recording.audio.length > 2.4 * 46);
@@ -321,13 +321,13 @@ it('survives bitstreams with random damage, and makes good frames after them', a
       () => transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0,
     );
   }
-  const soundAt = at;
-  for (const packet of later(source, soundAt)) transcoder.write(asEvent(packet));
+  const goodFrom = at;
+  for (const packet of later(source, goodFrom)) transcoder.write(asEvent(packet));
   await workedOff(transcoder);
   transcoder.flush();
-  const sound = () => recording.of('large').filter(({ pts }) => pts >= soundAt);
-  await until('the last group', () => sound().length === 60);
-  const shown = show(recording.tracks.get('large')!.at(-1)!.config, sound());
+  const good = () => recording.of('large').filter(({ pts }) => pts >= goodFrom);
+  await until('the last group', () => good().length === 60);
+  const shown = show(recording.tracks.get('large')!.at(-1)!.config, good());
   assert.deepEqual(
     shown.map(({ code }) => code?.counter),
     source.map((_, index) => index),

@@ -50,15 +50,15 @@ export interface TranscoderCallbacks {
   /** Called with a rendition's track when it is known or changes, before the packets that it describes. */
   onTrack(renditionId: RenditionId, track: VideoTrack): void;
   /**
-   * The next packet of a rendition, in decoding order, in the same session time as the source: its `pts` is to the tick that of the
-   * source frame it shows, or between two of them, where the first is shown for so long that it is repeated. A rendition's packets begin at
-   * a mark, also after packets were missing. Every packet with a mark is a keyframe, shows what the segment of that mark shows first, and
-   * carries the mark, `independent` always true. Marks are missing where packets are.
+   * Called with the next packet of a rendition, in decoding order and in the session time of the source. Its `pts` is exactly that of the
+   * source frame that it shows, or between two of them, where the first is shown for so long that it is repeated. A rendition's packets
+   * begin at a mark, also after packets were missing. Every packet with a mark is a keyframe, shows the first frame of the segment of that
+   * mark, and carries the mark with `independent` true. Marks are missing where packets are.
    */
   onPacket(renditionId: RenditionId, packet: Packet): void;
   /**
-   * Packets of a rendition, or of the audio ({@link AUDIO_RENDITION}), are missing after the newest one handed out, although the source
-   * had them. What is still to come of a worker may follow. The next packet with a mark ends it.
+   * Called when packets of a rendition, or of the audio ({@link AUDIO_RENDITION}), are missing after the newest one handed out, although
+   * the source had them. Packets that the worker still holds may follow. The next packet with a mark ends the gap.
    * @param why `shed` when the rendition is paused, otherwise `lost`: the worker was replaced, the source could not be decoded, or packets
    *   were dropped because the worker was too slow
    */
@@ -66,8 +66,8 @@ export interface TranscoderCallbacks {
   /** Called with the AAC track of the transcoded audio, before its packets. */
   onAudioTrack(track: AudioTrack): void;
   /**
-   * The next packet of the audio, in session time, not marked. A decoder makes of it what the source sounds like at its time, to the
-   * sample, except for the first packet after some were missing.
+   * Called with the next packet of the audio, in session time, without a mark. Its decoded samples have exactly the times of the source's,
+   * except for the first packet after some were missing.
    */
   onAudioPacket(packet: Packet): void;
   /** Called with a JPEG of the video, at most 640 pixels wide: the first at once, then one every few seconds. */

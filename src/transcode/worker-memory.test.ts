@@ -7,9 +7,9 @@ import { systemClock } from '#lib/clock.ts';
 import { ticks } from '#lib/units.ts';
 import type { VideoCodec } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { makeAudioClip } from '#test/support/audio-clip.ts';
 import { later, makeClip, marked } from '#test/support/clip.ts';
 import { oversizedUnits } from '#test/support/oversized-units.ts';
-import { makeSoundClip } from '#test/support/sound-clip.ts';
 import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ProcessTranscoder } from './process-transcoder.ts';
@@ -165,9 +165,9 @@ it('audio is transcoded even when the video of its session is refused', NEEDS_PR
   await using world = setUp(256, [...LARGE, SMALL]);
   const { transcoder, made } = world;
   const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });
-  const sound = makeSoundClip({ seconds: 2 });
+  const audio = makeAudioClip({ seconds: 2 });
   transcoder.setTrack(huge.track);
-  transcoder.setAudioTrack(sound.track);
+  transcoder.setAudioTrack(audio.track);
   let at = 0;
   await until('the video to be refused', () => {
     if (transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0) {
@@ -179,7 +179,7 @@ it('audio is transcoded even when the video of its session is refused', NEEDS_PR
   });
   await world.running();
   const before = made.audio;
-  for (const packet of sound.packets) transcoder.write(asEvent(packet));
+  for (const packet of audio.packets) transcoder.write(asEvent(packet));
   for (const packet of huge.packets) transcoder.write(asEvent(packet));
   await until('audio', () => made.audio > before + 50);
   assert.ok(transcoder.stats.isSourceRefused);

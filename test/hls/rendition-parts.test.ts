@@ -119,7 +119,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
       const declaredFrameRate = frameRate === undefined ? declared : frameRate.num / frameRate.den;
       presentation.write('small', { type: 'track', track: { ...parseAvcConfig(config), declaredFrameRate } });
     },
-    onPicture: (_, { pts, dts, cut, ...picture }) => {
+    onFrame: (_, { pts, dts, cut, ...picture }) => {
       lastDts = Math.max(dts, lastDts + 1);
       const packet = { kind: 'video', pts: ticks(pts), dts: ticks(lastDts), ...picture } as const;
       const mark = markAt(Math.round((pts - START) / VIDEO_TIMESCALE / SEGMENT_S));

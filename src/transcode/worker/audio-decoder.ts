@@ -5,8 +5,8 @@ import { AV_SAMPLE_FMT_FLTP, AVERROR_EAGAIN, AVERROR_EOF, type FFDecoderCodec } 
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational, SoftwareResampleContext } from 'node-av/lib';
 import type { AudioCodec } from '#media/track.ts';
 import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-messages.ts';
+import type { Planes } from './audio-blocks.ts';
 import { channelLayout, emptyFrame, setOptions } from './av.ts';
-import type { Planes } from './sound-blocks.ts';
 
 /** The FFmpeg names of decoders. */
 const DECODERS: Record<AudioCodec, string> = { aac: 'aac', opus: 'opus' };
@@ -24,15 +24,15 @@ export class AudioDecoder implements Disposable {
   readonly #frame = emptyFrame();
   readonly #mixed = emptyFrame();
   #mixer: SoftwareResampleContext | undefined;
-  readonly #onSound: (planes: Planes, pts: number) => void;
+  readonly #onSamples: (planes: Planes, pts: number) => void;
 
   /**
-   * @param onSound called with decoded samples and the time of the first; they may be used only during the call
+   * @param onSamples called with decoded samples and the time of the first; they may be used only during the call
    * @throws {FFmpegError} when the configuration cannot be decoded
    */
-  constructor(source: AudioSourceDescription, onSound: (planes: Planes, pts: number) => void) {
+  constructor(source: AudioSourceDescription, onSamples: (planes: Planes, pts: number) => void) {
     this.#source = source;
-    this.#onSound = onSound;
+    this.#onSamples = onSamples;
     this.#packet.alloc();
     const name = DECODERS[source.codec];
     const codec = Codec.findDecoderByName(name as FFDecoderCodec);
@@ -70,7 +70,7 @@ export class AudioDecoder implements Disposable {
       if (result < 0) return false;
       // The packet's time is not used, because of the first packet a decoder drops the samples that it only needs to settle (Opus's
       // pre-skip).
-      this.#onSound(this.#planes(this.#frame), Number(this.#frame.pts));
+      this.#onSamples(this.#planes(this.#frame), Number(this.#frame.pts));
       this.#frame.unref();
     }
   }
@@ -78,10 +78,10 @@ export class AudioDecoder implements Disposable {
   /** @throws {FFmpegError} when the decoded samples cannot be mixed */
   #planes(frame: Frame): Planes {
     const channels = outputChannels(this.#source);
-    const sound = frame.channels === channels ? frame : this.#mix(frame, channels);
-    return (sound.data ?? [])
+    const samples = frame.channels === channels ? frame : this.#mix(frame, channels);
+    return (samples.data ?? [])
       .slice(0, channels)
-      .map(({ buffer, byteOffset }) => new Float32Array(buffer, byteOffset, sound.nbSamples));
+      .map(({ buffer, byteOffset }) => new Float32Array(buffer, byteOffset, samples.nbSamples));
   }
 
   #mix(frame: Frame, channels: 1 | 2): Frame {

@@ -4,8 +4,8 @@
 import { AV_CODEC_FLAG_GLOBAL_HEADER, AV_SAMPLE_FMT_FLTP, type FFEncoderCodec } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, Packet, Rational } from 'node-av/lib';
 import type { AudioPacket } from '#transcode/worker-messages.ts';
+import type { Planes } from './audio-blocks.ts';
 import { channelLayout, emptyFrame } from './av.ts';
-import type { Planes } from './sound-blocks.ts';
 
 /** 128 kbit/s for stereo, at which FFmpeg's encoder is transparent to most listeners. */
 const BITRATE_BPS_PER_CHANNEL = 64_000;

@@ -10,7 +10,7 @@ import { markAt } from '#test/support/tracks.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import { PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
 import { Ladder } from './ladder.ts';
-import type { RungPicture } from './rung.ts';
+import type { RungFrame } from './rung.ts';
 
 const FRAME = 3000;
 
@@ -27,7 +27,7 @@ const profile = (rest: Partial<Profile> = {}): Profile => ({
 class Made implements Disposable {
   readonly ladder: Ladder;
   readonly configs: Uint8Array[][] = [];
-  readonly pictures: RungPicture[][] = [];
+  readonly encoded: RungFrame[][] = [];
   readonly thumbnails: Uint8Array[] = [];
   /** The number of times that frames were lost. */
   missing = 0;
@@ -38,8 +38,8 @@ class Made implements Disposable {
       onConfig: (index, config) => {
         this.configs[index] = [...(this.configs[index] ?? []), config];
       },
-      onPicture: (index, picture) => {
-        this.pictures[index] = [...(this.pictures[index] ?? []), picture];
+      onFrame: (index, frame) => {
+        this.encoded[index] = [...(this.encoded[index] ?? []), frame];
       },
       onMissing: () => void this.missing++,
       onThumbnail: (jpeg) => void this.thumbnails.push(jpeg),
@@ -65,14 +65,14 @@ class Made implements Disposable {
   }
 
   /** The presentation times of the output, in frames of the clip, in presentation order. */
-  frames(index = 0, only: (picture: RungPicture) => boolean = () => true): number[] {
-    const chosen = (this.pictures[index] ?? []).filter(only);
+  frames(index = 0, only: (frame: RungFrame) => boolean = () => true): number[] {
+    const chosen = (this.encoded[index] ?? []).filter(only);
     return chosen.map(({ pts }) => pts / FRAME).toSorted((a, b) => a - b);
   }
 
   /** The burned-in numbers of the decoded rendition, with their times. */
   show(index = 0) {
-    const packets = (this.pictures[index] ?? []).map(
+    const packets = (this.encoded[index] ?? []).map(
       ({ pts, dts, keyframe, data }): Packet => ({ kind: 'video', pts: ticks(pts), dts: ticks(dts), keyframe, data }),
     );
     return show(this.configs[index]!.at(-1)!, packets);
@@ -84,8 +84,8 @@ class Made implements Disposable {
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
-const isCut = ({ cut }: RungPicture) => cut;
-const isKeyframe = ({ keyframe }: RungPicture) => keyframe;
+const isCut = ({ cut }: RungFrame) => cut;
+const isKeyframe = ({ keyframe }: RungFrame) => keyframe;
 
 const plain = makeClip({ frames: 30, gop: 10 });
 
@@ -124,21 +124,21 @@ it('keeps exact times with B-frames in the source and in the rendition, and deco
       made.show(index).map(({ pts, code }) => [pts, code?.counter]),
       sourceTimes.map((pts, frame) => [pts, frame]),
     );
-    const pictures = made.pictures[index]!;
+    const frames = made.encoded[index]!;
     assert.deepEqual(
-      pictures.filter(isCut).map(({ pts }) => pts),
+      frames.filter(isCut).map(({ pts }) => pts),
       cuts.map(({ pts }) => pts),
     );
-    assert.ok(pictures.every(({ dts }, at) => at === 0 || dts > pictures[at - 1]!.dts));
-    assert.ok(pictures.every(({ pts, dts }) => pts >= dts));
+    assert.ok(frames.every(({ dts }, at) => at === 0 || dts > frames[at - 1]!.dts));
+    assert.ok(frames.every(({ pts, dts }) => pts >= dts));
   }
   assert.ok(
-    made.pictures[0]!.some(
-      ({ pts, dts }, at) => pts - dts !== made.pictures[0]![0]!.pts - made.pictures[0]![0]!.dts && at > 0,
+    made.encoded[0]!.some(
+      ({ pts, dts }, at) => pts - dts !== made.encoded[0]![0]!.pts - made.encoded[0]![0]!.dts && at > 0,
     ),
   );
   assert.ok(
-    made.pictures[1]!.every(({ pts, dts }) => pts === dts),
+    made.encoded[1]!.every(({ pts, dts }) => pts === dts),
     'Baseline has none',
   );
 });
@@ -222,7 +222,7 @@ it('repeats no frame of a source that sends fewer frames than it declares, and h
   assert.deepEqual(made.frames(), times);
   assert.deepEqual(made.frames(0, isKeyframe), [0, 60, 120, 180]);
   assert.equal(made.configs[0]?.length, 2);
-  made.pictures[0] = made.pictures[0]!.filter(({ pts }) => pts >= 60 * FRAME);
+  made.encoded[0] = made.encoded[0]!.filter(({ pts }) => pts >= 60 * FRAME);
   assert.deepEqual(
     made.show().map(({ pts, code }) => [pts / FRAME, code?.counter]),
     times.slice(4).map((time, index) => [time, index + 4]),
@@ -373,13 +373,13 @@ it('keeps the average bitrate within 10 %, and every segment below the announced
     const asked = profile({ bitrate: 60_000, width: 640, height: 360, profile: h264Profile });
     using made = new Made(clip, [asked]);
     made.write(marked(clip.packets, (_, index) => index % 60 === 0)).finish();
-    const pictures = made.pictures[0]!;
-    const bits = (list: readonly RungPicture[]) => 8 * list.reduce((sum, { data }) => sum + data.length, 0);
-    const average = bits(pictures) / 10;
+    const frames = made.encoded[0]!;
+    const bits = (list: readonly RungFrame[]) => 8 * list.reduce((sum, { data }) => sum + data.length, 0);
+    const average = bits(frames) / 10;
     assert.ok(Math.abs(average / asked.bitrate - 1) <= 0.1, `${average} bit/s on average`);
     const { peakBitrateBps } = planRenditions([asked], clip.track).renditions[0]!;
     for (const segment of range(0, 5)) {
-      const peak = bits(pictures.filter(({ pts }) => Math.floor(pts / FRAME / 60) === segment)) / 2;
+      const peak = bits(frames.filter(({ pts }) => Math.floor(pts / FRAME / 60) === segment)) / 2;
       assert.ok(peak <= peakBitrateBps, `${peak} bit/s in segment ${segment}`);
     }
   }
@@ -389,7 +389,7 @@ it('uses less than the bitrate when a constant quality needs no more', () => {
   const bytesOf = (rest: Partial<Profile>) => {
     using made = new Made(plain, [profile({ bitrate: 5_000_000, ...rest })]);
     made.write(marked(plain.packets, (_, index) => index === 0)).finish();
-    return made.pictures[0]!.reduce((sum, { data }) => sum + data.length, 0);
+    return made.encoded[0]!.reduce((sum, { data }) => sum + data.length, 0);
   };
   const [good, poor] = [bytesOf({ quality: 15 }), bytesOf({ quality: 40 })];
   assert.ok(poor * 3 < good, `${poor} bytes at 40, ${good} at 15`);

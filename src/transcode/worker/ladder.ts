@@ -10,7 +10,7 @@ import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
 import { type SegmentStart, withEvent } from '#transcode/segment-start.ts';
 import type { Job, SourceDescription } from '#transcode/worker-messages.ts';
-import { Rung, type RungPicture } from './rung.ts';
+import { Rung, type RungFrame } from './rung.ts';
 import { Thumbnailer } from './thumbnailer.ts';
 import { VideoDecoder } from './video-decoder.ts';
 
@@ -23,7 +23,7 @@ const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
 /** The receivers of a ladder's results. Renditions are identified by their index in the source's list. */
 export interface LadderOutput {
   onConfig(rendition: number, config: Uint8Array): void;
-  onPicture(rendition: number, picture: RungPicture): void;
+  onFrame(rendition: number, frame: RungFrame): void;
   /** Called when frames were lost. No rendition continues before the next segment. */
   onMissing(): void;
   onThumbnail(jpeg: Uint8Array): void;
@@ -83,7 +83,7 @@ export class Ladder implements Disposable {
         encoder: ENCODERS[0],
         settings: { ...this.#job, framesPerSecond: Math.min(limit, source.framesPerSecond) },
         onConfig: (config) => this.#output.onConfig(index, config),
-        onPicture: (picture) => this.#output.onPicture(index, picture),
+        onFrame: (encoded) => this.#output.onFrame(index, encoded),
       });
     });
     this.setActive(this.#rungs.map((_, index) => index));
@@ -168,12 +168,12 @@ export class Ladder implements Disposable {
       this.#isMissing = false;
     }
     // Each rung scales the next larger frame, because the cost of scaling depends on the pixels read.
-    const pictures: [Frame, ...Frame[]] = [frame];
+    const scaled: [Frame, ...Frame[]] = [frame];
     for (const rung of this.#active) {
-      const made = rung.offer(pictures.at(-1)!, { pts, cut, repeated });
-      if (made !== undefined) pictures.push(made);
+      const made = rung.offer(scaled.at(-1)!, { pts, cut, repeated });
+      if (made !== undefined) scaled.push(made);
     }
-    this.#thumbnailer?.offer(pictures, pts);
+    this.#thumbnailer?.offer(scaled, pts);
   }
 
   #interrupt(): void {

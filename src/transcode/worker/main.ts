@@ -13,9 +13,9 @@ import { Log } from 'node-av/lib';
 import { FrameReader } from '#transcode/framing.ts';
 import type { FromWorker, Job, ToWorker } from '#transcode/worker-messages.ts';
 import { decodeToWorker, encodeFromWorker, PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
+import { AudioTranscoder } from './audio-transcoder.ts';
 import { isOutOfMemory } from './av.ts';
 import { Ladder } from './ladder.ts';
-import { Sound } from './sound.ts';
 
 /** The connection to the server: the worker's end of a socket pair. */
 const CONNECTION_FD = 3;
@@ -38,7 +38,7 @@ Log.setLevel(AV_LOG_QUIET);
 const connection = new Socket({ fd: CONNECTION_FD, readable: true, writable: true, allowHalfOpen: true });
 const reader = new FrameReader();
 let ladder: Ladder | undefined;
-const sound = new Sound({
+const audio = new AudioTranscoder({
   onConfig: (config) => send({ type: 'audio_config', config }),
   onPacket: (packet) => send({ type: 'audio', packet }),
 });
@@ -57,7 +57,7 @@ connection.on('data', (chunk: Buffer) => {
 connection.on('end', () => {
   connection.cork();
   ladder?.finish();
-  sound.finish();
+  audio.finish();
   connection.uncork();
   stop();
   connection.end();
@@ -90,14 +90,14 @@ function handle(message: ToWorker): void {
       send({ type: 'done', count: 1 });
       break;
     case 'audio_source':
-      sound.setSource(message.source);
+      audio.setSource(message.source);
       break;
     case 'audio':
-      sound.write(message.packet);
+      audio.write(message.packet);
       break;
     case 'flush':
       ladder?.finish();
-      sound.finish();
+      audio.finish();
       send({ type: 'done', count: 1 });
       break;
   }
@@ -108,7 +108,7 @@ function start(job: Job): void {
   if (job.version !== PROTOCOL_VERSION) return; // the server sees the version in the answer and ends this process
   ladder = new Ladder(job, {
     onConfig: (rendition, config) => send({ type: 'config', rendition, config }),
-    onPicture: (rendition, { pts, dts, keyframe, cut, data }) =>
+    onFrame: (rendition, { pts, dts, keyframe, cut, data }) =>
       send({ type: 'packet', packet: { rendition, pts, dts, keyframe, cut, data } }),
     onMissing: () => send({ type: 'missing' }),
     onThumbnail: (jpeg) => send({ type: 'thumbnail', jpeg }),
@@ -117,7 +117,7 @@ function start(job: Job): void {
 
 function sendHealth(): void {
   const { user, system } = process.cpuUsage();
-  const decodeErrors = (ladder?.decodeErrors ?? 0) + sound.decodeErrors;
+  const decodeErrors = (ladder?.decodeErrors ?? 0) + audio.decodeErrors;
   send({
     type: 'health',
     health: { rssBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1000, decodeErrors },
@@ -133,5 +133,5 @@ function stop(): void {
   clearInterval(collection);
   ladder?.[Symbol.dispose]();
   ladder = undefined;
-  sound[Symbol.dispose]();
+  audio[Symbol.dispose]();
 }

@@ -7,10 +7,10 @@ import type { EncoderDescription, EncoderSettings } from '#transcode/encoder.ts'
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { FrameGate } from './frame-gate.ts';
 import { Scaler } from './scaler.ts';
-import { type EncodedPicture, VideoEncoder } from './video-encoder.ts';
+import { type EncodedFrame, VideoEncoder } from './video-encoder.ts';
 
 /** An encoded frame of a rung. */
-export interface RungPicture extends EncodedPicture {
+export interface RungFrame extends EncodedFrame {
   /** Whether it is the first of a segment. */
   readonly cut: boolean;
 }
@@ -22,7 +22,7 @@ export interface RungOptions {
   readonly settings: EncoderSettings;
   /** Called when an encoder was opened, before its first frame. */
   readonly onConfig: (config: Uint8Array) => void;
-  readonly onPicture: (picture: RungPicture) => void;
+  readonly onFrame: (frame: RungFrame) => void;
 }
 
 /** When a frame is to be shown, and how. */
@@ -64,16 +64,16 @@ export class Rung implements Disposable {
   offer(source: Frame, { pts, cut, repeated }: Offer): Frame | undefined {
     const verdict = this.#gate.judge(pts, cut, repeated);
     if (verdict === 'skip') return undefined;
-    const picture = this.#scaler.scale(source);
+    const scaled = this.#scaler.scale(source);
     // The held frames are handed out now. At two frames per second they would otherwise come seconds later.
     if (cut && this.#waits && this.#isSlow()) {
       this.#encoder?.finish();
       this.#closeEncoder();
     }
-    this.#encoder ??= this.#open(picture);
+    this.#encoder ??= this.#open(scaled);
     if (cut) this.#cuts.push(pts);
-    this.#encoder.encode(picture, pts, verdict);
-    return picture;
+    this.#encoder.encode(scaled, pts, verdict);
+    return scaled;
   }
 
   /** Makes the next frame a keyframe. */
@@ -115,7 +115,7 @@ export class Rung implements Disposable {
   }
 
   #open(first: Frame): VideoEncoder {
-    const { plan, encoder, onConfig, onPicture } = this.#options;
+    const { plan, encoder, onConfig, onFrame } = this.#options;
     const settings = { ...this.#options.settings, framesPerSecond: this.#gate.framesPerSecond };
     const frameTicks = plan.frameRate === undefined ? 0 : (VIDEO_TIMESCALE * plan.frameRate.den) / plan.frameRate.num;
     this.#waits = !this.#isSlow();
@@ -123,16 +123,16 @@ export class Rung implements Disposable {
     // its frames.
     const shift = this.#waits ? 0 : this.#compositionTicks;
     let lastDts = Number.NEGATIVE_INFINITY;
-    const opened = new VideoEncoder(encoder, { plan, settings, first }, (picture) => {
-      const cut = picture.pts === this.#cuts[0];
+    const opened = new VideoEncoder(encoder, { plan, settings, first }, (encoded) => {
+      const cut = encoded.pts === this.#cuts[0];
       if (cut) this.#cuts.shift();
       // With B-frames, a frame is decoded earlier than shown by the duration of the previous frame. At a reduced rate, a segment start
       // makes that shorter, and the segment would begin later than its date.
-      const isEarly = cut && picture.dts < picture.pts;
-      const earliest = isEarly ? Math.max(lastDts + 1, Math.round(picture.pts - frameTicks)) : picture.dts - shift;
-      lastDts = Math.min(picture.dts, earliest);
-      if (isEarly) this.#compositionTicks = picture.pts - lastDts;
-      onPicture({ ...picture, dts: lastDts, cut });
+      const isEarly = cut && encoded.dts < encoded.pts;
+      const earliest = isEarly ? Math.max(lastDts + 1, Math.round(encoded.pts - frameTicks)) : encoded.dts - shift;
+      lastDts = Math.min(encoded.dts, earliest);
+      if (isEarly) this.#compositionTicks = encoded.pts - lastDts;
+      onFrame({ ...encoded, dts: lastDts, cut });
     });
     onConfig(opened.config);
     return opened;

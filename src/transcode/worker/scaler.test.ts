@@ -69,14 +69,14 @@ for (const [what, colorTrc, white] of [
   it(`maps the tones of ${what}: black stays black, diffuse white is white, and nothing exceeds it`, () => {
     using scaler = new Scaler(SIZE);
     const shown = [64, white, 940].map((luma) => {
-      const picture = scaler.scale(grey(luma, colorTrc));
-      assert.deepEqual([picture.width, picture.height, picture.format], [160, 90, AV_PIX_FMT_YUV420P]);
+      const frame = scaler.scale(grey(luma, colorTrc));
+      assert.deepEqual([frame.width, frame.height, frame.format], [160, 90, AV_PIX_FMT_YUV420P]);
       assert.deepEqual(
-        [picture.colorSpace, picture.colorPrimaries, picture.colorTrc],
+        [frame.colorSpace, frame.colorPrimaries, frame.colorTrc],
         [AVCOL_SPC_BT709, AVCOL_PRI_BT709, AVCOL_TRC_BT709],
       );
-      assert.equal(rangeOf(picture), 'SDR');
-      return picture.data![0]![0]!;
+      assert.equal(rangeOf(frame), 'SDR');
+      return frame.data![0]![0]!;
     });
     const off = [BLACK, WHITE, WHITE].map((luma, index) => Math.abs(shown[index]! - luma));
     assert.ok(Math.max(...off) <= 3, shown.join());
@@ -87,11 +87,11 @@ it('leaves a frame that fits unchanged, and keeps the colours of one that does n
   using same = new Scaler({ width: 320, height: 180 });
   using smaller = new Scaler(SIZE);
   const bt709 = grey(400, AVCOL_TRC_BT709);
-  const picture = same.scale(bt709);
-  assert.equal(picture.colorSpace, AVCOL_SPC_BT2020_NCL);
-  assert.equal(picture.data![0]![0], 100);
-  assert.equal(same.scale(picture), picture);
-  assert.equal(smaller.scale(picture).data![0]![0], 100);
+  const frame = same.scale(bt709);
+  assert.equal(frame.colorSpace, AVCOL_SPC_BT2020_NCL);
+  assert.equal(frame.data![0]![0], 100);
+  assert.equal(same.scale(frame), frame);
+  assert.equal(smaller.scale(frame).data![0]![0], 100);
 });
 
 for (const [what, said] of [
@@ -103,8 +103,8 @@ for (const [what, said] of [
   it(`accepts a frame that declares ${what}, with a wrong or a right size`, () => {
     for (const size of [SIZE, { width: 2 * SIZE.width, height: 2 * SIZE.height }]) {
       using scaler = new Scaler(size);
-      const picture = scaler.scale(Object.assign(grey(400, AVCOL_TRC_BT709), said));
-      assert.deepEqual([picture.width, picture.data![0]![0]], [size.width, 100]);
+      const frame = scaler.scale(Object.assign(grey(400, AVCOL_TRC_BT709), said));
+      assert.deepEqual([frame.width, frame.data![0]![0]], [size.width, 100]);
     }
   });
 }
@@ -116,9 +116,9 @@ it('converts RGB so that players show the same colours', () => {
   FFmpegError.throwIfError(red.getBuffer(), 'memory');
   for (const [plane, bytes] of red.data!.entries()) bytes.fill(plane === 2 ? 255 : 0);
   using scaler = new Scaler(SIZE);
-  const picture = scaler.scale(red);
-  assert.equal(picture.colorSpace, AVCOL_SPC_BT709);
+  const frame = scaler.scale(red);
+  assert.equal(frame.colorSpace, AVCOL_SPC_BT709);
   // ITU-R BT.709 §3.
-  const off = [54, 99, 255].map((value, plane) => Math.abs(picture.data![plane]![0]! - value));
+  const off = [54, 99, 255].map((value, plane) => Math.abs(frame.data![plane]![0]! - value));
   assert.ok(Math.max(...off) <= 1, off.join());
 });

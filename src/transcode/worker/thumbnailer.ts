@@ -47,14 +47,14 @@ export class Thumbnailer implements Disposable {
 
   /**
    * Makes a thumbnail when one is due.
-   * @param pictures frames of the same time: the source's first, then scaled ones; the smallest that is large enough is used
+   * @param frames frames of the same time: the source's first, then scaled ones; the smallest that is large enough is used
    */
-  offer(pictures: readonly [Frame, ...Frame[]], pts: number): void {
+  offer(frames: readonly [Frame, ...Frame[]], pts: number): void {
     if (pts < this.#duePts) return;
     this.#duePts = pts + EVERY_S * VIDEO_TIMESCALE;
-    const picture = this.#scaler.scale(pictures.findLast(({ width }) => width >= this.#width) ?? pictures[0]);
-    picture.pts = BigInt(pts);
-    if (this.#context.sendFrameSync(picture) < 0) return;
+    const scaled = this.#scaler.scale(frames.findLast(({ width }) => width >= this.#width) ?? frames[0]);
+    scaled.pts = BigInt(pts);
+    if (this.#context.sendFrameSync(scaled) < 0) return;
     if (this.#context.receivePacketSync(this.#packet) < 0) return;
     const jpeg = this.#packet.data;
     this.#packet.unref();

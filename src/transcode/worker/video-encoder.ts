@@ -17,7 +17,7 @@ import { setOptions } from './av.ts';
 import type { FrameVerdict } from './frame-gate.ts';
 
 /** An encoded frame. Times are in ticks. */
-export interface EncodedPicture {
+export interface EncodedFrame {
   readonly pts: number;
   readonly dts: number;
   readonly keyframe: boolean;
@@ -33,19 +33,19 @@ export class VideoEncoder implements Disposable {
   readonly config: Uint8Array;
   readonly #context = new CodecContext();
   readonly #packet = new Packet();
-  readonly #onPicture: (picture: EncodedPicture) => void;
+  readonly #onFrame: (frame: EncodedFrame) => void;
 
   /**
    * @param first a frame like those that will come: its size and colours are those of the rendition
-   * @param onPicture called in decoding order
+   * @param onFrame called in decoding order
    * @throws {FFmpegError} when the encoder refuses
    */
   constructor(
     description: EncoderDescription,
     { plan, settings, first }: { plan: RenditionPlan; settings: EncoderSettings; first: Frame },
-    onPicture: (picture: EncodedPicture) => void,
+    onFrame: (frame: EncodedFrame) => void,
   ) {
-    this.#onPicture = onPicture;
+    this.#onFrame = onFrame;
     this.#packet.alloc();
     const codec = Codec.findEncoderByName(description.name as FFEncoderCodec);
     if (codec === null) throw new Error(`this FFmpeg has no ${description.name}`);
@@ -94,7 +94,7 @@ export class VideoEncoder implements Disposable {
   #receive(): void {
     while (this.#context.receivePacketSync(this.#packet) >= 0) {
       const { pts, dts, isKeyframe, data } = this.#packet;
-      this.#onPicture({ pts: Number(pts), dts: Number(dts), keyframe: isKeyframe, data: data ?? new Uint8Array() });
+      this.#onFrame({ pts: Number(pts), dts: Number(dts), keyframe: isKeyframe, data: data ?? new Uint8Array() });
       this.#packet.unref();
     }
   }

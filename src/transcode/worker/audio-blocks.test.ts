@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { SoundBlocks } from './sound-blocks.ts';
+import { AudioBlocks } from './audio-blocks.ts';
 
 const BLOCK = 16;
 const RATE = 1000;
@@ -9,7 +9,7 @@ const RATE = 1000;
 function setUp(continuesAt?: number) {
   const blocks: { pts: number; left: number[]; right: number[] }[] = [];
   const breaks: number[] = [];
-  const sound = new SoundBlocks({
+  const audioBlocks = new AudioBlocks({
     channels: 2,
     sampleRate: RATE,
     blockSamples: BLOCK,
@@ -20,9 +20,9 @@ function setUp(continuesAt?: number) {
   /** Pushes samples whose values are their times. */
   const push = (pts: number, length: number) => {
     const left = Float32Array.from({ length }, (_, index) => pts + index);
-    sound.push([left, left.map((sample) => 1e6 - sample)], pts);
+    audioBlocks.push([left, left.map((sample) => 1e6 - sample)], pts);
   };
-  return { sound, push, blocks, breaks };
+  return { audioBlocks, push, blocks, breaks };
 }
 
 test('audio of any lengths becomes blocks of one size, with each sample at its time', () => {
@@ -31,13 +31,13 @@ test('audio of any lengths becomes blocks of one size, with each sample at its t
       fc.nat(5000),
       fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 20 }),
       (start, lengths) => {
-        const { sound, push, blocks, breaks } = setUp();
+        const { audioBlocks, push, blocks, breaks } = setUp();
         let at = start;
         for (const length of lengths) {
           push(at, length);
           at += length;
         }
-        sound.finish();
+        audioBlocks.finish();
         assert.deepEqual(breaks, []);
         assert.equal(blocks.length, Math.ceil((at - start) / BLOCK));
         for (const [index, { pts, left, right }] of blocks.entries()) {
@@ -55,10 +55,10 @@ test('audio of any lengths becomes blocks of one size, with each sample at its t
 });
 
 test('a short hole becomes silence', () => {
-  const { sound, push, blocks, breaks } = setUp();
+  const { audioBlocks, push, blocks, breaks } = setUp();
   push(100, 10);
   push(150, 14);
-  sound.finish();
+  audioBlocks.finish();
   const samples = blocks.flatMap(({ left }) => left);
   assert.deepEqual(breaks, []);
   assert.equal(samples.length, 64);
@@ -68,10 +68,10 @@ test('a short hole becomes silence', () => {
 });
 
 test('a long hole ends the audio before it, and the audio after it begins again at its own time', () => {
-  const { sound, push, blocks, breaks } = setUp();
+  const { audioBlocks, push, blocks, breaks } = setUp();
   push(100, 10);
   push(100 + 10 + RATE + 1, 20);
-  sound.finish();
+  audioBlocks.finish();
   assert.deepEqual(breaks, [1]);
   assert.deepEqual(
     blocks.map(({ pts }) => pts),

@@ -2,12 +2,12 @@
  * The whole audio work of a transcoder, from packets to AAC: decodes, divides into blocks, encodes.
  */
 import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-messages.ts';
+import { AudioBlocks } from './audio-blocks.ts';
 import { AudioDecoder, outputChannels } from './audio-decoder.ts';
 import { AudioEncoder, BLOCK_SAMPLES } from './audio-encoder.ts';
-import { SoundBlocks } from './sound-blocks.ts';
 
 /** The receivers of the AAC. */
-export interface SoundOutput {
+export interface AudioOutput {
   /** Called when an encoder was opened, before its first packet. */
   onConfig(config: Uint8Array): void;
   /** Called with a packet. Times are in samples, as in the source. */
@@ -15,14 +15,14 @@ export interface SoundOutput {
 }
 
 /** The audio of one source at a time. All work is done inside the calls. */
-export class Sound implements Disposable {
-  readonly #output: SoundOutput;
+export class AudioTranscoder implements Disposable {
+  readonly #output: AudioOutput;
   #decoder: AudioDecoder | undefined;
   #encoder: AudioEncoder | undefined;
-  #blocks: SoundBlocks | undefined;
+  #blocks: AudioBlocks | undefined;
   #errors = 0;
 
-  constructor(output: SoundOutput) {
+  constructor(output: AudioOutput) {
     this.#output = output;
   }
 
@@ -36,7 +36,7 @@ export class Sound implements Disposable {
     this[Symbol.dispose]();
     const { sampleRate, continuesAt } = source;
     const channels = outputChannels(source);
-    const blocks = new SoundBlocks({
+    const blocks = new AudioBlocks({
       channels,
       sampleRate,
       blockSamples: BLOCK_SAMPLES,

@@ -8,8 +8,8 @@ export type Planes = readonly Float32Array[];
 /** A hole of up to this length becomes silence. It comes from lost packets, or from an encoder that sends nothing during silence. */
 const MAX_SILENCE_S = 1;
 
-/** The options of {@link SoundBlocks}. */
-export interface SoundBlocksOptions {
+/** The options of {@link AudioBlocks}. */
+export interface AudioBlocksOptions {
   readonly channels: number;
   readonly sampleRate: number;
   /** The number of samples in a block. */
@@ -17,16 +17,16 @@ export interface SoundBlocksOptions {
   /** The end of an earlier worker's blocks, which these continue. */
   readonly continuesAt?: number | undefined;
   /**
-   * Called with a block, which may be used only during the call. Blocks follow one another without a hole until {@link SoundBlocks.finish}.
+   * Called with a block, which may be used only during the call. Blocks follow one another without a hole until {@link AudioBlocks.finish}.
    */
   readonly onBlock: (planes: Planes, pts: number) => void;
-  /** Called when the following audio does not continue the previous one, after {@link SoundBlocks.finish} for that. */
+  /** Called when the following audio does not continue the previous one, after {@link AudioBlocks.finish} for that. */
   readonly onBreak: () => void;
 }
 
 /** Collects audio of any lengths into blocks. Times are in samples. */
-export class SoundBlocks {
-  readonly #options: SoundBlocksOptions;
+export class AudioBlocks {
+  readonly #options: AudioBlocksOptions;
   readonly #block: Planes;
   readonly #silence: Planes;
   /** The number of samples in the growing block. */
@@ -34,7 +34,7 @@ export class SoundBlocks {
   /** The position of the next sample. Undefined before the first. */
   #next: number | undefined;
 
-  constructor(options: SoundBlocksOptions) {
+  constructor(options: AudioBlocksOptions) {
     this.#options = options;
     const { channels, blockSamples, continuesAt } = options;
     this.#next = continuesAt;

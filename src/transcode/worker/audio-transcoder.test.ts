@@ -4,9 +4,9 @@ import { ticks } from '#lib/units.ts';
 import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
 import type { Packet } from '#media/packet.ts';
 import type { AudioTrack } from '#media/track.ts';
-import { hearBeeps, makeSoundClip, type SoundClip } from '#test/support/sound-clip.ts';
+import { type AudioClip, hearBeeps, makeAudioClip } from '#test/support/audio-clip.ts';
 import type { AudioPacket } from '#transcode/worker-messages.ts';
-import { Sound } from './sound.ts';
+import { AudioTranscoder } from './audio-transcoder.ts';
 
 const RATE = 48_000;
 /** Half of one of the beep's waves plus the smearing of AAC, which is inaudible. */
@@ -16,13 +16,13 @@ const IN_STEP_SAMPLES = 48;
 class Made {
   readonly tracks: AudioTrack[] = [];
   readonly packets: AudioPacket[] = [];
-  readonly sound = new Sound({
+  readonly audio = new AudioTranscoder({
     onConfig: (config) => void this.tracks.push(parseAudioSpecificConfig(config)),
     onPacket: ({ pts, data }) => void this.packets.push({ pts, data: data.slice() }),
   });
 
-  write({ packets }: Pick<SoundClip, 'packets'>): this {
-    for (const packet of packets) this.sound.write(packet);
+  write({ packets }: Pick<AudioClip, 'packets'>): this {
+    for (const packet of packets) this.audio.write(packet);
     return this;
   }
 
@@ -31,10 +31,10 @@ class Made {
   }
 }
 
-function make(clip: SoundClip): Made {
+function make(clip: AudioClip): Made {
   const made = new Made();
-  made.sound.setSource(clip.track);
-  made.write(clip).sound.finish();
+  made.audio.setSource(clip.track);
+  made.write(clip).audio.finish();
   return made;
 }
 
@@ -53,7 +53,7 @@ for (const [what, options] of [
   ['packets of 60 ms', { packetMs: 60 }],
 ] as const) {
   test(`${what} of Opus becomes AAC with the same audio at the same time`, () => {
-    const clip = makeSoundClip({ ...options, startSamples: 3 * RATE + 7 });
+    const clip = makeAudioClip({ ...options, startSamples: 3 * RATE + 7 });
     const made = make(clip);
     const channels = Math.min(2, clip.track.channels);
     const [track] = made.tracks;
@@ -76,7 +76,7 @@ for (const [what, options] of [
 const later = (packet: Packet, samples: number): Packet => ({ ...packet, pts: ticks(packet.pts + samples) });
 
 test('lost packets become silence, and later audio stays in step', () => {
-  const clip = makeSoundClip();
+  const clip = makeAudioClip();
   const packets = clip.packets.filter((_, index) => index < 60 || index >= 90);
   const made = make({ ...clip, packets });
   assert.equal(made.tracks.length, 1);
@@ -87,7 +87,7 @@ test('lost packets become silence, and later audio stays in step', () => {
 });
 
 test('after a long pause audio begins again at its own time', () => {
-  const clip = makeSoundClip();
+  const clip = makeAudioClip();
   const packets = clip.packets.map((packet) => (packet.pts < 2.5 * RATE ? packet : later(packet, 58 * RATE)));
   const made = make({ ...clip, packets });
   const split = made.packets.findIndex(({ pts }) => pts > 30 * RATE);
@@ -103,12 +103,12 @@ test('after a long pause audio begins again at its own time', () => {
 });
 
 test('broken packets are counted, and the others are decoded', () => {
-  const clip = makeSoundClip();
+  const clip = makeAudioClip();
   const packets = clip.packets.map((packet, index) =>
     index % 40 === 25 ? { ...packet, data: Uint8Array.of(0xff, 0x41, 0xff) } : packet,
   );
   const made = make({ ...clip, packets });
-  assert.equal(made.sound.decodeErrors, 4);
+  assert.equal(made.audio.decodeErrors, 4);
   assertInStep(
     made.beeps(),
     [1, 2, 3].map((second) => second * RATE),
@@ -116,8 +116,8 @@ test('broken packets are counted, and the others are decoded', () => {
 });
 
 test('a header that no decoder accepts is counted and does not throw', () => {
-  const { track, packets } = makeSoundClip({ seconds: 0.1 });
+  const { track, packets } = makeAudioClip({ seconds: 0.1 });
   const made = make({ track: { ...track, config: Uint8Array.of(...track.config.slice(0, 18), 255) }, packets });
-  assert.equal(made.sound.decodeErrors, packets.length);
+  assert.equal(made.audio.decodeErrors, packets.length);
   assert.deepEqual(made.packets, []);
 });
