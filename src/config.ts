@@ -15,7 +15,7 @@ import { storeSettings } from '#store/config.ts';
 import { transcodeSettings } from '#transcode/config.ts';
 import { webhookSettings } from '#webhooks/config.ts';
 
-/** Every setting's name starts with it in the environment. */
+/** The prefix of every setting's name in the environment. */
 export const PREFIX = 'MILLRACE_';
 
 const MIN_BOOTSTRAP_KEY_LENGTH = 32;

@@ -56,7 +56,7 @@ export interface LiveUsage {
 export interface LiveDirectory {
   /** The status of a stream's session. Undefined when no session of the stream runs in this process. */
   status(streamId: StreamId): LiveStatus | undefined;
-  /** By session id, for the session's own object. */
+  /** The status of a session by its own id. */
   sessionStatus(sessionId: SessionId): LiveStatus | undefined;
   /** The session that a playback id shows: the running one, or the one that ended last while its media can still be fetched. */
   watch(playbackId: PlaybackId): Watchable | undefined;

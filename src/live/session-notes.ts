@@ -22,7 +22,7 @@ export interface SessionNotesOptions {
 }
 
 /**
- * Writes the notes of one process. `isActive` says whether media of the session is coming in.
+ * Writes the notes of one process. `isActive` says whether media of the session is being received.
  *
  * A session is written when its first part exists. A session that ends before that leaves nothing in the store. Otherwise a publisher that
  * starts and stops in a loop would fill the store with sessions that nobody could watch.
@@ -93,8 +93,8 @@ export class SessionNotes {
   }
 
   /**
-   * Reports the warnings that were raised and cleared since the last look. Looking only now and then bounds how many events a session can
-   * cause; a warning that holds for at least as long as the time between two looks is never missed.
+   * Reports the warnings that were raised and cleared since the last call. The time between calls bounds the number of events that a
+   * session can cause. A warning that holds for at least that time is never missed.
    */
   #noteWarnings(session: LiveSession): void {
     if (!this.#written.has(session) || session.state.phase === 'ended') return;
