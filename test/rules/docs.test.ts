@@ -30,7 +30,7 @@ describe('the docs', () => {
     const ageS = BEAT_MS / 1000;
     assert.ok(
       pageText('docs/4-operations.md').includes(
-        `Viewers and health of a stream at another server are up to ${ageS} and `,
+        `The number of viewers of a stream on another server is up to ${ageS} s old`,
       ),
     );
     assert.ok(pageText('docs/7-streams-and-sessions.md').includes(`at another server is up to ${ageS} seconds old`));
