@@ -185,8 +185,8 @@ export interface PartSink {
 export interface Presentation extends SessionOutput, Disposable {
   /**
    * Sets the renditions that new viewers may begin with, besides the source. Others are not offered to new viewers. Before the presentation
-   * is shown, it waits for the first parts of these renditions, for at most a target duration of media, because players read the
-   * multivariant playlist once and would otherwise stay on the source.
+   * is shown, it waits for the first parts of these renditions, for at most four seconds of media, because players read the multivariant
+   * playlist once and would otherwise stay on the source, or without audio.
    */
   offer(renditionIds: readonly RenditionId[]): void;
   /**

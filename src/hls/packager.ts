@@ -205,7 +205,11 @@ export class Packager {
       const isReordered = last.pts - last.dts !== this.#compositionTicks;
       const mostTicks = isReordered ? this.#parts.leftTicks : this.#parts.targetTicks;
       const lastsTicks = Math.max(this.#parts.frameTicks, Math.min(untilTicks - last.dts, mostTicks));
-      this.#push(last, this.#upToSegmentEnd(last.dts, lastsTicks));
+      // As a part of its own it may have to be shown a moment later, because the part before may not be short.
+      const lateTicks = lastsTicks > this.#parts.leftTicks ? this.#parts.lengthen() : 0;
+      const dts = ticks(last.dts + lateTicks);
+      const pts = ticks(Math.max(last.pts, dts));
+      this.#push({ ...last, dts, pts }, this.#upToSegmentEnd(dts, lastsTicks - lateTicks));
     }
     this.closeSegment();
   }
@@ -274,7 +278,9 @@ export class Packager {
 
   #writeAudio(packet: Packet): void {
     const { mark } = packet;
-    const dts = ticks(mark?.discontinuity ? Math.max(packet.dts, this.#endTicks) : this.#continued(packet.dts));
+    // Players take a hole for missing media: hls.js 1.7 does not fire `ended` while there is one in its buffer.
+    if (mark?.discontinuity) this.#fill(packet.dts);
+    const dts = ticks(this.#continued(packet.dts));
     if (mark !== undefined) this.#cut(mark, dts);
     this.#push({ ...packet, dts, pts: dts }, this.#parts.frameTicks);
   }

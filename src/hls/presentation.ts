@@ -23,6 +23,12 @@ import { Rendition } from './rendition.ts';
 import type { ServerControl } from './tags.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
+/**
+ * How long offered renditions are waited for, in seconds of media. A transcoder starts after the first second, and needs another one, or
+ * several on a busy machine. Players that begin without these renditions stay on the source, or without audio. It is shorter than the time
+ * for which requests are held, which is at least 6 s.
+ */
+const OFFERED_WITHIN_S = 4;
 /** An offered rendition that ends at most two parts before the furthest one is in step with it. */
 const CAUGHT_UP_S = 2 * PART_LENGTH_S;
 /** How long the first part of a rendition with a track is waited for, in seconds, in addition to the frames that its encoder holds. */
@@ -236,7 +242,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     const isComing = (each: Rendition) =>
       !each.hasParts && (each.packager.started || leadS - Math.max(startS, each.addedS) <= patienceS);
     if ([...this.#renditions.values()].some(isComing)) return true;
-    if (leadS - startS > this.#options.targetDurationS) return false;
+    if (leadS - startS > OFFERED_WITHIN_S) return false;
     // Renditions begin later than the source, and catch up with the media that came in the meantime. Playlists must be in step when they
     // are shown.
     return this.#offered.some((id) => {

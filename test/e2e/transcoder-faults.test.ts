@@ -15,7 +15,7 @@ import type { PlaylistSegment } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
-import { CHEAP, inTime, STEP_MS, startSteppedServer } from '../support/stepped-server.ts';
+import { CHEAP, inTime, PATIENT, STEP_MS, startSteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   assertEveryFrame,
@@ -111,7 +111,8 @@ for (const fault of FAULTS) {
       assert.deepEqual(runs[0]!.complaints, []);
       const { frames } = withoutRepeats(runs[0]!);
       assert.ok(frames.length < runs[0]!.frames.length, 'something was lost');
-      for (const [tick, counter] of at(frames)) assert.equal(counter, counters.get(tick));
+      // The last one of a session may be shown a moment later, so that the part before it is long enough.
+      for (const [tick, counter] of at(frames.slice(0, -1))) assert.equal(counter, counters.get(tick));
     });
   });
 }
@@ -244,7 +245,7 @@ async function suffer({ signal }: Fault) {
     durationS: DURATION_S,
     video: { width: 320, height: 180, bitrateBps: 300_000, fps: { num: FPS, den: 1 }, gop: FPS },
   });
-  await using server = await startSteppedServer({ settings: CHEAP });
+  await using server = await startSteppedServer({ settings: { ...CHEAP, ...PATIENT } });
   const stream = await server.api.createStream({ profiles: [SMALL] });
   // The server is this process.
   const transcoders = () => childrenOf(process.pid);

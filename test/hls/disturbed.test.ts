@@ -107,6 +107,24 @@ describe('a presentation', () => {
     assert.ok(Math.abs(seconds(audio.filter(isSilent), 48_000) - 11) < 0.5);
   });
 
+  test('has no hole in the audio where a publisher comes back, however long it was away and whenever its audio begins', async () => {
+    const milliseconds = (max: number) => fc.integer({ min: 0, max }).map((value) => value / 1000);
+    await fc.assert(
+      fc.asyncProperty(milliseconds(2500), milliseconds(500), milliseconds(300), async (awayS, unpacedS, lateS) => {
+        const feed = new Feed(both);
+        feed.play(4.5);
+        await feed.pause(awayS, { unpacedS });
+        feed.play(lateS, { audio: true });
+        feed.play(2.5);
+        await feed.session.end();
+        await feed.look();
+        assertContiguous(await samplesOf(feed, 'audio'));
+        assertContiguous(await samplesOf(feed, 'source'));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   test('is silent where the audio stops, and continues with the audio when it is back', async () => {
     const feed = new Feed(both);
     await feed.watch(7.1);
@@ -316,6 +334,18 @@ describe('a presentation', () => {
     const { ended, hints, segments } = await playlistOf(feed, 'source');
     assert.deepEqual([ended, hints.length, segments.at(-1)?.uri], [true, 0, 'source/5.m4s']);
     assert.ok(segments.every(({ parts }) => parts.length === 0));
+  });
+
+  test('keeps the rules for parts wherever it ends', async () => {
+    for (const fps of [5, 12, 15, 30]) {
+      for (let frame = 0; frame < fps; frame += 1) {
+        const feed = new Feed({ ...both, fps, gop: 2 * fps });
+        await feed.watch(4 + frame / fps);
+        await feed.session.end();
+        await feed.look();
+        assert.deepEqual(await feed.violations({ stepS: STEP_S }), [], `frame ${frame} at ${fps} frames a second`);
+      }
+    }
   });
 
   test('that ends while nobody publishes still has the part that it has announced', async () => {
