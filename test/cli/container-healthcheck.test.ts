@@ -12,7 +12,7 @@ const HEALTHCHECK = join(import.meta.dirname, '../../deploy/healthcheck.js');
 const check = (settings: Record<string, string>) => run([], { launcher: HEALTHCHECK, settings });
 const portOf = (url: string): string => new URL(url).port;
 
-test('the health check succeeds while the server answers, and says why not once it has stopped', async (t) => {
+test('the health check succeeds while the server answers, and prints the reason after it has stopped', async (t) => {
   const { http, child, finished } = await serve(t, { settings: { DATA_DIR: await storeFolder(t) } });
   const settings = { HTTP_PORT: portOf(http) };
   assert.deepEqual(await check(settings), { code: 0, signal: null, stdout: '', stderr: '' });
@@ -23,7 +23,7 @@ test('the health check succeeds while the server answers, and says why not once 
   assert.match(stderr, /^Millrace does not answer: .*ECONNREFUSED.*\.\n$/);
 });
 
-test('the health check reaches a server that speaks TLS by a certificate for another name', async (t) => {
+test('the health check reaches a TLS server with a certificate for another name', async (t) => {
   const files = await writeCertificate(await dataFolder(t), makeCertificate());
   const tls = { TLS_CERT: files.MILLRACE_TLS_CERT, TLS_KEY: files.MILLRACE_TLS_KEY };
   const { http } = await serve(t, { settings: { ...tls, RTMPS_PORT: '0', DATA_DIR: await storeFolder(t) } });
@@ -32,7 +32,7 @@ test('the health check reaches a server that speaks TLS by a certificate for ano
   assert.equal(code, 0);
 });
 
-test('the health check fails when what answers is not healthy', async (t) => {
+test('the health check fails when the answer is not healthy', async (t) => {
   const other = createServer((_, response) => response.writeHead(503).end()).listen(0, '127.0.0.1');
   await once(other, 'listening');
   t.after(() => other.close());

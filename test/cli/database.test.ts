@@ -10,7 +10,7 @@ import { startPostgres } from '../support/postgres.ts';
 import { dataFolder, makeStore, run, serve, storeFolder } from './millrace.ts';
 
 describe('millrace migrate', () => {
-  test('says what it does, and then that there is nothing to do', async (t) => {
+  test('prints what it does, and then that there is nothing to do', async (t) => {
     const settings = { DATA_DIR: await dataFolder(t) };
     const path = join(settings.DATA_DIR, 'millrace.db');
     await makeOlderStore(path);
@@ -25,7 +25,7 @@ describe('millrace migrate', () => {
     assert.match((await run(['migrate'], { settings })).stdout, /^\S+millrace\.db is up to date\.\n$/);
   });
 
-  test('and every other command refuse to work where no server has made a store, and make none', async (t) => {
+  test('and every other command fail when no server has created a store, and create none', async (t) => {
     const folder = await dataFolder(t);
     const settings = { DATA_DIR: join(folder, 'data') };
     for (const args of [
@@ -45,7 +45,7 @@ describe('millrace migrate', () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  test('knows a database of a newer version, and leaves it alone', async (t) => {
+  test('recognises a database of a newer version, and does not change it', async (t) => {
     const settings = { DATA_DIR: await storeFolder(t) };
     inDatabase(join(settings.DATA_DIR, 'millrace.db'), (db) =>
       db.exec("insert into kysely_migration values ('9999-from-the-future', '2099-01-01')"),
@@ -56,7 +56,7 @@ describe('millrace migrate', () => {
     assert.match(refused.stderr, /newer Millrace.*9999-from-the-future.*\.\n$/);
   });
 
-  test('does it in PostgreSQL, whose password it never shows', async (t) => {
+  test('works with PostgreSQL, and never shows the password', async (t) => {
     await using server = await startPostgres();
     const settings = { DATA_DIR: await dataFolder(t), DATABASE_URL: await server.newDatabase() };
     const runs = [
@@ -85,7 +85,7 @@ describe('millrace migrate', () => {
 });
 
 describe('millrace backup and restore', () => {
-  test('bring back what was there, and keep what it replaces', async (t) => {
+  test('restore the data, and keep the replaced database', async (t) => {
     const folder = await dataFolder(t);
     const file = join(folder, 'copy.db');
     const settings = { DATA_DIR: join(folder, 'data') };
@@ -122,7 +122,7 @@ describe('millrace backup and restore', () => {
     assert.ok(namesIn(file).includes('before'));
   });
 
-  test('restore takes what the write-ahead log of a killed server holds into what it keeps aside', async (t) => {
+  test('restore includes the write-ahead log of a killed server in the database that it keeps', async (t) => {
     const folder = await dataFolder(t);
     const settings = { DATA_DIR: join(folder, 'data') };
     const server = await serve(t, { settings });
@@ -138,7 +138,7 @@ describe('millrace backup and restore', () => {
     assert.ok(!namesIn(join(settings.DATA_DIR, 'millrace.db')).includes('only in the log'));
   });
 
-  test('refuse what is no backup, or cannot be written, in one sentence', async (t) => {
+  test('refuse a file that is not a backup, or cannot be written, in one sentence', async (t) => {
     const folder = await dataFolder(t);
     const settings = { DATA_DIR: join(folder, 'data') };
     const missing = await run(['backup', join(folder, 'copy.db')], { settings });
@@ -163,7 +163,7 @@ describe('millrace backup and restore', () => {
     assert.match(nowhere.stderr, /^[^\n]+ cannot be written \([^\n]+\.\n$/);
   });
 
-  test('take one file and nothing else', async (t) => {
+  test('accept exactly one file', async (t) => {
     const settings = { DATA_DIR: await dataFolder(t) };
     for (const args of [
       ['backup'],

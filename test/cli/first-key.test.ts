@@ -25,7 +25,7 @@ async function firstStart(t: TestContext) {
   return { store, dataDir, file: join(dataDir, 'initial-api-key'), shown, options, terminal, isFirstKey };
 }
 
-test('on a terminal the first key is shown once and written nowhere', async (t) => {
+test('on a terminal the first key is shown once and not written to a file', async (t) => {
   const { options, terminal, shown, file, isFirstKey } = await firstStart(t);
   await ensureFirstKey({ ...options, terminal });
   const secret = /millrace_[\w-]{43}/.exec(shown.join())?.[0];
@@ -35,7 +35,7 @@ test('on a terminal the first key is shown once and written nowhere', async (t) 
   assert.equal(shown.length, 1);
 });
 
-test('the first user and key stand in the audit log, as the work of the operator', async (t) => {
+test('the first user and key are in the audit log as changes of the operator', async (t) => {
   const { options, terminal, store } = await firstStart(t);
   await ensureFirstKey({ ...options, terminal });
   await ensureFirstKey({ ...options, terminal });
@@ -49,7 +49,7 @@ test('the first user and key stand in the audit log, as the work of the operator
   });
 });
 
-test('a file left by a start that failed is replaced by a new one, private whatever the old one was', async (t) => {
+test('a file left by a failed start is replaced by a new one, which is private even if the old one was not', async (t) => {
   const { options, file, isFirstKey } = await firstStart(t);
   await writeFile(file, 'left over');
   await chmod(file, 0o644);
@@ -58,7 +58,7 @@ test('a file left by a start that failed is replaced by a new one, private whate
   assert.equal((await stat(file)).mode & 0o777, 0o600);
 });
 
-test('a bootstrap key is neither shown nor written, and changes nothing once there is a key', async (t) => {
+test('a bootstrap key is neither shown nor written, and has no effect once there is a key', async (t) => {
   const { options, terminal, shown, file, store, isFirstKey } = await firstStart(t);
   const [first, second] = ['a'.repeat(32), 'b'.repeat(32)];
   await ensureFirstKey({ ...options, terminal, bootstrapKey: new Secret(first) });
@@ -69,7 +69,7 @@ test('a bootstrap key is neither shown nor written, and changes nothing once the
   await assert.rejects(stat(file), { code: 'ENOENT' });
 });
 
-test('a key that somebody else made meanwhile leaves no file behind', async (t) => {
+test('a key that another process created in the meantime leaves no file', async (t) => {
   const { options, file, store } = await firstStart(t);
   const overtaken = { ...store, apiKeys: { ...store.apiKeys, createFirst: () => Promise.resolve(false) } };
   await ensureFirstKey({ ...options, store: overtaken, terminal: undefined });
@@ -97,7 +97,7 @@ test('the file of a key that was used before the start, or that no longer exists
   await assert.rejects(stat(file), { code: 'ENOENT' });
 });
 
-test('a data folder that others could read is closed to them, and one that holds other things is left as it is', async (t) => {
+test('a data folder loses the permissions of others, and one with other files is left as it is', async (t) => {
   const dataDir = await dataFolder(t);
   const modes = async (...names: string[]) => {
     const stats = await Promise.all(names.map((name) => stat(join(dataDir, name))));

@@ -48,7 +48,7 @@ test('a key whose secret cannot be written is revoked again', { skip: NO_FULL_DI
   assert.match(stdout, /ann +laptop +\S+ +all +never +revoked/);
 });
 
-test('arguments that do not fit are refused without being repeated', async (t) => {
+test('invalid arguments are refused without being repeated', async (t) => {
   const settings = { DATA_DIR: await storeFolder(t) };
   const secret = 'millrace_something-typed-in-the-wrong-place';
   for (const args of [

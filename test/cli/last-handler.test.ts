@@ -21,7 +21,7 @@ async function serveWithFaults(t: TestContext, times: number) {
   return { ...server, caught };
 }
 
-test('a process goes on after an error that nothing has caught: each is counted, and each kind logged once', async (t) => {
+test('a process continues after an uncaught error, counts each, and logs each kind once', async (t) => {
   const { child, finished, http, caught } = await serveWithFaults(t, 10);
   child.kill('SIGUSR2');
   await waitFor(async () => (await caught()) === 10, { what: 'ten errors' });
@@ -37,7 +37,7 @@ test('a process goes on after an error that nothing has caught: each is counted,
   assert.match(told[1]!, /TypeError: a rejection for this test/);
 });
 
-test('after more than a hundred errors in a minute a server drains and ends with an exit code that has it started again', async (t) => {
+test('after more than a hundred errors in a minute a server drains and ends with an exit code after which it is restarted', async (t) => {
   const { child, finished } = await serveWithFaults(t, 101);
   child.kill('SIGUSR2');
   const { code, stdout, stderr } = await finished;

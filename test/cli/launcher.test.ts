@@ -48,7 +48,7 @@ async function smallClone(t: TestContext): Promise<string> {
   return clone;
 }
 
-test('without a Node that can run it, one sentence says what to do', needsOldNode, async (t) => {
+test('without a suitable Node, one sentence explains what to do', needsOldNode, async (t) => {
   const { code, stderr } = await run([], { node: oldNode!, launcher: join(await smallClone(t), 'bin/millrace.js') });
   assert.equal(code, 1);
   assert.match(
@@ -57,7 +57,7 @@ test('without a Node that can run it, one sentence says what to do', needsOldNod
   );
 });
 
-test('the Node that npm installed beside Millrace runs it, also where the system has a new one', async (t) => {
+test('the Node that npm installed beside Millrace is used even if the system has a newer one', async (t) => {
   const clone = await smallClone(t);
   const launcher = join(clone, 'bin/millrace.js');
   assert.equal((await run([], { launcher })).stdout, 'the Node that started the launcher\n');
@@ -76,7 +76,7 @@ test('the Node that npm installed beside Millrace runs it, also where the system
   assert.equal((await run([], { launcher })).stdout, 'the Node that started the launcher\n', 'too old to be used');
 });
 
-test('the launcher works through a link, as npm makes one', async (t) => {
+test('the launcher works through a link like those of npm', async (t) => {
   const link = join(await dataFolder(t), 'millrace');
   await symlink(join(ROOT, 'bin/millrace.js'), link);
   assert.match(execFileSync(process.execPath, [link, '--help'], { encoding: 'utf8' }), /^millrace: /);

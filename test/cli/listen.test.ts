@@ -13,7 +13,7 @@ import { dataFolder } from './millrace.ts';
 
 const LAUNCHER = join(import.meta.dirname, '../../bin/millrace.js');
 
-test('millrace listen prints deliveries, says whether they are genuine, and never prints the secret', async (t) => {
+test('millrace listen prints deliveries and whether they are genuine, and never prints the secret', async (t) => {
   const folder = await dataFolder(t);
   const secret = new Secret('a-secret-for-the-listener');
   const file = join(folder, 'secret');

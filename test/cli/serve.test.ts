@@ -26,7 +26,7 @@ test('the help lists every setting with its default and meaning', async () => {
   }
 });
 
-test('each wrong setting is one sentence, and the exit code is 2', async () => {
+test('each wrong setting is reported in one sentence, and the exit code is 2', async () => {
   const settings = { HTTP_PORT: 'x', RTMP_PORT: '70000', NONSENSE: '1' };
   const { code, stdout, stderr } = await run(['serve'], { settings });
   assert.equal(code, 2);
@@ -67,7 +67,7 @@ test('a bootstrap key is the first key, and is neither written nor logged', asyn
   assert.ok(!`${stdout}${stderr}`.includes(key));
 });
 
-test('keys made and revoked beside the running server count at the next request', async (t) => {
+test('keys created and revoked beside the running server take effect at the next request', async (t) => {
   const settings = { DATA_DIR: await dataFolder(t) };
   const { http } = await serve(t, { settings });
   const created = await run(['keys', 'create', '--name', 'ci', '--user', 'bob'], { settings });
@@ -79,7 +79,7 @@ test('keys made and revoked beside the running server count at the next request'
   assert.equal((await listStreams(http, key)).status, 401);
 });
 
-test('a port that is taken is one sentence naming the setting', async (t) => {
+test('a port in use is reported in one sentence that names the setting', async (t) => {
   const DATA_DIR = await dataFolder(t);
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());
@@ -97,7 +97,7 @@ test('a port that is taken is one sentence naming the setting', async (t) => {
   }
 });
 
-test('a data folder in use, or one that cannot be made, is one sentence', async (t) => {
+test('a data folder that is in use or cannot be created is reported in one sentence', async (t) => {
   const DATA_DIR = await dataFolder(t);
   await serve(t, { settings: { DATA_DIR } });
   const second = await run(['serve'], { settings: { DATA_DIR } });
@@ -115,7 +115,7 @@ test('a data folder in use, or one that cannot be made, is one sentence', async 
   assert.match(neverThere.stderr, /^The data folder \/proc\/millrace\/data .* MILLRACE_DATA_DIR .*\.\n$/);
 });
 
-test('on a terminal, the server says in words for people that it is ready', { skip: NO_TERMINAL }, async (t) => {
+test('on a terminal, the server prints a readable message when it is ready', { skip: NO_TERMINAL }, async (t) => {
   const DATA_DIR = await storeFolder(t);
   const settings = { DATA_DIR, HTTP_PORT: '0', RTMP_PORT: '0', METRICS_PORT: '0' };
   const command = ['script', '--quiet', '--command', `'${process.execPath}' '${LAUNCHER}' serve`, '/dev/null'] as const;
@@ -141,7 +141,7 @@ test('the version is that of the package, and of the Node it runs on', async () 
   assert.equal((await run(['--version'])).stdout, `millrace ${version}, Node ${process.versions.node}\n`);
 });
 
-test('a shell completes commands and their options with the script that the command prints', async () => {
+test('a shell completes commands and options with the printed script', async () => {
   const { stdout } = await run(['completion', 'bash']);
   const complete = (...words: string[]) => {
     const ask = `COMP_WORDS=(millrace ${words.join(' ')}) COMP_CWORD=${words.length}; _millrace; echo "\${COMPREPLY[@]}"`;
@@ -154,7 +154,7 @@ test('a shell completes commands and their options with the script that the comm
   assert.deepEqual([code, stderr], [2, 'Name one shell: bash, zsh, fish. See millrace completion --help.\n']);
 });
 
-test('a terminal that is closed stops the server as asked, with a drain', async (t) => {
+test('closing the terminal stops the server with a drain', async (t) => {
   const { child, finished } = await serve(t, { settings: { DATA_DIR: await dataFolder(t) } });
   child.kill('SIGHUP');
   child.kill('SIGHUP'); // from the system and from the shell
@@ -163,7 +163,7 @@ test('a terminal that is closed stops the server as asked, with a drain', async 
   assert.match(stdout, /"reason":"SIGHUP"/);
 });
 
-test('a second signal ends the server at once, with the code of that signal', async (t) => {
+test('a second signal ends the server at once, with the exit code of that signal', async (t) => {
   const key = 'any string of thirty-two characters or more';
   const { http, child, finished } = await serve(t, {
     settings: { DATA_DIR: await dataFolder(t), BOOTSTRAP_API_KEY: key },

@@ -29,7 +29,7 @@ async function setUp(t: TestContext) {
 
 const tokenOf = (stdout: string): string => /#jwt=(\S+)/.exec(stdout)?.[1] ?? assert.fail(stdout);
 
-test('it prints the address of the page and of the playlist, signed by a key that is made once and kept privately', async (t) => {
+test('millrace sign prints the addresses of page and playlist, signed with a key that is created once and stored privately', async (t) => {
   const { dataDir, user, stream, sign, keys } = await setUp(t);
   const { code, stdout, stderr } = await sign('--stream', stream.id, '--expires', '30m');
   assert.deepEqual([code, stderr], [0, '']);
@@ -51,7 +51,7 @@ test('it prints the address of the page and of the playlist, signed by a key tha
   assert.ok((await readdir(dataDir)).includes(`signing-key-${user.id}`));
 });
 
-test('it signs with a private key of the user that a file holds, and with no other', async (t) => {
+test("millrace sign uses the user's private key in a file, and no other", async (t) => {
   const { dataDir, user, stream, sign, keys, open } = await setUp(t);
   const [own, stranger] = [someSigningPair(user.id), someSigningPair(user.id)];
   {
@@ -74,7 +74,7 @@ test('it signs with a private key of the user that a file holds, and with no oth
   assert.equal((await keys()).length, 1);
 });
 
-test('wrong arguments are refused with a sentence, and a warning is printed where a token makes no difference', async (t) => {
+test('wrong arguments are refused with a sentence, and a warning is printed when the stream needs no token', async (t) => {
   const { user, stream, sign, open } = await setUp(t);
   for (const [args, code, sentence] of [
     [[], 2, /--stream ID/],

@@ -73,7 +73,7 @@ test('shells complete the action and the names of quotas', async () => {
   assert.match(stdout, /^ +users\) words='[^']* quota [^']*streams apiKeys [^']*'/m);
 });
 
-test('a database that takes nothing is one sentence', async (t) => {
+test('a database that cannot be written is reported in one sentence', async (t) => {
   const settings = { DATA_DIR: await storeFolder(t) };
   assert.equal((await run(['migrate'], { settings })).code, 0);
   using database = new DatabaseSync(join(settings.DATA_DIR, 'millrace.db'));
@@ -83,7 +83,7 @@ test('a database that takes nothing is one sentence', async (t) => {
   assert.match(stderr, /^[A-Z].*\.\n$/);
 });
 
-test('arguments that do not fit are refused without being repeated', async (t) => {
+test('invalid arguments are refused without being repeated', async (t) => {
   const settings = { DATA_DIR: await storeFolder(t) };
   const secret = 'millrace_something-typed-in-the-wrong-place';
   for (const args of [

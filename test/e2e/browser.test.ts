@@ -67,7 +67,7 @@ describe('in Chromium', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     assert.deepEqual([...watched.hosts], [new URL(server.url).host]);
   });
 
-  test('hls.js as it comes plays on by itself when an encoder has come back', async (t) => {
+  test('hls.js with default settings continues by itself when an encoder has come back', async (t) => {
     const stream = await server.api.createStream();
     await using first = await publish(server, stream);
     await using watched = await browser.newPage();

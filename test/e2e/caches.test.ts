@@ -54,7 +54,7 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
     for (const viewing of watched.renditions.values()) assertMedia(viewing);
   });
 
-  test('the same blocking request of many reaches the server once, and none of them gets an old playlist', async () => {
+  test('the same blocking request of many viewers reaches the server once, and none of them gets an old playlist', async () => {
     const playlistUrl = await videoPlaylist(indexUrl);
     const now = readMediaPlaylist((await get(playlistUrl.replace(proxy.url, server.url))).body.toString());
     const next = nextDirectives(now);
@@ -72,7 +72,7 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
     assert.equal(late.headers.get('x-cache'), 'HIT');
   });
 
-  test('answers to those with a key are kept by no cache', async () => {
+  test('answers to requests with an API key are kept by no cache', async () => {
     const api = new ApiClient(`${proxy.url}/api`, server.apiKey);
     for (const path of [`/stream/${stream.id}`, '/stream', '/ingest', `/playback/${stream.playbackId}`]) {
       for (const _ of [1, 2]) {
@@ -84,7 +84,7 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
     }
   });
 
-  test('absolute URLs name the address that clients know, as the proxy or PUBLIC_URL says it', async () => {
+  test('absolute URLs have the address that clients use, from the proxy or PUBLIC_URL', async () => {
     const playback = async (base: string, headers: Record<string, string> = {}) =>
       JSON.parse((await get(`${base}/api/playback/${stream.playbackId}`, { headers })).body.toString());
     const [source] = (await playback(proxy.url)).meta.source;
@@ -100,7 +100,7 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
     assert.equal(named.url, `https://tv.example.com/hls/${other.playbackId}/index.m3u8`);
   });
 
-  test('the player page plays through it, close to live', NEEDS_CHROMIUM, async () => {
+  test('the player page plays through the cache, close to live', NEEDS_CHROMIUM, async () => {
     await using browser = await launchChromium();
     await using watched = await browser.newPage();
     const { page } = watched;
@@ -153,7 +153,7 @@ describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concu
     assert.deepEqual(kept, [], 'refusals that came from the cache');
   });
 
-  test('whatever a viewer adds to a URL, the cache keeps one answer for each resource', async () => {
+  test('the cache keeps one answer for each resource, whatever a viewer adds to its URL', async () => {
     const list = await videoPlaylist(indexUrl);
     const playlist = readMediaPlaylist((await get(list)).body.toString());
     const init = new URL(playlist.segments[0]!.map!, list).href;

@@ -38,7 +38,7 @@ function withNodes(): () => ProxiedNodes & { readonly postgres: PostgresServer }
 describe('what a server has answered', { concurrency: 3 }, () => {
   describe('terminate, rotate, suspend and delete', { concurrency: 1 }, () => {
     const nodes = withNodes();
-    test('take effect although the connection for announcements was cut off without a word', async () => {
+    test('take effect although the connection for announcements was silently interrupted', async () => {
       await using parts = new AsyncDisposableStack();
       const { owner, other } = nodes();
       const changes = await broadcasts(parts, owner.server, other.server);
@@ -47,7 +47,7 @@ describe('what a server has answered', { concurrency: 3 }, () => {
       await assertCarriedOut(changes, owner.server);
     });
 
-    test('take effect although no announcement is ever told', async () => {
+    test('take effect although no announcement is delivered', async () => {
       await using parts = new AsyncDisposableStack();
       const { owner, other } = nodes();
       const changes = await broadcasts(parts, owner.server, other.server);
@@ -87,7 +87,7 @@ describe('what a server has answered', { concurrency: 3 }, () => {
   describe('two publishers of one stream', () => {
     const nodes = withNodes();
 
-    test('a publisher that speaks again is disconnected where nobody said that another server took its stream', async (t) => {
+    test('a publisher that sends again is disconnected although no announcement said that another server had claimed its stream', async (t) => {
       const cluster = nodes();
       const { owner, other } = cluster;
       const stream = await owner.server.api.createStream();
@@ -114,7 +114,7 @@ describe('what a server has answered', { concurrency: 3 }, () => {
       describe(`a server frozen for ${seconds} s`, { skip }, () => {
         const nodes = withNodes();
 
-        test(`while it ${moment} obeys what was acknowledged, shows nothing stale, and keeps to one publisher`, async (t) => {
+        test(`while it ${moment} obeys acknowledged changes, shows no stale data, and keeps to one publisher`, async (t) => {
           await using parts = new AsyncDisposableStack();
           const cluster = nodes();
           const { owner, other } = cluster;

@@ -24,7 +24,7 @@ after(async () => {
   await pair?.[Symbol.asyncDispose]();
 });
 
-test('what was acknowledged right before and right after a failover takes effect, and nothing acknowledged is lost', async () => {
+test('changes acknowledged right before and right after a failover take effect, and none is lost', async () => {
   await using parts = new AsyncDisposableStack();
   const { owner, other } = cluster;
   const stream = await owner.server.api.createStream();

@@ -46,7 +46,7 @@ async function startNodes(count: number, on = postgres): Promise<Nodes> {
 }
 
 describe('several nodes', { concurrency: 2 }, () => {
-  test('end the sessions of one that was killed, leave all others alone, and take its publishers', async () => {
+  test('end the sessions of a killed node, do not affect others, and accept its publishers', async () => {
     await using cluster = await startNodes(3);
     const [dying, living, third] = cluster.nodes;
     const asked = third!;
@@ -73,7 +73,7 @@ describe('several nodes', { concurrency: 2 }, () => {
     await waitFor(isBack, { what: 'the stream to be back' });
   });
 
-  test('find one that was killed and is back in time with the sessions it had', async () => {
+  test('find a killed node that is back in time with its sessions', async () => {
     await using cluster = await startNodes(2);
     const [first, other] = cluster.nodes;
     await using live = await broadcast(first, other);
@@ -99,7 +99,7 @@ describe('several nodes', { concurrency: 2 }, () => {
     assert.ok(segments[0]!.discontinuityNumber > 0);
   });
 
-  test('let one that was frozen longer than its lease go on with what nobody has taken over', async () => {
+  test('let a node that was frozen for longer than its lease continue the sessions that no other node has taken over', async () => {
     await using cluster = await startNodes(2);
     const [frozen, other] = cluster.nodes;
     await using live = await broadcast(frozen, other);

@@ -46,7 +46,7 @@ async function startNodes(ofBoth: Record<string, string>, ofFirst: Record<string
 }
 
 describe('nodes in TLS', () => {
-  test('pass viewers of HTTP/2 on, who wait and leave as at the owner, and get the same bytes', async () => {
+  test('serve viewers of HTTP/2 from another node, who wait and leave as at the owner, and get the same bytes', async () => {
     await using nodes = await startNodes({ ...tls, NODE_EXTRA_CA_CERTS: tls.MILLRACE_TLS_CERT });
     const { one, other } = nodes;
     await using live = await broadcast(one, other);
@@ -78,7 +78,7 @@ describe('nodes in TLS', () => {
     assert.equal(new Set(answers.map(({ body }) => body.toString())).size, 1);
   });
 
-  test('that do not trust the certificate say so, and answer viewers 503', async () => {
+  test('that do not trust the certificate log it, and answer viewers 503', async () => {
     await using nodes = await startNodes(tls);
     const { one, other } = nodes;
     await using live = await broadcast(one, one);

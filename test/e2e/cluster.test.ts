@@ -33,7 +33,7 @@ describe('a stream published to one node', () => {
     test(`loses its publisher when another node is told that it is ${cut.what}`, () => assertCut(cut, one, other));
   }
 
-  test('is played by another node, byte for byte, ranges, validators and compression included', async () => {
+  test('is played by another node, byte for byte, including ranges, validators and compression', async () => {
     await using live = await broadcast(one, other);
     const here = (url: string) => url.replace(other.url, one.url);
     const playlist = await get(live.playlistUrl, { headers: { 'accept-encoding': 'identity' } });
@@ -60,7 +60,7 @@ describe('a stream published to one node', () => {
     assert.ok(Number(head.headers.get('content-length')) > 100);
   });
 
-  test('has its blocking reloads held through another node, and let go when their viewer leaves', async () => {
+  test('has its blocking reloads held through another node, and ended when their viewer leaves', async () => {
     await using live = await broadcast(one, other);
     const leaving = new AbortController();
     const playlist = readMediaPlaylist((await get(live.playlistUrl)).body.toString());
@@ -79,7 +79,7 @@ describe('a stream published to one node', () => {
     assert.equal((await answered).status, 200);
   });
 
-  test('is asked for once by another node for all who wait there, and counts them all', async () => {
+  test('is requested once by another node for all waiting viewers, who are all counted', async () => {
     await using live = await broadcast(one, other);
     const { stream, client } = live;
     const playlist = readMediaPlaylist((await get(live.playlistUrl)).body.toString());
@@ -104,7 +104,7 @@ describe('a stream published to one node', () => {
     );
   });
 
-  test('counts a viewer once, whichever node is asked, and believes nobody who only says to be a node', async () => {
+  test('counts a viewer once, whichever node it asks, and does not trust clients that pretend to be a node', async () => {
     await using live = await broadcast(one, other);
     const viewersAt = async (server: ServerProcess) => {
       const views = await server.api.request('GET', `/data/views/now?playbackId=${live.stream.playbackId}`);
@@ -120,7 +120,7 @@ describe('a stream published to one node', () => {
     await waitFor(async () => (await viewersAt(other)) === 2, { what: 'the other node to know of the viewers' });
   });
 
-  test('refuses a second publisher at another node, and goes to it when the first has been silent', async () => {
+  test('refuses a second publisher on another node, and accepts it when the first has been silent', async () => {
     await using live = await broadcast(one, other);
     const { stream, client } = live;
     const speaking = setInterval(() => client.tag(fixtureTags()[0]!), 500);

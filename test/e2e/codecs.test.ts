@@ -46,7 +46,7 @@ const ENCODED_IN_STEP_S = 0.01;
 /** How far renditions may be behind the source: one that has just begun, on a busy machine, a target duration. */
 const RENDITIONS_BEHIND_S = 4;
 
-/** A publish, and what is to come of it. */
+/** A publish, and the expected result. */
 interface Case {
   readonly what: string;
   readonly video: Partial<VideoJob> | false;

@@ -1,5 +1,5 @@
 /**
- * What the interface can do to a stream while it is live, and what must come of it; the same wherever the request is sent.
+ * Everything that the API can do to a live stream, with the expected results, which are the same on any node.
  */
 import assert from 'node:assert/strict';
 import type { ApiClient, CreatedStream } from '../support/api-client.ts';
@@ -9,9 +9,9 @@ import type { TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { get, mediaPlaylistUris } from './viewer.ts';
 
-/** A change that cuts the publisher. */
+/** A change that disconnects the publisher. */
 export interface Cut {
-  /** Completes "a publisher is cut when its stream is ...". */
+  /** Completes "a publisher is disconnected when its stream is ...". */
   readonly what: string;
   readonly request: (api: ApiClient, stream: CreatedStream) => Promise<Response>;
   /** How the log and the session's record name it. */
@@ -24,7 +24,7 @@ export interface Cut {
   readonly afterwards: RegExp | undefined;
 }
 
-/** All of them. */
+/** All changes. */
 export const CUTS: readonly Cut[] = [
   {
     what: 'terminated',
@@ -95,7 +95,7 @@ export async function broadcast(
   return { stream, client, playlistUrl, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
 }
 
-/** Asks one server for the change, and sees to it that the publisher at another is cut, and viewers too where they must. */
+/** Asks one server for the change, and checks that the publisher on another is disconnected, and viewers too where required. */
 export async function assertCut(cut: Cut, publishAt: TestServer, askAt: TestServer): Promise<void> {
   await using live = await broadcast(publishAt, askAt);
   const { stream, client } = live;

@@ -52,7 +52,7 @@ type Trouble = (live: {
 }) => Promise<void>;
 
 describe('while a stream is live', { concurrency: true }, () => {
-  test('a full disk is the interface’s trouble alone, and over when there is space again', async () => {
+  test('a full disk affects only the API, until there is space again', async () => {
     await using disk = await startOnSmallDisk();
     await assertUnnoticed(disk.server, async ({ server: { api }, stream, goesOn }) => {
       disk.fill();
@@ -77,7 +77,7 @@ describe('while a stream is live', { concurrency: true }, () => {
     });
   });
 
-  test('a database whose files are gone is the interface’s trouble alone', async () => {
+  test('a database whose files are gone affects only the API', async () => {
     await using parts = new AsyncDisposableStack();
     const dataDir = await temporaryFolder(parts);
     const away = `${dataDir}-away`;
@@ -101,7 +101,7 @@ describe('while a stream is live', { concurrency: true }, () => {
     }
   });
 
-  test('a disk that takes seconds for each commit holds up no part', async () => {
+  test('a disk that takes seconds for each commit delays no part', async () => {
     await using parts = new AsyncDisposableStack();
     const dataDir = await temporaryFolder(parts);
     const faults = createFaults();
@@ -118,7 +118,7 @@ describe('while a stream is live', { concurrency: true }, () => {
     });
   });
 
-  test('SIGTERM answers who is held, tells the encoder, and ends the server', async () => {
+  test('SIGTERM answers held requests, tells the encoder, and ends the server', async () => {
     await using server = await startServerProcess();
     const stream = await server.api.createStream();
     await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });

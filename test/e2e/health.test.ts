@@ -16,7 +16,7 @@ const near = (actual: number | undefined, expected: number, tolerance: number, w
   assert.ok(actual !== undefined && Math.abs(actual / expected - 1) < tolerance, `${what} is ${actual}`);
 
 suite('the health of a stream', () => {
-  test('is measured while it is live, names what is amiss, and is null before and after', async () => {
+  test('is measured while the stream is live, names its problems, and is null before and after', async () => {
     await using server = await startServerProcess();
     const small = { name: 'small', bitrate: 300_000, fps: 15, width: 320, height: 180 };
     const huge = { name: 'huge', bitrate: 3_000_000, fps: 0, width: 1920, height: 1080 };

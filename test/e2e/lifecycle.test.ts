@@ -141,7 +141,7 @@ describe('a stream', { concurrency: true }, () => {
     assert.ok(!listed.some(({ id }) => ids.includes(id)), 'sessions are not listed among streams');
   });
 
-  test('refuses a second encoder, which is told so, and goes on undisturbed', needs('ffmpeg'), async () => {
+  test('refuses a second encoder with the reason, without effect on the first', needs('ffmpeg'), async () => {
     const stream = await server.api.createStream({ name: 'taken' });
     const url = server.rtmpUrl(stream.streamKey);
     await using publisher = await startPublisher({ url });
@@ -184,7 +184,7 @@ describe('a stream', { concurrency: true }, () => {
     ['kill', 'SIGKILL'],
     ['stop', 'SIGTERM'],
   ] as const) {
-    test(`goes on in the same session when the server ended by ${signal} and was started again, its numbers ahead`, async () => {
+    test(`continues in the same session, with larger numbers, when the server ended by ${signal} and was restarted`, async () => {
       const first = await startServerProcess();
       await using _first = first;
       const stream = await first.api.createStream();

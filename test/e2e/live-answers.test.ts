@@ -60,7 +60,7 @@ const grownPlaylist = (): Promise<MediaPlaylist> =>
 
 const header = ({ headers }: Answer, name: string): string | null => headers.get(name);
 
-test('every kind of answer says how long caches may keep it, and lets every site’s player have it', async () => {
+test('every kind of answer says how long caches may keep it, and may be read by players of any site', async () => {
   const now = await grownPlaylist();
   const last = now.segments.findLast(({ uri }) => uri !== undefined)!;
   const media = (uri: string) => new URL(uri, playlistUrl).href;
@@ -95,7 +95,7 @@ test('every kind of answer says how long caches may keep it, and lets every site
   assert.equal(header(preflight, 'access-control-allow-origin'), '*');
 });
 
-test('playlists are gzipped for those who take it, and say what they are', async () => {
+test('playlists are compressed for clients that accept gzip, and have the right content type', async () => {
   for (const url of [indexUrl, playlistUrl]) {
     const zipped = await get(url, { headers: { 'accept-encoding': 'gzip' } });
     const plain = await get(url, { headers: { 'accept-encoding': 'identity' } });
@@ -125,7 +125,7 @@ test('HEAD answers as GET does, without the body', async () => {
   }
 });
 
-test('media can be had in ranges, and not again when it is there already', async () => {
+test('media can be requested in ranges, and is not sent again when the viewer has it', async () => {
   const { segments } = await grownPlaylist();
   const url = new URL(segments.find(({ uri }) => uri !== undefined)!.uri!, playlistUrl).href;
   const whole = await get(url);
@@ -144,7 +144,7 @@ test('media can be had in ranges, and not again when it is there already', async
   assert.equal(again.body.length, 0);
 });
 
-test('directives are obeyed: what is there comes at once, the next is held until it is there, too far ahead is refused', async () => {
+test('directives are followed: existing media is answered at once, the next part is held, and too far ahead is refused', async () => {
   const now = await grownPlaylist();
   const complete = now.segments.filter(({ uri }) => uri !== undefined);
   const last = complete.at(-1)!;
@@ -177,7 +177,7 @@ test('directives are obeyed: what is there comes at once, the next is held until
   }
 });
 
-test('a hinted part is held until it is whole, and is then what the playlist names', async () => {
+test('a hinted part is held until it is complete, and is then the one in the playlist', async () => {
   const before = await playlist();
   const hinted = before.hints.find((hint) => hint.get('TYPE') === 'PART')!.get('URI')!;
   const [part, next] = await Promise.all([
@@ -192,7 +192,7 @@ test('a hinted part is held until it is whole, and is then what the playlist nam
   assert.equal((await get(new URL(unhinted, playlistUrl).href)).status, 404);
 });
 
-test('names that are no names of ours are 404, whatever they look like', async () => {
+test('unknown names are answered 404, whatever they look like', async () => {
   const base = playlistUrl.slice(0, playlistUrl.lastIndexOf('/'));
   const names = [
     '..%2f..%2f..%2fetc%2fpasswd',
@@ -207,7 +207,7 @@ test('names that are no names of ours are 404, whatever they look like', async (
   }
 });
 
-test('while the publisher is connected and silent, requests are held and then answered with what fills the time', async () => {
+test('while the publisher is connected and silent, requests are held and then answered with media that fills the time', async () => {
   const stream = await server.api.createStream();
   await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey!);
   client.tags(fixtureTags());

@@ -86,7 +86,7 @@ for (const run of RUNS) {
 
     test('every playlist keeps every rule', () => assertRules(watched()));
 
-    test('each part comes with a reload of its own, and delta updates skip once there is something to skip', () => {
+    test('each part comes with a reload of its own, and delta updates skip as soon as possible', () => {
       for (const { reloads } of watched().renditions.values()) {
         const parts = new Set(reloads.flatMap(({ text }) => readMediaPlaylist(text).segments.flatMap(partUris)));
         assert.ok(reloads.length >= parts.size * 0.9, `${reloads.length} reloads for ${parts.size} parts`);
@@ -98,7 +98,7 @@ for (const run of RUNS) {
       }
     });
 
-    test('two parsers of others read the same', () => {
+    test('two other parsers read the same', () => {
       for (const viewing of watched().renditions.values()) assertParsersAgree(viewing);
     });
 
@@ -108,7 +108,7 @@ for (const run of RUNS) {
       assertAligned(watched());
     });
 
-    test('what the first answer says of codecs, size and frame rate is true', () => {
+    test('codecs, size and frame rate in the first answer are right', () => {
       const variant = variantOf(watched().multivariant[0]!.body.toString());
       const inits = [rendition('source'), rendition('audio')].map((each) => {
         const [segment] = seenSegments(each);
@@ -133,7 +133,7 @@ for (const run of RUNS) {
       assert.ok(declaredAverage < averageBps * 1.25, `said to be ${declaredAverage}, not ${averageBps}`);
     });
 
-    test('every frame and every sound is there, and they are in step', async () => {
+    test('all frames and all audio exist and are in step', async () => {
       const [[video], [audio]] = await Promise.all([decodeRuns(rendition('source')), decodeRuns(rendition('audio'))]);
       assertEveryFrame(video!, 0);
       assert.deepEqual(audio!.complaints, []);

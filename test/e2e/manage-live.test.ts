@@ -23,7 +23,7 @@ after(() => server[Symbol.asyncDispose]());
 
 describe('a live stream', () => {
   for (const cut of CUTS) {
-    test(`loses its publisher at once when it is ${cut.what}, who is told why`, () => assertCut(cut, server, server));
+    test(`loses its publisher at once, with the reason, when it is ${cut.what}`, () => assertCut(cut, server, server));
   }
 
   test('that was suspended plays again once it is resumed and published anew', async () => {
@@ -87,7 +87,7 @@ describe('a live stream', () => {
     await assert.rejects(RtmpClient.publish(server.rtmpPort, stream.streamKey), RtmpRefusedError);
   });
 
-  test('tells what came in and how many watch', async () => {
+  test('shows the received media and the number of viewers', async () => {
     await using live = await broadcast(server, server);
     // A session is listed once it is stored, which does not hold up its media.
     const session = await waitFor(async () => (await sessionsOf(live.stream))[0], { what: 'the session to be stored' });

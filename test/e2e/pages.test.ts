@@ -19,7 +19,7 @@ suite('the pages for people', NEEDS_CHROMIUM, () => {
   });
   after(() => parts.disposeAsync());
 
-  test('break no policy, ask nobody else, are named after the service, and fit a phone', async () => {
+  test('break no policy, load nothing from other hosts, are named after the service, and fit a phone', async () => {
     for (const path of PATHS) {
       await using watched = await chromium.newPage({ viewport: { width: 360, height: 740 }, isMobile: true });
       const { page, errors, failedRequests, hosts } = watched;
@@ -31,7 +31,7 @@ suite('the pages for people', NEEDS_CHROMIUM, () => {
     }
   });
 
-  test('are dark where the system is dark', async () => {
+  test('are dark when the system is dark', async () => {
     const background = async (colorScheme: 'light' | 'dark') => {
       await using watched = await chromium.newPage({ colorScheme });
       await watched.page.goto(server.url);
@@ -40,7 +40,7 @@ suite('the pages for people', NEEDS_CHROMIUM, () => {
     assert.notEqual(await background('dark'), await background('light'));
   });
 
-  test('a search leads to the section that says most about it, by the keyboard alone', async () => {
+  test('a search leads to the most relevant section, with the keyboard only', async () => {
     await using watched = await chromium.newPage();
     const { page, errors } = watched;
     await page.goto(`${server.url}/docs/reference/settings`);
@@ -54,7 +54,7 @@ suite('the pages for people', NEEDS_CHROMIUM, () => {
     assert.deepEqual(errors, []);
   });
 
-  test('somebody who mistypes the address of a stream is told so, and gets to the right one', async () => {
+  test('a mistyped address of a stream is explained, and leads to the right one', async () => {
     const stream = await server.api.createStream();
     await using watched = await chromium.newPage();
     const { page } = watched;

@@ -112,7 +112,7 @@ function wholeRenditions(
   });
 }
 
-describe('a source of few pictures a second', { concurrency: 2 }, () => {
+describe('a source of few frames per second', { concurrency: 2 }, () => {
   for (const fps of [
     { num: 1, den: 2 },
     { num: 1, den: 1 },
@@ -133,7 +133,7 @@ describe('a source of few pictures a second', { concurrency: 2 }, () => {
   }
 });
 
-describe('a source that declares thirty pictures a second and sends', { concurrency: 2 }, () => {
+describe('a source that declares thirty frames per second and sends', { concurrency: 2 }, () => {
   for (const rate of [2, 3]) {
     test(`${rate}, has as many in its renditions, each in its time, without a gap`, async () => {
       const durationS = 12;
@@ -156,8 +156,8 @@ describe('a source that declares thirty pictures a second and sends', { concurre
   }
 });
 
-describe('a source that sends no picture for a while', { concurrency: 2 }, () => {
-  test('has renditions without a gap that show the last one on, however long it takes, and sound throughout', async () => {
+describe('a source that sends no frames for a while', { concurrency: 2 }, () => {
+  test('has renditions without a gap that repeat the last frame, however long the pause is, and audio throughout', async () => {
     const run = {
       durationS: 18,
       pauses: [
@@ -175,7 +175,7 @@ describe('a source that sends no picture for a while', { concurrency: 2 }, () =>
     for (const { parts } of seenSegments(all!).slice(0, -1)) assert.ok(parts[0]?.independent ?? true);
   });
 
-  test('is shown on in the renditions without sound, too', async () => {
+  test('has repeated frames in the renditions also without audio', async () => {
     const run = { durationS: 15, pauses: [{ fromS: 4, untilS: 13 }], hasSound: false };
     const watched = await record(run);
     const [all, half] = wholeRenditions(watched, ['all', 'half'], VARIABLE);
@@ -183,7 +183,7 @@ describe('a source that sends no picture for a while', { concurrency: 2 }, () =>
     assertHeld(await decodeOnlyRun(half!), FPS / 2, run);
   });
 
-  test('plays alone, each of its pictures until the next, where there are no renditions', async () => {
+  test('plays without renditions, with each of its frames shown until the next', async () => {
     // A frame can last as long as its segment may.
     const settings = { MILLRACE_SEGMENT_TARGET_DURATION_S: '4' };
     const run = { durationS: 10, pauses: [{ fromS: 4.5, untilS: 7 }], profiles: [], settings };

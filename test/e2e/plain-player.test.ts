@@ -44,7 +44,7 @@ describe('ffmpeg as a player', { ...needs('ffmpeg'), concurrency: true }, () => 
     assert.ok(sound!.beepsS.length >= 13);
   });
 
-  test('goes on by itself when the encoder was lost and has come back, and misses only what was not sent', async () => {
+  test('continues by itself when a lost encoder has come back, and misses only what was not sent', async () => {
     const stream = await server.api.createStream();
     await using lost = await publish(server, stream);
     const playing = play(server.playlistUrl(stream.playbackId));

@@ -97,7 +97,7 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
   });
   after(() => parts.disposeAsync());
 
-  test('is played by who has a token, part by part', async () => {
+  test('is played with a token, part by part', async () => {
     await using short = await publishRestricted(server, { type: 'jwt' }, 12);
     const url = `${proxy.url}/hls/${short.stream.playbackId}/index.m3u8?jwt=${await short.sign()}`;
     const watched = await watch(url, { signal: AbortSignal.timeout(60_000) });
@@ -153,7 +153,7 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
       assert.ok(!logs.includes(secret), secret);
   });
 
-  test('stops for who watches already when its key is disabled, and goes on when it is enabled', async () => {
+  test('stops for present viewers when its key is disabled, and continues when it is enabled', async () => {
     const playlist = await firstPlaylist(`${indexUrl}?jwt=${await live.sign()}`);
     assert.equal((await get(playlist)).status, 200);
     await disable(server.api, live.keyId);
@@ -225,7 +225,7 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
   });
 });
 
-test('at another node it is refused and shown as at its own, and a change counts at both', async () => {
+test('a stream is refused and shown on another node as on its own, and a change takes effect on both', async () => {
   await using postgres = await startPostgres();
   const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase() };
   await using one = await startServerProcess({ settings });
@@ -297,7 +297,7 @@ test('the player page of a stream with allowed origins can be framed by these on
   assert.equal(await page.frameLocator('#embed').locator('#video').count(), 0);
 });
 
-test("the owner's server lets viewers in, slows down nobody but its own, and is asked by way of the guard", async () => {
+test("the owner's server admits viewers, delays only its own streams, and is asked through the guard", async () => {
   await using server = await startServerProcess({ settings: { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } });
   const asked: string[] = [];
   const receiver = createServer((request, response) => {
@@ -349,7 +349,7 @@ test("the owner's server lets viewers in, slows down nobody but its own, and is 
   await statusIs(playlist, 503);
 });
 
-test('nobody is asked at an address that only this machine can reach, unless the operator allows it', async () => {
+test('no gate call goes to an address that only this machine can reach, unless the operator allows it', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'millrace-rights-'));
   const receiver = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
   let wasAsked = false;

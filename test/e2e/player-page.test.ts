@@ -54,7 +54,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     return watched;
   }
 
-  test('while the stream is offline it says so, breaks no policy and asks nobody else', async () => {
+  test('while the stream is offline the page says so, breaks no policy and loads nothing from other hosts', async () => {
     const stream = await server.api.createStream();
     await using watched = await openPage(pageUrl(stream));
     const { page, errors, failedRequests, hosts } = watched;
@@ -67,7 +67,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     assert.deepEqual([...hosts], [new URL(server.url).host]);
   });
 
-  test('it says why it cannot play now, and asks again without haste', async () => {
+  test('the page says why it cannot play now, and tries again with pauses', async () => {
     const stream = await server.api.createStream();
     await using watched = await chromium.newPage();
     const { page } = watched;
@@ -88,7 +88,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await noticing(page, 'The stream is offline');
   });
 
-  test('a stream it cannot decode is said to be one for as long as it is', async () => {
+  test('the page says that it cannot decode a stream for as long as that is true', async () => {
     const stream = await server.api.createStream();
     await using watched = await chromium.newPage();
     const { page } = watched;
@@ -111,7 +111,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     assert.deepEqual(new Set(states.slice(states.indexOf('unsupported'))), new Set(['unsupported']));
   });
 
-  test('sound is off until somebody turns it on, and stays on from session to session', async () => {
+  test('audio is off until the viewer turns it on, and stays on from session to session', async () => {
     const stream = await server.api.createStream();
     await using strict = await launchChromium({ autoplay: 'muted' });
     await using watched = await strict.newPage();
@@ -157,7 +157,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await moving(page);
   });
 
-  test('a viewer can choose a variant, which holds for the next session too, and go back to auto by the keyboard', async () => {
+  test('a viewer can choose a variant, which also applies to the next session, and return to auto with the keyboard', async () => {
     const profiles = [{ name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 }];
     const stream = await server.api.createStream({ profiles });
     await using publisher = await publish(stream, {});
@@ -221,7 +221,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     assert.deepEqual(errors, []);
   });
 
-  test('in a frame of another site the picture is all there is; the page itself cannot be framed there', async () => {
+  test('the embedded player shows only the video in a frame of another site, and the page itself cannot be framed', async () => {
     const stream = await server.api.createStream();
     await using _publisher = await publish(stream);
     await using watched = await chromium.newPage();

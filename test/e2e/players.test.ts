@@ -33,7 +33,7 @@ describe('stock players', { skip: needed.map(({ skip }) => skip).find((skip) => 
   });
   after(() => parts.disposeAsync());
 
-  test('opened as soon as there is a stream play it without a fatal error, and see its end', async () => {
+  test('opened when the stream begins play it without a fatal error, and see its end', async () => {
     const stream = await server.api.createStream();
     await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
     const url = server.playlistUrl(stream.playbackId);
@@ -44,7 +44,7 @@ describe('stock players', { skip: needed.map(({ skip }) => skip).find((skip) => 
     await opened.each('the end', ({ ended }) => ended);
   });
 
-  test('go on when the publisher was away for five seconds and has come back, and end when it comes back with another size', async () => {
+  test('continue when the publisher comes back after five seconds, and end when it comes back with another size', async () => {
     const stream = await server.api.createStream();
     await using lost = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
     const url = server.playlistUrl(stream.playbackId);

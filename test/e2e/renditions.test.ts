@@ -116,7 +116,7 @@ for (const run of RUNS) {
     const names = Object.keys(run.renditions);
     const videos = ['source', ...names];
 
-    test('there are the renditions that fit, and whose profile is left out is told', () => {
+    test('the renditions that fit exist, and profiles that are left out are reported', () => {
       const { multivariant } = watched();
       const [first, ...others] = variantsOf(multivariant.at(-1)!.body.toString()).keys();
       assert.deepEqual([first, ...others.sort()], videos);
@@ -163,7 +163,7 @@ for (const run of RUNS) {
       }
     });
 
-    test('every rendition shows the frames of the source at their ticks, at its own size, with sound in step', async () => {
+    test('every rendition shows the frames of the source at their ticks, at its own size, with audio in step', async () => {
       const [source, audio, ...decoded] = await Promise.all(
         ['source', 'audio', ...names].map((name) => decodeOnlyRun(rendition(name))),
       );
@@ -184,7 +184,7 @@ for (const run of RUNS) {
       }
     });
 
-    test('what the multivariant playlist says of each variant is true', () => {
+    test('the multivariant playlist describes each variant correctly', () => {
       const variants = variantsOf(watched().multivariant.at(-1)!.body.toString());
       const audio = measuredRates(rendition('audio'));
       for (const name of videos) {
@@ -220,7 +220,7 @@ test('a stream with an empty list of profiles has its source only, and no transc
 });
 
 describe('in Chromium', NEEDS_CHROMIUM, () => {
-  test('the player page plays the ladder by itself, and goes through its variants without a stall', async () => {
+  test('the player page plays the ladder by itself, and switches through its variants without a stall', async () => {
     const { shown, waits, ranges, seeks, errors, failedRequests } = await switchThroughLadder();
     const [first, last] = [shown[0]!, shown.at(-1)!];
     const speed = (last.mediaS - first.mediaS) / ((last.atMs - first.atMs) / 1000);

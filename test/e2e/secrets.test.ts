@@ -13,7 +13,7 @@ import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Answer, get, mediaPlaylistUris } from './viewer.ts';
 
-test('no log line, answer, header, page, metric or process argument holds a secret, whatever went wrong', async () => {
+test('no log line, answer, header, page, metric or process argument contains a secret, whatever goes wrong', async () => {
   await using server = await startServerProcess();
   const answers: Answer[] = [];
   const ask = async (path: string, init?: RequestInit) => {

@@ -47,7 +47,7 @@ function* repeated(times: number): Iterable<FlvFileTag> {
   }
 }
 
-test('a publisher above the bitrate of its user is disconnected, told why, and its session says so', async () => {
+test('a publisher above the bitrate of its user is disconnected with the reason, which its session has, too', async () => {
   const [fast, other] = [await newUser('fast'), await newUser('other')];
   const [fastStream, otherStream] = [await newStream(fast), await newStream(other)];
   await using undisturbed = await RtmpClient.publish(server.rtmpPort, otherStream.streamKey);
@@ -65,7 +65,7 @@ test('a publisher above the bitrate of its user is disconnected, told why, and i
   assert.equal(undisturbed.isClosed, false);
 });
 
-test('a user with as many publishers as it may have is refused another, and no other user is', async () => {
+test('a user at its quota of publishers is refused another one, and other users are not', async () => {
   const user = await newUser('many');
   const streams = await Promise.all([1, 2, 3].map(() => newStream(user)));
   await using parts = new AsyncDisposableStack();

@@ -29,7 +29,7 @@ before(async () => {
 });
 
 describe('a session goes on', { concurrency: 2 }, () => {
-  test('when timestamps wrap around 32 bits: nothing is to be noticed', async () => {
+  test('when timestamps wrap around 32 bits, without any effect', async () => {
     const { video, watched } = await show(sendings(small, (ms) => ms + 2 ** 32 - 3000));
     judge(watched);
     assert.equal(discontinuities(video), 0);
@@ -43,7 +43,7 @@ describe('a session goes on', { concurrency: 2 }, () => {
     ['an hour ahead', HOUR_MS],
     ['back to where they began', -4000],
   ] as const) {
-    test(`when timestamps jump ${what}: behind a discontinuity, without a picture lost`, async () => {
+    test(`when timestamps jump ${what}: after a discontinuity, without a lost frame`, async () => {
       const { video, watched } = await show(sendings(small, (ms) => (ms < 4000 ? ms : ms + jumpMs)));
       judge(watched);
       assert.equal(discontinuities(video), 1);
@@ -69,7 +69,7 @@ describe('a session goes on', { concurrency: 2 }, () => {
     assertEveryFrame(run!, 2 * FPS);
   });
 
-  test('when the sound that was announced comes three seconds late: the picture does not wait, the sound joins', async () => {
+  test('when the announced audio comes three seconds late: the video does not wait, and the audio joins', async () => {
     const tags = sendings(small).filter(({ type, atMs }) => type !== AUDIO || atMs >= 3000);
     const headers = small.filter(({ type, body }) => type === AUDIO && isSequenceHeader(type, body));
     const join = tags.findIndex(({ type }) => type === AUDIO);
@@ -85,7 +85,7 @@ describe('a session goes on', { concurrency: 2 }, () => {
     assert.match(joined!.multivariant[0]!.body.toString(), /CODECS="avc1[^"]*,mp4a/);
   });
 
-  test('when the audio stops for three seconds: silence takes its place, and the video goes on', async () => {
+  test('when the audio stops for three seconds: silence takes its place, and the video continues', async () => {
     const { video, audio, watched } = await show(
       sendings(small).filter(({ type, atMs }) => type !== AUDIO || atMs < 4500 || atMs >= 7500),
     );
@@ -101,7 +101,7 @@ describe('a session goes on', { concurrency: 2 }, () => {
     assert.ok(Math.abs(heard!.sound!.endS - heard!.sound!.startS - RECORDED_S) < 0.2, 'without a hole');
   });
 
-  test('when the picture changes its size: behind a discontinuity with a new init segment', async () => {
+  test('when the video changes its size: after a discontinuity with a new init segment', async () => {
     const until = sendings(small).filter(({ atMs }) => atMs < 4000);
     const from = sendings(large).filter(({ type, atMs, body }) => atMs >= 4000 || isSequenceHeader(type, body));
     const { video, watched } = await show([...until, ...from.map((tag) => ({ ...tag, ...notBefore(tag, 4000) }))]);
@@ -117,7 +117,7 @@ describe('a session goes on', { concurrency: 2 }, () => {
     assertEveryFrame(runs[1]!, 4 * FPS);
   });
 
-  test('with a picture alone, announced by nobody', async () => {
+  test('with only video, without an announcement', async () => {
     const { video, audio, watched } = await show(
       sendings(small).filter(({ type }) => type === VIDEO),
       { beginsAtMs: 200 },
@@ -127,7 +127,7 @@ describe('a session goes on', { concurrency: 2 }, () => {
     assertEveryFrame((await decodeRuns(video))[0]!, 0);
   });
 
-  test('with sound alone', async () => {
+  test('with only audio', async () => {
     const { audio, watched } = await show(
       sendings(small).filter(({ type }) => type === AUDIO),
       { beginsAtMs: 200 },
