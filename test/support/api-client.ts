@@ -1,5 +1,5 @@
 /**
- * A typed client of the HTTP interface, as a customer's program would have one.
+ * A typed client of the API, like that of a customer's program.
  */
 import assert from 'node:assert/strict';
 import type { Static } from 'typebox';
@@ -14,32 +14,32 @@ export interface ProfileObject {
   readonly height: number;
 }
 
-/** A stream or session as the interface gives it; further keys are there too. */
+/** A stream or session in the API, with the fields that tests use. */
 export interface StreamObject {
   readonly id: string;
   readonly kind: string;
   readonly name: string;
   readonly userId: string;
   readonly createdAt: number;
-  /** Streams have one, sessions do not. */
+  /** Present on streams, absent on sessions. */
   readonly streamKey?: string;
   readonly playbackId: string;
   readonly createdByTokenName: string;
   readonly profiles: readonly ProfileObject[];
-  /** Sessions have one: their stream's id. */
+  /** The id of the stream, on sessions only. */
   readonly parentId?: string;
   readonly isActive: boolean;
   readonly lastSeen: number;
-  /** While media comes in. */
+  /** Present while media is received. */
   readonly ingestRate?: number;
   readonly outgoingRate?: number;
   readonly health?: Static<typeof HealthSchema>;
 }
 
-/** A stream just created: it always has its key. */
+/** A stream that has just been created, always with its stream key. */
 export type CreatedStream = StreamObject & { readonly streamKey: string };
 
-/** Talks to one server with one key. */
+/** Sends requests to one server with one API key. */
 export class ApiClient {
   readonly #base: string;
   readonly #apiKey: string;
@@ -50,7 +50,7 @@ export class ApiClient {
     this.#apiKey = apiKey;
   }
 
-  /** Any request, whatever comes of it; a body is sent as JSON. */
+  /** Sends any request and returns the answer, whatever it is. A body is sent as JSON. */
   request(method: string, path: string, body?: unknown): Promise<Response> {
     const headers = { authorization: `Bearer ${this.#apiKey}`, 'content-type': 'application/json' };
     if (body === undefined)
@@ -58,14 +58,14 @@ export class ApiClient {
     return fetch(this.#base + path, { method, headers, body: JSON.stringify(body) });
   }
 
-  /** Creates a stream without renditions, unless asked for some. Fails the test when it is not created. */
+  /** Creates a stream, by default without renditions. Fails the test when it is not created. */
   async createStream(body: object = {}): Promise<CreatedStream> {
     const response = await this.request('POST', '/stream', { name: 'test', profiles: [], ...body });
     assert.equal(response.status, 201, await response.clone().text());
     return (await response.json()) as CreatedStream;
   }
 
-  /** Reads a stream or session. Fails the test when it is not there. */
+  /** Reads a stream or session. Fails the test when it does not exist. */
   async getStream(id: string): Promise<StreamObject> {
     const response = await this.request('GET', `/stream/${id}`);
     assert.equal(response.status, 200, await response.clone().text());

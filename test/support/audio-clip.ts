@@ -1,6 +1,6 @@
 /**
- * A few seconds of beeps made and looked at in memory: Opus packets as ingest gives them.
- * Loads FFmpeg into its process: for tests that do so anyway.
+ * Makes a few seconds of beeps in memory, as Opus packets from ingest, and finds beeps in decoded audio. It loads FFmpeg into the process,
+ * so it is for tests that do so anyway.
  */
 import {
   AV_CHANNEL_ORDER_NATIVE,
@@ -22,16 +22,16 @@ import { drawAudio, findBeeps } from './test-pattern.ts';
 Log.setLevel(AV_LOG_QUIET);
 
 const SAMPLE_RATE = 48_000;
-/** Which speakers: mono, stereo, 5.1. */
+/** The speaker positions of mono, stereo and 5.1. */
 const SPEAKERS = { 1: 0x4n, 2: 0x3n, 6: 0x3fn } as const;
 
-/** What to make; 3 s of stereo in packets of 20 ms by default. */
+/** What to make. The default is 3 s of stereo in packets of 20 ms. */
 export interface AudioClipOptions {
   readonly channels?: 1 | 2 | 6;
   readonly seconds?: number;
-  /** Of each packet: 2.5 to 60. */
+  /** The length of each packet: 2.5 to 60 ms. */
   readonly packetMs?: number;
-  /** Time of the first beep, in samples. */
+  /** The time of the first beep, in samples. */
   readonly startSamples?: number;
 }
 
@@ -41,7 +41,7 @@ export interface AudioClip {
   readonly packets: readonly Packet[];
 }
 
-/** Plays and encodes a clip. */
+/** Generates and encodes a clip. */
 export function makeAudioClip(options: AudioClipOptions = {}): AudioClip {
   const { channels = 2, seconds = 3, packetMs = 20, startSamples = SAMPLE_RATE } = options;
   const layout = { nbChannels: channels, order: AV_CHANNEL_ORDER_NATIVE, mask: SPEAKERS[channels] };
@@ -65,7 +65,7 @@ export function makeAudioClip(options: AudioClipOptions = {}): AudioClip {
   frame.sampleRate = SAMPLE_RATE;
   frame.channelLayout = layout;
   frame.nbSamples = context.frameSize;
-  FFmpegError.throwIfError(frame.getBuffer(), 'memory for sound');
+  FFmpegError.throwIfError(frame.getBuffer(), 'memory for audio');
   packet.alloc();
 
   const packets: Packet[] = [];
@@ -79,7 +79,7 @@ export function makeAudioClip(options: AudioClipOptions = {}): AudioClip {
   };
   const mono = new Float32Array(context.frameSize);
   for (let at = 0; at < seconds * SAMPLE_RATE; at += mono.length) {
-    FFmpegError.throwIfError(frame.makeWritable(), 'memory for sound');
+    FFmpegError.throwIfError(frame.makeWritable(), 'memory for audio');
     drawAudio(mono, at, SAMPLE_RATE);
     const { buffer, byteOffset } = frame.data![0]!;
     const interleaved = new Float32Array(buffer, byteOffset, mono.length * channels);
@@ -94,7 +94,7 @@ export function makeAudioClip(options: AudioClipOptions = {}): AudioClip {
   return { track, packets };
 }
 
-/** When beeps begin in packets, in samples, as a decoder hears them that begins with the first. */
+/** The times at which beeps begin, in samples, for a decoder that starts with the first packet. */
 export function hearBeeps(track: AudioTrack, packets: readonly { pts: number; data: Uint8Array }[]): readonly number[] {
   const blocks: { samples: Float32Array; pts: number }[] = [];
   using decoder = new AudioDecoder(track, (planes, pts) => blocks.push({ samples: planes[0]!.slice(), pts }));

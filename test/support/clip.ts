@@ -1,6 +1,6 @@
 /**
- * A few seconds of video made and looked at in memory: packets as ingest gives them, each frame saying which it is.
- * Loads FFmpeg into its process: for tests that do so anyway.
+ * Makes a few seconds of video in memory, as packets from ingest with a number in each frame, and reads the numbers of decoded frames. It
+ * loads FFmpeg into the process, so it is for tests that do so anyway.
  */
 import { AV_LOG_QUIET, AV_PIX_FMT_YUV420P } from 'node-av/constants';
 import { FFmpegError, Frame, Log } from 'node-av/lib';
@@ -17,7 +17,7 @@ import { markAt, VIDEO_TRACK } from './tracks.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 
-/** What to make; 2 s of 640x360 at 30 frames a second with a keyframe every second by default. */
+/** What to make. The default is 2 s of 640x360 at 30 frames per second with a keyframe every second. */
 export interface ClipOptions {
   /** At least 320. */
   readonly width?: number;
@@ -27,9 +27,9 @@ export interface ClipOptions {
   /** Frames between keyframes. */
   readonly gop?: number;
   readonly bFrames?: number;
-  /** H.265, its groups of pictures open: pictures shown before a keyframe follow it. */
+  /** H.265 with open GOPs: frames shown before a keyframe follow it. */
   readonly openGop?: boolean;
-  /** Each frame of two fields. */
+  /** Whether each frame has two fields. */
   readonly interlaced?: boolean;
   /** Presentation time of each frame, in ticks; those of the frame rate by default. */
   readonly ptsOf?: (frame: number) => number;
@@ -59,7 +59,7 @@ export function makeClip(options: ClipOptions = {}): Clip {
   frame.width = width;
   frame.height = height;
   frame.format = AV_PIX_FMT_YUV420P;
-  FFmpegError.throwIfError(frame.getBuffer(), 'picture memory');
+  FFmpegError.throwIfError(frame.getBuffer(), 'frame memory');
   const packets: Packet[] = [];
   const structure = `scenecut=0:bframes=${bFrames}:b-adapt=0`;
   const common = { preset: 'ultrafast', threads: '1', crf: '20', 'forced-idr': '1' };
@@ -77,7 +77,7 @@ export function makeClip(options: ClipOptions = {}): Clip {
     packets.push({ kind: 'video', pts: ticks(pts + delay), dts: ticks(dts + delay), keyframe, data });
   });
   for (let index = 0; index < frames; index += 1) {
-    FFmpegError.throwIfError(frame.makeWritable(), 'picture memory');
+    FFmpegError.throwIfError(frame.makeWritable(), 'frame memory');
     const planes = frame.data as unknown as PicturePlanes['planes'];
     const lineStrides = frame.linesize as unknown as PicturePlanes['lineStrides'];
     drawPicture({ width, height, planes, lineStrides }, index / framesPerSecond, { counter: index, drawnAtMs: 0 });
@@ -90,7 +90,7 @@ export function makeClip(options: ClipOptions = {}): Clip {
   return { track: { ...track, codedWidth: width, codedHeight: height }, packets };
 }
 
-/** The packets with a mark on each that `cutAt` names by its place among them. */
+/** The packets, with a mark on each that `cutAt` selects. */
 export function marked(packets: readonly Packet[], cutAt: (packet: Packet, index: number) => boolean): Packet[] {
   let ordinal = 0;
   return packets.map((packet, index) => {
@@ -99,22 +99,22 @@ export function marked(packets: readonly Packet[], cutAt: (packet: Packet, index
   });
 }
 
-/** The packets again, later by so many ticks. */
+/** The packets with later times. */
 export function later(packets: readonly Packet[], by: number): Packet[] {
   const move = (time: Ticks) => ticks(time + by);
   return packets.map((packet) => ({ ...packet, pts: move(packet.pts), dts: move(packet.dts) }));
 }
 
-/** A picture as a player would show it. */
+/** A frame as a player would show it. */
 export interface Shown {
   readonly pts: number;
   readonly width: number;
   readonly height: number;
-  /** Undefined when it cannot be read. */
+  /** Undefined when the code cannot be read. */
   readonly code: FrameCode | undefined;
 }
 
-/** Decodes H.264 packets, in the order they are shown. */
+/** Decodes H.264 packets, in presentation order. */
 export function show(config: Uint8Array, packets: readonly Packet[]): readonly Shown[] {
   const shown: Shown[] = [];
   using decoder = new VideoDecoder({ codec: 'h264', config }, ({ pts, width, height, data, linesize }) => {

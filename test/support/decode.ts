@@ -1,5 +1,5 @@
 /**
- * Decodes media as a player would, in a child process with FFmpeg 8, and says which frames came out and when it beeps.
+ * Decodes media like a player, in a child process with FFmpeg 8, and reports which frames came out and when it beeps.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,25 +7,25 @@ import { join } from 'node:path';
 import type { DecodeReply } from './decode-child.ts';
 import type { FrameCode } from './frame-code.ts';
 
-/** What came out of the decoder, in the order it is shown. */
+/** The decoded media, in presentation order. */
 export interface Decoded {
   readonly frames: readonly DecodedFrame[];
   readonly sound: DecodedAudio | undefined;
-  /** What FFmpeg complained about; none in a clean stream. */
+  /** The complaints of FFmpeg. None for a valid stream. */
   readonly complaints: readonly string[];
 }
 
-/** A decoded picture. Times are in seconds of the container's timeline. */
+/** A decoded frame. Times are in seconds of the container's timeline. */
 export interface DecodedFrame {
   readonly ptsS: number;
   readonly keyframe: boolean;
   readonly width: number;
   readonly height: number;
-  /** What was burned in; undefined when it could not be read, because the picture is damaged or another's. */
+  /** The burned-in code. Undefined when it cannot be read, because the frame is damaged or from another source. */
   readonly code: FrameCode | undefined;
 }
 
-/** The decoded sound as a whole. Times are in seconds of the container's timeline. */
+/** The decoded audio as a whole. Times are in seconds of the container's timeline. */
 export interface DecodedAudio {
   readonly startS: number;
   readonly endS: number;

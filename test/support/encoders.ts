@@ -130,7 +130,7 @@ export class VideoEncoder implements Disposable {
     frame.format = AV_PIX_FMT_YUV420P;
     frame.width = job.width;
     frame.height = job.height;
-    FFmpegError.throwIfError(frame.getBuffer(), 'picture memory');
+    FFmpegError.throwIfError(frame.getBuffer(), 'frame memory');
   }
 
   /** Encodes the frame of that number. False when the output cannot be written any more. */
@@ -138,7 +138,7 @@ export class VideoEncoder implements Disposable {
     const { frame } = this.#encoder;
     const mediaS = (code.counter * this.#job.fps.den) / this.#job.fps.num;
     // The encoder may still hold the picture before.
-    FFmpegError.throwIfError(frame.makeWritable(), 'picture memory');
+    FFmpegError.throwIfError(frame.makeWritable(), 'frame memory');
     drawPicture(
       {
         width: this.#job.width,
@@ -198,14 +198,14 @@ export class AudioEncoder implements Disposable {
     frame.channelLayout = layout;
     frame.nbSamples = context.frameSize;
     this.#mono = new Float32Array(context.frameSize);
-    FFmpegError.throwIfError(frame.getBuffer(), 'sound memory');
+    FFmpegError.throwIfError(frame.getBuffer(), 'audio memory');
   }
 
   /** Encodes every block that begins before `mediaS`. False when the output cannot be written any more. */
   encodeUntil(mediaS: number): boolean {
     const { frame } = this.#encoder;
     while (this.#samples < mediaS * this.#job.sampleRate) {
-      FFmpegError.throwIfError(frame.makeWritable(), 'sound memory');
+      FFmpegError.throwIfError(frame.makeWritable(), 'audio memory');
       drawAudio(this.#mono, this.#samples, this.#job.sampleRate);
       const interleaved = frame.format === AV_SAMPLE_FMT_FLT ? this.#job.channels : 1;
       for (const plane of frame.data ?? []) {

@@ -1,7 +1,6 @@
 /**
- * A frame's number and the time it was drawn, burned into the picture so that they survive encoding, scaling and a
- * screen: big black and white cells in two rows along the top edge. Whoever sees the picture, a decoder or a canvas in a
- * browser, can say which frame it is and how old it is.
+ * A frame's number and the time at which it was drawn, burned into the frame so that they survive encoding, scaling and a screen: large
+ * black and white cells in two rows along the top edge. A decoder, or a canvas in a browser, can read which frame it is and how old it is.
  */
 
 /** Cells in a row; one is a fortieth of the width: 16 pixels square at 640, where H.264 cannot blur it away. */
@@ -12,7 +11,7 @@ export const CODE_ROWS = 2;
 const COUNTER_BITS = 24;
 const TIME_BITS = 44;
 
-/** What a frame says of itself. */
+/** The code in a frame. */
 export interface FrameCode {
   /** Number of the frame since its publisher started, from 0; wraps at 2^24. */
   readonly counter: number;
@@ -60,10 +59,10 @@ function checksum(bits: readonly number[]): number {
 }
 
 /**
- * Reads the code back, at whatever size the picture has now.
+ * Reads the code at any size of the frame.
  *
  * Names nothing outside itself: `String(readFrameCode)` is a function a browser can run.
- * @returns undefined when the strip holds no code, or one the picture was too blurred to keep
+ * @returns undefined when the frame has no code, or is too blurred
  */
 export function readFrameCode(pixels: Pixels): FrameCode | undefined {
   const columns = 40;

@@ -1,6 +1,6 @@
 /**
- * A publisher for tests of `hls`: publishes steady or disturbed media into a presentation in memory, and keeps the playlists its viewers
- * would have got on the way.
+ * A publisher for tests of `hls`. It publishes steady or disturbed media into a presentation in memory, and keeps the playlists that
+ * viewers would get on the way.
  */
 import assert from 'node:assert/strict';
 import { newStreamId, newUserId } from '#domain/ids.ts';
@@ -207,7 +207,7 @@ export class Feed {
     }
   }
 
-  /** A playlist that can be answered at once; undefined when it would be held. */
+  /** A playlist that can be answered at once. Undefined when the request would be held. */
   async text(rendition: string, directives: PlaylistDirectives = {}): Promise<string | undefined> {
     const answer = await atOnce((signal) =>
       this.presentation.playlist(rendition, { msn: 0, part: 0, ...directives }, { signal }),
@@ -276,7 +276,7 @@ export class Feed {
   }
 }
 
-/** What a question is answered with now; undefined when it is held. */
+/** The answer to a request now. Undefined when the request is held. */
 export async function atOnce<Answer>(ask: (signal: AbortSignal) => Promise<Answer>): Promise<Answer | undefined> {
   const controller = new AbortController();
   const held = Symbol('held');

@@ -1,6 +1,6 @@
 /**
- * A reader of HLS playlists of our own, for the rule checker: keeps what rules are about, such as the order of tags, which
- * players' parsers throw away. Shares nothing with `src/hls`, so that no mistake is made twice.
+ * A reader of HLS playlists for the rule checker. It keeps what the rules are about, such as the order of tags, which parsers of players
+ * discard. It shares no code with `src/hls`, so that no mistake is made twice.
  */
 
 /** Attributes of a tag; quotes taken off. */

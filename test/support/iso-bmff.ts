@@ -1,5 +1,5 @@
 /**
- * Reads init segments and fragments with mp4box, a reader that shares no line with our writer.
+ * Reads init segments and fragments with mp4box, a reader that shares no code with Millrace's writer.
  */
 import { createFile, type ISOFile, Log, MP4BoxBuffer, type Sample } from 'mp4box';
 

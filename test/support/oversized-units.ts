@@ -60,7 +60,7 @@ const MAKERS: Record<VideoCodec, (size: typeof SIZE) => OversizedUnits> = {
     frame.width = SIZE.width;
     frame.height = SIZE.height;
     frame.format = AV_PIX_FMT_YUV420P;
-    FFmpegError.throwIfError(frame.getBuffer(), 'picture memory');
+    FFmpegError.throwIfError(frame.getBuffer(), 'frame memory');
     const made: Uint8Array[] = [];
     const description = { name: 'libsvtav1', options: () => ({ preset: '12', 'svtav1-params': 'keyint=1' }) };
     const settings = { preset: 'ultrafast', threads: 1, framesPerSecond: 30 };
@@ -70,7 +70,7 @@ const MAKERS: Record<VideoCodec, (size: typeof SIZE) => OversizedUnits> = {
       ({ data }) => void made.push(Uint8Array.from(data)),
     );
     for (let index = 0; index < FRAMES; index += 1) {
-      FFmpegError.throwIfError(frame.makeWritable(), 'picture memory');
+      FFmpegError.throwIfError(frame.makeWritable(), 'frame memory');
       encoder.encode(frame, index * 3000, 'keyframe');
     }
     encoder.finish();

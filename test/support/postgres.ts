@@ -46,7 +46,7 @@ const CLEAN_UP = `
   fi 2> /dev/null
   rm -rf "$1"`;
 
-/** A PostgreSQL of the test's own. Disposed or not, it ends with the test. */
+/** A PostgreSQL server for one test. It ends with the test, disposed or not. */
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   /** Its superuser's; for what a test asks of the server itself. */
@@ -56,10 +56,10 @@ export interface PostgresServer extends AsyncDisposable {
   newDatabase(): Promise<string>;
   /** Runs one query as the superuser. @param database name or URL; the server's own by default */
   query(sql: string, database?: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Freezes it: connections stay open and nothing answers. */
+  /** Freezes the server: connections stay open and nothing is answered. */
   pause(): void;
   resume(): void;
-  /** Stops it; those connected are told. `crash` tells nobody and leaves recovery to the next start. */
+  /** Stops the server and closes its connections. With `crash` it ends abruptly, and recovers at the next start. */
   stop(how?: 'crash'): Promise<void>;
   /** Starts it again, on the same port. */
   start(): Promise<void>;
@@ -79,7 +79,7 @@ export interface PostgresPair extends AsyncDisposable {
   /** Answers a commit only when the standby has it on its disk, too. */
   readonly primary: PostgresServer;
   readonly standby: PostgresServer;
-  /** Ends the primary without a word and makes the standby the primary. Whoever was connected must connect to the other port. */
+  /** Ends the primary abruptly and makes the standby the primary. Clients must connect to the other port. */
   failOver(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a test knows of a real player: which frames of the test publisher it shows, whether it ended, and what it complained about.
+ * The observed behaviour of a real player: which frames of the test publisher it shows, whether it ended, and its errors.
  */
 
 /** A frame as a player showed it. */
@@ -16,11 +16,13 @@ export interface ShownFrame {
 export interface PlayerReport {
   /** The latest frames, oldest first; at most {@link MAX_FRAMES}. */
   readonly frames: readonly ShownFrame[];
-  /** It said that the stream is over: the `ended` event of a browser's player, an exit without an error of a program. */
+  /**
+   * Whether the player reported the end of the stream: the `ended` event of a browser's player, or an exit of a program without an error.
+   */
   readonly ended: boolean;
-  /** Errors after which it gives up, as the player names them. */
+  /** Errors after which the player gives up, in its own words. */
   readonly fatal: readonly string[];
-  /** Errors it goes on after, for a person to read. */
+  /** Errors after which the player continues, for a person to read. */
   readonly complaints: readonly string[];
 }
 
