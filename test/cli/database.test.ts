@@ -72,7 +72,7 @@ describe('millrace migrate', () => {
       runs.map(({ code }) => code),
       [4, 0, 0, 0, 1, 1, 4],
     );
-    assert.match(runs[0]!.stderr, /test_1 holds no store of Millrace; .* MILLRACE_DATABASE_URL\.\n$/);
+    assert.match(runs[0]!.stderr, /test_1 holds no Millrace store; .* MILLRACE_DATABASE_URL\.\n$/);
     assert.match(runs[1]!.stdout, /^127\.0\.0\.1:\d+\/test_1\n(pending {2}\d{4}-\S+\n)+$/);
     assert.match(runs[2]!.stdout, /^(done {5}\d{4}-\S+\n)+$/);
     assert.match(runs[3]!.stdout, /is up to date\.\n$/);
