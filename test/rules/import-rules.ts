@@ -58,6 +58,11 @@ const RESERVED: readonly { readonly names: RegExp; readonly allowedIn: RegExp; r
     allowedIn: /^cli\//,
     rule: 'only cli/ ends the process; throw instead',
   },
+  {
+    names: /^import (?!type\b)[^;]*? from 'node:http';/gm,
+    allowedIn: /^$/,
+    rule: 'an import of node:http loads a whole HTTP client; take what lib/node-http.ts has',
+  },
 ];
 
 /** Tests sit beside what they test and may look behind contracts and at the real clock. */

@@ -1,7 +1,8 @@
 /**
  * What an operation may answer with.
  */
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { ErrorSchema } from './error.ts';
 import { ref } from './ref.ts';
 

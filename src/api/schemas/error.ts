@@ -1,7 +1,7 @@
 /**
  * The one shape of every error.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 
 /** Every error. */
 export const ErrorSchema = Type.Object(

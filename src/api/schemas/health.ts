@@ -1,9 +1,10 @@
 /**
  * The health of a session, measured.
  */
-import { Type } from 'typebox';
+
 import { RENDITION_STATES, type RenditionState } from '#domain/health.ts';
 import { WARNINGS, type WarningCode, type WarningSeverity } from '#domain/warnings.ts';
+import { Type } from '#lib/schema.ts';
 import { MILLISECONDS } from './text.ts';
 
 /** For examples, here and where a stream holds one. */

@@ -1,7 +1,7 @@
 /**
  * Where to publish to and play from.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 
 /** Where to publish to and play from. */
 export const IngestSchema = Type.Object(

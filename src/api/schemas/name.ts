@@ -1,8 +1,9 @@
 /**
  * A user's or API key's name in a body.
  */
-import { Type } from 'typebox';
+
 import { NAME_PATTERN } from '#domain/name.ts';
+import { Type } from '#lib/schema.ts';
 
 /** See `#domain/name.ts`. */
 export const NameSchema = Type.String({

@@ -1,8 +1,9 @@
 /**
  * How to play a playback id.
  */
-import { Type } from 'typebox';
+
 import { POLICY_TYPES } from '#domain/playback-policy.ts';
+import { Type } from '#lib/schema.ts';
 import { PLAYBACK_ID } from './sample-ids.ts';
 
 /** How to play a playback id. */

@@ -1,8 +1,9 @@
 /**
  * The profile: one output rendition asked for.
  */
-import { Type } from 'typebox';
+
 import { H264_PROFILES } from '#domain/profile.ts';
+import { Type } from '#lib/schema.ts';
 import { PRINTABLE } from './text.ts';
 
 /** At most this many profiles a stream. */

@@ -1,8 +1,9 @@
 /**
  * The quotas of a user over HTTP.
  */
-import { Type } from 'typebox';
+
 import { MAX_QUOTA, QUOTA_NAMES, type QuotaChange, type QuotaName, type Quotas } from '#domain/quotas.ts';
+import { Type } from '#lib/schema.ts';
 
 /** Rows that are counted to tell how many there are: more would cost too much for a number that hardly anybody needs. */
 export const MAX_COUNTED = 100_000;

@@ -1,7 +1,8 @@
 /**
  * References between schemas, so that the document says each once.
  */
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { Type } from '#lib/schema.ts';
 
 /** The same schema by its name, so that the document says it once. */
 export function ref<Schema extends TSchema>(schema: Schema) {

@@ -1,7 +1,7 @@
 /**
  * How many are watching.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { PLAYBACK_ID } from './sample-ids.ts';
 
 /** Viewers of one playback id at this moment. */
