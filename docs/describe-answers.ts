@@ -10,11 +10,13 @@ import { ref } from '#api/schemas/ref.ts';
 type Answers = Readonly<Record<string, object>>;
 
 const RATE_LIMIT = {
-  'RateLimit-Limit': { type: 'integer', description:'The number of requests that this API key may make in a minute.' },
-  'RateLimit-Remaining': { type: 'integer', description:'The number of requests that may still be made now.' },
-  'RateLimit-Reset': { type: 'integer', description:'Seconds until the full number of requests is available again.' },
+  'RateLimit-Limit': { type: 'integer', description: 'The number of requests that this API key may make in a minute.' },
+  'RateLimit-Remaining': { type: 'integer', description: 'The number of requests that may still be made now.' },
+  'RateLimit-Reset': { type: 'integer', description: 'Seconds until the full number of requests is available again.' },
 };
-const RETRY_AFTER = { 'Retry-After': { type: 'integer', description:'The number of seconds to wait before the next attempt.' } };
+const RETRY_AFTER = {
+  'Retry-After': { type: 'integer', description: 'The number of seconds to wait before the next attempt.' },
+};
 const REPLAYED = {
   'Idempotency-Replayed': {
     type: 'string',
@@ -34,11 +36,11 @@ const TOTAL_COUNT = {
     description: 'The length of the whole list. Present when the query has `count`.',
   },
 };
-const SUCCESSES: Readonly<Record<string, string>> = { 200: 'The request succeeded.', 201: 'It was created.' };
+const SUCCESSES: Readonly<Record<string, string>> = { 200: 'The request succeeded.', 201: 'The object was created.' };
 const TWIN = {
   ...ref(ErrorSchema),
   description:
-    'It conflicts with the present state, or an earlier request with the same `Idempotency-Key` has not been answered yet.',
+    'The request conflicts with the present state, or an earlier request with the same `Idempotency-Key` has not been answered yet.',
 };
 
 /** Error statuses that every operation with an API key may answer with: those of the key, and of the query parameters that select users. */

@@ -49,7 +49,7 @@ export function parseFilters(text: string, kind: ListKind, order: ListOrder, pre
     };
     const field = (FILTER_FIELDS[kind] as readonly Field[]).find((each) => each === id);
     if (field === undefined) {
-      throw wrong(`needs a field that can be filtered by in each id: ${FILTER_FIELDS[kind].join(', ')}`);
+      throw wrong(`must have in each id a field that can be filtered by: ${FILTER_FIELDS[kind].join(', ')}`);
     }
     if (value === undefined) throw wrong(`has no value for ${field}`);
     if (field === 'createdAt' || field === 'lastSeen') addBounds(filter, field, order, value);
@@ -96,14 +96,14 @@ function addValue(filter: Draft, field: Exclude<Field, ListOrder>, value: unknow
 
 function addBounds(filter: Draft, field: ListOrder, order: ListOrder, value: unknown): void {
   if (field !== order) {
-    throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-trueto filter by it`);
+    throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-true to filter by it`);
   }
   const bounds = typeof value === 'number' ? { gte: value, lte: value } : value;
   if (typeof bounds !== 'object' || bounds === null || Array.isArray(bounds) || Object.keys(bounds).length === 0) {
     throw wrong(`needs a time or an object of gt, gte, lt and lte as the value of ${field}`);
   }
   for (const [name, time] of Object.entries(bounds) as [string, unknown][]) {
-    if (!Object.hasOwn(BOUNDS, name)) throw wrong(`compares ${field} in an unknown way; there are gt, gte, lt and lte`);
+    if (!Object.hasOwn(BOUNDS, name)) throw wrong(`compares ${field} in an unknown way; use gt, gte, lt or lte`);
     if (typeof time !== 'number' || !Number.isSafeInteger(time)) {
       throw wrong(`needs milliseconds since the epoch, a whole number, as the bounds of ${field}`);
     }
