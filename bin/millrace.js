@@ -8,7 +8,6 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 
 /** The oldest Node that has everything Millrace uses. */
 const OLDEST_MAJOR = 24;
@@ -29,11 +28,6 @@ const IS_CLONE = existsSync(SOURCE);
 const MAIN = IS_CLONE ? SOURCE : BUILT;
 /** Compiled code, so that only the first start strips types. This halves the time to start and saves a third of the memory. */
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/millrace', import.meta.url));
-/**
- * Keeps V8's memory for new objects at its initial size. Otherwise it would grow during the start and stay that large: 13 MB of an idle
- * server. `src/cli/heap.ts` lets it grow once the server is ready.
- */
-const START_FLAG = '--semi-space-growth-factor=1';
 
 const node = installedNode() ?? realpathSync(process.execPath);
 if (!existsSync(MAIN)) {
@@ -43,7 +37,6 @@ if (!existsSync(MAIN)) {
 } else if (majorOf(process.versions.node) < OLDEST_MAJOR) {
   refuse(`Millrace needs Node ${OLDEST_MAJOR} or later, and this is Node ${process.versions.node}: ${advice()}.`);
 } else {
-  setFlagsFromString(START_FLAG);
   module.enableCompileCache(COMPILE_CACHE);
   await import(MAIN.href);
 }
@@ -63,7 +56,7 @@ function installedNode() {
 /** Runs the command line in a child process, forwards signals to it, and ends as it ends. */
 function runWith(node) {
   // Nothing is sent over the IPC channel. The server stops when it closes, so that it never outlives a launcher that was killed.
-  const child = spawn(node, [START_FLAG, fileURLToPath(MAIN), ...process.argv.slice(2)], {
+  const child = spawn(node, [fileURLToPath(MAIN), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
   });

@@ -1,5 +1,5 @@
 /**
- * Writes `docs/reference/` from the code itself: every setting, error code, warning and metric. `node docs/generate.ts` writes the
+ * Writes `docs/reference/` from the code itself: every setting, error code, warning and metric, and the OpenAPI document. `node docs/generate.ts` writes the
  * files; the tests refuse a tree whose files are not what it would write.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { WARNINGS } from '#domain/warnings.ts';
 import { REFUSAL_CODES, type Refusal } from '#ingest/ingest.ts';
 import type { Setting } from '#lib/setting.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { openApiDocument } from './openapi.ts';
 
 const FOLDER = join(import.meta.dirname, 'reference');
 const NOTICE = '<!-- Written by docs/generate.ts; change the code, then run it. -->';
@@ -93,8 +94,14 @@ const END_MEANINGS: Record<EndReason, string> = {
 };
 
 /** Text of every reference file, by name. */
-export function referenceFiles(): Readonly<Record<string, string>> {
-  return { 'settings.md': settings(), 'errors.md': errors(), 'warnings.md': warnings(), 'metrics.md': metrics() };
+export async function referenceFiles(): Promise<Readonly<Record<string, string>>> {
+  return {
+    'settings.md': settings(),
+    'errors.md': errors(),
+    'warnings.md': warnings(),
+    'metrics.md': metrics(),
+    'openapi.json': `${JSON.stringify(await openApiDocument(), null, 1)}\n`,
+  };
 }
 
 function settings(): string {
@@ -162,5 +169,5 @@ const code = (text: string): string => `\`${text}\``;
 
 if (import.meta.main) {
   mkdirSync(FOLDER, { recursive: true });
-  for (const [name, text] of Object.entries(referenceFiles())) writeFileSync(join(FOLDER, name), text);
+  for (const [name, text] of Object.entries(await referenceFiles())) writeFileSync(join(FOLDER, name), text);
 }

@@ -3,8 +3,8 @@
  */
 
 import { createRequire } from 'node:module';
-import { Type } from 'typebox';
 import { DEFAULT_PROFILES, type Profile } from '#domain/profile.ts';
+import { Type } from '#lib/schema.ts';
 import { integer, type SettingValues } from '#lib/setting.ts';
 import { MAX_PROFILES, ProfileSchema } from './schemas/profile.ts';
 import { profilesProblem } from './stream-rules.ts';

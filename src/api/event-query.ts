@@ -1,9 +1,10 @@
 /**
  * Reads the filter of a query for events.
  */
-import { Type } from 'typebox';
+
 import { isEventType } from '#domain/events.ts';
 import { isUuid, type StreamId } from '#domain/ids.ts';
+import { Type } from '#lib/schema.ts';
 import { ms } from '#lib/units.ts';
 import type { EventFilter, Scope } from '#store/store.ts';
 import { type RawQuery, readInteger, readText, refused } from './query.ts';

@@ -6,8 +6,8 @@
  */
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
-import { Type } from 'typebox';
 import { ERRORS, MillraceError } from '#domain/errors.ts';
+import { Type } from '#lib/schema.ts';
 import { unreachable } from '#lib/unreachable.ts';
 import type { IdempotencyClaim, Store } from '#store/store.ts';
 import type { ApiInstance } from './api.ts';

@@ -49,7 +49,7 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
     done();
   });
   for (const schema of SCHEMAS) api.addSchema(schema);
-  await addDocumentation(api, options.settings);
+  addDocumentation(api, options.settings);
   const { settings, store, clock, quotas } = options;
   const keyUse = new KeyUse(store, options.onKeyUse);
   api.addHook('onClose', () => keyUse[Symbol.asyncDispose]());

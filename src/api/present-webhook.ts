@@ -1,9 +1,10 @@
 /**
  * Presents webhooks, their log and their deliveries to their user. Only the fields named in this file are shown.
  */
-import { STATUS_CODES } from 'node:http';
+
 import type { Static } from 'typebox';
 import type { Webhook, WebhookDelivery, WebhookLog } from '#domain/webhook.ts';
+import { STATUS_CODES } from '#lib/node-http.ts';
 import type { Caller } from './authenticate.ts';
 import type { WebhookDeliverySchema, WebhookLogSchema, WebhookSchema } from './schemas/webhook.ts';
 

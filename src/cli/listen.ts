@@ -3,11 +3,12 @@
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
+import { createServer } from '#lib/node-http.ts';
 import { signatureProblem } from '#webhooks/signature.ts';
 import type { Command } from './command.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';

@@ -1,7 +1,8 @@
 /**
  * The catalogue of events: everything that a user is told about what happens to its streams.
  */
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TInteger, TOptional, TSchema } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { EventId, SessionId, StreamId, UserId } from './ids.ts';
 import { REFUSAL_REASONS } from './playback-policy.ts';
@@ -81,10 +82,11 @@ export const EVENTS = {
       count: Type.Integer({ description: 'How many requests for playlists and thumbnails were refused.' }),
       from: Type.Integer({ description: 'When the first of them came, in milliseconds since the Unix epoch.' }),
       until: Type.Integer({ description: 'When the last of them came, in milliseconds since the Unix epoch.' }),
-      reasons: Type.Partial(
-        Type.Record(Type.Union(REFUSAL_REASONS.map((reason) => Type.Literal(reason))), Type.Integer(), {
-          description: 'How many for each reason.',
-        }),
+      reasons: Type.Object(
+        Object.fromEntries(REFUSAL_REASONS.map((reason) => [reason, Type.Optional(Type.Integer())])) as {
+          [Reason in (typeof REFUSAL_REASONS)[number]]: TOptional<TInteger>;
+        },
+        { description: 'How many for each reason.' },
       ),
     }),
   },

@@ -205,11 +205,7 @@ export class Packager {
       const isReordered = last.pts - last.dts !== this.#compositionTicks;
       const mostTicks = isReordered ? this.#parts.leftTicks : this.#parts.targetTicks;
       const lastsTicks = Math.max(this.#parts.frameTicks, Math.min(untilTicks - last.dts, mostTicks));
-      // As a part of its own it may have to be shown a moment later, because the part before may not be short.
-      const lateTicks = lastsTicks > this.#parts.leftTicks ? this.#parts.lengthen() : 0;
-      const dts = ticks(last.dts + lateTicks);
-      const pts = ticks(Math.max(last.pts, dts));
-      this.#push({ ...last, dts, pts }, this.#upToSegmentEnd(dts, lastsTicks - lateTicks));
+      this.#push(last, this.#upToSegmentEnd(last.dts, lastsTicks));
     }
     this.closeSegment();
   }

@@ -107,19 +107,6 @@ export class PartBuilder {
     if (this.#isFull()) this.finish();
   }
 
-  /**
-   * Has the last sample of the growing part last so long that the part may end with it (§4.4.4.9), for a sample that does not fit into it.
-   * @returns how much longer, in ticks
-   */
-  lengthen(): number {
-    const last = this.#samples.at(-1);
-    const lacksTicks = Math.ceil(LEAST_PART * this.targetTicks) - this.#durationTicks;
-    if (last === undefined || lacksTicks <= 0) return 0;
-    this.#samples = this.#samples.with(-1, { ...last, durationTicks: last.durationTicks + lacksTicks });
-    this.#durationTicks += lacksTicks;
-    return lacksTicks;
-  }
-
   /** Ends the growing part as it is, if there is one. */
   finish(): void {
     const [samples, durationTicks] = [this.#samples, this.#durationTicks];

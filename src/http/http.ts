@@ -21,6 +21,7 @@ import { KnownPaths } from './known-paths.ts';
 import { plainServer } from './plain-server.ts';
 import { requestIds } from './request-id.ts';
 import { inTurns } from './request-turns.ts';
+import { buildValidator } from './request-validators.ts';
 import { secureServer } from './secure-server.ts';
 import { serveRequests } from './serve-requests.ts';
 import { closeFloodingSessions } from './session-floods.ts';
@@ -82,7 +83,7 @@ export function createHttp({
     },
     // Answers are serialized as the handlers made them: a serializer compiled from the schema would put a profile's keys into
     // the schema's order, and they must come back in the order they were sent.
-    schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
+    schemaController: { compilersFactory: { buildValidator, buildSerializer: () => () => JSON.stringify } },
     ajv: {
       customOptions: {
         coerceTypes: false,

@@ -2,7 +2,7 @@
  * Sends one request to a webhook, with limits of time and size, and only to addresses that were checked for this attempt.
  */
 import type { LookupFunction } from 'node:net';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { LOGGED_RESPONSE_BYTES } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type CheckedAddress, type DestinationGuard, DestinationRefused } from '#lib/destination-guard.ts';
@@ -22,6 +22,8 @@ const KEEP_ALIVE_MS = 4000;
 const MAX_POOLS = 256;
 /** The number of connections to one destination. */
 const CONNECTIONS = 64;
+
+type Undici = typeof import('undici');
 
 /** The result of a request. */
 export interface Sent {
@@ -70,7 +72,10 @@ export class Sender implements AsyncDisposable {
     const durationMs = () => Math.round(this.#clock.monotonic() - start);
     try {
       const url = new URL(target);
-      const pool = this.#pool(url, await this.#guard.check(url));
+      const addresses = await this.#guard.check(url);
+      // Loaded only when something is sent: it is 110 modules.
+      const undici = await import('undici');
+      const pool = this.#pool(undici, url, addresses);
       const answer = await pool.request({
         path: url.pathname + url.search,
         method: 'POST',
@@ -106,11 +111,11 @@ export class Sender implements AsyncDisposable {
   }
 
   /** The connections to exactly these addresses. */
-  #pool(url: URL, addresses: readonly CheckedAddress[]): Pool {
+  #pool(undici: Undici, url: URL, addresses: readonly CheckedAddress[]): Pool {
     const key = [url.origin, ...addresses.map(({ address }) => address)].join(' ');
     const known = this.#pools.get(key);
     this.#pools.delete(key);
-    const pool = known ?? openPool(url.origin, addresses);
+    const pool = known ?? openPool(undici, url.origin, addresses);
     this.#pools.set(key, pool);
     if (this.#pools.size > MAX_POOLS) {
       const [oldest] = this.#pools;
@@ -124,14 +129,14 @@ export class Sender implements AsyncDisposable {
   }
 }
 
-function openPool(origin: string, addresses: readonly CheckedAddress[]): Pool {
+function openPool(undici: Undici, origin: string, addresses: readonly CheckedAddress[]): Pool {
   // This is not called for a URL with an address, to which the connection goes directly and which was checked.
   const lookup: LookupFunction = (_hostname, options, done) => {
     const [first] = addresses;
     if (options.all) done(null, [...addresses]);
     else done(null, first!.address, first!.family);
   };
-  return new Pool(origin, {
+  return new undici.Pool(origin, {
     connections: CONNECTIONS,
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup, autoSelectFamily: true },
     headersTimeout: ANSWER_TIMEOUT_MS,

@@ -5,19 +5,20 @@ import { describe, it } from 'node:test';
 import { BEAT_MS } from '#live/node-lease.ts';
 import { referenceFiles } from '../../docs/generate.ts';
 
+const FILES = await referenceFiles();
 const ROOT = join(import.meta.dirname, '../..');
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: ROOT });
 const pageText = (page: string): string => readFileSync(join(ROOT, page), 'utf8');
 
 describe('the docs', () => {
-  for (const [name, text] of Object.entries(referenceFiles())) {
+  for (const [name, text] of Object.entries(FILES)) {
     it(`have a reference/${name} that agrees with the code; node docs/generate.ts writes it`, () => {
       assert.equal(pageText(join('docs/reference', name)), text);
     });
   }
 
   it('name only settings and metrics that exist', () => {
-    const known = Object.values(referenceFiles()).join('\n');
+    const known = Object.values(FILES).join('\n');
     const strangers = PAGES.flatMap((page) =>
       [...pageText(page).matchAll(/\b(?:MILLRACE_[A-Z_]*[A-Z]|millrace_[a-z_]+_(?:count|total|bytes|seconds))\b/g)]
         .filter(([name]) => !known.includes(`\`${name}\``))

@@ -58,6 +58,11 @@ const RESERVED: readonly { readonly names: RegExp; readonly allowedIn: RegExp; r
     allowedIn: /^cli\//,
     rule: 'only cli/ ends the process; throw instead',
   },
+  {
+    names: /^import (?!type\b)[^;]*? from 'node:http';/gm,
+    allowedIn: /^$/,
+    rule: 'an import of node:http loads a whole HTTP client; take what lib/node-http.ts has',
+  },
 ];
 
 /** Tests are beside the files they test, and may use internals behind contracts and the real clock. */

@@ -57,6 +57,7 @@ describe('the import rules', () => {
     ['a side-effect import', 'store/store.ts', `import '#live/live.ts';`, /store must not know live/],
     ['a dynamic import', 'media/nal.ts', `await import('#store/store.ts');`, /media must not know store/],
     ['an unknown folder', 'live/a.ts', `import { x } from '#utils/x.ts';`, /no place/],
+    ['a whole HTTP client', 'cli/a.ts', `import {\n  createServer,\n} from 'node:http';`, /loads a whole HTTP client/],
     ['a climbing path', 'ingest/rtmp/a.ts', `import { x } from '../ingest.ts';`, /climbs/],
     ['a # path inside a folder', 'hls/a.ts', `import { x } from '#hls/hls.ts';`, /write '\.\/hls\.ts'/],
     ['a ./ path across folders', 'app.ts', `import { x } from './hls/hls.ts';`, /write '#hls\/hls\.ts'/],

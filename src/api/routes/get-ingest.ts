@@ -1,11 +1,12 @@
 /**
  * `GET /ingest`.
  */
-import { Type } from 'typebox';
+
 import type { ApiRoute } from '#api/api.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { IngestSchema } from '#api/schemas/ingest.ts';
 import { ref } from '#api/schemas/ref.ts';
+import { Type } from '#lib/schema.ts';
 
 const schema = {
   operationId: 'getIngest',

@@ -1,7 +1,7 @@
 /**
  * `GET /data/views/now`.
  */
-import { Type } from 'typebox';
+
 import type { ApiRoute } from '#api/api.ts';
 import { streamByPlaybackId } from '#api/find-stream.ts';
 import { documentedOnly, type RawQuery, readText, refused } from '#api/query.ts';
@@ -11,6 +11,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { PLAYBACK_ID } from '#api/schemas/sample-ids.ts';
 import { ViewershipSchema } from '#api/schemas/viewership.ts';
 import { MillraceError } from '#domain/errors.ts';
+import { Type } from '#lib/schema.ts';
 import { BEAT_MS } from '#live/node-lease.ts';
 
 const schema = {

@@ -1,7 +1,7 @@
 /**
  * `GET /audit`.
  */
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
 import { readPage } from '#api/list-options.ts';
@@ -14,6 +14,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { STREAM_ID, USER_ID } from '#api/schemas/sample-ids.ts';
 import type { AuditEntry } from '#domain/audit.ts';
 import { isUuid, type UserId } from '#domain/ids.ts';
+import { Type } from '#lib/schema.ts';
 
 const schema = {
   operationId: 'listAudit',

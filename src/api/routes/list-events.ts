@@ -1,7 +1,7 @@
 /**
  * `GET /event`.
  */
-import { Type } from 'typebox';
+
 import type { ApiRoute } from '#api/api.ts';
 import { EVENT_QUERY, readEventFilter, readNumber, readTimes } from '#api/event-query.ts';
 import { readPage } from '#api/list-options.ts';
@@ -12,6 +12,7 @@ import { answers } from '#api/schemas/answers.ts';
 import { EventSchema } from '#api/schemas/event.ts';
 import { ADMIN_QUERY, PAGE_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
+import { Type } from '#lib/schema.ts';
 import { ms } from '#lib/units.ts';
 
 const LIST = { desc: 'event', asc: 'event-oldest' } as const;

@@ -2,7 +2,6 @@
  * `GET /session` and `GET /stream/<id>/sessions`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { findStream } from '#api/find-stream.ts';
 import { readListOptions } from '#api/list-options.ts';
@@ -14,6 +13,7 @@ import { ADMIN_QUERY, listQuery, PARENT_QUERY, RECORD_QUERY } from '#api/schemas
 import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { SessionSchema } from '#api/schemas/session.ts';
+import { Type } from '#lib/schema.ts';
 import type { ListFilter, Scope } from '#store/store.ts';
 
 const HOW = 'The list is newest first. The `Link` header leads to the next page.';

@@ -2,7 +2,6 @@
  * `GET /stream` and `GET /stream/user/<id>`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { readListOptions } from '#api/list-options.ts';
 import { linkNext, sendCount } from '#api/page.ts';
@@ -16,6 +15,7 @@ import { StreamSchema } from '#api/schemas/stream.ts';
 import { refuseOtherScope } from '#api/scope.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
+import { Type } from '#lib/schema.ts';
 import type { Scope } from '#store/store.ts';
 
 const all = {

@@ -1,7 +1,7 @@
 /**
  * `GET /api-token` and `GET /api-token/<id>`.
  */
-import { Type } from 'typebox';
+
 import type { ApiRoute } from '#api/api.ts';
 import { keyScopeOf } from '#api/authenticate.ts';
 import { readPage } from '#api/list-options.ts';
@@ -15,6 +15,7 @@ import { apiTokenIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { type ApiKeyId, isUuid } from '#domain/ids.ts';
+import { Type } from '#lib/schema.ts';
 
 const list = {
   operationId: 'listApiTokens',

@@ -1,7 +1,7 @@
 /**
  * `GET /access-control/signing-key` and `GET /access-control/signing-key/<id>`.
  */
-import { Type } from 'typebox';
+
 import type { ApiRoute } from '#api/api.ts';
 import { readPage } from '#api/list-options.ts';
 import { linkNext } from '#api/page.ts';
@@ -14,6 +14,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { SigningKeySchema } from '#api/schemas/signing-key.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type SigningKeyId } from '#domain/ids.ts';
+import { Type } from '#lib/schema.ts';
 
 const PATH = '/access-control/signing-key';
 

@@ -1,7 +1,7 @@
 /**
  * `GET /user`, `GET /user/me` and `GET /user/<id>`.
  */
-import { Type } from 'typebox';
+
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
 import { readPage } from '#api/list-options.ts';
@@ -15,6 +15,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { UserSchema } from '#api/schemas/user.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type UserId } from '#domain/ids.ts';
+import { Type } from '#lib/schema.ts';
 
 const list = {
   operationId: 'listUsers',

@@ -1,7 +1,7 @@
 /**
  * `GET /webhook`, `GET /webhook/<id>` and `GET /webhook/subscribed/<event>`.
  */
-import { Type } from 'typebox';
+
 import type { ApiRoute } from '#api/api.ts';
 import { findWebhook } from '#api/find-webhook.ts';
 import { readPage } from '#api/list-options.ts';
@@ -15,6 +15,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { WebhookSchema } from '#api/schemas/webhook.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { isEventType } from '#domain/events.ts';
+import { Type } from '#lib/schema.ts';
 
 /** The largest number of subscribed webhooks in an answer. */
 const MAX_SUBSCRIBED = 1000;

@@ -2,7 +2,6 @@
  * `GET /event/stream`.
  */
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { EVENT_QUERY, readEventFilter, readNumber } from '#api/event-query.ts';
 import { EventReader } from '#api/event-reader.ts';
@@ -12,6 +11,7 @@ import { documentedOnly, type RawQuery } from '#api/query.ts';
 import { failures } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY } from '#api/schemas/list-query.ts';
 import { MillraceError } from '#domain/errors.ts';
+import { Type } from '#lib/schema.ts';
 
 /** How often a comment line is sent to keep the connection alive, and the reader's API key is checked again. */
 const BEAT_MS = 15_000;

@@ -1,7 +1,7 @@
 /**
  * `GET /webhook/<id>/delivery` and `POST /webhook/<id>/resend`.
  */
-import { Type } from 'typebox';
+
 import type { ApiRoute } from '#api/api.ts';
 import { findWebhook, unknownWebhook } from '#api/find-webhook.ts';
 import { readPage } from '#api/list-options.ts';
@@ -15,6 +15,7 @@ import { webhookIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { ResendSchema, WebhookDeliverySchema } from '#api/schemas/webhook.ts';
 import { DELIVERY_STATES, type DeliveryState } from '#domain/webhook.ts';
+import { Type } from '#lib/schema.ts';
 import { ms } from '#lib/units.ts';
 
 const list = {

@@ -1,7 +1,7 @@
 /**
  * `GET /webhook/<id>/log`, `GET /webhook/<id>/log/<logId>` and `POST /webhook/<id>/log/<logId>/resend`.
  */
-import { Type } from 'typebox';
+
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { readTimes } from '#api/event-query.ts';
 import { findWebhook } from '#api/find-webhook.ts';
@@ -20,6 +20,7 @@ import { MillraceError } from '#domain/errors.ts';
 import { isEventType } from '#domain/events.ts';
 import { isUuid, type WebhookLogId } from '#domain/ids.ts';
 import type { Webhook, WebhookLog } from '#domain/webhook.ts';
+import { Type } from '#lib/schema.ts';
 import type { Scope } from '#store/store.ts';
 
 const time = (description: string) =>

@@ -1,8 +1,9 @@
 /**
  * What an API key may be used for.
  */
-import { Type } from 'typebox';
+
 import { ACCESS_METHODS } from '#api/access.ts';
+import { Type } from '#lib/schema.ts';
 
 const RuleSchema = Type.Object(
   {

@@ -1,7 +1,8 @@
 /**
  * The answers that an operation may give.
  */
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { ErrorSchema } from './error.ts';
 import { ref } from './ref.ts';
 

@@ -1,7 +1,7 @@
 /**
  * API keys in the API, where they are called tokens.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { AccessSchema } from './access.ts';
 import { NameSchema } from './name.ts';
 import { ref } from './ref.ts';

@@ -1,8 +1,9 @@
 /**
  * Entries of the audit log.
  */
-import { Type } from 'typebox';
+
 import { AUDIT_ACTIONS } from '#domain/audit.ts';
+import { Type } from '#lib/schema.ts';
 import { API_TOKEN_ID, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 

@@ -1,7 +1,7 @@
 /**
  * The form of every error.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 
 /** The body of every error. */
 export const ErrorSchema = Type.Object(

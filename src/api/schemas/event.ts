@@ -1,8 +1,9 @@
 /**
  * Events in the API.
  */
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
 import { EVENTS, type EventType, type ServiceEvent } from '#domain/events.ts';
+import { Type } from '#lib/schema.ts';
 import { PLAYBACK_ID, SESSION_ID, STREAM_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 

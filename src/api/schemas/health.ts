@@ -1,9 +1,10 @@
 /**
  * The measured health of a session.
  */
-import { Type } from 'typebox';
+
 import { RENDITION_STATES, type RenditionState } from '#domain/health.ts';
 import { WARNINGS, type WarningCode, type WarningSeverity } from '#domain/warnings.ts';
+import { Type } from '#lib/schema.ts';
 import { MILLISECONDS } from './text.ts';
 
 /** An example, used here and in the examples of streams. */

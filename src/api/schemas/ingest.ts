@@ -1,7 +1,7 @@
 /**
  * The addresses to publish to and to play from.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 
 /** The addresses to publish to and to play from. */
 export const IngestSchema = Type.Object(

@@ -1,8 +1,9 @@
 /**
  * The query parameters of lists, for the OpenAPI document. `list-options.ts` reads them.
  */
-import { Type } from 'typebox';
+
 import { FILTER_FIELDS, type ListKind } from '#api/list-filters.ts';
+import { Type } from '#lib/schema.ts';
 import { STREAM_ID, USER_ID } from './sample-ids.ts';
 
 const flag = (description: string) =>

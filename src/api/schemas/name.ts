@@ -1,8 +1,9 @@
 /**
  * The name of a user or API key in a body.
  */
-import { Type } from 'typebox';
+
 import { NAME_PATTERN } from '#domain/name.ts';
+import { Type } from '#lib/schema.ts';
 
 /** The schema of a name. See `#domain/name.ts`. */
 export const NameSchema = Type.String({

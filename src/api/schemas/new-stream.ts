@@ -1,7 +1,7 @@
 /**
  * What a client sends to create a stream.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { nameField, optionalStreamFields } from './stream-fields.ts';
 
 /** Body of `POST /stream`. */

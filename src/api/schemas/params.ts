@@ -1,7 +1,7 @@
 /**
  * Path parameters.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import {
   API_TOKEN_ID,
   PLAYBACK_ID,

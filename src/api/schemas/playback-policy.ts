@@ -1,8 +1,9 @@
 /**
  * The playback policy of a stream as its owner sets and sees it.
  */
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { POLICY_TYPES } from '#domain/playback-policy.ts';
+import { Type } from '#lib/schema.ts';
 import { STORABLE } from './text.ts';
 
 const ORIGIN = 'an origin such as https://example.com, or * for every page.';

@@ -1,8 +1,9 @@
 /**
  * The description of how to play a stream.
  */
-import { Type } from 'typebox';
+
 import { POLICY_TYPES } from '#domain/playback-policy.ts';
+import { Type } from '#lib/schema.ts';
 import { PLAYBACK_ID } from './sample-ids.ts';
 
 /** The description of how to play a stream. */

@@ -1,8 +1,9 @@
 /**
  * The profile of an output rendition.
  */
-import { Type } from 'typebox';
+
 import { H264_PROFILES } from '#domain/profile.ts';
+import { Type } from '#lib/schema.ts';
 import { PRINTABLE } from './text.ts';
 
 /** The largest number of profiles of a stream. */

@@ -1,8 +1,9 @@
 /**
  * The quotas of a user in the API.
  */
-import { Type } from 'typebox';
+
 import { MAX_QUOTA, QUOTA_NAMES, type QuotaChange, type QuotaName, type Quotas } from '#domain/quotas.ts';
+import { Type } from '#lib/schema.ts';
 
 /** The largest number of rows that are counted, because counting more costs more than the exact number is worth. */
 export const MAX_COUNTED = 100_000;

@@ -1,7 +1,8 @@
 /**
  * References between schemas, so that the OpenAPI document contains each schema once.
  */
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { Type } from '#lib/schema.ts';
 
 /** Makes a reference to a schema by its name. */
 export function ref<Schema extends TSchema>(schema: Schema) {

@@ -1,8 +1,9 @@
 /**
  * A session as the owner of its stream sees it.
  */
-import { Type } from 'typebox';
+
 import { END_REASONS, type EndReason, SESSION_PHASES, type SessionPhase } from '#domain/session.ts';
+import { Type } from '#lib/schema.ts';
 import { HEALTH, HealthSchema } from './health.ts';
 import { ProfileSchema } from './profile.ts';
 import { ref } from './ref.ts';

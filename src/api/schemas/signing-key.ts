@@ -1,7 +1,7 @@
 /**
  * Signing keys in the API.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { NameSchema } from './name.ts';
 import { SIGNING_KEY_ID, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';

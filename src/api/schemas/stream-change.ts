@@ -1,7 +1,7 @@
 /**
  * What a client sends to change streams.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { STREAM_ID } from './sample-ids.ts';
 import { nameField, optionalStreamFields } from './stream-fields.ts';
 

@@ -1,8 +1,9 @@
 /**
  * The fields that a client may set on a stream. They are the same for creating and for changing a stream.
  */
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { UserTags } from '#domain/stream.ts';
+import { Type } from '#lib/schema.ts';
 import { playbackPolicyField } from './playback-policy.ts';
 import { MAX_PROFILES, ProfileSchema } from './profile.ts';
 import { ref } from './ref.ts';

@@ -1,7 +1,8 @@
 /**
  * The stream and session that an id, stream key or playback id stands for.
  */
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { ref } from './ref.ts';
 import { SESSION_EXAMPLES, SessionSchema } from './session.ts';
 import { STREAM_EXAMPLES, StreamSchema } from './stream.ts';

@@ -1,9 +1,10 @@
 /**
  * A stream as its owner sees it.
  */
-import { Type } from 'typebox';
+
 import type { UserTags } from '#domain/stream.ts';
 import { WARNINGS, type WarningCode, type WarningSeverity, warningSentence } from '#domain/warnings.ts';
+import { Type } from '#lib/schema.ts';
 import { HEALTH, HealthSchema } from './health.ts';
 import { PlaybackPolicySchema } from './playback-policy.ts';
 import { ProfileSchema } from './profile.ts';

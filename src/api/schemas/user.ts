@@ -1,7 +1,7 @@
 /**
  * Users in the API.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { NameSchema } from './name.ts';
 import { QuotaChangeSchema, QuotasSchema, UsageSchema } from './quotas.ts';
 import { USER_ID } from './sample-ids.ts';

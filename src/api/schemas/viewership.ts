@@ -1,7 +1,7 @@
 /**
  * The number of viewers of a stream.
  */
-import { Type } from 'typebox';
+import { Type } from '#lib/schema.ts';
 import { PLAYBACK_ID } from './sample-ids.ts';
 
 /** The number of viewers of one playback id at this moment. */

@@ -1,8 +1,9 @@
 /**
  * Webhooks in the API.
  */
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { DELIVERY_STATES, type DeliveryState, type WebhookDisabledReason } from '#domain/webhook.ts';
+import { Type } from '#lib/schema.ts';
 import { EventTypeSchema } from './event.ts';
 import { STREAM_ID, USER_ID, WEBHOOK_ID, WEBHOOK_LOG_ID } from './sample-ids.ts';
 import { MILLISECONDS, PRINTABLE } from './text.ts';

@@ -3,9 +3,9 @@
  * may be repeated.
  */
 import type { FastifySchema } from 'fastify';
-import { type ErrorStatus, failures } from './schemas/answers.ts';
-import { ErrorSchema } from './schemas/error.ts';
-import { ref } from './schemas/ref.ts';
+import { type ErrorStatus, failures } from '#api/schemas/answers.ts';
+import { ErrorSchema } from '#api/schemas/error.ts';
+import { ref } from '#api/schemas/ref.ts';
 
 type Answers = Readonly<Record<string, object>>;
 
