@@ -1,6 +1,6 @@
 /**
- * What the document says about every operation: its possible answers and their headers, and that a request which changes something may be
- * repeated.
+ * What the OpenAPI document says about every operation: its possible answers with their headers, and that a request which changes something
+ * may be repeated.
  */
 import type { FastifySchema } from 'fastify';
 import { type ErrorStatus, failures } from '#api/schemas/answers.ts';
@@ -10,11 +10,11 @@ import { ref } from '#api/schemas/ref.ts';
 type Answers = Readonly<Record<string, object>>;
 
 const RATE_LIMIT = {
-  'RateLimit-Limit': { type: 'integer', description: 'Requests this API key may make in a minute.' },
-  'RateLimit-Remaining': { type: 'integer', description: 'Requests that may still be made at once.' },
-  'RateLimit-Reset': { type: 'integer', description: 'Seconds until all requests of a minute are available again.' },
+  'RateLimit-Limit': { type: 'integer', description:'The number of requests that this API key may make in a minute.' },
+  'RateLimit-Remaining': { type: 'integer', description:'The number of requests that may still be made now.' },
+  'RateLimit-Reset': { type: 'integer', description:'Seconds until the full number of requests is available again.' },
 };
-const RETRY_AFTER = { 'Retry-After': { type: 'integer', description: 'Seconds after which to try again.' } };
+const RETRY_AFTER = { 'Retry-After': { type: 'integer', description:'The number of seconds to wait before the next attempt.' } };
 const REPLAYED = {
   'Idempotency-Replayed': {
     type: 'string',
@@ -41,15 +41,15 @@ const TWIN = {
     'It conflicts with the present state, or an earlier request with the same `Idempotency-Key` has not been answered yet.',
 };
 
-/** Errors of every operation with an API key: of the key, and of the query that says whose streams are meant. */
+/** Error statuses that every operation with an API key may answer with: those of the key, and of the query parameters that select users. */
 const OF_KEYS: readonly ErrorStatus[] = [400, 401, 403, 429, 503];
-/** Of every one that may come with a body, wanted or not. */
+/** Error statuses of every operation that may receive a body, whether it uses the body or not. */
 const OF_BODIES: readonly ErrorStatus[] = [413, 415];
 
-/** Whether an operation names a way to authenticate. An empty list says that anybody may call it. */
+/** Whether an operation requires authentication. An empty list means that anybody may call it. */
 const isNamed = (security: readonly object[] | undefined): boolean => security !== undefined && security.length > 0;
 
-/** An operation as the document shows it. */
+/** Adds the common answers and headers to the documentation of an operation. */
 export function describeAnswers(
   schema: FastifySchema & { readonly security?: readonly object[] },
   method: string,

@@ -1,9 +1,9 @@
 /**
- * Bodies of operations that may do without one.
+ * Lets operations with an optional body be called without one.
  */
 import type { preValidationHookHandler } from 'fastify';
 
-/** No body stands for an empty object, where every field may be left out. */
+/** Treats a missing body as an empty object, for operations that require no field. */
 export const absentBodyIsEmpty: preValidationHookHandler = (request, _reply, done) => {
   if (request.body === undefined) request.body = {};
   done();

@@ -1,32 +1,32 @@
 /**
- * What an API key may be used for: its rules, matched against requests and compared with one another.
+ * The access rules of an API key, how requests are matched against them, and how two sets of rules are compared.
  *
- * A rule names resources as route patterns below the API's prefix, `stream/:id`, and methods. In a pattern `:name` stands for any one
- * segment, `*` (only as the last) for any further ones, at least one. Patterns are matched against the path as the router took it
- * apart, so no way of writing a path gets around them.
+ * A rule names methods, and resources as route patterns below the API's prefix, such as `stream/:id`. In a pattern, `:name` matches any one
+ * segment, and `*`, allowed only as the last segment, matches one or more. Patterns are matched against the path as the router split it, so
+ * that no spelling of a path evades a rule.
  */
 import type { AccessRule, ApiKey } from '#domain/user.ts';
 
 /**
- * The methods that a rule may name. `get` includes HEAD. `publish` is not a method of HTTP: on a stream it allows a caller to see and use
- * the stream key.
+ * The methods that a rule may name. `get` includes HEAD. `publish` is not an HTTP method: on a stream it allows a caller to see and use the
+ * stream key.
  */
 export const ACCESS_METHODS = ['get', 'post', 'put', 'patch', 'delete', 'publish', '*'] as const;
 
-/** The rules of a key; undefined = everything its user may do. */
+/** The access rules of a key. Undefined allows everything that its user may do. */
 export type Access = ApiKey['access'];
 
-/** A pattern, segment by segment. */
+/** A pattern, split into segments. */
 type Pattern = readonly string[];
 
-/** Rules made ready to be matched. */
+/** Access rules in the form in which requests are matched against them. */
 type CompiledRule = { readonly resources: readonly Pattern[]; readonly methods: readonly string[] };
 
 const SEGMENT = /^(?::[A-Za-z][A-Za-z0-9_]*|[A-Za-z0-9._~-]+)$/;
 const ANY_METHOD = ['*'];
 const EVERYTHING: readonly CompiledRule[] = [{ resources: [['*']], methods: ANY_METHOD }];
 
-/** Says what is wrong with rules, as a sentence; undefined when they can be kept. */
+/** Describes what is wrong with rules in a sentence, or gives undefined when they can be stored. */
 export function accessProblem(rules: readonly AccessRule[]): string | undefined {
   for (const [index, { resources }] of rules.entries()) {
     for (const [position, resource] of resources.entries()) {
@@ -47,8 +47,8 @@ export function accessProblem(rules: readonly AccessRule[]): string | undefined 
 }
 
 /**
- * Whether `child` allows nothing that `parent` refuses. It compares rule by rule, so it may say no to rules that only several of the
- * parent's cover together; it never says yes to more.
+ * Whether `child` allows nothing that `parent` refuses. Each rule of the child must be covered by a single rule of the parent, so the
+ * answer may be false where only several of the parent's rules together cover it. It is never true by mistake.
  */
 export function isContained(child: Access, parent: Access): boolean {
   const covering = compile(parent);
@@ -62,13 +62,16 @@ export function isContained(child: Access, parent: Access): boolean {
   );
 }
 
-/** Judges requests by the rules of their keys. What it made of a key's rules it keeps: they never change. */
+/**
+ * Decides whether an API key's rules allow a request. Compiled rules are remembered by the key's id, because the rules of a key never
+ * change.
+ */
 export class AccessJudge {
   readonly #compiled = new Map<string, readonly CompiledRule[]>();
 
   /**
-   * @param method as sent, or `publish`
-   * @param path below the prefix, as the router took it apart; values of parameters decoded
+   * @param methodthe method of the request, or `publish`
+   * @param path below the prefix, as the router split it, with parameter values decoded
    */
   allows({ id, access }: Pick<ApiKey, 'id' | 'access'>, method: string, path: Pattern): boolean {
     if (access === undefined) return true;
@@ -89,7 +92,7 @@ export class AccessJudge {
   }
 }
 
-/** Keys whose rules are kept ready; when there are more, all are made ready again. */
+/** The number of keys whose compiled rules are remembered. When it is exceeded, all are forgotten. */
 const MAX_COMPILED = 1000;
 
 function compile(access: Access): readonly CompiledRule[] {
@@ -100,12 +103,12 @@ function compile(access: Access): readonly CompiledRule[] {
   }));
 }
 
-/** A leading slash is optional. */
+/** Splits a resource into segments. A leading slash is optional. */
 const segmentsOf = (resource: string): Pattern => resource.replace(/^\//, '').split('/');
 
 const standsForOne = (segment: string): boolean => segment.startsWith(':');
 
-/** Whether a path is one that a pattern stands for. A segment of a path may look like anything, `*` and `:id` included. */
+/** Whether a pattern matches a path. A segment of a path may be any text, including `*` and `:id`. */
 function matches(pattern: Pattern, path: Pattern): boolean {
   for (const [index, segment] of pattern.entries()) {
     if (index >= path.length) return false;
@@ -115,7 +118,7 @@ function matches(pattern: Pattern, path: Pattern): boolean {
   return pattern.length === path.length;
 }
 
-/** Whether every path that `inner` stands for is one that `outer` stands for. */
+/** Whether every path that `inner` matches is matched by `outer`, too. */
 function contains(outer: Pattern, inner: Pattern): boolean {
   for (const [index, segment] of outer.entries()) {
     if (index >= inner.length) return false;

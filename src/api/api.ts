@@ -1,5 +1,5 @@
 /**
- * What the API's routes are given.
+ * What the API needs from the rest of the server, and what a route is made with.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -22,7 +22,7 @@ import type { Metrics } from '#telemetry/metrics.ts';
 import type { Resending } from '#webhooks/webhooks.ts';
 import type { ApiSettings } from './config.ts';
 
-/** What the API works with; `app.ts` hands it over. */
+/** The services that the API uses, provided by `app.ts`. */
 export interface ApiOptions {
   readonly settings: ApiSettings;
   /** The quotas of users for whom an admin has set none. */
@@ -41,19 +41,19 @@ export interface ApiOptions {
     | 'listen'
   >;
   readonly live: LiveDirectory;
-  /** The same one that RTMP asks, so that guesses over both are counted together. */
+  /** The attempt throttle that RTMP uses, too, so that guesses over both are counted together. */
   readonly throttle: AttemptThrottle;
   readonly clock: Clock;
-  /** The origin (`https://live.example.com`) that the sender of a request reaches this server by. */
+  /** The origin by which the sender of a request reaches this server, such as `https://live.example.com`. */
   readonly publicUrl: (request: FastifyRequest) => string;
   /**
    * Where to publish to, for somebody who reaches this server by that host name: without the stream key, in the order to be
    * offered. Asked at each request, as ingest may start listening after the API was made.
    */
   readonly publishUrls: (hostname: string) => readonly string[];
-  /** Sends to webhooks once more what was sent before. */
+  /** Sends requests to webhooks again. */
   readonly resending: Resending;
-  /** Judges the URLs of webhooks. */
+  /** Checks the URLs of webhooks. */
   readonly guard: Pick<DestinationGuard, 'problemOf'>;
   readonly metrics: Pick<Metrics, 'eventStreams'>;
   /** Called at every use of a valid API key. */
@@ -66,7 +66,7 @@ export interface RouteContext extends ApiOptions {
   readonly authenticate: onRequestAsyncHookHandler;
 }
 
-/** The Fastify instance of the API, whose handlers get their types from schemas. */
+/** The Fastify instance of the API. Handlers get their types from the schemas. */
 export type ApiInstance = FastifyInstance<
   RawServerDefault,
   IncomingMessage,
@@ -75,5 +75,5 @@ export type ApiInstance = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** Adds one operation. */
+/** Registers one operation. */
 export type ApiRoute = (api: ApiInstance, context: RouteContext) => void;

@@ -1,5 +1,5 @@
 /**
- * Who is calling: `authorization: Bearer <API key>`, judged before the body is read.
+ * Authenticates a request by `authorization: Bearer <API key>`, before its body is read.
  */
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
@@ -16,56 +16,56 @@ import type { RawQuery } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readScope } from './scope.ts';
 
-/** On whose behalf a request is made. */
+/** The authenticated sender of a request. */
 export interface Caller {
   readonly userId: UserId;
   readonly keyId: ApiKeyId;
-  /** Name of the API key used. */
+  /** The name of the API key used. */
   readonly keyName: string;
-  /** May manage users and their keys, read the audit log, and do to another user's streams what that user may. */
+  /** Whether the user may manage users and their keys, read the audit log, and do to other users' streams whatever their owners may. */
   readonly isAdmin: boolean;
   /** Whose streams and sessions the request may see and change. */
   readonly scope: Scope;
-  /** What the key may be used for; see {@link ApiKey.access}. */
+  /** What the key may be used for. See {@link ApiKey.access}. */
   readonly access: ApiKey['access'];
   /** Whether the key's rules allow the caller to see and use the stream key of a stream. */
   readonly mayPublish: (streamId: StreamId) => boolean;
-  /** Whether the key's rules allow the caller to change a webhook, and so to see its secret. */
+  /** Whether the key's rules allow the caller to change a webhook, and therefore to see its secret. */
   readonly mayChangeWebhook: (webhookId: WebhookId) => boolean;
   /** The quotas that apply to the user. */
   readonly quotas: Quotas;
-  /** When it was let in. */
+  /** The time at which the request was authenticated. */
   readonly at: Milliseconds;
 }
 
-/** Whose API keys a caller may see and revoke: an admin's work is to manage everybody's. */
+/** The users whose API keys a caller may see and revoke. An admin manages those of everybody. */
 export const keyScopeOf = ({ isAdmin, userId }: Caller): Scope => (isAdmin ? 'everyone' : userId);
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the authentication hook; only routes with that hook may read it. */
+    /** Set by the authentication hook. Only routes with that hook may read it. */
     caller: Caller;
   }
 }
 
-/** Pairs of address and key remembered as good. */
+/** The largest number of pairs of address and key that are remembered as valid. */
 const MAX_KNOWN_GOOD = 10_000;
 
-/** What the hook judges by besides the store. */
+/** What the hook needs besides the store. */
 export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttle' | 'clock' | 'quotas'> {
   readonly rateLimit: RateLimit;
   readonly keyUse: Pick<KeyUse, 'note'>;
-  /** Paths of rules begin after it. */
+  /** The path prefix of the API. Paths in access rules are relative to it. */
   readonly prefix: string;
 }
 
 /**
- * The hook: judges the key, its user, how often it calls and what it may be used for, in this order. It asks the store at every request,
- * so a key works until the request after its revocation and no longer.
+ * Makes the authentication hook. It checks the key, its user, the rate limit and the access rules, in this order. It asks the store at
+ * every request, so that a revoked key is refused from the next request on.
  *
- * An address that was wrong too often gets 429 and its keys are not judged. A key that was right from the same address before
- * is judged all the same: otherwise one client with a stale key would lock out all others behind its NAT or proxy, and
- * a guesser gains nothing by it.
+ * An address that sent too many wrong keys gets 429, and its keys are not checked. A key that was valid from the same address before is
+ * still checked. Otherwise one client with a stale key would lock out all others behind its NAT or proxy. A guesser gains nothing by this
+ * exception.
  */
 export function createAuthenticate(options: AuthenticateOptions): onRequestAsyncHookHandler {
   const { store, throttle, clock, quotas, rateLimit, keyUse, prefix } = options;
@@ -121,7 +121,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
 }
 
 /**
- * Hook of routes that only admins may call; stands behind the one that authenticates.
+ * Hook of routes that only admins may call. It must run after the authentication hook.
  * @throws {MillraceError} `admin_only`
  */
 export const adminOnly: onRequestHookHandler = (request, _reply, done) => {

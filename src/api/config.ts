@@ -11,7 +11,7 @@ import { profilesProblem } from './stream-rules.ts';
 
 const DEFAULT_LADDER = JSON.stringify(DEFAULT_PROFILES);
 
-/** What an operator may set. */
+/** The settings of the API that an operator may change. */
 export const apiSettings = {
   prefix: {
     name: 'API_PREFIX',
@@ -34,12 +34,12 @@ export const apiSettings = {
   rateLimit: integer(
     'API_RATE_LIMIT',
     '6000',
-    'Requests per minute and API key, which may also come all at once. Each server counts its own. 0 = no limit',
+    'Requests per minute and API key,which may also be sent all at once. Each server counts its own. 0 = no limit',
     { min: 0, max: 100_000_000 },
   ),
 };
 
-/** Their values. */
+/** The values of the settings. */
 export type ApiSettings = SettingValues<typeof apiSettings>;
 
 function parsePrefix(value: string): string {
@@ -60,14 +60,14 @@ function parseProfiles(value: string): readonly Profile[] {
       'must be a JSON list of profiles, such as [{"name":"720p","bitrate":2000000,"fps":30,"width":1280,"height":720}]',
     );
   }
-  // Loaded only for a ladder of the operator's own: it takes 9 MB and a twentieth of the time to start.
+  // Loaded only when the operator sets a ladder, because it takes 9 MB and a twentieth of the start-up time.
   const { Compile } = createRequire(import.meta.url)('typebox/compile') as typeof import('typebox/compile');
   const schema = Type.Array(ProfileSchema, { maxItems: MAX_PROFILES });
   const check = Compile(schema);
   if (!check.Check(profiles)) {
     const first = check.Errors(profiles)[0];
     throw new Error(
-      `must be a JSON list of profiles as POST /stream takes them; ${first?.instancePath || 'it'} ${first?.message}`,
+      `must be a JSON list of profiles as POST /stream takes them; ${first?.instancePath ||'the value'} ${first?.message}`,
     );
   }
   const problem = profilesProblem(profiles);

@@ -1,5 +1,5 @@
 /**
- * What a query asks of the list of events.
+ * Reads the filter of a query for events.
  */
 
 import { isEventType } from '#domain/events.ts';
@@ -12,13 +12,13 @@ import { EventTypeSchema } from './schemas/event.ts';
 import { idQuery } from './schemas/list-query.ts';
 import { STREAM_ID } from './schemas/sample-ids.ts';
 
-/** The query parameters, for the document. */
+/** The query parameters, for the OpenAPI document. */
 export const EVENT_QUERY = {
   type: Type.Optional({ ...EventTypeSchema, description: 'Only events of this type. Not together with `all`.' }),
   streamId: idQuery('Only events of this stream.', STREAM_ID),
 };
 
-/** Which events are asked for, but for their times. */
+/** Reads the filter of the query, except its times. */
 export function readEventFilter(query: RawQuery, scope: Scope): EventFilter {
   const [type, streamId] = [readText(query, 'type'), readText(query, 'streamId')];
   if (type !== undefined && !isEventType(type)) throw refused('type', 'must be one event type');
@@ -32,12 +32,12 @@ export function readEventFilter(query: RawQuery, scope: Scope): EventFilter {
   };
 }
 
-/** A sequence number or a time. */
+/** Reads a sequence number or a time. */
 export function readNumber(query: RawQuery, name: string): number | undefined {
   return readInteger(query, name, { min: 0, max: Number.MAX_SAFE_INTEGER });
 }
 
-/** Between which times events are asked for. */
+/** Reads the times between which events are wanted. */
 export function readTimes(query: RawQuery): Pick<EventFilter, 'from' | 'to'> {
   const [from, to] = [readNumber(query, 'from'), readNumber(query, 'to')];
   return { ...(from !== undefined && { from: ms(from) }), ...(to !== undefined && { to: ms(to) }) };

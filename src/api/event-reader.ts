@@ -1,37 +1,36 @@
 /**
- * One reader of `GET /event/stream`: first what the store has after the event it saw last, then each new event.
+ * One reader of `GET /event/stream`. It gets the stored events after the last one it saw, and then each new event.
  *
- * What is written and not yet taken by the reader is bounded. A reader that falls behind is disconnected, and misses nothing: it comes
- * back with `Last-Event-ID`.
+ * The bytes written to a reader and not yet taken by it are bounded. A reader that falls behind is disconnected. It loses nothing, because
+ * it reconnects with `Last-Event-ID`.
  */
 import type { Writable } from 'node:stream';
 import type { EventFilter, Scope, Store } from '#store/store.ts';
 import { frameOf, type TailEvent, type TailReader } from './event-tail.ts';
 
-/** Bytes that may wait for a reader. */
+/** The largest number of bytes that may wait for a reader. */
 const MAX_WAITING_BYTES = 256 * 1024;
 /** Events read from the store at a time. */
 const PAGE = 200;
 /** How long a reader that is catching up may take for one page. */
 const PAGE_TIMEOUT_MS = 30_000;
 
-/** What a reader is made with. */
 export interface EventReaderOptions {
   readonly scope: Scope;
   readonly filter: EventFilter;
-  /** The number of the event that it saw last. */
+  /** The sequence number of the last event that the reader has. */
   readonly after: number;
   readonly store: Pick<Store, 'events'>;
-  /** Where it reads from. Destroyed when it falls behind. */
+  /** The response to write to. It is destroyed when the reader falls behind. */
   readonly output: Writable;
 }
 
 /** Writes events to one reader. */
 export class EventReader implements TailReader {
   readonly #options: EventReaderOptions;
-  /** The number of the event written last. */
+  /** The sequence number of the event written last. */
   #cursor: number;
-  /** The number of the newest event that was handed out while older ones were still being read. */
+  /** The sequence number of the newest event that was handed out while older ones were still being read. */
   #newest = 0;
   #isLive = false;
 
@@ -56,13 +55,13 @@ export class EventReader implements TailReader {
     this.#options.output.end();
   }
 
-  /** Writes what is in the store; from then on, new events are written as they come. Call it once the tail hands them out. */
+  /** Writes the stored events. After that, new events are written as they arrive. Call it once the tail hands new events to this reader. */
   async catchUp(): Promise<void> {
     const { store, scope, filter, output } = this.#options;
     while (!output.destroyed) {
       const found = await store.events.list(scope, { limit: PAGE, direction: 'asc', after: this.#cursor, filter });
       for (const event of found) this.#write(frameOf(event), event.sequence);
-      // What was handed out meanwhile is in the store, and is read with the next page.
+      // Events handed out in the meantime are in the store, and are read with the next page.
       if (found.length < PAGE && this.#newest <= this.#cursor) {
         this.#isLive = true;
         return;
@@ -71,7 +70,7 @@ export class EventReader implements TailReader {
     }
   }
 
-  /** Says that the connection lives. */
+  /** Writes a comment line, which keeps the connection alive. */
   beat(): void {
     this.#options.output.write(':\n\n');
   }

@@ -1,33 +1,33 @@
 /**
- * Hands new events to everybody who reads them live: one read from the store for all readers of this process.
+ * Hands new events to all live readers of this process, which share one read from the store.
  */
 import type { ServiceEvent } from '#domain/events.ts';
 import { pause } from '#lib/pause.ts';
 import type { Scope, Store } from '#store/store.ts';
 import { presentEvent } from './present-event.ts';
 
-/** Events read at a time. */
+/** The number of events read at a time. */
 const PAGE = 500;
-/** Pause after the store refused. */
+/** The pause after the store failed. */
 const RETRY_MS = 500;
 
-/** An event, with its text for Server-Sent Events. */
+/** An event, with its encoding for Server-Sent Events. */
 export interface TailEvent {
   readonly event: ServiceEvent;
-  /** Shared by all readers; never changes. */
+  /** Shared by all readers, and never changed. */
   readonly frame: Buffer;
 }
 
-/** Somebody who reads. */
+/** A reader of live events. */
 export interface TailReader {
   readonly scope: Scope;
-  /** Takes each new event of the scope, in order. */
+  /** Called with each new event of the reader's scope, in order. */
   take(event: TailEvent): void;
-  /** The server stops. */
+  /** Called when the server stops. */
   end(): void;
 }
 
-/** The text of an event for Server-Sent Events. */
+/** Encodes an event for Server-Sent Events. */
 export function frameOf(event: ServiceEvent): Buffer {
   return Buffer.from(`id: ${event.sequence}\nevent: ${event.type}\ndata: ${JSON.stringify(presentEvent(event))}\n\n`);
 }
@@ -39,7 +39,7 @@ export class EventTail implements Disposable {
   readonly #closing = new AbortController();
   readonly #listening: Disposable;
   #count = 0;
-  /** The number of the event that was handed out last; undefined while nobody reads. */
+  /** The sequence number of the event that was handed out last. Undefined while nobody reads. */
   #position: number | undefined;
   #isReading = false;
   #isWanted = false;
@@ -51,19 +51,19 @@ export class EventTail implements Disposable {
     });
   }
 
-  /** How many read. */
+  /** The number of readers. */
   get count(): number {
     return this.#count;
   }
 
-  /** How many readers a scope has. */
+  /** The number of readers of one scope. */
   countOf(scope: Scope): number {
     return this.#readers.get(scope)?.size ?? 0;
   }
 
   /**
-   * Resolves once every event that becomes readable from then on is handed out, so that a reader which reads the rest from the store
-   * afterwards misses none. Call it after {@link EventTail.add}. Rejects as the store does.
+   * Resolves once every event that is committed from then on will be handed out. A reader that reads older events from the store afterwards
+   * misses none. Call it after {@link EventTail.add}. Rejects when the store fails.
    */
   async ready(): Promise<void> {
     if (this.#position !== undefined) return;
@@ -71,7 +71,7 @@ export class EventTail implements Disposable {
     this.#position ??= last;
   }
 
-  /** Hands new events to a reader until what is returned is disposed. */
+  /** Hands new events to a reader until the returned object is disposed. */
   add(reader: TailReader): Disposable {
     const readers = this.#readers.get(reader.scope) ?? new Set();
     this.#readers.set(reader.scope, readers.add(reader));
@@ -109,7 +109,7 @@ export class EventTail implements Disposable {
       try {
         await this.#handOut();
       } catch {
-        // The store says itself that it is away.
+        // The store logs its own outage.
         this.#isWanted = true;
         await pause(RETRY_MS, this.#closing.signal);
       }
@@ -117,7 +117,7 @@ export class EventTail implements Disposable {
     this.#isReading = false;
   }
 
-  /** Hands out all there is. Readers find what is older themselves. */
+  /** Hands out all new events. Readers read older ones themselves. */
   async #handOut(): Promise<void> {
     const { events } = this.#store;
     await this.ready();

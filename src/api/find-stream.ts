@@ -1,5 +1,5 @@
 /**
- * Finds the stream that a request names by its id, stream key or playback id, for callers that may know of it.
+ * Finds the stream that a request names by its id, stream key or playback id, among the streams that the caller may see.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { isPlaybackId, isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
@@ -16,8 +16,8 @@ const STREAM_KEY = /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/;
 type Records = Pick<RouteContext, 'store'>;
 
 /**
- * A stream in that scope.
- * @throws {MillraceError} as {@link unknownStream}
+ * Finds a stream by its id within a scope.
+ * @throws {MillraceError} the error of {@link unknownStream}
  */
 export async function findStream({ store }: Records, id: string, scope: Scope): Promise<Stream> {
   const stream = isUuid(id) ? await store.streams.get(id as StreamId, scope) : undefined;
@@ -36,13 +36,13 @@ export async function unknownStream({ store }: Records, id: string, scope: Scope
     : new MillraceError('not_found', 'You have no stream with this id; list yours with GET /stream.');
 }
 
-/** Whether text can be a stream key. */
+/** Whether a text has the form of a stream key. */
 export const isStreamKey = (text: string): boolean => STREAM_KEY.test(text);
 
 /**
- * The caller's stream with that key. A wrong key counts as a guess from the caller's address, like one over RTMP, and so does a key that
- * the caller may not use: otherwise an API key would allow unlimited guessing.
- * @throws {MillraceError} `too_many_attempts` once the address guessed too often, however right it is now
+ * Finds the caller's stream by its stream key. A wrong key counts as a guess from the caller's address, as it does over RTMP. So does a key
+ * that the caller may not use, because otherwise an API key would allow unlimited guessing.
+ * @throws {MillraceError} `too_many_attempts` once the address has guessed too often, even if this key is right
  */
 export async function streamByKey(
   { store, throttle }: Pick<RouteContext, 'store' | 'throttle'>,
@@ -63,7 +63,7 @@ export async function streamByKey(
   return undefined;
 }
 
-/** The caller's stream with that playback id. */
+/** Finds the caller's stream by its playback id. */
 export async function streamByPlaybackId(
   { store }: Pick<RouteContext, 'store'>,
   playbackId: string,

@@ -1,5 +1,5 @@
 /**
- * Finds the webhook that a request names, and judges what a request wants to set on one.
+ * Finds the webhook that a request names, and checks what a request sets on a webhook.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type StreamId, type WebhookId } from '#domain/ids.ts';
@@ -8,24 +8,24 @@ import type { Scope } from '#store/store.ts';
 import type { RouteContext } from './api.ts';
 import { findStream } from './find-stream.ts';
 
-/** A webhook in that scope. @throws {MillraceError} `not_found` */
+/** Finds a webhook by its id within a scope. @throws {MillraceError} `not_found` */
 export async function findWebhook({ store }: Pick<RouteContext, 'store'>, id: string, scope: Scope): Promise<Webhook> {
   const webhook = isUuid(id) ? await store.webhooks.get(id as WebhookId, scope) : undefined;
   if (webhook === undefined) throw unknownWebhook();
   return webhook;
 }
 
-/** The error for an id that is no webhook's in the caller's scope. */
+/** Makes the error for an id that no webhook in the caller's scope has. */
 export const unknownWebhook = (): MillraceError =>
-  new MillraceError('not_found', 'You have no webhook of that id; list yours with GET /webhook.');
+  new MillraceError('not_found', 'You have no webhookwith this id; list yours with GET /webhook.');
 
-/** @throws {MillraceError} `invalid_body` for a URL that is refused whatever it resolves to */
+/** @throws {MillraceError} `invalid_body` for a URL that is refused before its host name is resolved */
 export function mustBeDestination({ guard }: Pick<RouteContext, 'guard'>, url: string): void {
   const problem = guard.problemOf(url);
   if (problem !== undefined) throw new MillraceError('invalid_body', `The field url ${problem}.`);
 }
 
-/** The id of a stream that a webhook of a user may be for. @throws {MillraceError} `not_found` */
+/** The id of the stream that a webhook is limited to, after a check that the user owns it. @throws {MillraceError} `not_found` */
 export async function ownStreamId(
   context: Pick<RouteContext, 'store'>,
   id: string,

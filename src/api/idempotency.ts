@@ -1,8 +1,8 @@
 /**
- * Requests that their sender may repeat, by means of `Idempotency-Key` on any POST, PUT, PATCH or DELETE.
+ * Makes POST, PUT, PATCH and DELETE requests repeatable by means of the header `Idempotency-Key`.
  *
- * The first request of a key claims it in the store, so that its twins wait, also those that another process received. Its answer becomes
- * durable together with what it changed, so that there is never one without the other.
+ * The first request with a key claims it in the store. Repeats of it wait for its answer, also in other processes. The answer and the
+ * change become durable together, so there is never one without the other.
  */
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
@@ -16,25 +16,25 @@ import type { Answer } from './receipt.ts';
 import { openAnswer, type SealingKeys, type SentAnswer, sealAnswer } from './sealed-answer.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
-/** A request with an `Idempotency-Key` that was the first of its kind. */
+/** A request that claimed its `Idempotency-Key`, because it was the first with it. */
 export interface ClaimedRequest {
   readonly claim: IdempotencyClaim;
-  /** Whether an answer was sealed, so that it is kept together with the change. */
+  /** Whether an answer was sealed, to be stored together with the change. */
   isSealed: boolean;
-  /** The answer as only the same API key with the same `Idempotency-Key` can read it. */
+  /** Encrypts the answer, so that only the same API key with the same `Idempotency-Key` can read it. */
   seal(answer: Answer): string;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set while a request with an `Idempotency-Key` is answered for the first time. */
+    /** Set while the first request with an `Idempotency-Key` is carried out. */
     claimed?: ClaimedRequest;
   }
 }
 
 /** The methods of requests that may change something. */
 const REPEATABLE = ['POST', 'PUT', 'PATCH', 'DELETE'];
-/** For a twin that waited in vain. */
+/** The `Retry-After` of a repeat that waited in vain for the first answer. */
 const RETRY_AFTER_S = 5;
 
 const HEADERS = Type.Object({
@@ -43,14 +43,14 @@ const HEADERS = Type.Object({
       pattern: '^[ -~]{1,255}$',
       examples: ['4d1b7c3e-9f0a-4b6e-8a57-2c64f1d0e9b3'],
       description:
-        '1 to 255 printable ASCII characters, such as a UUID. For 24 hours the same request with the same key, of the same API key, is answered with the first answer and `Idempotency-Replayed: true`, and done only once. Another request with it is refused.',
+        '1 to 255 printable ASCII characters, such as a UUID.For 24 hours, a repeat of the request with the same value and the same API key is not carried out again: it gets the first answer, with `Idempotency-Replayed: true`. A different request with the same value is refused.',
     }),
   ),
 });
 
 /**
- * Makes requests repeatable on every route added from now on whose method may change something. A request without `Idempotency-Key` costs
- * no more than a look at its headers.
+ * Makes requests repeatable on every route added from now on whose method may change something.For a request without `Idempotency-Key`,
+ * only its headers are read.
  */
 export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pick<Store, 'idempotency'> }): void {
   const claim = claimHook(store);
@@ -63,7 +63,10 @@ export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pi
   });
 }
 
-/** Claims a request or answers it as before. Stands behind the checks of key and schema: what they refuse is never claimed. */
+/**
+ * Claims a request or answers it with the stored answer. It runs after the checks of the API key and the schema, so that a request which
+ * they refuse is never claimed.
+ */
 function claimHook(store: Pick<Store, 'idempotency'>): preHandlerHookHandler {
   const claims = new WaitingClaims(store);
   return (request, reply, done) => {
@@ -79,7 +82,7 @@ function claimHook(store: Pick<Store, 'idempotency'>): preHandlerHookHandler {
   };
 }
 
-/** Says whether it is to be done; if not, it was answered as before. */
+/** Claims the request. Returns whether it is to be carried out; if not, it was answered with the stored answer. */
 async function begin(
   claims: WaitingClaims,
   request: FastifyRequest,
@@ -112,7 +115,7 @@ async function begin(
     case 'pending':
       throw new MillraceError(
         'conflict',
-        'The first request with this Idempotency-Key is still under way; repeat it after Retry-After.',
+        'The first request with this Idempotency-Key is stillin progress; repeat it after Retry-After.',
         { retryAfterS: RETRY_AFTER_S },
       );
     case 'other_body':
@@ -126,8 +129,8 @@ async function begin(
 }
 
 /**
- * Releases the claim of a request that was refused or changed nothing, before its sender gets the answer, so that a repeat is judged anew.
- * A request whose outcome is unknown keeps its claim: if it was done, a repeat finds the answer, and if not, the claim runs out.
+ * Releases the claim of a request that was refused or changed nothing, before its answer is sent, so that a repeat is carried out anew. A
+ * request whose outcome is unknown keeps its claim: if it was carried out, a repeat finds the answer, and if not, the claim expires.
  */
 function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
   return (request, reply, _payload, done) => {
@@ -137,15 +140,16 @@ function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
       done();
       return;
     }
-    // Without the store the claim runs out by itself.
+    // While the store is down, the claim expires by itself.
     const goOn = () => done();
     store.idempotency.release(request.claimed.claim).then(goOn, goOn);
   };
 }
 
 /**
- * Two requests are the same when path, query and body mean the same and the API key is the same. The body counts as it was parsed,
- * so blanks do not matter, but the order of keys does. The API key is part of it, since only it can open the answer.
+ * Identifies a request. Two requests are the same when they have the same API key, and path, query and body mean the same. The body is
+ * compared as it was parsed, so white space does not matter, but the order of fields does. The API key is part of the identity, because
+ * only the same key can decrypt the answer.
  */
 function claimOf({ caller, method, routeOptions, params, query, body }: FastifyRequest, key: string): IdempotencyClaim {
   const meaning = JSON.stringify([caller.keyId, params, query, body]);

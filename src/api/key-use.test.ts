@@ -7,7 +7,7 @@ import { KeyUse } from './key-use.ts';
 
 const id = (name: string) => name as ApiKeyId;
 
-/** What is written, by a store that may be away. */
+/** A store that may be down, with a record of what was written to it. */
 function recorded(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const written: [ApiKeyId, Milliseconds][][] = [];

@@ -23,7 +23,9 @@ type Draft = { -readonly [Key in keyof ListFilter]: ListFilter[Key] };
 
 const MAX_FILTERS = 20;
 const MAX_TEXT_LENGTH = 512;
-/** The bounds by their names in the query: which bound of the filter each one sets, and the distance from the time given to the first that counts. */
+/**
+ * For each comparison in a query: the bound of the filter that it sets, and the offset from the given time to the first time that matches.
+ */
 const BOUNDS = { gt: ['from', 1], gte: ['from', 0], lt: ['to', -1], lte: ['to', 0] } as const;
 
 /**
@@ -94,7 +96,7 @@ function addValue(filter: Draft, field: Exclude<Field, ListOrder>, value: unknow
 
 function addBounds(filter: Draft, field: ListOrder, order: ListOrder, value: unknown): void {
   if (field !== order) {
-    throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-true to bound that`);
+    throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-trueto filter by it`);
   }
   const bounds = typeof value === 'number' ? { gte: value, lte: value } : value;
   if (typeof bounds !== 'object' || bounds === null || Array.isArray(bounds) || Object.keys(bounds).length === 0) {

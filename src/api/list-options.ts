@@ -1,5 +1,5 @@
 /**
- * What a query asks of a list.
+ * Reads the query parameters of a list.
  */
 import { isUuid, type StreamId } from '#domain/ids.ts';
 import { LIST_ORDERS, type ListFilter, type ListOptions, type PageOptions } from '#store/store.ts';
@@ -10,14 +10,14 @@ import { type RawQuery, readFlag, readInteger, readText, refused } from './query
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1000;
 
-/** As clients write them: `createdAt-true` and the like, true = descending. */
+/** The values of `order` as clients write them, such as `createdAt-true`, where true means descending. */
 const ORDERS = LIST_ORDERS.flatMap((order) => [
   { text: `${order}-true`, order, direction: 'desc' as const },
   { text: `${order}-false`, order, direction: 'asc' as const },
 ]);
 
 /**
- * Which page is asked for.
+ * Reads which page is wanted.
  * @param list see {@link decodeCursor}
  */
 export function readPage(query: RawQuery, list: string): PageOptions {
@@ -29,9 +29,9 @@ export function readPage(query: RawQuery, list: string): PageOptions {
 }
 
 /**
- * Which streams or sessions are asked for, in which order, and which page of them.
- * @param preset what the route itself filters by
- * @returns with `list`, the name to make the next cursor with
+ * Reads which streams or sessions are wanted, in which order, and which page of them.
+ * @param preset filters that the route itself sets
+ * @returns also `list`, the name of the list for the next cursor
  */
 export function readListOptions(
   query: RawQuery,
@@ -55,7 +55,7 @@ export function readListOptions(
   };
 }
 
-/** What only sessions can be filtered by. */
+/** Reads the filters that only sessions have. */
 function readSessionFilter(query: RawQuery, kind: ListKind): ListFilter {
   const parentId = readText(query, 'parentId');
   const record = readFlag(query, 'record');

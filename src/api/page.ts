@@ -1,5 +1,5 @@
 /**
- * Answers a list page by page: the rows, where the next page is, and how many there are if that was asked.
+ * Answers a list page by page: the rows, the link to the next page, and the total number if the query wants it.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PageKey } from '#store/store.ts';
@@ -7,7 +7,7 @@ import type { RouteContext } from './api.ts';
 import { encodeCursor } from './cursor.ts';
 import { type RawQuery, readFlag } from './query.ts';
 
-/** Query parameters that the URL of the next page keeps. Any other is not repeated: it may hold anything. */
+/** Query parameters that the URL of the next page keeps. Others are not repeated, because they may hold anything. */
 const KEPT = [
   'limit',
   'order',
@@ -31,7 +31,7 @@ const KEPT = [
 
 /**
  * Sets the `Link` header when there is a next page.
- * @param path below the API prefix: `/stream`
+ * @param path relative to the API prefix, such as `/stream`
  * @param list see {@link encodeCursor}
  */
 export function linkNext(

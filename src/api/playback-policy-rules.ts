@@ -1,5 +1,5 @@
 /**
- * The rules of a playback policy that its schema cannot say.
+ * The rules of a playback policy that its schema cannot express.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type UserId, type WebhookId } from '#domain/ids.ts';
@@ -9,7 +9,7 @@ import { isStorable } from './schemas/text.ts';
 
 const MAX_CONTEXT_LENGTH = 4096;
 
-/** What is wrong with a policy, as a sentence; undefined when it can be stored. Repeats no value. */
+/** Describes what is wrong with a policy in a sentence that repeats no value, or gives undefined when it can be stored. */
 export function playbackPolicyProblem({ type, webhookId, webhookContext, allowedOrigins = [] }: PlaybackPolicy) {
   if (type === 'webhook' && webhookId === undefined) {
     return 'The field playbackPolicy.webhookId is missing; send the id of one of your webhooks, whose URL is to be asked about each viewer.';
@@ -26,7 +26,7 @@ export function playbackPolicyProblem({ type, webhookId, webhookContext, allowed
 }
 
 /**
- * Checks that the webhook which a policy names is the owner's.
+ * Checks that the webhook which a policy names belongs to the owner of the stream.
  * @throws {MillraceError} `invalid_request`, as the reference service answers
  */
 export async function mustHaveWebhook(
@@ -42,7 +42,7 @@ export async function mustHaveWebhook(
   );
 }
 
-/** Scheme, host and port; a slash at the end is forgiven, as the reference service does. */
+/** Whether a text is a scheme, host and port. A slash at the end is accepted, as in the reference service. */
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '').toLowerCase();

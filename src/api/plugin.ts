@@ -1,5 +1,5 @@
 /**
- * The JSON face as a Fastify plugin.
+ * The JSON API as a Fastify plugin.
  */
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
@@ -16,8 +16,8 @@ import { SCHEMAS } from './schemas.ts';
 /**
  * Adds every route of `routes.ts` and their documentation under the API prefix of the settings.
  *
- * Any web page may call them: nothing here is allowed by a cookie or an address, only by the key a page was given, so
- * the browser's origin adds no protection.
+ * Any web page may call the routes. They are authorized by the API key alone, never by a cookie or an address, so the same-origin policy of
+ * browsers would protect nothing.
  */
 export async function apiPlugin(http: FastifyInstance, options: ApiOptions): Promise<void> {
   await http.register(addApi, { ...options, prefix: options.settings.prefix });
@@ -43,7 +43,7 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
     maxAge: 86_400,
     strictPreflight: false,
   });
-  // Answers hold stream keys and states that change at any moment.
+  // Answers hold stream keys, and states that may change at any moment.
   api.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'no-store');
     done();

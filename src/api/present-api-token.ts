@@ -1,11 +1,11 @@
 /**
- * API keys as clients see them.
+ * Presents API keys to clients.
  */
 import type { Static } from 'typebox';
 import type { ApiKey } from '#domain/user.ts';
 import type { ApiTokenSchema } from './schemas/api-token.ts';
 
-/** A key, to its user and admins. Of its secret there is nothing to show but the hash, which is not. */
+/** Presents a key to its user and to admins. Only the hash of its secret is known, and that is not shown. */
 export function presentApiToken({ id, name, userId, createdAt, lastSeen, access }: ApiKey) {
   return {
     id,
@@ -14,7 +14,7 @@ export function presentApiToken({ id, name, userId, createdAt, lastSeen, access 
     userId,
     createdAt,
     lastSeen,
-    // Rules were checked against the schema when they were stored.
+    // The rules were checked against the schema when they were stored.
     ...(access && { access: access as NonNullable<Static<typeof ApiTokenSchema>['access']> }),
   };
 }

@@ -1,10 +1,10 @@
 /**
- * An event as the owner of its stream sees it.
+ * Presents an event to the owner of its stream.
  */
 import type { ServiceEvent } from '#domain/events.ts';
 import type { EventObject } from './schemas/event.ts';
 
-/** An event. Nothing of it is secret. */
+/** Presents an event. No part of it is secret. */
 export function presentEvent(event: ServiceEvent): EventObject {
   const { id, type, at, sequence, streamId, sessionId, payload } = event;
   return {

@@ -1,5 +1,5 @@
 /**
- * The health of a running session, as clients see it.
+ * Presents the health of a running session to clients.
  */
 import type { Static } from 'typebox';
 import { type AudioHealth, isHealthy, type SessionHealth, type VideoHealth } from '#domain/health.ts';
@@ -12,13 +12,13 @@ type HealthFields = Pick<
   'isHealthy' | 'issues' | 'ingestRate' | 'outgoingRate' | 'health'
 >;
 
-/** The fields of every idle stream and session. */
+/** The health fields of a stream or session while no media is received. */
 const IDLE: HealthFields = { isHealthy: null, issues: null };
 
 /**
- * The health fields of a stream or session; null while no media is received.
- * @param status of a session that runs on this node
- * @param stored record of one that runs on another node
+ * The health fields of a stream or session. They are null while no media is received.
+ * @param status the health of a session that runs on this node
+ * @param stored the record of a session that runs on another node
  */
 export function presentHealth(
   status: LiveStatus | undefined,

@@ -1,5 +1,5 @@
 /**
- * A session as the owner of its stream sees it. What is not named here is never shown: nothing of it is secret.
+ * Presents a session to the owner of its stream. Only the fields named in this file are shown.
  */
 import type { Static } from 'typebox';
 import type { Session } from '#domain/session.ts';
@@ -7,13 +7,13 @@ import type { LiveDirectory } from '#live/live.ts';
 import { presentHealth } from './present-health.ts';
 import type { SessionSchema } from './schemas/session.ts';
 
-/** What runs here is fresher than what is stored; what runs elsewhere is told by the store. */
+/** Presents a session. For one that runs on this node, the state in memory is used, because it is newer than the store. */
 export function presentSession(session: Session, live: LiveDirectory): Static<typeof SessionSchema> {
   const status = live.sessionStatus(session.id);
   const phase = status?.phase ?? session.phase;
   const lastSeen = Math.max(status?.lastSeen ?? 0, session.lastSeen);
   const { sourceSegmentsDuration, transcodedSegmentsDuration, ...totals } = status?.totals ?? session.totals;
-  // By the wall clock, which may have been set back meanwhile.
+  // The wall clock may have been set back in the meantime.
   const end = Math.max(session.endedAt ?? lastSeen, session.createdAt);
   return {
     id: session.id,
@@ -41,7 +41,7 @@ export function presentSession(session: Session, live: LiveDirectory): Static<ty
   };
 }
 
-/** Seconds without the noise of adding many. */
+/** Rounds seconds to milliseconds, which removes the rounding errors of long sums. */
 function milliseconds(seconds: number): number {
   return Math.round(seconds * 1000) / 1000;
 }

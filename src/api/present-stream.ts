@@ -1,5 +1,5 @@
 /**
- * A stream as its owner sees it. What is not named here is never shown.
+ * Presents a stream to its owner. Only the fields named in this file are shown.
  */
 import type { Static } from 'typebox';
 import type { Session } from '#domain/session.ts';
@@ -23,22 +23,25 @@ const NOT_RECORDED: Pick<Static<typeof StreamSchema>, 'warnings'> = {
   ],
 };
 
-/** A stream as a caller sees it, with its stream key only where the caller may use that. */
+/** Presents a stream to a caller. The stream key is included only if the caller may use it. */
 export function presentStream(stream: Stream, caller: Caller, live: LiveDirectory): Static<typeof StreamSchema> {
   return present(stream, streamKeyFor(caller, stream), live);
 }
 
-/** A stream with its stream key, for the caller that has just created the stream or this key. */
+/** Presents a stream with its stream key to the caller that has just created the stream or the key. */
 export function presentWithNewKey(stream: Stream, live: LiveDirectory): Static<typeof StreamSchema> {
   return present(stream, newStreamKeyOf(stream), live);
 }
 
-/** A stream as receivers of events see it: without its stream key. */
+/** Presents a stream to receivers of events, without its stream key. */
 export function presentStreamOfEvent(stream: Stream, live: LiveDirectory): Static<typeof StreamSchema> {
   return present(stream, {}, live);
 }
 
-/** What runs at this node is taken from there, because the store learns of it later; all else comes from the store. */
+/**
+ * The state of a session that runs on this node is taken from memory, because the store gets it later. Everything else comes from the
+ * store.
+ */
 function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Static<typeof StreamSchema> {
   const status = live.status(stream.id);
   const { creatorId, userTags, playbackPolicy, lastTerminatedAt } = stream;
@@ -66,7 +69,7 @@ function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Stat
   };
 }
 
-/** A session in the form of a stream with a parent, as clients of the reference service know it. */
+/** Presents a session in the form of a stream with a parent, as clients of the reference service expect. */
 export function presentChildStream(session: Session, live: LiveDirectory): Static<typeof StreamSchema> {
   const status = live.sessionStatus(session.id);
   return {

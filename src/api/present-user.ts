@@ -1,5 +1,5 @@
 /**
- * Users as clients see them.
+ * Presents users to clients.
  */
 import type { Static } from 'typebox';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
@@ -10,7 +10,7 @@ import type { UserSchema } from './schemas/user.ts';
 
 const MIB = 1024 * 1024;
 
-/** What a user uses of its quotas, counted when it is asked for. */
+/** Counts how much of its quotas a user has in use. */
 export async function usageOf(
   { id }: Pick<User, 'id'>,
   { store, live }: Pick<RouteContext, 'store' | 'live'>,
@@ -23,7 +23,7 @@ export async function usageOf(
   return { streams, apiKeys, ...others, mediaMemoryMib: Math.ceil(mediaMemoryBytes / MIB) };
 }
 
-/** A user, to itself and admins, with the quotas that hold for it. */
+/** Presents a user to itself and to admins, with the quotas that apply to it. */
 export function presentUser(user: User, defaults: Quotas): Static<typeof UserSchema> {
   const { id, name, isAdmin, suspended, createdAt } = user;
   return { id, kind: 'user', name, admin: isAdmin, suspended, createdAt, quotas: quotasOf(user, defaults) };

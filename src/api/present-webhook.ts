@@ -1,5 +1,5 @@
 /**
- * Webhooks, their log and their deliveries as their user sees them. What is not named here is never shown.
+ * Presents webhooks, their log and their deliveries to their user. Only the fields named in this file are shown.
  */
 
 import type { Static } from 'typebox';
@@ -8,7 +8,7 @@ import { STATUS_CODES } from '#lib/node-http.ts';
 import type { Caller } from './authenticate.ts';
 import type { WebhookDeliverySchema, WebhookLogSchema, WebhookSchema } from './schemas/webhook.ts';
 
-/** A webhook, with its secret only for a caller that may set another one. */
+/** Presents a webhook. The secret is included only for a caller that may change it. */
 export function presentWebhook(
   webhook: Webhook,
   { mayChangeWebhook }: Pick<Caller, 'mayChangeWebhook'>,
@@ -16,7 +16,7 @@ export function presentWebhook(
   return present(webhook, mayChangeWebhook(webhook.id));
 }
 
-/** A webhook with its secret, for the caller that has just created it. */
+/** Presents a webhook with its secret to the caller that has just created it. */
 export const presentNewWebhook = (webhook: Webhook): Static<typeof WebhookSchema> => present(webhook, true);
 
 function present(webhook: Webhook, withSecret: boolean): Static<typeof WebhookSchema> {
@@ -46,7 +46,7 @@ function present(webhook: Webhook, withSecret: boolean): Static<typeof WebhookSc
   };
 }
 
-/** An entry of the log. */
+/** Presents an entry of the log. */
 export function presentWebhookLog(entry: WebhookLog): Static<typeof WebhookLogSchema> {
   const { streamId, statusCode, error } = entry;
   return {
@@ -78,7 +78,7 @@ export function presentWebhookLog(entry: WebhookLog): Static<typeof WebhookLogSc
   };
 }
 
-/** A delivery. */
+/** Presents a delivery. */
 export function presentDelivery(delivery: WebhookDelivery): Static<typeof WebhookDeliverySchema> {
   const { streamId, state } = delivery;
   return {

@@ -1,5 +1,5 @@
 /**
- * The API key a request presents: `authorization: Bearer <API key>`.
+ * Reads the API key that a request presents: `authorization: Bearer <API key>`.
  */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
@@ -9,8 +9,8 @@ const SCHEME = /^ *bearer +/i;
 const ASCII = /^[ -~]*$/;
 
 /**
- * The API key a request presents, right or wrong.
- * @throws {MillraceError} `unauthenticated` when it presents none
+ * Reads the API key that a request presents, without checking it.
+ * @throws {MillraceError} `unauthenticated` when the request presents none
  */
 export function presentedKey({ headers }: Pick<FastifyRequest, 'headers'>): Secret {
   const key = credentials(headers.authorization ?? '');
@@ -20,14 +20,14 @@ export function presentedKey({ headers }: Pick<FastifyRequest, 'headers'>): Secr
       'This request needs an API key; send it in the header authorization: Bearer <API_KEY>.',
     );
   }
-  // Node gives header bytes as Latin-1, while a key chosen by the operator is hashed as UTF-8. Most keys are the same in both.
+  // Node decodes headers as Latin-1, while a key chosen by the operator is hashed as UTF-8. For ASCII keys both are the same.
   return new Secret(ASCII.test(key) ? key : Buffer.from(key, 'latin1').toString());
 }
 
 /**
- * What follows the scheme, without the spaces around it; empty when nothing follows. Only spaces are removed, because other bytes that
- * JavaScript counts as white space may be half of a character of the key. A loop finds the end, because a regular expression would try
- * again at each of thousands of spaces.
+ * The text after the scheme, without the spaces around it, or an empty text. Only spaces are removed, because other bytes that JavaScript
+ * counts as white space may be part of a character of the key. The end is found by a loop, because a regular expression could take
+ * quadratic time on a header full of spaces.
  */
 function credentials(header: string): string {
   const start = SCHEME.exec(header)?.[0].length ?? header.length;

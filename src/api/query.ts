@@ -1,15 +1,15 @@
 /**
- * Reads what queries hold: text, of which nothing is converted unless it says exactly what it must. Every sentence names the
- * parameter and never repeats the value.
+ * Reads query parameters. A value is converted only if it has exactly the expected form. Every error names the parameter and never repeats
+ * the value.
  */
 import { MillraceError } from '#domain/errors.ts';
 
-/** A query as it comes: a parameter given twice is a list. */
+/** A query as it was received. A parameter given twice is a list. */
 export type RawQuery = Readonly<Record<string, unknown>>;
 
 /**
- * The text of a parameter; undefined when it is not there.
- * @throws {MillraceError} `invalid_request` when it is there more than once
+ * The text of a parameter, or undefined when it is missing.
+ * @throws {MillraceError} `invalid_request` when the parameter is given more than once
  */
 export function readText(query: RawQuery, name: string): string | undefined {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
@@ -17,7 +17,7 @@ export function readText(query: RawQuery, name: string): string | undefined {
   throw refused(name, 'must be there only once');
 }
 
-/** @throws {MillraceError} `invalid_request` for anything but `1`, `true`, `0` and `false` */
+/** @throws {MillraceError} `invalid_request` for any value except `1`, `true`, `0` and `false` */
 export function readFlag(query: RawQuery, name: string): boolean | undefined {
   switch (readText(query, name)) {
     case undefined:
@@ -33,7 +33,7 @@ export function readFlag(query: RawQuery, name: string): boolean | undefined {
   }
 }
 
-/** @throws {MillraceError} `invalid_request` for anything but a plain whole number between the bounds, both included */
+/** @throws {MillraceError} `invalid_request` for any value except a whole number in plain digits between the bounds, both included */
 export function readInteger(
   query: RawQuery,
   name: string,
@@ -46,10 +46,13 @@ export function readInteger(
   throw refused(name, `must be a whole number from ${min} to ${max}`);
 }
 
-/** What is wrong with a query parameter, as the error to throw. */
+/** Makes the error for a wrong query parameter. */
 export function refused(name: string, problem: string): MillraceError {
   return new MillraceError('invalid_request', `The query parameter ${name} ${problem}.`);
 }
 
-/** For routes that read their query with the functions here: the schema only documents it. */
+/**
+ * A validator that accepts everything, for routes that read their query with the functions of this file. There, the schema only documents
+ * the query.
+ */
 export const documentedOnly = () => () => true;

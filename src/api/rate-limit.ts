@@ -1,5 +1,6 @@
 /**
- * Limits the requests of an API key, and of a user with all its keys, and announces the limit in headers. Each process counts for itself.
+ * Limits the requests of an API key, and of a user with all its keys, and announces the limit in headers. Each process counts its own
+ * requests.
  */
 import type { FastifyReply } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
@@ -9,15 +10,15 @@ import type { Clock } from '#lib/clock.ts';
 import { QuotaBuckets, TokenBuckets } from '#lib/token-buckets.ts';
 
 /**
- * Counts a request and puts `RateLimit-Limit`, `-Remaining` and `-Reset` of the API key (draft-ietf-httpapi-ratelimit-headers-03: three
- * plain numbers, which clients know better than the lists of later drafts) into its answer.
+ * Counts a request, and sets `RateLimit-Limit`, `-Remaining` and `-Reset` of the API key in its answer. These are the plain numbers of
+ * draft-ietf-httpapi-ratelimit-headers-03, which clients support better than the lists of later drafts.
  * @throws {MillraceError} `too_many_requests`
  */
 export type RateLimit = (key: Pick<ApiKey, 'id'>, user: User, reply: FastifyReply) => void;
 
 /**
- * @param perMinute requests of one key, which may also come at once; 0 = no limit, and no headers
- * @param quotas those of users for whom an admin has set none
+ * @param perMinute requests that one key may make per minute, which may also come at once; 0 means no limit and no headers
+ * @param quotas the quotas of users for whom an admin has set none
  */
 export function createRateLimit({
   perMinute,

@@ -1,37 +1,36 @@
 /**
- * The receipt of a request that changes something: what the audit log notes of it and, for a request that may be repeated, its
- * answer.
+ * The receipt of a request that changes something: the entry for the audit log and, for a repeatable request, its answer.
  */
 import type { FastifyRequest } from 'fastify';
 import type { AuditAction } from '#domain/audit.ts';
 import { newAuditId } from '#domain/ids.ts';
 import type { Receipt } from '#store/store.ts';
 
-/** What a request changed. */
+/** The change that a request made. */
 export interface Change {
   readonly action: AuditAction;
-  /** Id of the stream, API key or user. */
+  /** The id of the stream, API key or user that was changed. */
   readonly resourceId: string;
-  /** Names of the fields that were changed, for an update; never their values. */
+  /** The names of the fields that an update changed, without their values. */
   readonly fields?: readonly string[];
 }
 
-/** How a request is answered, down to the bytes. */
+/** The answer to a request, from which its exact bytes are made. */
 export interface Answer {
-  /** 2xx */
+  /** A 2xx status. */
   readonly status: number;
-  /** Sent as JSON; undefined for an answer without a body. */
+  /** The body, sent as JSON. Undefined for an answer without a body. */
   readonly body: unknown;
 }
 
-/** The answer to a request that was carried out and needs no body. */
+/** The answer to a successful request that needs no body. */
 export const NO_CONTENT: Answer = { status: 204, body: undefined };
 
 /**
- * Hand it to the call of the store that makes the change: both become durable together, or neither.
+ * Makes the receipt to be handed to the store together with the change. Both become durable together, or neither does.
  *
- * @param answer exactly what will be answered, so that the request may be repeated with its `Idempotency-Key`.
- * It is kept sealed, and not at all when the request has no such key. When a request has several receipts, only one may have the answer
+ * @param answer exactly what will be answered, so that the request may be repeated with its `Idempotency-Key`. It is stored encrypted, and
+ *   only if the request has such a key. When a request has several receipts, only one may hold the answer
  */
 export function receiptOf(
   request: FastifyRequest,

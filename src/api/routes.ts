@@ -1,5 +1,5 @@
 /**
- * The operations of the API. To add one, write its file and name it here.
+ * The list of operations. To add one, write its file and name it in this list.
  */
 import type { ApiRoute } from './api.ts';
 import { deleteSigningKey, updateSigningKey } from './routes/change-signing-key.ts';

@@ -183,8 +183,8 @@ export interface PartSink {
 export interface Presentation extends SessionOutput, Disposable {
   /**
    * Tells which renditions viewers may begin with, besides the source's own. A new viewer is offered no other one, and before the
-   * presentation is shown, the first parts of those that are still to come are waited for, for at most a target duration of media: players
-   * read the multivariant playlist once, and without these they would stay on the source for as long as they watch.
+   * presentation is shown, the first parts of those that are still to come are waited for, for at most four seconds of media: players read
+   * the multivariant playlist once, and without these they would stay on the source, or without audio, for as long as they watch.
    */
   offer(renditionIds: readonly RenditionId[]): void;
   /**

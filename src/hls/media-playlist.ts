@@ -46,7 +46,11 @@ export function renderMediaPlaylist(playlist: MediaPlaylist, skip = 0): string {
   if (segments.every((segment) => segment.independent)) lines.push(tags.independentSegments());
   if (skip > 0) lines.push(tags.skip(skip));
 
-  const partsFrom = withinOfEnd(segments, PARTS_LISTED_TARGETS * playlist.targetDurationS);
+  // An ended playlist lists none: hls.js 1.7 may take parts that it has for missing ones when it reads the end, and Chromium refuses frames
+  // that are appended again from within a group of pictures, and all frames after them.
+  const partsFrom = playlist.ended
+    ? segments.length
+    : withinOfEnd(segments, PARTS_LISTED_TARGETS * playlist.targetDurationS);
   for (const [index, segment] of segments.entries()) {
     if (index >= skip) pushSegment(lines, playlist, segment, segments[index - 1]?.init, index >= partsFrom);
   }

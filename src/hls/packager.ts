@@ -274,7 +274,9 @@ export class Packager {
 
   #writeAudio(packet: Packet): void {
     const { mark } = packet;
-    const dts = ticks(mark?.discontinuity ? Math.max(packet.dts, this.#endTicks) : this.#continued(packet.dts));
+    // Players take a hole for missing media: hls.js 1.7 does not fire `ended` while there is one in its buffer.
+    if (mark?.discontinuity) this.#fill(packet.dts);
+    const dts = ticks(this.#continued(packet.dts));
     if (mark !== undefined) this.#cut(mark, dts);
     this.#push({ ...packet, dts, pts: dts }, this.#parts.frameTicks);
   }

@@ -23,6 +23,12 @@ import { Rendition } from './rendition.ts';
 import type { ServerControl } from './tags.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
+/**
+ * How long offered renditions are waited for, in seconds of media. A transcoder starts after the first second, and needs another one, or
+ * several on a busy machine. Players that begin without them stay on the source, or without audio, for as long as they watch. Shorter than
+ * requests are held, which is 6 s at least.
+ */
+const OFFERED_WITHIN_S = 4;
 /** An offered rendition that ends this close to the furthest one is in step with it: two parts. */
 const CAUGHT_UP_S = 2 * PART_LENGTH_S;
 /** How long the first part of a rendition is waited for that has a track, in seconds, besides the frames its encoder waits for. */
@@ -233,7 +239,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     const isComing = (each: Rendition) =>
       !each.hasParts && (each.packager.started || leadS - Math.max(startS, each.addedS) <= patienceS);
     if ([...this.#renditions.values()].some(isComing)) return true;
-    if (leadS - startS > this.#options.targetDurationS) return false;
+    if (leadS - startS > OFFERED_WITHIN_S) return false;
     // Renditions begin later than the source, and work off what came meanwhile: playlists that are shown must be in step.
     return this.#offered.some((id) => {
       const rendition = this.#renditions.get(id);

@@ -77,6 +77,15 @@ test('audio begins a segment with its first packet at or after the cut', () => {
   );
 });
 
+test('segments that are shorter than a packet of audio get one each, and nothing is taken to be missing', () => {
+  const { send, written } = setUp('follower', { cuts: [0, 0.03, 0.035, 0.064] });
+  for (let index = 0; index < 6; index += 1) send(index * 21.333);
+  assert.deepEqual(
+    written().map(([, ordinal, ...gap]) => [ordinal, ...gap]),
+    [[0], [undefined], [1], [2], [3], [undefined]],
+  );
+});
+
 test('audio that is ahead of the video begins a segment late, and nothing of it is missing', () => {
   const cuts = [0];
   const { marker, send, written } = setUp('follower', { cuts });

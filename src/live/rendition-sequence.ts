@@ -161,8 +161,16 @@ export class RenditionSequence {
     if (packet.mark !== undefined && packet.mark.ordinal > this.#ordinal) return packet.mark;
     if (this.#carriedMark !== undefined) return { ...this.#carriedMark, independent: packet.keyframe };
     if (this.#options.role !== 'follower') return undefined;
-    const cut = this.#cutsUntil(shownS).at(-1);
+    const cuts = this.#cutsUntil(shownS);
+    // Segments may begin closer together than packets: each of them gets one.
+    const isNext = this.#progress.type === 'running' && !this.#isLate(shownS);
+    const cut = isNext ? cuts[0] : cuts.at(-1);
     return cut && markOf(cut, true);
+  }
+
+  /** Whether audio of this time does not follow at once what was written. */
+  #isLate(shownS: number): boolean {
+    return shownS - this.#endS > 2 * toleranceS(this.#track);
   }
 
   #isUsable(packet: Packet, shownS: number, mark: SegmentMark | undefined): boolean {
@@ -183,11 +191,12 @@ export class RenditionSequence {
     if (type === 'waiting') return;
     const isBehind = type === 'gap' || (type === 'missing' && mark !== undefined);
     if (kind === 'audio') {
-      const lateS = 2 * toleranceS(this.#track);
-      const isLate = shownS - this.#endS > lateS;
+      const isLate = this.#isLate(shownS);
       if (!isBehind && !isLate && mark === undefined) return;
+      const dueFrom = mark?.ordinal ?? Number.POSITIVE_INFINITY;
       // After a hole, segments that begin well before this packet begin with silence.
-      const isSilent = ({ ordinal, atS }: Cut) => ordinal !== mark?.ordinal || (isLate && atS <= shownS - lateS);
+      const silentUntilS = isLate ? shownS - 2 * toleranceS(this.#track) : Number.NEGATIVE_INFINITY;
+      const isSilent = ({ ordinal, atS }: Cut) => ordinal < dueFrom || (ordinal === dueFrom && atS <= silentUntilS);
       const cuts = this.#cutsUntil(shownS).filter(isSilent);
       if (!isBehind && !isLate && cuts.length === 0) return;
       const isMarked = mark !== undefined && mark.ordinal !== cuts.at(-1)?.ordinal;

@@ -18,7 +18,8 @@ function marksOf(
   }).flatMap((packet) => (packet?.mark === undefined ? [] : [{ ...packet.mark, atS: packet.dts / 90_000 }]));
 }
 
-const newMarker = ({ continued = false } = {}) => new SegmentMarker({ targetDurationS: 4, continued });
+const newMarker = ({ continued = false, targetDurationS = 4 } = {}) =>
+  new SegmentMarker({ targetDurationS, continued });
 const rounded = (marks: readonly Marked[]) => marks.map(({ atS }) => Math.round(atS * 100) / 100);
 const markOf = (marker: SegmentMarker, packet: Packet) =>
   marker.mark(packet, packet.kind === 'video' ? VIDEO_TRACK : AUDIO_TRACK)?.mark;
@@ -38,13 +39,72 @@ test('a keyframe every two seconds begins a segment although its times are round
   assert.ok(marks.every(({ independent }) => independent));
 });
 
-test("with OBS's default of a keyframe every 250 frames, segments end at the last frame within the target duration", () => {
-  const marks = marksOf(newMarker(), { fps: 30, gop: 250, seconds: 51 });
-  assert.deepEqual(rounded(marks), [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 50]);
-  assert.deepEqual(
-    marks.filter(({ independent }) => independent).map(({ atS }) => Math.round(atS)),
-    [0, 50], // its keyframes come every 8.33 s: the first that stands two seconds into a segment is the sixth
+test('a segment ends before two seconds where the next keyframe would come too late', () => {
+  const independent = ({ fps, gop }: { fps: number; gop: number }) =>
+    marksOf(newMarker({ targetDurationS: 2 }), { fps, gop, seconds: 7 }).map((mark) => {
+      assert.equal(mark.independent, true);
+      return Math.round(mark.atS * 100) / 100;
+    });
+  assert.deepEqual(independent({ fps: 25, gop: 48 }), [0, 1.92, 3.84, 5.76]);
+  assert.deepEqual(independent({ fps: 30, gop: 21 }), [0, 1.4, 2.8, 4.2, 5.6]);
+  assert.deepEqual(independent({ fps: 30_000 / 1001, gop: 30 }), [0, 2, 4, 6.01]);
+});
+
+test('wherever an encoder adds some keyframes, every segment begins with one', () => {
+  const addedAt = fc.uniqueArray(fc.integer({ min: 60, max: 400 }), { maxLength: 4 });
+  fc.assert(
+    fc.property(addedAt, fc.integer({ min: 5, max: 60 }), (added, gop) => {
+      const marker = newMarker({ targetDurationS: 2 });
+      let keyframeAt = 0;
+      for (let at = 0; at < 600; at += 1) {
+        const keyframe = at === 0 || at - keyframeAt === gop || added.includes(at);
+        if (keyframe) keyframeAt = at;
+        const mark = markOf(marker, keyframe ? key(Math.round(at * 33.333)) : frame(Math.round(at * 33.333)));
+        assert.notEqual(mark?.independent, false, `at ${at}`);
+      }
+    }),
   );
+});
+
+test('a keyframe at a scene cut leaves no more than one segment without one where the usual interval is not known', () => {
+  const marker = newMarker({ targetDurationS: 2 });
+  const marks = Array.from({ length: 300 }, (_, at) => {
+    const milliseconds = Math.round(at * 33.333);
+    return markOf(marker, at === 0 || at % 60 === 20 ? key(milliseconds) : frame(milliseconds))?.independent;
+  });
+  assert.deepEqual(
+    marks.flatMap((independent, at) => (independent === undefined ? [] : [[at, independent]])),
+    [
+      [0, true],
+      [60, false],
+      [80, true],
+      [140, true],
+      [200, true],
+      [260, true],
+    ],
+  );
+});
+
+test('open groups of pictures, of which the first is shorter, begin every segment', () => {
+  const marker = newMarker({ targetDurationS: 2 });
+  const starts: number[] = [];
+  for (let at = 0; at < 200; at += 1) {
+    const isOpen = at % 30 === 28;
+    const packet = packetAt(VIDEO_TRACK, Math.round((at * 1000) / 30), {
+      keyframe: at === 0 || isOpen,
+      delayMs: isOpen ? 133 : 67,
+    });
+    const { mark } = marker.mark(packet, VIDEO_TRACK) ?? {};
+    assert.notEqual(mark?.independent, false);
+    if (mark !== undefined) starts.push(at);
+  }
+  assert.deepEqual(starts, [0, 58, 118, 178]);
+});
+
+test("with OBS's default of a keyframe every 250 frames, segments end at the last frame within the target duration, and at each keyframe", () => {
+  const marks = marksOf(newMarker(), { fps: 30, gop: 250, seconds: 26 });
+  assert.deepEqual(rounded(marks), [0, 4, 8, 8.33, 12.33, 16.33, 16.67, 20.67, 24.67, 25]);
+  assert.deepEqual(rounded(marks.filter(({ independent }) => independent)), [0, 8.33, 16.67, 25]);
 });
 
 test('nothing passes before the first keyframe', () => {

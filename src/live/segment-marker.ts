@@ -1,13 +1,15 @@
 /**
  * Decides, once for all renditions, where segments begin.
  *
- * The leading track (video where there is video) begins a segment at its first keyframe after the asked duration. Without a keyframe it
- * does so at the last frame that keeps the segment within the target duration. Every other rendition begins the segment at its first
- * packet presented at or after the same time. Pure: no clock, no I/O.
+ * The leading track (video where there is video) begins a segment at its first keyframe after the asked duration, or earlier at one whose
+ * successor would probably come too late. Without a keyframe it does so at the last frame that keeps the segment within the target
+ * duration, and again at the next keyframe. Every other rendition begins the segment at its first packet presented at or after the same
+ * time. Pure: no clock, no I/O.
  */
 import { TARGET_ROUNDING_S } from '#hls/hls.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
 import type { Track } from '#media/track.ts';
+import { KeyframeMeter } from './keyframe-meter.ts';
 
 /** A segment is cut at the first keyframe after this. */
 const ASKED_DURATION_S = 2;
@@ -31,7 +33,7 @@ type Phase =
       readonly type: 'running';
       /** Decoding time of the growing segment's first frame, in seconds. */
       readonly startS: number;
-      /** The leader's next keyframe begins a segment, however short the growing one is. */
+      /** The leader's next keyframe begins a segment, however short the growing one is: that one began without a keyframe. */
       readonly isDue: boolean;
       /** The leader has had its first keyframe. Its packets before that cannot be decoded. */
       readonly isLed: boolean;
@@ -47,6 +49,7 @@ export class SegmentMarker {
   #nextOrdinal = 0;
   #discontinuities = 0;
   #lastLeaderS = 0;
+  readonly #keyframes = new KeyframeMeter();
   /**
    * From decoding to presentation: the least of the leader's keyframes since a discontinuity. A keyframe of an open group of pictures is
    * followed by frames that are shown before it.
@@ -71,7 +74,7 @@ export class SegmentMarker {
 
   /** Another track leads from now on. A segment begins at its first keyframe. */
   changeLeader(): void {
-    this.#compositionS = Number.POSITIVE_INFINITY;
+    this.#forgetLeader();
     if (this.#phase.type === 'running') {
       this.#phase = { ...this.#phase, isDue: true, isLed: false, missed: undefined };
     }
@@ -79,7 +82,7 @@ export class SegmentMarker {
 
   /** What follows does not continue what went before: nothing passes until the leader's next keyframe, with a discontinuity. */
   discontinue(): void {
-    this.#compositionS = Number.POSITIVE_INFINITY;
+    this.#forgetLeader();
     const { startS } = this.#phase;
     this.#phase = { type: 'waiting', discontinuity: startS !== undefined || this.#isDiscontinuous, startS };
   }
@@ -100,20 +103,21 @@ export class SegmentMarker {
   mark(packet: Packet, { timescale }: Track): Packet | undefined {
     const atS = packet.dts / timescale;
     const phase = this.#phase;
-    if (phase.type === 'waiting' || !phase.isLed) return packet.keyframe ? this.#begin(packet, timescale) : undefined;
     // Half a frame of tolerance: with times in whole milliseconds a frame due at 2 s may come at 1.999 s.
     const toleranceS = Math.max(0, atS - this.#lastLeaderS) / 2;
-    this.#lastLeaderS = atS;
-    this.#noteComposition(packet, timescale);
+    this.#note(packet, timescale);
+    if (phase.type === 'waiting' || !phase.isLed) return packet.keyframe ? this.#begin(packet, timescale) : undefined;
     const lengthS = atS - phase.startS;
     const { missed } = phase;
     if (missed !== undefined && lengthS < ASKED_DURATION_S && (lengthS >= 0 || packet.keyframe)) {
       this.#phase = { ...phase, missed: undefined, isDue: !packet.keyframe };
       return marked(packet, missed);
     }
-    const isLongEnough = lengthS + toleranceS >= ASKED_DURATION_S;
     const isTooLong = lengthS + toleranceS > this.#targetDurationS;
-    if (packet.keyframe ? !phase.isDue && !isLongEnough : !isTooLong) return packet;
+    const isLongEnough = lengthS + toleranceS >= ASKED_DURATION_S;
+    // Without this, one keyframe at a scene cut would have segments begin between keyframes for ever.
+    const isLast = lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + toleranceS;
+    if (packet.keyframe ? !phase.isDue && !isLongEnough && !isLast : !isTooLong) return packet;
     this.#cutPause(phase.startS, lengthS);
     return this.#begin(packet, timescale);
   }
@@ -122,17 +126,22 @@ export class SegmentMarker {
     return this.#phase.type === 'waiting' && this.#phase.discontinuity;
   }
 
-  #noteComposition(packet: Packet, timescale: number): void {
-    if (packet.keyframe) this.#compositionS = Math.min(this.#compositionS, (packet.pts - packet.dts) / timescale);
+  #forgetLeader(): void {
+    this.#compositionS = Number.POSITIVE_INFINITY;
+    this.#keyframes.restart();
+  }
+
+  #note({ keyframe, dts, pts }: Packet, timescale: number): void {
+    this.#lastLeaderS = dts / timescale;
+    this.#keyframes.add(keyframe, this.#lastLeaderS);
+    if (keyframe) this.#compositionS = Math.min(this.#compositionS, (pts - dts) / timescale);
   }
 
   /** Begins a segment with this packet. */
   #begin(packet: Packet, timescale: number): Packet {
     const atS = packet.dts / timescale;
-    this.#lastLeaderS = atS;
-    this.#noteComposition(packet, timescale);
     const cut = this.#cut(Math.min(atS + this.#compositionS, packet.pts / timescale), this.#isDiscontinuous);
-    this.#phase = { type: 'running', startS: atS, isDue: false, isLed: true, missed: undefined };
+    this.#phase = { type: 'running', startS: atS, isDue: !packet.keyframe, isLed: true, missed: undefined };
     return marked(packet, cut);
   }
 

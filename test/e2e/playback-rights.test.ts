@@ -210,6 +210,19 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
     await page.locator('#notice-title').getByText('This stream is not public').waitFor({ timeout: 30_000 });
     await disable(server.api, live.keyId, false);
   });
+
+  test('has an event that counts its refusals, a minute after the first one', async () => {
+    const url = `/event?type=access_control.refused&streamId=${live.stream.id}`;
+    const events = async () =>
+      (await (await server.api.request('GET', url)).json()) as { payload: { count: number; reasons: object } }[];
+    assert.equal((await get(server.playlistUrl(live.stream.playbackId))).status, 401);
+    const [event] = await waitFor(async () => (await events()).length > 0 && (await events()), {
+      what: 'the event',
+      timeoutMs: 120_000,
+    });
+    assert.ok(event!.payload.count > 0);
+    assert.ok('no_credentials' in event!.payload.reasons, JSON.stringify(event!.payload));
+  });
 });
 
 test('at another node it is refused and shown as at its own, and a change counts at both', async () => {

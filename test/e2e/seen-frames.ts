@@ -71,6 +71,16 @@ export async function framesFrom(page: Page, counter: number, count: number): Pr
   );
 }
 
+/** The same without keyframes that were shown again, because a transcoder that had too little of the machine left frames out. */
+export function withoutRepeatedFrames(frames: readonly SeenFrame[]): readonly SeenFrame[] {
+  let newest = -1;
+  return frames.filter(({ counter }) => {
+    const isNew = counter > newest;
+    newest = Math.max(newest, counter);
+    return isNew;
+  });
+}
+
 /**
  * No frame of the stream is left out or repeated: a frame's number goes with its media time, from the first to the last.
  *

@@ -15,7 +15,7 @@ import type { PlaylistSegment } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
-import { CHEAP, inTime, STEP_MS, startSteppedServer } from '../support/stepped-server.ts';
+import { CHEAP, inTime, PATIENT, STEP_MS, startSteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   assertEveryFrame,
@@ -244,7 +244,7 @@ async function suffer({ signal }: Fault) {
     durationS: DURATION_S,
     video: { width: 320, height: 180, bitrateBps: 300_000, fps: { num: FPS, den: 1 }, gop: FPS },
   });
-  await using server = await startSteppedServer({ settings: CHEAP });
+  await using server = await startSteppedServer({ settings: { ...CHEAP, ...PATIENT } });
   const stream = await server.api.createStream({ profiles: [SMALL] });
   // The server is this process.
   const transcoders = () => childrenOf(process.pid);

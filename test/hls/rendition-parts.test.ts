@@ -12,7 +12,6 @@ import { planRenditions } from '#transcode/rendition-plan.ts';
 import { Ladder } from '#transcode/worker/ladder.ts';
 import { PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
 import { later, makeClip, marked } from '../support/clip.ts';
-import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { readTrack } from '../support/iso-bmff.ts';
 import { asEvent, markAt } from '../support/tracks.ts';
 
@@ -45,8 +44,8 @@ for (const { fps, limit = 0, ...rest } of CASES) {
   const declared = 'declared' in rest ? rest.declared : fps;
   const saysSo = declared === fps ? '' : `, declared as ${declared}`;
   const rate = limit === 0 ? '' : ` reduced to ${limit.toFixed(2)}`;
-  test(`at ${fps.toFixed(2)} frames a second${saysSo}${rate} every part shows the frames behind those of the part before`, async () => {
-    const { source, rendition } = await partsOf({ fps, declared, limit });
+  test(`at ${fps.toFixed(2)} frames a second${saysSo}${rate} every part shows the frames behind those of the part before`, () => {
+    const { source, rendition } = partsOf({ fps, declared, limit });
     // What is not declared was measured over a segment.
     const from = declared === fps ? 0 : START + SEGMENT_S * VIDEO_TIMESCALE;
     // The last part is made at the end: it may repeat a frame, so that all tracks end together.
@@ -78,7 +77,7 @@ const lastFrames = (parts: Parts, from: number) =>
   parts.filter(([first]) => first! >= from).map((times) => Math.max(...times));
 
 /** Publishes a clip whose times are whole milliseconds, as RTMP has them, and lists the parts of both renditions. */
-async function partsOf({ fps, declared, limit }: Required<Case>): Promise<{ source: Parts; rendition: Parts }> {
+function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; rendition: Parts } {
   const perSegment = Math.round(fps * SEGMENT_S);
   const clip = makeClip({
     width: 320,
@@ -129,6 +128,16 @@ async function partsOf({ fps, declared, limit }: Required<Case>): Promise<{ sour
     onMissing: () => assert.fail('frames are missing'),
     onThumbnail: () => {},
   });
+  const packaged = new Map<string, number[][]>(['source', 'small'].map((id) => [id, []]));
+  const inits = new Map<string, Buffer>();
+  presentation.attach({
+    write: (id, piece) => {
+      if (piece.type === 'init') inits.set(`${id}/${piece.name}`, Buffer.from(piece.bytes));
+      if (piece.type !== 'part') return;
+      const { samples } = readTrack(inits.get(`${id}/${piece.init}`)!, Buffer.from(piece.bytes));
+      packaged.get(id)!.push(samples.map(({ pts }) => pts));
+    },
+  });
   presentation.write('source', { type: 'track', track });
   const { codec, config, width, height } = track;
   ladder.setSource({ codec, config, width, height, framesPerSecond: declared ?? 30, renditions });
@@ -138,23 +147,5 @@ async function partsOf({ fps, declared, limit }: Required<Case>): Promise<{ sour
   }
   ladder.finish();
   for (const id of ['source', 'small']) presentation.write(id, { type: 'end' });
-  const [source, rendition] = await Promise.all(['source', 'small'].map((id) => readParts(presentation, id)));
-  return { source: source!, rendition: rendition! };
-}
-
-async function readParts(presentation: ReturnType<typeof createPresentation>, id: string): Promise<Parts> {
-  const { signal } = new AbortController();
-  const answer = await presentation.playlist(id, {}, { signal });
-  assert.ok(answer.type === 'playlist');
-  const media = async (uri: string) => {
-    const found = await presentation.media(id, uri.split('/').at(-1)!, { signal });
-    assert.ok(found.type === 'media', uri);
-    return Buffer.concat(found.resource.pieces);
-  };
-  const parts: number[][] = [];
-  for (const segment of readMediaPlaylist(answer.playlist.text).segments) {
-    const init = await media(segment.map!);
-    for (const { uri } of segment.parts) parts.push(readTrack(init, await media(uri)).samples.map(({ pts }) => pts));
-  }
-  return parts;
+  return { source: packaged.get('source')!, rendition: packaged.get('small')! };
 }

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import HLS from 'hls-parser';
 import { Parser } from 'm3u8-parser';
-import type { PlaylistAnswer, PlaylistDirectives, RenderedPlaylist } from '#hls/hls.ts';
+import type { PlaylistAnswer, PlaylistDirectives, Presentation, RenderedPlaylist } from '#hls/hls.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { ticks } from '#lib/units.ts';
 import { atOnce, audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
@@ -105,10 +105,15 @@ describe('a playlist', () => {
     assert.match((await feed.multivariant()) ?? '', /source\.m3u8[\s\S]*small\.m3u8/);
   });
 
-  test('does not wait for renditions longer than a target duration', async () => {
-    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.offer(['small']) });
-    feed.play(4.4);
-    assert.doesNotMatch((await feed.multivariant()) ?? 'nothing', /small|nothing/);
+  test('waits no longer than four seconds for renditions, whatever the target duration is', async () => {
+    for (const targetDurationS of [2, 10]) {
+      const beforeTracks = (presentation: Presentation) => presentation.offer(['small']);
+      const feed = new Feed({ ...both, presentation: { targetDurationS }, beforeTracks });
+      feed.play(3.8);
+      assert.equal(await feed.multivariant(), undefined);
+      feed.play(0.6);
+      assert.doesNotMatch((await feed.multivariant()) ?? 'nothing', /small|nothing/);
+    }
   });
 
   test('no longer waits for renditions that were expected but will not come', async () => {

@@ -177,8 +177,8 @@ export class Feed {
     }
   }
 
-  /** Nobody publishes for a while; then media begins anew, after a discontinuity. */
-  async pause(seconds: number, { paceS = 0.25 } = {}): Promise<void> {
+  /** Nobody publishes for a while; then media begins anew, after a discontinuity. @param options.unpacedS time since the session was paced last */
+  async pause(seconds: number, { paceS = 0.25, unpacedS = 0 } = {}): Promise<void> {
     this.session.stop();
     const untilS = this.#nowS + seconds;
     while (this.#nowS < untilS - 1e-9) {
@@ -186,7 +186,7 @@ export class Feed {
       this.session.pace();
       await this.look();
     }
-    this.#restart(this.#nowS);
+    this.#restart(this.#nowS + unpacedS);
   }
 
   /** Sends another configuration of a track. */

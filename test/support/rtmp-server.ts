@@ -79,7 +79,8 @@ export async function startTestRtmpServer(
       advancedMs += byMs;
     },
     stopClock: () => {
-      stoppedAtMs = systemClock.monotonic();
+      // Whole, so that a second more is a second more: (a + 1000) - a is less than 1000 for some fractions.
+      stoppedAtMs = Math.ceil(systemClock.monotonic());
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() as Promise<void>,
   };

@@ -20,6 +20,11 @@ const TURN_MS = 300;
 const UNLIMITED = { MILLRACE_API_RATE_LIMIT: '0', MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '0' };
 /** Settings of a server whose renditions may look as they like. */
 export const CHEAP = { MILLRACE_TRANSCODE_PRESET: 'ultrafast' };
+/**
+ * Settings of a server whose clock stands still while a transcoder is replaced. Requests are held for three target durations by a clock
+ * that goes on, and a machine that is busy takes its time. Segments are as long as with any target duration.
+ */
+export const PATIENT = { MILLRACE_SEGMENT_TARGET_DURATION_S: '10' };
 /** A transcoder has to start first, on a machine that may be busy with other things. */
 const STEP_TIMEOUT_MS = 60_000;
 
