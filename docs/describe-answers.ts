@@ -10,11 +10,13 @@ import { ref } from '#api/schemas/ref.ts';
 type Answers = Readonly<Record<string, object>>;
 
 const RATE_LIMIT = {
-  'RateLimit-Limit': { type: 'integer', description:'The number of requests that this API key may make in a minute.' },
-  'RateLimit-Remaining': { type: 'integer', description:'The number of requests that may still be made now.' },
-  'RateLimit-Reset': { type: 'integer', description:'Seconds until the full number of requests is available again.' },
+  'RateLimit-Limit': { type: 'integer', description: 'The number of requests that this API key may make in a minute.' },
+  'RateLimit-Remaining': { type: 'integer', description: 'The number of requests that may still be made now.' },
+  'RateLimit-Reset': { type: 'integer', description: 'Seconds until the full number of requests is available again.' },
 };
-const RETRY_AFTER = { 'Retry-After': { type: 'integer', description:'The number of seconds to wait before the next attempt.' } };
+const RETRY_AFTER = {
+  'Retry-After': { type: 'integer', description: 'The number of seconds to wait before the next attempt.' },
+};
 const REPLAYED = {
   'Idempotency-Replayed': {
     type: 'string',

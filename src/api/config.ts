@@ -34,7 +34,7 @@ export const apiSettings = {
   rateLimit: integer(
     'API_RATE_LIMIT',
     '6000',
-    'Requests per minute and API key,which may also be sent all at once. Each server counts its own. 0 = no limit',
+    'Requests per minute and API key, which may also be sent all at once. Each server counts its own. 0 = no limit',
     { min: 0, max: 100_000_000 },
   ),
 };
@@ -67,7 +67,7 @@ function parseProfiles(value: string): readonly Profile[] {
   if (!check.Check(profiles)) {
     const first = check.Errors(profiles)[0];
     throw new Error(
-      `must be a JSON list of profiles as POST /stream takes them; ${first?.instancePath ||'the value'} ${first?.message}`,
+      `must be a JSON list of profiles as POST /stream takes them; ${first?.instancePath || 'the value'} ${first?.message}`,
     );
   }
   const problem = profilesProblem(profiles);
