@@ -70,7 +70,7 @@ export class AccessJudge {
   readonly #compiled = new Map<string, readonly CompiledRule[]>();
 
   /**
-   * @param methodthe method of the request, or `publish`
+   * @param method the method of the request, or `publish`
    * @param path below the prefix, as the router split it, with parameter values decoded
    */
   allows({ id, access }: Pick<ApiKey, 'id' | 'access'>, method: string, path: Pattern): boolean {

@@ -23,7 +23,7 @@ export function decodeCursor(list: string, cursor: string): PageKey {
   if (!key || encodeCursor(match[1]!, key) !== cursor) {
     throw new MillraceError(
       'invalid_cursor',
-      'The query parameter cursorwas not issued by this server; follow the URL of the Link header, or leave it out to start again.',
+      'The query parameter cursor was not issued by this server; follow the URL of the Link header, or leave it out to start again.',
     );
   }
   if (match[1] !== list) {

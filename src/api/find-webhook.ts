@@ -17,7 +17,7 @@ export async function findWebhook({ store }: Pick<RouteContext, 'store'>, id: st
 
 /** Makes the error for an id that no webhook in the caller's scope has. */
 export const unknownWebhook = (): MillraceError =>
-  new MillraceError('not_found', 'You have no webhookwith this id; list yours with GET /webhook.');
+  new MillraceError('not_found', 'You have no webhook with this id; list yours with GET /webhook.');
 
 /** @throws {MillraceError} `invalid_body` for a URL that is refused before its host name is resolved */
 export function mustBeDestination({ guard }: Pick<RouteContext, 'guard'>, url: string): void {

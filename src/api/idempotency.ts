@@ -43,13 +43,13 @@ const HEADERS = Type.Object({
       pattern: '^[ -~]{1,255}$',
       examples: ['4d1b7c3e-9f0a-4b6e-8a57-2c64f1d0e9b3'],
       description:
-        '1 to 255 printable ASCII characters, such as a UUID.For 24 hours, a repeat of the request with the same value and the same API key is not carried out again: it gets the first answer, with `Idempotency-Replayed: true`. A different request with the same value is refused.',
+        '1 to 255 printable ASCII characters, such as a UUID. For 24 hours, a repeat of the request with the same value and the same API key is not carried out again: it gets the first answer, with `Idempotency-Replayed: true`. A different request with the same value is refused.',
     }),
   ),
 });
 
 /**
- * Makes requests repeatable on every route added from now on whose method may change something.For a request without `Idempotency-Key`,
+ * Makes requests repeatable on every route added from now on whose method may change something. For a request without `Idempotency-Key`,
  * only its headers are read.
  */
 export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pick<Store, 'idempotency'> }): void {
@@ -115,7 +115,7 @@ async function begin(
     case 'pending':
       throw new MillraceError(
         'conflict',
-        'The first request with this Idempotency-Key is stillin progress; repeat it after Retry-After.',
+        'The first request with this Idempotency-Key is still in progress; repeat it after Retry-After.',
         { retryAfterS: RETRY_AFTER_S },
       );
     case 'other_body':

@@ -1,5 +1,5 @@
 /**
- * Notes when API keys were last used:in memory at each use, and in the store once a minute, so that no request waits for it.
+ * Notes when API keys were last used: in memory at each use, and in the store once a minute, so that no request waits for it.
  */
 
 import type { ApiKeyId } from '#domain/ids.ts';
@@ -22,7 +22,7 @@ export class KeyUse implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   #times = new BoundedMap<ApiKeyId, Milliseconds>(MAX_KEYS);
 
-  /** @param onUsecalled at every use of a key */
+  /** @param onUse called at every use of a key */
   constructor(store: Pick<Store, 'apiKeys'>, onUse: (id: ApiKeyId) => void = () => {}) {
     this.#store = store;
     this.#onUse = onUse;

@@ -96,7 +96,7 @@ function addValue(filter: Draft, field: Exclude<Field, ListOrder>, value: unknow
 
 function addBounds(filter: Draft, field: ListOrder, order: ListOrder, value: unknown): void {
   if (field !== order) {
-    throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-trueto filter by it`);
+    throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-true to filter by it`);
   }
   const bounds = typeof value === 'number' ? { gte: value, lte: value } : value;
   if (typeof bounds !== 'object' || bounds === null || Array.isArray(bounds) || Object.keys(bounds).length === 0) {
