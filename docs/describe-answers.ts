@@ -36,11 +36,11 @@ const TOTAL_COUNT = {
     description: 'The length of the whole list. Present when the query has `count`.',
   },
 };
-const SUCCESSES: Readonly<Record<string, string>> = { 200: 'The request succeeded.', 201: 'It was created.' };
+const SUCCESSES: Readonly<Record<string, string>> = { 200: 'The request succeeded.', 201: 'The object was created.' };
 const TWIN = {
   ...ref(ErrorSchema),
   description:
-    'It conflicts with the present state, or an earlier request with the same `Idempotency-Key` has not been answered yet.',
+    'The request conflicts with the present state, or an earlier request with the same `Idempotency-Key` has not been answered yet.',
 };
 
 /** Error statuses that every operation with an API key may answer with: those of the key, and of the query parameters that select users. */

@@ -46,9 +46,9 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   internal_error: 'The server failed; its log explains the failure under the `requestId`.',
   not_implemented: 'Millrace does not support this yet.',
   node_unreachable: 'The server that has the stream does not answer.',
-  playback_check_failed: 'The server of the stream owner, which decides who may watch, did not answer as it should.',
+  playback_check_failed: 'The server of the stream owner, which decides who may watch, did not answer correctly.',
   store_unavailable: 'The database does not answer. Nothing was changed.',
-  too_many_viewers: 'The server has as many viewers as it may have.',
+  too_many_viewers: 'The server or the stream has reached its limit of viewers.',
   playlist_timeout: 'The publisher has sent nothing new for three target durations.',
   shutting_down: 'The server is shutting down.',
   outcome_unknown:

@@ -1,5 +1,5 @@
 /**
- * The composition root: the one file that knows every part and puts them together.
+ * The composition root: the only file that knows every part and connects them.
  */
 import type { FastifyInstance } from 'fastify';
 import { apiPlugin } from '#api/plugin.ts';
@@ -47,13 +47,13 @@ import { TranscoderPool } from '#transcode/transcoder-pool.ts';
 import { Dispatcher } from '#webhooks/dispatcher.ts';
 import { Sender } from '#webhooks/sender.ts';
 
-/** Where something listens, with its real port. */
+/** An address on which the server listens, with its actual port. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** A running Millrace. Disposing it disconnects publishers, answers what is held, and writes what is left, in that order. */
+/** A running Millrace. Disposing it disconnects publishers, answers held requests, and writes what is left, in that order. */
 export interface App extends AsyncDisposable {
   readonly addresses: {
     readonly http: ListenAddress;
@@ -68,14 +68,14 @@ export interface AppOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Called whenever an API key was presented that is good. */
+  /** Called whenever a request has presented a valid API key. */
   readonly onKeyUse?: (id: ApiKeyId) => void;
 }
 
 /**
- * Starts every part; the store is the caller's and stays open.
- * @throws {CertificateError} when TLS is asked for with files that are no use
- * @throws {Error} of the system when a port cannot be taken; whatever had started by then is stopped again
+ * Starts every part. The store belongs to the caller and stays open.
+ * @throws {CertificateError} when TLS is configured with unusable files
+ * @throws {Error} a system error when a port cannot be opened; the parts started by then are stopped
  */
 export async function startApp(config: Config, options: AppOptions): Promise<App> {
   const { clock, logger, metrics } = options;
@@ -86,7 +86,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   const sessions = await startSessions(parts, config, options);
   const guard = new DestinationGuard({ allowPrivate: config.webhooks.allowPrivate === '1' });
   const sender = parts.use(new Sender({ guard, clock }));
-  // Of its own, so that deliveries of events and questions about viewers do not wait for one another's connections.
+  // The sender is separate, so that deliveries of events and gate calls do not wait for each other's connections.
   const gateSender = parts.use(new Sender({ guard, clock }));
   const presentStream = (stream: Stream) => presentStreamOfEvent(stream, sessions.registry.directory);
   const webhooks = parts.use(new Dispatcher({ store: options.store, sender, presentStream, clock, logger, metrics }));
@@ -129,17 +129,17 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   return { addresses, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** What keeps the sessions of this process. */
+/** The parts that keep the sessions of this process. */
 interface Sessions {
   readonly nodeId: NodeId;
   readonly registry: SessionRegistry;
   readonly watcher: StreamWatcher;
-  /** Where other processes may share the store. */
+  /** Undefined unless other processes may share the store. */
   readonly claims: PublisherClaims | undefined;
   readonly lease: NodeLease | undefined;
 }
 
-/** Takes up the sessions an earlier process left, and is ready for publishers. */
+/** Resumes the sessions that an earlier process left, and becomes ready for publishers. */
 async function startSessions(
   parts: AsyncDisposableStack,
   config: Config,
@@ -148,7 +148,7 @@ async function startSessions(
   const nodeId = nodeIdOf(config.store.dataDir);
   const onLost = (streamId: StreamId): void => registry.disconnect(streamId, 'replaced');
   let lease: NodeLease | undefined;
-  // Last of all: what the journal still has to write is refused without a lease, and has events to be numbered.
+  // Disposed last, because the journal may still write events that must be numbered, and without a lease its writes are refused.
   parts.use(new EventSequencer({ store, logger }));
   parts.defer(() => lease?.[Symbol.asyncDispose]());
   const journal = parts.use(
@@ -184,7 +184,7 @@ async function startSessions(
   return { nodeId, registry, watcher, claims, lease };
 }
 
-/** Mounts what is served over HTTP. @param from.ingestAddresses filled in as soon as it is known */
+/** Mounts everything that is served over HTTP. @param from.ingestAddresses filled as soon as they are known */
 async function mountFaces(
   http: FastifyInstance,
   from: {
@@ -234,7 +234,10 @@ async function mountFaces(
   });
 }
 
-/** Makes an event of viewers whom a playback policy refused. It is not repeated when the store is away: the metric counts them all. */
+/**
+ * Stores an event about viewers whom a playback policy refused. It is not repeated when the store is down, because the metric counts all
+ * refusals.
+ */
 function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => void {
   return ({ streamId, until, ...payload }) => {
     const type = 'access_control.refused';
@@ -250,7 +253,7 @@ function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => 
   };
 }
 
-/** Whether a stream is found. While the store cannot say, a player page waits for it. */
+/** Whether a stream exists. While the store cannot tell, it is taken to exist, and the player page waits for it. */
 async function isStream(stream: Promise<WatchedStream | undefined>): Promise<boolean> {
   try {
     return (await stream) !== undefined;
@@ -260,7 +263,7 @@ async function isStream(stream: Promise<WatchedStream | undefined>): Promise<boo
   }
 }
 
-/** Where other nodes reach this one. */
+/** The URL at which other nodes reach this one. */
 function nodeUrlOf({ http: { host, tlsCert }, live }: Config, port: number): string {
   return live.nodeUrl ?? defaultNodeUrl({ host, port, secure: tlsCert !== undefined });
 }

@@ -6,7 +6,7 @@ import type { Setting } from '#lib/setting.ts';
 
 const all = Object.values(SETTINGS).flatMap((settings) => Object.values<Setting<unknown>>(settings));
 
-/** The problems of an environment. */
+/** The problems found in an environment. */
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {
     readConfig(environment);
@@ -32,7 +32,7 @@ test('the configuration cannot be changed', () => {
   assert.ok(Object.values(config).every(Object.isFrozen));
 });
 
-test('no two settings share a name, and each says what it is for', () => {
+test('no two settings share a name, and each has a help text', () => {
   assert.equal(new Set(all.map(({ name }) => name)).size, all.length);
   for (const { name, help } of all) {
     assert.match(name, /^[A-Z0-9_]+$/);
@@ -41,7 +41,7 @@ test('no two settings share a name, and each says what it is for', () => {
   }
 });
 
-test('everything that is wrong is told at once, each with its name, its value and what to write', () => {
+test('all problems are reported at once, each with its name, its value and the correct form', () => {
   const problems = problemsOf({
     MILLRACE_HTTP_PORT: '65536',
     MILLRACE_LOG_LEVEL: 'loud',
@@ -56,7 +56,7 @@ test('everything that is wrong is told at once, each with its name, its value an
   ]);
 });
 
-/** Values refused, by setting. */
+/** The refused values of settings. */
 const REFUSED: readonly (readonly [name: string, value: string])[] = [
   ['PUBLIC_URL', 'live.example.com'],
   ['PUBLIC_URL', 'ftp://live.example.com'],
@@ -90,7 +90,7 @@ for (const [name, value] of REFUSED) {
   });
 }
 
-test('settings are read in the forms people write them', () => {
+test('settings are accepted in several common forms', () => {
   const { http, api, ingest } = readConfig({
     MILLRACE_PUBLIC_URL: 'https://Live.example.com/',
     MILLRACE_TRUSTED_PROXIES: 'loopback, 10.0.0.0/8,2001:db8::/32',

@@ -1,5 +1,5 @@
 /**
- * Gathers the settings of every stage and reads them from the environment, once.
+ * Collects the settings of every part and reads them once from the environment.
  */
 import { apiSettings } from '#api/config.ts';
 import { quotaSettings } from '#domain/quotas.ts';
@@ -15,24 +15,29 @@ import { storeSettings } from '#store/config.ts';
 import { transcodeSettings } from '#transcode/config.ts';
 import { webhookSettings } from '#webhooks/config.ts';
 
-/** Every setting's name starts with it in the environment. */
+/** The prefix of every setting's name in the environment. */
 export const PREFIX = 'MILLRACE_';
 
 const MIN_BOOTSTRAP_KEY_LENGTH = 32;
 
-/** Settings of the process as a whole. */
+/** The settings of the process as a whole. */
 const processSettings = {
-  logLevel: choice('LOG_LEVEL', 'info', 'Least serious log lines written', ['debug', 'info', 'warn', 'error']),
+  logLevel: choice('LOG_LEVEL', 'info', 'Least severe level of log lines that are written', [
+    'debug',
+    'info',
+    'warn',
+    'error',
+  ]),
   bootstrapApiKey: {
     name: 'BOOTSTRAP_API_KEY',
     fallback: undefined,
-    help: `API key of the user admin in a store that has none yet, at least ${MIN_BOOTSTRAP_KEY_LENGTH} characters; made at random when not set`,
+    help: `API key that is created for the user admin in a store without any API key, at least ${MIN_BOOTSTRAP_KEY_LENGTH} characters; random by default`,
     parse: parseBootstrapKey,
     secret: true,
   },
 } as const;
 
-/** The settings of every stage, in the order they are documented. */
+/** The settings of every part, in the order in which they are documented. */
 export const SETTINGS = {
   http: httpSettings,
   api: apiSettings,
@@ -47,10 +52,10 @@ export const SETTINGS = {
   process: processSettings,
 } as const satisfies Record<string, Record<string, Setting<unknown>>>;
 
-/** Every setting's value, by stage. Never changes. */
+/** The value of every setting, by part. Never changes. */
 export type Config = { readonly [Stage in keyof typeof SETTINGS]: SettingValues<(typeof SETTINGS)[Stage]> };
 
-/** Settings are wrong; each problem is a sentence that names the setting and says what to write. */
+/** Some settings are wrong. Each problem is a sentence that names the setting and says how to correct it. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -63,8 +68,8 @@ export class ConfigError extends Error {
 
 /**
  * Reads every setting.
- * @param environment names with their {@link PREFIX}; other names are ignored
- * @throws {ConfigError} with all that is wrong at once: values that do not parse and names that are no setting
+ * @param environment variables whose names begin with {@link PREFIX}; others are ignored
+ * @throws {ConfigError} with all problems at once: values that cannot be parsed, and names that are not settings
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = [];
@@ -89,23 +94,23 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (!name.startsWith(PREFIX) || known.has(name)) continue;
     const meant = nearestWord(name, known);
     problems.push(
-      `${name} is not a setting; ${meant ? `did you mean ${meant}?` : 'see millrace serve --help for those there are.'}`,
+      `${name} is not a setting; ${meant ? `did you mean ${meant}?` : 'see millrace serve --help for the list of settings.'}`,
     );
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config) as Config;
 }
 
-/** {@link readConfig} of this process's environment. */
+/** Reads the settings from this process's environment. */
 export const configFromEnvironment = (): Config => readConfig(process.env);
 
-/** Any text will do that can come back in a header as it is. */
+/** Any text is accepted that a header can carry unchanged. */
 function parseBootstrapKey(value: string): Secret {
   if (value.length < MIN_BOOTSTRAP_KEY_LENGTH) {
     throw new Error(`must have at least ${MIN_BOOTSTRAP_KEY_LENGTH} characters`);
   }
   if (value !== value.trim() || /\p{Cc}/u.test(value)) {
-    throw new Error('must not start or end with blanks or hold control characters, which a header cannot carry');
+    throw new Error('must not start or end with spaces or contain control characters, which a header cannot carry');
   }
   return new Secret(value);
 }

@@ -32,14 +32,14 @@ export function accessProblem(rules: readonly AccessRule[]): string | undefined 
     for (const [position, resource] of resources.entries()) {
       const field = `The field access.rules[${index}].resources[${position}]`;
       if (resource.includes('?')) {
-        return `${field} must not have a query string; a rule holds for a path whatever its query.`;
+        return `${field} must not have a query string; a rule applies to a path with any query.`;
       }
       const segments = segmentsOf(resource);
       const isPattern = segments.every(
         (segment, at) => SEGMENT.test(segment) || (segment === '*' && at === segments.length - 1),
       );
       if (!isPattern) {
-        return `${field} must be a route below the API prefix, such as stream, stream/:id, stream/* or *; an asterisk stands only for a whole end.`;
+        return `${field} must be a route below the API prefix, such as stream, stream/:id, stream/* or *; an asterisk may only be the whole last segment.`;
       }
     }
   }

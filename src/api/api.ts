@@ -47,8 +47,8 @@ export interface ApiOptions {
   /** The origin by which the sender of a request reaches this server, such as `https://live.example.com`. */
   readonly publicUrl: (request: FastifyRequest) => string;
   /**
-   * Where to publish to, for somebody who reaches this server by that host name: without the stream key, in the order to be
-   * offered. Asked at each request, as ingest may start listening after the API was made.
+   * The publish URLs without the stream key, in the order to be offered, for a client that reached this server by that host name. Called at
+   * each request, because ingest may start to listen after the API was made.
    */
   readonly publishUrls: (hostname: string) => readonly string[];
   /** Sends requests to webhooks again. */
@@ -62,7 +62,7 @@ export interface ApiOptions {
 
 /** What a route is made with. */
 export interface RouteContext extends ApiOptions {
-  /** Hook of routes that need an API key; sets `request.caller`. */
+  /** Hook of routes that require an API key. It sets `request.caller`. */
   readonly authenticate: onRequestAsyncHookHandler;
 }
 

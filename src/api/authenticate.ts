@@ -24,7 +24,7 @@ export interface Caller {
   readonly keyName: string;
   /** Whether the user may manage users and their keys, read the audit log, and do to other users' streams whatever their owners may. */
   readonly isAdmin: boolean;
-  /** Whose streams and sessions the request may see and change. */
+  /** The users whose streams and sessions the request may see and change. */
   readonly scope: Scope;
   /** What the key may be used for. See {@link ApiKey.access}. */
   readonly access: ApiKey['access'];
@@ -126,7 +126,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
  */
 export const adminOnly: onRequestHookHandler = (request, _reply, done) => {
   if (request.caller.isAdmin) done();
-  else done(new MillraceError('admin_only', 'Only an admin may do this; use an API key of one.'));
+  else done(new MillraceError('admin_only', 'Only an admin may do this; use an API key of an admin.'));
 };
 
 /** @throws {MillraceError} `insufficient_scope` */

@@ -71,6 +71,6 @@ function parseProfiles(value: string): readonly Profile[] {
     );
   }
   const problem = profilesProblem(profiles);
-  if (problem !== undefined) throw new Error(`must keep the rules of profiles: ${problem}`);
+  if (problem !== undefined) throw new Error(`must obey the rules of profiles: ${problem}`);
   return profiles;
 }

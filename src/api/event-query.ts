@@ -24,7 +24,7 @@ export function readEventFilter(query: RawQuery, scope: Scope): EventFilter {
   if (type !== undefined && !isEventType(type)) throw refused('type', 'must be one event type');
   if (streamId !== undefined && !isUuid(streamId)) throw refused('streamId', 'must be the id of a stream');
   if (type !== undefined && scope === 'everyone' && streamId === undefined) {
-    throw refused('type', 'is not for the events of everybody; name one user with userId, or a stream with streamId');
+    throw refused('type', 'cannot be combined with all; name one user with userId, or a stream with streamId');
   }
   return {
     ...(type !== undefined && { type }),

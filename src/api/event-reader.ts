@@ -10,11 +10,12 @@ import { frameOf, type TailEvent, type TailReader } from './event-tail.ts';
 
 /** The largest number of bytes that may wait for a reader. */
 const MAX_WAITING_BYTES = 256 * 1024;
-/** Events read from the store at a time. */
+/** The number of events read from the store at a time. */
 const PAGE = 200;
 /** How long a reader that is catching up may take for one page. */
 const PAGE_TIMEOUT_MS = 30_000;
 
+/** The options of an {@link EventReader}. */
 export interface EventReaderOptions {
   readonly scope: Scope;
   readonly filter: EventFilter;

@@ -25,13 +25,13 @@ export async function findStream({ store }: Records, id: string, scope: Scope): 
   throw await unknownStream({ store }, id, scope);
 }
 
-/** The error for an id that is no stream's in that scope: `invalid_request` for a session's, else `not_found`. */
+/** Makes the error for an id that no stream in the scope has: `invalid_request` when it is the id of a session, otherwise `not_found`. */
 export async function unknownStream({ store }: Records, id: string, scope: Scope): Promise<MillraceError> {
   const session = isUuid(id) ? await store.sessions.get(id as SessionId, scope) : undefined;
   return session
     ? new MillraceError(
         'invalid_request',
-        'That id is of a session, which cannot be changed; send the id of its stream.',
+        'This id belongs to a session, which cannot be changed; send the id of its stream.',
       )
     : new MillraceError('not_found', 'You have no stream with this id; list yours with GET /stream.');
 }

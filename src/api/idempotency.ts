@@ -121,7 +121,7 @@ async function begin(
     case 'other_body':
       throw new MillraceError(
         'idempotency_key_reused',
-        'This Idempotency-Key came with another request, or with another API key, within 24 hours; choose a new one for a new request.',
+        'This Idempotency-Key was used for another request, or with another API key, within the last 24 hours; choose a new one for a new request.',
       );
     default:
       return unreachable(state);

@@ -13,7 +13,7 @@ function recorded(t: TestContext) {
   const written: [ApiKeyId, Milliseconds][][] = [];
   const state = { isAway: false };
   const seen = async (times: ReadonlyMap<ApiKeyId, Milliseconds>) => {
-    if (state.isAway) throw new MillraceError('store_unavailable', 'The store is away.');
+    if (state.isAway) throw new MillraceError('store_unavailable', 'The store is down.');
     written.push([...times]);
   };
   return { written, state, use: new KeyUse({ apiKeys: { seen } as never }) };
@@ -31,17 +31,17 @@ test('keys used within a minute are written together, each once with its last ti
     ],
   ]);
   t.mock.timers.tick(600_000);
-  assert.equal(written.length, 1, 'nothing was used since');
+  assert.equal(written.length, 1, 'no key was used since');
 });
 
-test('what was noted last is written on close', async (t) => {
+test('uses that are not written yet are written on close', async (t) => {
   const { written, use } = recorded(t);
   use.note(id('a'), ms(1));
   await use[Symbol.asyncDispose]();
   assert.deepEqual(written, [[['a', 1]]]);
 });
 
-test('what the store does not take is written when it is back, in its newest state', async (t) => {
+test('uses that could not be stored are written when the store is back, each key with its newest time', async (t) => {
   const { written, state, use } = recorded(t);
   state.isAway = true;
   use.note(id('a'), ms(1));

@@ -9,7 +9,7 @@ const ID = '66e2161c-7670-4d05-b71d-da2d6979556f';
 const streamFilter = (filters: unknown, preset: ListFilter = {}) =>
   parseFilters(JSON.stringify(filters), 'stream', 'createdAt', preset);
 
-test('each field is taken with a value of its kind', () => {
+test('each field accepts a value of its type', () => {
   assert.deepEqual(
     streamFilter([
       { id: 'id', value: ID },
@@ -28,7 +28,7 @@ test('each field is taken with a value of its kind', () => {
   assert.deepEqual(streamFilter([]), {});
 });
 
-test('bounds of the time that orders the list are made whole and inclusive, the narrowest of several', () => {
+test('bounds of the time that orders the list become inclusive integers, and the narrowest bound wins', () => {
   const bounded = (value: unknown) => streamFilter([{ id: 'createdAt', value }]);
   assert.deepEqual(bounded({ gt: 5, lt: 9 }), { from: 6, to: 8 });
   assert.deepEqual(bounded({ gte: 5, lte: 9 }), { from: 5, to: 9 });
@@ -45,13 +45,13 @@ test('bounds of the time that orders the list are made whole and inclusive, the 
   assert.deepEqual(bySeen, { from: 1 });
 });
 
-test('what the query says elsewhere is kept, and not said twice', () => {
+test('filters of other query parameters are kept, and cannot be given twice', () => {
   assert.deepEqual(streamFilter([{ id: 'id', value: ID }], { isActive: true }), { isActive: true, id: ID });
   assert.throws(() => streamFilter([{ id: 'isActive', value: false }], { isActive: true }), /gives twice/);
 });
 
-/** What is refused, and what the sentence tells. */
-const WRONG: readonly (readonly [filters: unknown, tells: RegExp])[] = [
+/** Filters that are refused, with what the error text must match. */
+const WRONG: readonly (readonly [filters: unknown, text: RegExp])[] = [
   [{}, /must be a list/],
   [null, /must be a list/],
   [Array(21).fill({ id: 'id', value: ID }), /at most 20/],
@@ -59,7 +59,7 @@ const WRONG: readonly (readonly [filters: unknown, tells: RegExp])[] = [
   [['id'], /can be filtered by/],
   [
     [{ id: 'suspended', value: true }],
-    /can be filtered by in each id: id, name, playbackId, isActive, creatorId, createdAt, lastSeen/,
+    /can be filtered by: id, name, playbackId, isActive, creatorId, createdAt, lastSeen/,
   ],
   [[{ id: '__proto__', value: 'x' }], /can be filtered by/],
   [[{ id: 'parentId', value: ID }], /can be filtered by/],
@@ -78,24 +78,24 @@ const WRONG: readonly (readonly [filters: unknown, tells: RegExp])[] = [
   [[{ id: 'createdAt', value: {} }], /gt, gte, lt and lte/],
   [[{ id: 'createdAt', value: [1] }], /gt, gte, lt and lte/],
   [[{ id: 'createdAt', value: null }], /gt, gte, lt and lte/],
-  [[{ id: 'createdAt', value: { eq: 1 } }], /there are gt, gte, lt and lte/],
-  [[{ id: 'createdAt', value: { constructor: 1 } }], /there are gt, gte, lt and lte/],
+  [[{ id: 'createdAt', value: { eq: 1 } }], /use gt, gte, lt or lte/],
+  [[{ id: 'createdAt', value: { constructor: 1 } }], /use gt, gte, lt or lte/],
   [[{ id: 'createdAt', value: { gt: '1' } }], /whole number/],
   [[{ id: 'createdAt', value: { gt: 1.5 } }], /whole number/],
 ];
 
-test('everything else is refused with a sentence that tells what there is', () => {
-  for (const [filters, tells] of WRONG) {
+test('everything else is refused with a sentence that names what is allowed', () => {
+  for (const [filters, text] of WRONG) {
     assert.throws(
       () => streamFilter(filters),
-      { code: 'invalid_request', message: tells },
+      { code: 'invalid_request', message: text },
       JSON.stringify(filters)?.slice(0, 80),
     );
   }
   assert.throws(() => parseFilters('[{', 'stream', 'createdAt', {}), { message: /not valid JSON/ });
 });
 
-test('whatever comes, it is a filter of known fields or an error that repeats no value', () => {
+test('any input gives a filter of known fields or an error that repeats no value', () => {
   const secret = 'millrace_Zm9vYmFy';
   const entry = fc.record({
     id: fc.oneof(fc.constantFrom('id', 'createdAt', 'isActive', 'creatorId'), fc.constant(secret)),

@@ -49,7 +49,7 @@ export function parseFilters(text: string, kind: ListKind, order: ListOrder, pre
     };
     const field = (FILTER_FIELDS[kind] as readonly Field[]).find((each) => each === id);
     if (field === undefined) {
-      throw wrong(`needs a field that can be filtered by in each id: ${FILTER_FIELDS[kind].join(', ')}`);
+      throw wrong(`must have in each id a field that can be filtered by: ${FILTER_FIELDS[kind].join(', ')}`);
     }
     if (value === undefined) throw wrong(`has no value for ${field}`);
     if (field === 'createdAt' || field === 'lastSeen') addBounds(filter, field, order, value);
@@ -103,7 +103,7 @@ function addBounds(filter: Draft, field: ListOrder, order: ListOrder, value: unk
     throw wrong(`needs a time or an object of gt, gte, lt and lte as the value of ${field}`);
   }
   for (const [name, time] of Object.entries(bounds) as [string, unknown][]) {
-    if (!Object.hasOwn(BOUNDS, name)) throw wrong(`compares ${field} in an unknown way; there are gt, gte, lt and lte`);
+    if (!Object.hasOwn(BOUNDS, name)) throw wrong(`compares ${field} in an unknown way; use gt, gte, lt or lte`);
     if (typeof time !== 'number' || !Number.isSafeInteger(time)) {
       throw wrong(`needs milliseconds since the epoch, a whole number, as the bounds of ${field}`);
     }

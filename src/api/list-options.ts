@@ -61,7 +61,7 @@ function readSessionFilter(query: RawQuery, kind: ListKind): ListFilter {
   const record = readFlag(query, 'record');
   if (kind === 'stream') {
     const misplaced = parentId !== undefined ? 'parentId' : record !== undefined ? 'record' : undefined;
-    if (misplaced !== undefined) throw refused(misplaced, 'is of sessions only; add sessionsonly=1');
+    if (misplaced !== undefined) throw refused(misplaced, 'applies to sessions only; add sessionsonly=1');
     return {};
   }
   if (parentId !== undefined && !isUuid(parentId)) throw refused('parentId', 'must be the id of a stream');

@@ -5,14 +5,14 @@ import { readFlag, readInteger, readText } from './query.ts';
 
 const invalid = { code: 'invalid_request' };
 
-test('text is given as it is, unless it is there twice', () => {
+test('a parameter is read as text, and refused when it is given twice', () => {
   assert.equal(readText({ a: '' }, 'a'), '');
   assert.equal(readText({}, 'a'), undefined);
-  assert.equal(readText({}, 'toString'), undefined, 'what every object has is no parameter');
+  assert.equal(readText({}, 'toString'), undefined, 'an inherited property is not a parameter');
   assert.throws(() => readText({ a: ['x', 'y'] }, 'a'), invalid);
 });
 
-test('a flag is 1, true, 0 or false and nothing else', () => {
+test('a flag must be 1, true, 0 or false', () => {
   assert.deepEqual(
     ['1', 'true', '0', 'false'].map((a) => readFlag({ a }, 'a')),
     [true, true, false, false],
@@ -21,7 +21,7 @@ test('a flag is 1, true, 0 or false and nothing else', () => {
   for (const a of ['', 'TRUE', 'yes', ' 1', '01', 'null']) assert.throws(() => readFlag({ a }, 'a'), invalid, a);
 });
 
-test('a whole number is read only when it is one, plainly written, between its bounds', () => {
+test('a whole number must be written in plain digits and lie between its bounds', () => {
   const bounds = { min: 1, max: 1000 };
   fc.assert(
     fc.property(fc.oneof(fc.integer({ min: -10, max: 2000 }).map(String), fc.string()), (a) => {

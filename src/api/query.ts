@@ -14,7 +14,7 @@ export type RawQuery = Readonly<Record<string, unknown>>;
 export function readText(query: RawQuery, name: string): string | undefined {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   if (value === undefined || typeof value === 'string') return value;
-  throw refused(name, 'must be there only once');
+  throw refused(name, 'must be given only once');
 }
 
 /** @throws {MillraceError} `invalid_request` for any value except `1`, `true`, `0` and `false` */

@@ -1,7 +1,7 @@
 /**
- * The objects of the interface, defined once, one file each: the same definitions check requests, give handlers their types and
- * make the OpenAPI document. A request field's description completes "send ...", since it ends the sentence a wrong value is
- * answered with. To add one, write its file and name it here.
+ * The objects of the interface, each defined once in a file of its own. The same definitions check requests, give handlers their types and
+ * make the OpenAPI document. The description of a request field completes the sentence "send ...", because it ends the error text for a
+ * wrong value. To add an object, write its file and name it in this list.
  */
 import { AccessSchema } from './schemas/access.ts';
 import { ApiTokenSchema, CreatedApiTokenSchema, NewApiTokenSchema } from './schemas/api-token.ts';
@@ -37,7 +37,7 @@ import {
   WebhookSchema,
 } from './schemas/webhook.ts';
 
-/** All of them, for the document's list of components. */
+/** All schemas, for the list of components in the OpenAPI document. */
 export const SCHEMAS = [
   ProfileSchema,
   PlaybackPolicySchema,

@@ -1,19 +1,19 @@
 /**
- * Whose streams and sessions a request is about.
+ * Determines whose streams and sessions a request is about.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type UserId } from '#domain/ids.ts';
 import type { Scope } from '#store/store.ts';
 import { type RawQuery, readFlag, readText, refused } from './query.ts';
 
-/** Whether what belongs to that user is in the scope. */
+/** Whether the scope includes what belongs to that user. */
 export const isInScope = (scope: Scope, userId: UserId): boolean => scope === 'everyone' || scope === userId;
 
 /**
- * The caller's own; another user's, or everybody's, when an admin says so in the query (`userId`, `all`). A stream is seen by its
- * user's keys only: that an admin may reach further must not make other people's streams appear among the admin's, or change one
- * by a mistaken id.
- * @throws {MillraceError} `admin_only` when somebody else asks for that: fewer rows than asked for would mislead
+ * The scope of a request: the caller's own objects or, if an admin sends `userId` or `all`, those of another user or of everybody. Admins
+ * must ask for it, so that streams of other people do not appear among their own, and a mistaken id cannot change one.
+ * @throws {MillraceError} `admin_only` when somebody else sends these parameters, because an answer with fewer rows than requested would
+ *   mislead
  */
 export function readScope(
   query: RawQuery,
@@ -30,8 +30,9 @@ export function readScope(
 }
 
 /**
- * For operations that are always about the caller's own: what an admin meant for another user must not happen to the admin.
- * @param instead completes the sentence with the way out
+ * Refuses the parameters of {@link readScope} for operations that always concern the caller's own objects. Otherwise a change that an admin
+ * meant for another user would be made to the admin's.
+ * @param instead completes the sentence with what to do instead
  * @throws {MillraceError} `invalid_request`
  */
 export function refuseOtherScope(

@@ -19,7 +19,7 @@ test('an answer opens as it was, with the same keys', () => {
   );
 });
 
-test('it opens with no other key, and for no other request', () => {
+test('a sealed answer opens with no other key, and for no other request', () => {
   const sealed = sealAnswer({ status: 201, text: '{"key":"secret"}' }, keys);
   for (const other of [
     { ...keys, apiKey: new Secret('millrace_b') },
@@ -30,7 +30,7 @@ test('it opens with no other key, and for no other request', () => {
   }
 });
 
-test('a damaged or shortened one does not open', () => {
+test('a damaged or shortened sealed answer does not open', () => {
   const sealed = Buffer.from(sealAnswer({ status: 201, text: '{}' }, keys), 'base64url');
   for (let index = 0; index < sealed.length; index += 1) {
     const damaged = Buffer.from(sealed);
@@ -40,7 +40,7 @@ test('a damaged or shortened one does not open', () => {
   }
 });
 
-test('the same answer never looks the same, and shows nothing of itself', () => {
+test('sealing an answer twice gives different texts, which do not contain the answer', () => {
   const answer = { status: 201, text: '{"key":"millrace_new"}' };
   const [first, second] = [sealAnswer(answer, keys), sealAnswer(answer, keys)];
   assert.notEqual(first, second);

@@ -1,24 +1,25 @@
 /**
- * Answers kept for repeats, sealed so that the database alone cannot read them: they may hold secrets, such as a new API key.
+ * Encrypts the answers that are stored for repeats, so that the database alone cannot reveal them. They may hold secrets, such as a new API
+ * key.
  *
- * AES-256-GCM under a key derived (HKDF-SHA-256) from the API key's secret and the `Idempotency-Key`, of which the database holds only
- * hashes; bound to the request it answers. Whoever repeats the request brings both.
+ * AES-256-GCM under a key derived with HKDF-SHA-256 from the API key's secret and the `Idempotency-Key`, of which the database holds only
+ * hashes. The request is bound to the answer as additional data. Whoever repeats the request sends both keys.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Secret } from '#domain/secret.ts';
 
-/** What an answer is sealed with; both must be there again to open it. */
+/** The keys that an answer is sealed with. Both are needed to open it. */
 export interface SealingKeys {
   readonly apiKey: Secret;
   readonly idempotencyKey: string;
-  /** Names the request; the answer opens for no other. */
+  /** Identifies the request. The answer opens for no other request. */
   readonly request: string;
 }
 
-/** An answer as it went out. */
+/** The status and body of an answer. */
 export interface SentAnswer {
   readonly status: number;
-  /** JSON text; undefined when there was no body. */
+  /** JSON text, or undefined when there was no body. */
   readonly text: string | undefined;
 }
 
@@ -27,7 +28,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Base64url of nonce, tag and ciphertext. */
+/** Encrypts an answer. The result is the Base64url of nonce, tag and ciphertext. */
 export function sealAnswer({ status, text }: SentAnswer, keys: SealingKeys): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, deriveKey(keys), nonce).setAAD(Buffer.from(keys.request));
@@ -35,7 +36,7 @@ export function sealAnswer({ status, text }: SentAnswer, keys: SealingKeys): str
   return Buffer.concat([nonce, cipher.getAuthTag(), content]).toString('base64url');
 }
 
-/** @throws {Error} when it was sealed with other keys, or is damaged */
+/** Decrypts an answer. @throws {Error} when it was sealed with other keys, or is damaged */
 export function openAnswer(sealed: string, keys: SealingKeys): SentAnswer {
   const bytes = Buffer.from(sealed, 'base64url');
   const nonce = bytes.subarray(0, NONCE_BYTES);

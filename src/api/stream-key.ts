@@ -1,5 +1,5 @@
 /**
- * Who may see a stream key: decided here and nowhere else.
+ * Decides who may see a stream key. No other file does.
  */
 import type { Stream } from '#domain/stream.ts';
 import type { Caller } from './authenticate.ts';
@@ -19,14 +19,14 @@ export function mayUseStreamKey({ scope, mayPublish }: Caller, stream: Stream): 
 }
 
 /**
- * The key of a stream for a caller that may use it, otherwise nothing. Sessions, playback information and whatever else describes a stream
- * never show it.
+ * The stream key as a field of an answer, if the caller may use the key, otherwise no field. Sessions, playback information and everything
+ * else that describes a stream never contain it.
  */
 export function streamKeyFor(caller: Caller, stream: Stream): StreamKeyField {
   return mayUseStreamKey(caller, stream) ? newStreamKeyOf(stream) : {};
 }
 
-/** The key of a stream for the caller that has just created this key. Whoever may create a key is shown it. */
+/** The stream key as a field of the answer to the caller that has just created the key. Whoever may create a key may see it. */
 export function newStreamKeyOf({ streamKey }: Stream): StreamKeyField {
   return { streamKey: streamKey.reveal() };
 }

@@ -1,5 +1,5 @@
 /**
- * The rules of a stream's fields that a schema cannot say.
+ * The rules of a stream's fields that a schema cannot express.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
@@ -11,7 +11,7 @@ import { isStorable } from './schemas/text.ts';
 const MAX_USER_TAGS_LENGTH = 2048;
 const MAX_FPS = 240;
 
-/** Fields as sent, of a body that fits its schema. */
+/** The fields of a body that matches its schema. */
 interface SentFields {
   readonly profiles?: readonly Profile[] | null | undefined;
   readonly record?: boolean | undefined;
@@ -20,11 +20,12 @@ interface SentFields {
   readonly playbackPolicy?: PlaybackPolicy | null | undefined;
 }
 
-/** As stored. */
+/** The fields as they are stored. */
 type StoredFields = Partial<Pick<Stream, 'profiles' | 'record' | 'creatorId' | 'userTags' | 'playbackPolicy'>>;
 
 /**
- * The fields that were sent, as they are stored; null as `profiles` stands for the defaults, and as `playbackPolicy` for none.
+ * The fields that were sent, in the form in which they are stored. A null in `profiles` becomes the defaults, and a null in
+ * `playbackPolicy` removes the policy.
  * @throws {MillraceError} `invalid_body`
  */
 export function storedFields(sent: SentFields, defaultProfiles: readonly Profile[]): StoredFields {
@@ -44,14 +45,14 @@ export function storedFields(sent: SentFields, defaultProfiles: readonly Profile
 }
 
 /**
- * What is wrong with a list of profiles that fits its schema, as a sentence; undefined when nothing is.
- * The sentence names fields, not the values sent.
+ * Describes what is wrong with a list of profiles that matches its schema, or gives undefined when nothing is. The sentence names fields,
+ * not the values sent.
  */
 export function profilesProblem(profiles: readonly Profile[]): string | undefined {
   const indexByName = new Map<string, number>();
   for (const [index, profile] of profiles.entries()) {
     if (profile.name === SOURCE_RENDITION) {
-      return `The field profiles[${index}].name must not be "${SOURCE_RENDITION}": that names the untouched source rendition, which is always there; choose another name.`;
+      return `The field profiles[${index}].name must not be "${SOURCE_RENDITION}", because that names the source rendition; choose another name.`;
     }
     const earlier = indexByName.get(profile.name);
     if (earlier !== undefined) {
@@ -65,14 +66,17 @@ export function profilesProblem(profiles: readonly Profile[]): string | undefine
   return undefined;
 }
 
-/** What is wrong with tags, as a sentence; undefined when nothing is. Their names are the client's, so none is repeated. */
+/**
+ * Describes what is wrong with tags, or gives undefined when nothing is. The names of tags come from the client, so the sentence repeats
+ * none.
+ */
 export function userTagsProblem(tags: Readonly<Record<string, unknown>>): string | undefined {
   const isValue = (value: unknown) =>
     typeof value === 'string' ? isStorable(value) : typeof value === 'number' && Number.isFinite(value);
   const isFine = ([name, value]: readonly [string, unknown]) =>
     isStorable(name) && (Array.isArray(value) ? value.every(isValue) : isValue(value));
   if (!Object.entries(tags).every(isFine)) {
-    return 'The field userTags holds something else than text without U+0000, numbers and lists of those; leave that out.';
+    return 'The field userTags may hold only text without U+0000, numbers, and lists of both; leave out everything else.';
   }
   if (JSON.stringify(tags).length > MAX_USER_TAGS_LENGTH) {
     return `The field userTags has more than ${MAX_USER_TAGS_LENGTH} characters as JSON; send fewer or shorter tags.`;

@@ -1,18 +1,18 @@
 /**
- * Claims of requests that may be repeated, of which a twin waits for the first one's answer.
+ * Claims `Idempotency-Key`s, and makes a repeat wait for the answer to the first request.
  */
 import { pause } from '#lib/pause.ts';
 import { ANSWERS_KEPT_MS, type IdempotencyClaim, type IdempotencyState, type Store } from '#store/store.ts';
 
-/** After so long without an answer whoever claimed it is taken for dead. */
+/** The time without an answer after which a claim no longer holds, because its process is taken for dead. */
 const PENDING_MS = 60_000;
-/** How long a twin waits, in growing pauses, and how many do at one time; others are to come back. */
+/** How long a repeat waits in growing pauses, and how many repeats may wait at one time. Others are refused and may try again. */
 const MAX_WAIT_MS = 10_000;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 500;
 const MAX_WAITING = 100;
 
-/** Those of one process. The store is asked again and again, since the first of two twins may be another process's. */
+/** The waiting repeats of one process. The store is polled, because the first request may be in another process. */
 export class WaitingClaims {
   readonly #store: Pick<Store, 'idempotency'>;
   #waiting = 0;
@@ -21,7 +21,7 @@ export class WaitingClaims {
     this.#store = store;
   }
 
-  /** Claims it, or waits until its twin has been answered or has given up; `pending` when that took too long. */
+  /** Claims the key, or waits until the first request has been answered or released. The result is `pending` when that takes too long. */
   async claim(claim: IdempotencyClaim): Promise<IdempotencyState> {
     const state = await this.#ask(claim);
     if (state.state !== 'pending' || this.#waiting >= MAX_WAITING) return state;

@@ -16,8 +16,8 @@ const AUDIO: AudioTrack = {
 
 const declared = (averageBps: number | undefined, peakBps?: number) => ({ averageBps, peakBps });
 
-describe('bit rates', () => {
-  test('are the declared one with headroom until ten seconds were measured', () => {
+describe('bitrates', () => {
+  test('are the declared bitrate with headroom until ten seconds were measured', () => {
     const meter = new BitrateMeter(4);
     for (let count = 0; count < 4; count += 1) meter.add(50_000, 2);
     assert.deepEqual(meter.rates(AUDIO, declared(100_000), undefined), { peakBps: 130_000, averageBps: 105_000 });
@@ -25,7 +25,7 @@ describe('bit rates', () => {
     assert.deepEqual(meter.rates(AUDIO, declared(100_000), undefined), { peakBps: 200_000, averageBps: 200_000 });
   });
 
-  test('peak where the encoder keeps them below, however little was needed so far', () => {
+  test('have the peak that the encoder is limited to, however low the measured bitrate is', () => {
     const meter = new BitrateMeter(4);
     assert.equal(meter.rates(AUDIO, declared(100_000, 150_000), undefined).peakBps, 157_500);
     for (let count = 0; count < 10; count += 1) meter.add(20_000, 2);
@@ -35,14 +35,14 @@ describe('bit rates', () => {
     });
   });
 
-  test('are guessed when nothing was declared', () => {
+  test('are estimated when nothing was declared', () => {
     assert.equal(new BitrateMeter(4).rates(AUDIO, declared(undefined), undefined).averageBps, 134_400);
   });
 
   test('peak over runs of half to one and a half target durations', () => {
     const meter = new BitrateMeter(4);
     for (let count = 0; count < 10; count += 1) meter.add(100_000, 2);
-    // Too short to be a run by itself, so it counts with its neighbours.
+    // This segment is too short to be a run by itself, so it is counted with its neighbours.
     meter.add(200_000, 0.5);
     const { peakBps, averageBps } = meter.rates(AUDIO, declared(undefined), undefined);
     assert.equal(peakBps, (300_000 * 8) / 2.5);

@@ -1,27 +1,27 @@
 /**
- * Bit rates of a rendition: as declared at first, measured once there is enough (rfc8216bis §4.1, §4.4.6.2).
+ * The bitrates of a rendition: first as declared, later as measured (rfc8216bis §4.1, §4.4.6.2).
  */
 import type { Track } from '#media/track.ts';
 
-/** Bit rates in bits per second, of whole segments with their container. */
+/** Bitrates in bits per second, of whole segments with their container. */
 export interface Bitrates {
   readonly peakBps: number;
   readonly averageBps: number;
 }
 
-/** What is known of a track's elementary stream before it was measured. */
+/** What is known about the bitrate of a track's elementary stream before it is measured. */
 export interface DeclaredBitrates {
   readonly averageBps: number | undefined;
-  /** Its encoder keeps every run of segments below it. */
+  /** The limit that the encoder keeps for every run of segments. */
   readonly peakBps: number | undefined;
 }
 
-/** Media that must be measured before it outweighs what was declared. */
+/** Seconds of media that must be measured before the measured bitrates replace the declared ones. */
 const MEASURED_S = 10;
-/** A declared bit rate is an average of the elementary stream: what peaks and the container may add. */
+/** A declared bitrate is the average of the elementary stream. This factor allows for peaks and the container. */
 const PEAK_HEADROOM = 1.3;
 const CONTAINER_OVERHEAD = 1.05;
-/** For want of a declaration: what encoders are commonly told. */
+/** The estimate when nothing is declared, from the usual settings of encoders. */
 const VIDEO_BITS_PER_PIXEL = 0.1;
 const AUDIO_BPS_PER_CHANNEL = 64_000;
 const COMMON_FRAME_RATE = 30;
@@ -29,7 +29,7 @@ const COMMON_FRAME_RATE = 30;
 /** Measures the segments of one rendition. */
 export class BitrateMeter {
   readonly #targetDurationS: number;
-  /** The latest segments, for peaks over runs of them; no more than 1.5 target durations. */
+  /** The latest segments, for the peak over runs of them. They last at most 1.5 target durations. */
   #recent: readonly { readonly bits: number; readonly durationS: number }[] = [];
   #bits = 0;
   #durationS = 0;
@@ -39,12 +39,12 @@ export class BitrateMeter {
     this.#targetDurationS = targetDurationS;
   }
 
-  /** A segment is complete. */
+  /** Adds a complete segment. */
   add(sizeBytes: number, durationS: number): void {
     const segment = { bits: sizeBytes * 8, durationS };
     this.#bits += segment.bits;
     this.#durationS += durationS;
-    // §4.1: the peak is that of any run of segments of 0.5 to 1.5 target durations; runs ending before were seen before.
+    // §4.1: the peak is that of any run of segments of 0.5 to 1.5 target durations. Only runs that end with this segment are new.
     const recent = [segment];
     let run = segment;
     this.#peakOf(run);
@@ -57,7 +57,7 @@ export class BitrateMeter {
     this.#recent = recent;
   }
 
-  /** What to announce now. */
+  /** The bitrates to announce now. */
   rates(track: Track, declared: DeclaredBitrates, framesPerSecond: number | undefined): Bitrates {
     const cap = Math.ceil((declared.peakBps ?? 0) * CONTAINER_OVERHEAD);
     if (this.#durationS >= MEASURED_S && this.#peakBps > 0) {

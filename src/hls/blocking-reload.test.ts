@@ -18,10 +18,10 @@ describe('a playlist request is answered', () => {
     ['with a refusal three segments ahead', 10, undefined, 'bad_request'],
     ['with a refusal far ahead', 4_000_000_000, 0, 'bad_request'],
     ['at once for a part that is listed', 8, 1, 'now'],
-    ['when the next part is there', 8, 2, 'wait'],
-    ['when the first part of the next segment is there', 9, 0, 'wait'],
-    ['as for the next segment when the part is beyond the end of a finished one', 7, 6, 'now'],
-    ['when the ninth part ahead is there, as nine make three seconds', 8, 10, 'wait'],
+    ['when the next part exists', 8, 2, 'wait'],
+    ['when the first part of the next segment exists', 9, 0, 'wait'],
+    ['like one for the next segment when the part is beyond the end of a finished segment', 7, 6, 'now'],
+    ['when the ninth part ahead exists, because nine parts last three seconds', 8, 10, 'wait'],
     ['with a refusal ten parts ahead', 8, 11, 'bad_request'],
     ['with a refusal ten parts into a segment that has not begun', 9, 9, 'bad_request'],
     ['with a refusal for a part far beyond the end of a finished segment', 7, 60, 'bad_request'],
@@ -34,7 +34,7 @@ describe('a playlist request is answered', () => {
     });
   }
 
-  test('without directives not before two segments are complete, and with those of the first part as soon as that is there', () => {
+  test('without directives after two segments are complete, and with those of the first part as soon as it exists', () => {
     const starting: PlaylistEdge = {
       segments: 0,
       lastMsn: 1_000_000,
@@ -44,7 +44,11 @@ describe('a playlist request is answered', () => {
     };
     for (const segments of [0, 1]) assert.equal(readiness({}, { ...starting, segments }).type, 'wait');
     assert.equal(readiness({}, { ...starting, segments: 2 }).type, 'now');
-    assert.equal(readiness({ msn: 0 }, starting).type, 'wait', 'who names a segment wants a whole one');
+    assert.equal(
+      readiness({ msn: 0 }, starting).type,
+      'wait',
+      'a request that names a segment waits for a complete one',
+    );
     assert.equal(readiness({ msn: 0 }, { ...starting, segments: 1 }).type, 'now');
     for (const lastMsn of [-1, 1_000_000])
       assert.equal(readiness({ msn: 0, part: 0 }, { ...starting, lastMsn }).type, 'now');

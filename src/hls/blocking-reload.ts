@@ -1,17 +1,17 @@
 /**
- * When a playlist request with directives may be answered (rfc8216bis §6.2.5.2), as a pure function.
+ * Decides when a playlist request with directives may be answered (rfc8216bis §6.2.5.2). Pure.
  */
 import type { PlaylistDirectives, Validity } from './hls.ts';
 
-/** How far a media playlist goes. */
+/** The end of a media playlist. */
 export interface PlaylistEdge {
-  /** Number of complete segments listed. */
+  /** The number of complete segments in the playlist. */
   readonly segments: number;
-  /** Media sequence number of the last complete segment; one less than the first segment's while there is none. */
+  /** The media sequence number of the last complete segment. While there is none, one less than that of the first segment. */
   readonly lastMsn: number;
-  /** Number of parts in the last complete segment. */
+  /** The number of parts in the last complete segment. */
   readonly lastParts: number;
-  /** Number of parts in the segment after it. */
+  /** The number of parts in the segment after it. */
   readonly growingParts: number;
   readonly partTargetS: number;
 }
@@ -23,32 +23,32 @@ export type Readiness =
   | { readonly type: 'bad_request'; readonly reason: string };
 
 /**
- * How many complete segments a playlist lists before a player that names no position is answered. With none, hls.js 1.7 stops with a fatal
- * `levelEmptyError` and GStreamer's `hlsdemux` with "Invalid manifest". With one, GStreamer's `hlsdemux2` (1.22) never finds the audio that
- * belongs to the video: it does not look at the first segment of a playlist.
+ * The number of complete segments that a playlist must list before a request that names no position is answered. With none, hls.js 1.7
+ * stops with a fatal `levelEmptyError` and GStreamer's `hlsdemux` with "Invalid manifest". With one, GStreamer's `hlsdemux2` (1.22) never
+ * finds the audio that belongs to the video, because it ignores the first segment of a playlist.
  */
 const SEGMENTS_TO_START = 2;
 /**
- * Up to so many complete segments, the playlist for such a player lists nothing after them: Shaka 5.2 looks for captions in three segments,
- * and throws an error when the one that has only parts is among them.
+ * With this many complete segments or fewer, the playlist for such a request lists nothing after them. Shaka 5.2 looks for captions in
+ * three segments, and throws an error when one of them has only parts.
  */
 const SEGMENTS_BEFORE_PARTS = 3;
 
-/** Whether a request is to be shown complete segments only, see {@link SEGMENTS_BEFORE_PARTS}. */
+/** Whether a request is answered with complete segments only; see {@link SEGMENTS_BEFORE_PARTS}. */
 export function seesOnlySegments({ msn }: PlaylistDirectives, { segments }: PlaylistEdge): boolean {
   return msn === undefined && segments < SEGMENTS_BEFORE_PARTS;
 }
 
-/** Segments a request may be ahead of the last one (§6.2.5.2). */
+/** The number of segments that a request may be ahead of the last one (§6.2.5.2). */
 const ADVANCE_SEGMENTS = 2;
-/** Parts it may be ahead: as many as make three seconds, or three when parts are long. */
+/** The time in seconds that a request may be ahead, counted in parts, but at least three parts. */
 const ADVANCE_S = 3;
 
 /**
- * Decides on directives, asked again whenever the edge has moved.
+ * Decides on a request with directives. Called again whenever the edge has moved.
  *
- * Stock players give up on the playlist of a session that has just begun, so they have to wait. A request without directives waits for
- * {@link SEGMENTS_TO_START} complete segments, and one that names a segment only for one. A player that can begin with parts asks for
+ * Standard players give up on the playlist of a session that has just begun, so they have to wait. A request without directives waits for
+ * {@link SEGMENTS_TO_START} complete segments, and one that names a segment for only one. A player that can begin with parts requests
  * `_HLS_msn=0&_HLS_part=0`, which is answered as soon as there is one part, whatever the first media sequence number is.
  */
 export function readiness({ msn, part }: PlaylistDirectives, edge: PlaylistEdge): Readiness {
@@ -61,7 +61,7 @@ export function readiness({ msn, part }: PlaylistDirectives, edge: PlaylistEdge)
   if (msn > edge.lastMsn + ADVANCE_SEGMENTS) {
     return { type: 'bad_request', reason: `_HLS_msn is more than ${ADVANCE_SEGMENTS} segments ahead of the last one.` };
   }
-  // The newest positions are those in the last complete segment and after it, which only a small number of URLs can name.
+  // The newest positions are in the last complete segment and after it, so only a small number of URLs can name them.
   const now: Readiness = { type: 'now', validity: msn < edge.lastMsn ? 'unshared' : 'final' };
   const wait: Readiness = { type: 'wait' };
   if (part === undefined) return msn < growing && edge.segments > 0 ? now : wait;
@@ -70,7 +70,7 @@ export function readiness({ msn, part }: PlaylistDirectives, edge: PlaylistEdge)
   }
   if (msn > growing) return wait;
   if (msn === growing) return part < edge.growingParts ? now : wait;
-  // A part beyond the end of a finished segment means the first of the next one.
+  // A part beyond the end of a finished segment means the first part of the next one.
   if (msn === edge.lastMsn && part >= edge.lastParts) return edge.growingParts > 0 ? now : wait;
   return now;
 }

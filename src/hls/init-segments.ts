@@ -1,27 +1,27 @@
 /**
- * The init segments of one rendition: one for each configuration, each under a name of its own.
+ * The init segments of one rendition: one for each configuration, each with a name of its own.
  */
 import { initSegment } from '#media/mp4/init-segment.ts';
 import type { Track } from '#media/track.ts';
 import type { MediaResource, Packaged } from './hls.ts';
 
-/** Where init segments are put to be fetched. */
+/** The output for init segments. */
 export interface InitSegmentOutput {
-  /** Makes a resource fetchable. A name is never given twice. */
+  /** Makes a resource fetchable. Each name is stored once. */
   store(name: string, resource: MediaResource): void;
-  /** Takes back an init segment that no segment uses. */
+  /** Discards an init segment that no segment uses. */
   discard(name: string): void;
-  /** Tells what was packaged. */
+  /** Called with what was packaged. */
   packaged(packaged: Packaged): void;
 }
 
 /** An init segment that was made. */
 type Init = Extract<Packaged, { type: 'init' }>;
 
-/** Names and stores init segments. A name is never used for two configurations, for players and caches keep what they have. */
+/** Names and stores init segments. A name is never used for two configurations, because players and caches keep what they have. */
 export class InitSegments {
   readonly #output: InitSegmentOutput;
-  /** Number in the name given last. */
+  /** The number in the last name. */
   #number = -1;
   #current: Init | undefined;
   #next: Init | undefined;
@@ -30,17 +30,17 @@ export class InitSegments {
     this.#output = output;
   }
 
-  /** Name of the init segment that segments use now. */
+  /** The name of the init segment that segments use now. */
   get current(): string | undefined {
     return this.#current?.name;
   }
 
-  /** Name of the init segment that segments will use. */
+  /** The name of the init segment that later segments will use. */
   get next(): string | undefined {
     return this.#next?.name;
   }
 
-  /** Both of them, as far as they exist. */
+  /** Both init segments, if they exist. */
   get made(): readonly Init[] {
     return [this.#current, this.#next].filter((init) => init !== undefined);
   }
@@ -51,19 +51,22 @@ export class InitSegments {
     return this.#current.name;
   }
 
-  /** Makes the init segment of a configuration to come; it can be fetched at once. @param msn of the first segment to use it */
+  /**
+   * Makes the init segment of a coming configuration. It can be fetched at once. @param msn the media sequence number of the first segment
+   * that uses it
+   */
   prepare(track: Track, msn: number): void {
     this.drop();
     this.#next = this.#make(track, msn);
   }
 
-  /** The configuration to come is not coming. */
+  /** Discards the coming configuration, which is not needed. */
   drop(): void {
     if (this.#next !== undefined) this.#output.discard(this.#next.name);
     this.#next = undefined;
   }
 
-  /** The configuration has come. */
+  /** Makes the coming configuration the current one. */
   adopt(): void {
     this.#current = this.#next;
     this.#next = undefined;

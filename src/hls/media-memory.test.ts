@@ -5,12 +5,12 @@ import type { MemoryAccount, MemoryHolder, MemoryUser } from './hls.ts';
 import { createMediaMemory } from './media-memory.ts';
 import { shareOf } from './memory-shares.ts';
 
-/** A session that holds memory. Its retired media is given back oldest first. */
+/** A session that holds memory. It frees retired media oldest first. */
 class Holder implements MemoryHolder {
   readonly user: MemoryUser;
   account!: MemoryAccount;
   retired: number[] = [];
-  /** How often it had to make room. */
+  /** The number of times that it had to free memory. */
   paid = 0;
   isOver = false;
 
@@ -45,7 +45,7 @@ function setUp(limitBytes: number) {
   return { memory, open };
 }
 
-test('memory is taken up to its limit, given back, and taken again', () => {
+test('memory is taken up to its limit, freed, and taken again', () => {
   const { memory, open } = setUp(100);
   const { account } = open(userOf('a'));
   assert.deepEqual([account.take(60), account.take(41), account.take(40), memory.usedBytes], [true, false, true, 100]);
@@ -56,7 +56,7 @@ test('memory is taken up to its limit, given back, and taken again', () => {
   assert.deepEqual([account.usedBytes, memory.usedBytes, account.take(1)], [0, 0, false]);
 });
 
-test('four fat sessions of one user make room for the small one of another, the largest first', () => {
+test('four large sessions of one user make room for a small one of another user, the largest first', () => {
   const { memory, open } = setUp(1000);
   const fat = [100, 300, 350, 250].map((sizeBytes) => {
     const holder = open(userOf('fat'));
@@ -73,7 +73,7 @@ test('four fat sessions of one user make room for the small one of another, the 
   assert.ok(memory.usedBytes <= 1000);
 });
 
-test('media that no playlist names is given back before a session is ended', () => {
+test('media that no playlist lists is freed before a session is ended', () => {
   const { open } = setUp(1000);
   const fat = open(userOf('fat'));
   assert.ok(fat.account.take(1000));
@@ -92,7 +92,7 @@ test('a session that would take its user beyond the quota gets no memory, althou
   assert.deepEqual([other.paid, memory.usedBytes], [0, 300]);
 });
 
-test('a user below its share has room although another has filled the memory, and one above its share has no room', () => {
+test('a user below its share gets memory although another has filled it, and a user above its share does not', () => {
   const { memory, open } = setUp(1000);
   const fat = userOf('fat');
   assert.ok(open(fat).account.take(1000));
@@ -101,10 +101,10 @@ test('a user below its share has room although another has filled the memory, an
   const limited = userOf('limited', 100);
   const { memory: empty, open: openThere } = setUp(1000);
   assert.ok(openThere(limited).account.take(95));
-  assert.equal(empty.hasRoomFor(limited), false, 'its quota is almost used up');
+  assert.equal(empty.hasRoomFor(limited), false, 'the quota of the user is almost used up');
 });
 
-test('whatever is taken and given back, no user within its share ever makes room, and the limit holds', () => {
+test('for any sequence of taking and freeing, no user within its share ever has to free memory, and the limit holds', () => {
   const limitBytes = 1000;
   const users = [userOf('a'), userOf('b'), userOf('c', 150), userOf('d', 700)];
   const step = fc.record({

@@ -1,10 +1,10 @@
 /**
- * The memory for media, shared fairly among the users whose sessions fill it.
+ * The memory for media, shared fairly among the users of all sessions.
  */
 import type { MediaMemory, MemoryAccount, MemoryHolder, MemoryUser } from './hls.ts';
 import { furthestAboveShare, shareOf, type UserMemory } from './memory-shares.ts';
 
-/** A new session finds no room above this part of the memory, or of its user's quota. */
+/** The part of the memory, or of a user's quota, above which a new session gets no memory. */
 const FULL_AT = 0.9;
 
 /** Makes a memory of `limitBytes`, all of it free. */
@@ -74,7 +74,7 @@ class SharedMemory implements MediaMemory {
       if (payer.holder.giveBackRetired()) continue;
       if (payer === account) return false;
       payer.holder.giveUp();
-      this.#close(payer); // takes what it did not give back
+      this.#close(payer); // frees what it still holds
     }
     account.usedBytes += sizeBytes;
     this.#usedBytes += sizeBytes;
@@ -82,7 +82,7 @@ class SharedMemory implements MediaMemory {
   }
 
   #give(account: Account, sizeBytes: number): void {
-    if (!this.#isOpen(account)) return; // all of it was given back when it was closed
+    if (!this.#isOpen(account)) return; // everything was freed when the account was closed
     account.usedBytes -= sizeBytes;
     this.#usedBytes -= sizeBytes;
   }
@@ -99,12 +99,12 @@ class SharedMemory implements MediaMemory {
     return this.#users.get(account.user.id)?.accounts.has(account) ?? false;
   }
 
-  /** The account that must make room before `sizeBytes` more can be taken by one; undefined when there is room. */
+  /** The account that must free memory before `taker` can take `sizeBytes` more. Undefined when there is enough. */
   #payerFor(taker: Account, sizeBytes: number): Account | undefined {
     const own = this.#users.get(taker.user.id)!;
     const isWithinQuota = usedBy(own) + sizeBytes <= own.user.quotaBytes;
     if (isWithinQuota && this.#usedBytes + sizeBytes <= this.limitBytes) return undefined;
-    // Counted as if it had been taken already, so that an account which asks for too much makes room itself.
+    // The bytes are counted as if they had been taken already, so that an account which asks for too much must free memory itself.
     const bytesOf = (account: Account) => account.usedBytes + (account === taker ? sizeBytes : 0);
     if (!isWithinQuota) return largest(own.accounts, bytesOf);
     const users = Array.from(this.#users.values(), (each): UserMemory & UserAccounts => ({
@@ -122,7 +122,7 @@ function usedBy({ accounts }: UserAccounts): number {
   return usedBytes;
 }
 
-/** The account with the most bytes; undefined without accounts. */
+/** The account with the most bytes. Undefined without accounts. */
 function largest(accounts: Iterable<Account>, bytesOf: (account: Account) => number): Account | undefined {
   let found: Account | undefined;
   for (const account of accounts) if (found === undefined || bytesOf(account) > bytesOf(found)) found = account;

@@ -1,12 +1,12 @@
 /**
- * A media playlist as text: a pure function of what a window lists (rfc8216bis §4.4, Appendix B.1).
+ * Renders a media playlist as text: a pure function of what a window lists (rfc8216bis §4.4, Appendix B.1).
  */
 import * as tags from './tags.ts';
 import { durationOf, type Segment, type WindowView } from './window.ts';
 
-/** How far another rendition's playlist has come, for EXT-X-RENDITION-REPORT. */
+/** The newest position of another rendition's playlist, for EXT-X-RENDITION-REPORT. */
 export interface RenditionReport {
-  /** URI of its playlist, relative to this one. */
+  /** The URI of its playlist, relative to this one. */
   readonly uri: string;
   readonly lastMsn: number;
   readonly lastPart: number | undefined;
@@ -17,16 +17,16 @@ export interface MediaPlaylist extends WindowView {
   readonly targetDurationS: number;
   readonly partTargetS: number;
   readonly serverControl: tags.ServerControl;
-  /** The path before every resource's name, without a slash at the end. */
+  /** The path before the name of every resource, without a slash at the end. */
   readonly uriPrefix: string;
-  /** Names of resources that a player may request before they exist. */
+  /** The name of a resource that a player may request before it exists. */
   readonly hintedPart?: string | undefined;
   readonly hintedInit?: string | undefined;
   readonly reports: readonly RenditionReport[];
   readonly ended: boolean;
 }
 
-/** Segments further from the end than this many target durations list no parts (§6.2.2). */
+/** Segments that are further from the end than this many target durations list no parts (§6.2.2). */
 const PARTS_LISTED_TARGETS = 3;
 
 /**
@@ -67,14 +67,17 @@ export function renderMediaPlaylist(playlist: MediaPlaylist, skip = 0): string {
 
 /**
  * Returns how many segments a delta update skips: those before the skip boundary. The boundary is measured from the end of the last
- * complete segment, so that a player that measures it from there or from the last part has every segment that was skipped.
+ * complete segment, so that a player has every skipped segment, whether it measures from there or from the last part.
  */
 export function skippableSegments({ segments }: WindowView, canSkipUntilS: number): number {
   const complete = segments.filter((segment) => segment.complete);
   return withinOfEnd(complete, canSkipUntilS);
 }
 
-/** Returns the index of the first segment that ends at most `distanceS` before the end of the list, measured in durations as players do. */
+/**
+ * Returns the index of the first segment that ends at most `distanceS` before the end of the list. The distance is a sum of durations, as
+ * players measure it.
+ */
 function withinOfEnd(segments: readonly Segment[], distanceS: number): number {
   let afterS = 0;
   let index = segments.length;
@@ -105,7 +108,7 @@ function pushSegment(
   lines.push(text);
 }
 
-/** Text of each segment. A segment's record never changes and is listed in about a hundred versions of its playlist. */
+/** The text of each segment. A segment's record never changes, and is listed in about a hundred versions of its playlist. */
 const LISTED = new WeakMap<Segment, string>();
 const LISTED_WITH_PARTS = new WeakMap<Segment, string>();
 

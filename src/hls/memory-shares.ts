@@ -1,24 +1,24 @@
 /**
- * Decides which user makes room when media memory is short. Pure: no I/O, no clock.
+ * Decides which user must free media memory when it is short. Pure: no I/O, no clock.
  */
 
-/** How much of the media memory one user takes and may take. */
+/** The media memory that one user holds and may hold. */
 export interface UserMemory {
   readonly usedBytes: number;
-  /** The most that the user may take; infinite without a limit. */
+  /** The most that the user may hold. Infinite without a limit. */
   readonly quotaBytes: number;
 }
 
 /**
- * The share of one user: an equal part of all memory, but no more than its quota. The shares of all users together never exceed the memory,
- * so whenever more is asked for than there is, at least one user is above its share.
- * @param users how many users hold memory; at least 1
+ * The share of one user: an equal part of all memory, but no more than its quota. The shares of all users together never exceed the memory.
+ * Therefore, when more is needed than there is, at least one user is above its share.
+ * @param users the number of users that hold memory, at least 1
  */
 export function shareOf(quotaBytes: number, { limitBytes, users }: { limitBytes: number; users: number }): number {
   return Math.min(limitBytes / users, quotaBytes);
 }
 
-/** The user furthest above its share; undefined when every user is within its share. */
+/** The user furthest above its share. Undefined when every user is within its share. */
 export function furthestAboveShare<User extends UserMemory>(
   users: readonly User[],
   limitBytes: number,

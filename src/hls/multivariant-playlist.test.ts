@@ -23,7 +23,7 @@ const video: ListedRendition = {
 const small: ListedRendition = { ...video, uri: 'path/360p.m3u8', width: 640, height: 360 };
 
 describe('a multivariant playlist', () => {
-  test('lists video with the sum of its bit rate and the audio', () => {
+  test('lists video with the sum of its bitrate and that of the audio', () => {
     const lines = renderMultivariantPlaylist([video, audio, small]).split('\n');
     assert.equal(lines.filter((line) => line.startsWith('#EXT-X-MEDIA:')).length, 1);
     assert.equal(
@@ -34,7 +34,7 @@ describe('a multivariant playlist', () => {
     assert.ok(lines.indexOf('path/360p.m3u8') > lines.indexOf('path/source.m3u8'));
   });
 
-  test('names the video range where it is known', () => {
+  test('has the video range where it is known', () => {
     assert.doesNotMatch(renderMultivariantPlaylist([video]), /VIDEO-RANGE/);
     assert.match(renderMultivariantPlaylist([{ ...video, videoRange: 'HLG' }]), /,VIDEO-RANGE=HLG$/m);
   });
@@ -43,7 +43,7 @@ describe('a multivariant playlist', () => {
     assert.doesNotMatch(renderMultivariantPlaylist([video]), /AUDIO|mp4a/);
   });
 
-  test('lists the audio playlist as the one variant when there is only audio', () => {
+  test('lists the audio playlist as the only variant when there is only audio', () => {
     assert.equal(
       renderMultivariantPlaylist([audio]),
       '#EXTM3U\n#EXT-X-VERSION:9\n' +

@@ -1,15 +1,15 @@
 /**
- * The multivariant playlist as text: a pure function of the renditions (rfc8216bis §4.4.6, Apple's authoring rules 9).
+ * Renders the multivariant playlist as text: a pure function of the renditions (rfc8216bis §4.4.6, Apple's authoring rules 9).
  *
- * It never carries EXT-X-INDEPENDENT-SEGMENTS: that would promise for all segments to come what a publisher with sparse
- * keyframes cannot hold. Media playlists say it of what they list.
+ * It never has EXT-X-INDEPENDENT-SEGMENTS, which would promise something about all future segments that a publisher with sparse keyframes
+ * cannot keep. Media playlists have the tag when it is true for the segments they list.
  */
 import type { VideoRange } from '#media/track.ts';
 import type { Bitrates } from './bitrate-meter.ts';
 
 /** A rendition as the multivariant playlist describes it. */
 export type ListedRendition = {
-  /** Of its media playlist, relative to the multivariant one. */
+  /** The URI of its media playlist, relative to the multivariant one. */
   readonly uri: string;
   readonly codecString: string;
   readonly bitrates: Bitrates;
@@ -29,7 +29,7 @@ type Audio = Extract<ListedRendition, { kind: 'audio' }>;
 
 const AUDIO_GROUP = 'audio';
 
-/** The playlist's text: a variant for each video rendition with the audio beside it, or for each audio one without video. */
+/** Renders a variant for each video rendition with the audio group, or for each audio rendition without video. */
 export function renderMultivariantPlaylist(renditions: readonly ListedRendition[]): string {
   const videos = renditions.filter((each): each is Video => each.kind === 'video');
   const audios = renditions.filter((each): each is Audio => each.kind === 'audio');
@@ -58,7 +58,7 @@ function variant(video: Video, audios: readonly Audio[]): string {
   return `#EXT-X-STREAM-INF:${attributes.join(',')}`;
 }
 
-/** The largest sum any combination of renditions makes: the variant's own and the biggest of the group's. */
+/** The bitrates of a variant: its own plus the largest in the group. */
 function rates({ bitrates }: ListedRendition, group: readonly ListedRendition[]): string {
   const peakBps = bitrates.peakBps + Math.max(0, ...group.map((each) => each.bitrates.peakBps));
   const averageBps = bitrates.averageBps + Math.max(0, ...group.map((each) => each.bitrates.averageBps));

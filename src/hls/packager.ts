@@ -1,5 +1,5 @@
 /**
- * The packager: makes the parts and segments of one rendition out of its sequence.
+ * The packager: makes the parts and segments of one rendition from its sequence.
  */
 import { type Milliseconds, ticks } from '#lib/units.ts';
 import { silentFrame } from '#media/codecs/aac-silence.ts';
@@ -12,13 +12,13 @@ import { type InitSegmentOutput, InitSegments } from './init-segments.ts';
 import { PartBuilder } from './part-builder.ts';
 import { type Segment, Window, type WindowLimits } from './window.ts';
 
-/** Where a packager puts what it made. */
+/** The output of a packager. */
 export interface PackagerOutput extends InitSegmentOutput {
-  /** Asks for memory; when refused, the part is dropped. */
+  /** Takes memory. When it is refused, the part is dropped. */
   reserve(sizeBytes: number): boolean;
 }
 
-/** What a packager is made with. */
+/** The options of a packager. */
 export interface PackagerOptions extends WindowLimits {
   readonly epoch: Milliseconds;
   readonly firstMediaSequence: number;
@@ -26,39 +26,39 @@ export interface PackagerOptions extends WindowLimits {
   readonly output: PackagerOutput;
 }
 
-/** The least a segment lasts; EXTINF 0 would be no segment. */
+/** The shortest duration of a segment, because EXTINF must not be 0. */
 const SHORTEST_SEGMENT_S = 0.001;
 
-/** The video sample that was written last. How long it lasts is known when the next one comes. */
+/** The video sample that was written last. Its duration is known when the next one comes. */
 type Shown =
   | { readonly type: 'frame'; readonly packet: Packet }
-  /** The newest keyframe once more, in the place of frames that did not come. What follows cannot be decoded before the next keyframe. */
+  /** The newest keyframe once more, in place of frames that did not come. What follows cannot be decoded before the next keyframe. */
   | { readonly type: 'repeat'; readonly packet: Packet };
 
 /**
- * Turns the sequence of a rendition into a window of segments and parts. It obeys the marks of the sequence, and decides only where a part
- * ends. Everything it lists can be played: where media is missing, the newest keyframe is repeated, and audio is silent.
+ * Turns the sequence of a rendition into a window of segments and parts. It follows the marks of the sequence, and decides only where a
+ * part ends. Everything it lists can be played: where media is missing, the newest keyframe is repeated, and audio is silent.
  */
 export class Packager {
   readonly window: Window;
   readonly #options: PackagerOptions;
   #track: Track;
-  /** The configuration packets have by now: nothing of it can be written until a segment begins with it. */
+  /** The configuration of new packets. They can be written once a segment begins with it. */
   #nextTrack: Track | undefined;
   readonly #inits: InitSegments;
   #parts: PartBuilder;
   #shown: Shown | undefined;
-  /** The newest keyframe of the configuration in use. */
+  /** The newest keyframe of the current configuration. */
   #keyframe: Uint8Array | undefined;
-  /** End of everything whose duration is known. */
+  /** The end of all media with known durations. */
   #endTicks = 0;
   /**
-   * From decoding to presentation time: the least of the keyframes since a discontinuity. A keyframe of an open group of pictures is
+   * The offset from decoding to presentation time: the smallest of the keyframes since a discontinuity. A keyframe of an open GOP is
    * followed by frames that are shown before it, and a segment begins with the frame that is shown first.
    */
   #compositionTicks = 0;
   #fragments = 0;
-  /** The name playlists have announced for the next part: that part must get it, whatever segment it comes to lie in. */
+  /** The name that playlists have announced for the next part. The next part must get it, whatever segment it is in. */
   #announcedPart: string | undefined;
 
   constructor(track: Track, options: PackagerOptions) {
@@ -73,56 +73,56 @@ export class Packager {
     return this.#track;
   }
 
-  /** Whether a segment has begun: playlists have something to list, or will have soon. */
+  /** Whether a segment has begun, so that playlists have something to list now or soon. */
   get started(): boolean {
     return this.window.segments.length > 0;
   }
 
-  /** End of all that was written, in seconds of session time; for the last video frame a guess. */
+  /** The end of everything written, in seconds of session time. For the last video frame it is an estimate. */
   get endS(): number {
     const shownEnd = this.#shown === undefined ? 0 : this.#shown.packet.dts + this.#parts.frameTicks;
     return Math.max(this.#endTicks, shownEnd) / this.#track.timescale;
   }
 
-  /** The same as it is shown: frames that are reordered are decoded earlier than shown. */
+  /** The same in presentation time. Reordered frames are decoded earlier than shown. */
   get shownEndS(): number {
     return this.endS + this.#compositionTicks / this.#track.timescale;
   }
 
-  /** How long a frame lasts, in seconds: a guess, and no longer than a part. */
+  /** The duration of a frame in seconds: an estimate, and at most that of a part. */
   get frameS(): number {
     return Math.min(this.#parts.frameTicks / this.#track.timescale, this.partTargetS ?? Number.POSITIVE_INFINITY);
   }
 
-  /** PART-TARGET in seconds; undefined until the first part. Fixed from then on. */
+  /** PART-TARGET in seconds. Undefined until the first part, and constant from then on. */
   get partTargetS(): number | undefined {
     return this.#parts.partTargetS;
   }
 
-  /** Measured over the first part; undefined before it and for audio. */
+  /** The frame rate measured over the first part. Undefined before it, and for audio. */
   get framesPerSecond(): number | undefined {
     return this.#parts.framesPerSecond;
   }
 
-  /** Name of the next part, for EXT-X-PRELOAD-HINT. From this call on the name is settled. */
+  /** The name of the next part, for EXT-X-PRELOAD-HINT. From this call on the name is fixed. */
   announcePart(): string {
     this.#announcedPart ??= this.#nextPartName();
     return this.#announcedPart;
   }
 
-  /** Name of an init segment that no listed segment uses yet, but the next one will. */
+  /** The name of an init segment that no listed segment uses yet, but the next one will. */
   get announcedInit(): string | undefined {
     const listed = this.window.segments.findLast(({ parts }) => parts.length > 0);
     const { current, next } = this.#inits;
     return current === listed?.init ? next : current;
   }
 
-  /** The init segments of the configuration in use and of the one to come, as they were packaged. */
+  /** The init segments of the current and the coming configuration, as they were packaged. */
   get inits(): readonly Packaged[] {
     return this.#inits.made;
   }
 
-  /** Takes the configuration of the packets that follow. It holds from the next segment on; packets before that are dropped. */
+  /** Takes the configuration of the following packets. It applies from the next segment on. Packets before that are dropped. */
   setTrack(track: Track): void {
     this.#inits.drop();
     this.#nextTrack = undefined;
@@ -135,9 +135,9 @@ export class Packager {
     }
   }
 
-  /** Takes a packet. One that no mark has begun a segment for, or that is not later than the one before, is dropped. */
+  /** Takes a packet. It is dropped when no segment has begun, or when it is not later than the previous one. */
   packet(packet: Packet): void {
-    // A rendition that ended and begins again at once waits for the segment after the one that its end took.
+    // A rendition that ended and begins again at once waits for the segment after the one that its end used.
     if (packet.mark !== undefined && this.#options.firstMediaSequence + packet.mark.ordinal <= this.#lastMsn) return;
     if (packet.mark !== undefined && this.#nextTrack !== undefined) this.#adoptTrack(this.#nextTrack, packet);
     if (this.#nextTrack !== undefined || (packet.mark === undefined && this.window.open === undefined)) return;
@@ -145,12 +145,12 @@ export class Packager {
     else this.#writeAudio(packet);
   }
 
-  /** Takes note that the last frame is still shown. A segment that begins meanwhile repeats the newest keyframe. */
+  /** Notes that the last frame is still shown. A segment that begins in the meantime repeats the newest keyframe. */
   hold({ pts, mark }: HeldEvent): void {
     if (mark !== undefined && this.started) this.#repeatFrom(pts - this.#compositionTicks, mark);
   }
 
-  /** Takes note that media is missing, and fills its time. */
+  /** Notes that media is missing, and fills its time. */
   gap({ fromS, untilS, why, mark }: GapEvent): void {
     if (!this.started) return;
     const { timescale } = this.#track;
@@ -175,12 +175,12 @@ export class Packager {
   }
 
   /**
-   * Ends the track. What no part has yet becomes a segment of its own, because players that have loaded some parts of the last segment do
+   * Ends the track. Media that is in no part yet becomes a segment of its own. Players that have loaded some parts of the last segment do
    * not load the rest once they see EXT-X-ENDLIST, and then never fire `ended`: hls.js 1.7 where parts are listed, video.js 8.24 where they
-   * are not. The last frame is shown until `untilS`, or the newest keyframe or silence where there is nothing left: the part that was
-   * announced must come.
-   * @param untilS session time in seconds, the same for all tracks that end together: hls.js does not fire `ended` where the middle of the
-   *   last part of one track lies after the end of another
+   * are not. The last frame is shown until `untilS`. If no frame is left, the newest keyframe or silence is written, because the announced
+   * part must exist.
+   * @param untilS session time in seconds, the same for all tracks that end together: hls.js does not fire `ended` when the middle of the
+   *   last part of one track is after the end of another
    */
   end(untilS: number): void {
     const first = this.#parts.first ?? this.#shown?.packet;
@@ -201,7 +201,7 @@ export class Packager {
     if (last === undefined) {
       this.#fill(untilTicks);
     } else {
-      // A B-frame lasts no longer than its part allows: as a part of its own it would come after a frame that is shown later.
+      // A B-frame lasts no longer than its part allows, because as a part of its own it would follow a frame that is shown later.
       const isReordered = last.pts - last.dts !== this.#compositionTicks;
       const mostTicks = isReordered ? this.#parts.leftTicks : this.#parts.targetTicks;
       const lastsTicks = Math.max(this.#parts.frameTicks, Math.min(untilTicks - last.dts, mostTicks));
@@ -218,7 +218,7 @@ export class Packager {
     return new PartBuilder(track, (samples, durationTicks) => this.#addPart(samples, durationTicks));
   }
 
-  /** Everything before the mark was of the old configuration, and is finished with it. */
+  /** Ends everything of the old configuration, which all media before the mark belongs to. */
   #adoptTrack(track: Track, first: Packet): void {
     this.#pushShown(first.dts, first.mark);
     this.#parts.finish();
@@ -232,7 +232,7 @@ export class Packager {
 
   #writeVideo(packet: Packet): void {
     const { mark, pts, keyframe } = packet;
-    // After a fill, or where a rendition carries another one from here on, it may be decoded a little earlier than it should.
+    // After a fill, or where a rendition now has the media of another one, it may be decoded a little earlier than it should be.
     const dts = this.#shown === undefined ? ticks(Math.min(pts, Math.max(packet.dts, this.#endTicks))) : packet.dts;
     if (this.#shown?.type === 'repeat' && !keyframe) {
       if (mark !== undefined) this.#repeatFrom(dts, mark);
@@ -261,13 +261,13 @@ export class Packager {
     this.#shown = { type: 'repeat', packet };
   }
 
-  /** How long a frame lasts is known when the next one comes. */
+  /** Writes the last frame, whose duration is known now. */
   #pushShown(nextTicks: number, mark: SegmentMark | undefined): void {
     const packet = this.#shown?.packet;
     this.#shown = undefined;
     if (packet === undefined) return;
     const apart = nextTicks - packet.dts;
-    // The time until a discontinuity is not how long the frame before it lasts.
+    // The time until a discontinuity is not the duration of the frame before it.
     const lasts = mark?.discontinuity ? Math.min(apart, this.#parts.frameTicks) : apart;
     this.#push(packet, mark === undefined ? lasts : this.#upToSegmentEnd(packet.dts, lasts));
   }
@@ -281,15 +281,15 @@ export class Packager {
     this.#push({ ...packet, dts, pts: dts }, this.#parts.frameTicks);
   }
 
-  /** Where something begins that comes after all that was written: audio that is less than half a frame late follows without a hole. */
+  /** The start of media that comes after everything written. Audio that is less than half a frame late follows without a hole. */
   #continued(dts: number): number {
     const isNext = this.started && this.#track.kind === 'audio' && dts - this.#endTicks <= this.#parts.frameTicks / 2;
     return isNext ? this.#endTicks : Math.max(dts, this.#endTicks);
   }
 
   /**
-   * Fills the growing segment up to a decoding time, but never so far that it gets too long.
-   * @param whole leaves out what is less than a part, because more will follow
+   * Fills the growing segment up to a decoding time, but never makes it too long.
+   * @param whole leaves out a remainder shorter than a part, because more will follow
    */
   #fill(untilTicks: number, { whole = false } = {}): void {
     const { open } = this.window;
@@ -299,12 +299,12 @@ export class Packager {
     else if (this.#keyframe !== undefined) this.#fillVideo(limit, this.#keyframe, whole);
   }
 
-  /** The last frame lasts as long as a part may. The newest keyframe is repeated for the rest, once a part. */
+  /** Fills with video: the last frame lasts as long as a part may, and the newest keyframe is repeated once per part for the rest. */
   #fillVideo(limit: number, data: Uint8Array, whole: boolean): void {
     const packet = this.#shown?.packet;
     if (packet !== undefined) {
       const room = Math.max(this.#parts.frameTicks, this.#parts.roomTicks);
-      if (limit <= packet.dts + this.#parts.frameTicks) return; // how long it lasts is only guessed: the next one may still come
+      if (limit <= packet.dts + this.#parts.frameTicks) return; // the duration of the last frame is only estimated, and the next one may still come
       this.#shown = undefined;
       this.#push(packet, Math.min(room, limit - packet.dts));
     }
@@ -313,7 +313,7 @@ export class Packager {
     while (this.#endTicks + (whole ? targetTicks : 1) <= limit) {
       const dts = ticks(this.#endTicks);
       const rest = limit - dts;
-      // Two halves rather than a part and a sliver.
+      // Two equal parts are better than a full and a tiny one.
       const most = !whole && rest < 2 * targetTicks ? Math.ceil(rest / 2) : targetTicks;
       const durationTicks = rest <= targetTicks ? rest : most;
       this.#push({ dts, pts: ticks(dts + this.#compositionTicks), keyframe: true, data }, durationTicks);
@@ -328,7 +328,7 @@ export class Packager {
     const data = silentFrame(this.#track);
     for (let left = count; left > 0; left--) {
       const dts = ticks(this.#endTicks);
-      // What is left of less than a frame makes the last one longer.
+      // A remainder shorter than a frame makes the last one longer.
       const durationTicks = left === 1 ? Math.max(frameTicks, limit - dts) : frameTicks;
       this.#push({ dts, pts: dts, keyframe: true, data }, durationTicks);
     }
@@ -337,7 +337,7 @@ export class Packager {
   #flush(): void {
     const packet = this.#shown?.packet;
     this.#shown = undefined;
-    // How long it lasts stays a guess.
+    // The duration remains an estimate.
     if (packet !== undefined) this.#push(packet, this.#upToSegmentEnd(packet.dts, this.#parts.frameTicks));
     this.#parts.finish();
   }
@@ -368,7 +368,7 @@ export class Packager {
 
   #cut(mark: SegmentMark, startTicks: number): void {
     this.#parts.finish();
-    // What is missing before the mark belongs to the segment before, so that dates follow durations.
+    // Media missing before the mark belongs to the previous segment, so that dates agree with durations.
     this.#completeSegment(mark.discontinuity ? undefined : startTicks);
     const { firstMediaSequence, firstDiscontinuitySequence } = this.#options;
     this.#endTicks = startTicks;
@@ -394,12 +394,12 @@ export class Packager {
     });
   }
 
-  /** A segment that ended later would not round to the target duration. */
+  /** The latest end of a segment whose duration still rounds to the target duration. */
   #latestEndS({ startS }: Segment): number {
     return startS + this.#options.targetDurationS + TARGET_ROUNDING_S;
   }
 
-  /** A segment's last frame may not make it too long. */
+  /** Limits a duration so that the last frame does not make the segment too long. */
   #upToSegmentEnd(fromTicks: number, durationTicks: number): number {
     const { open } = this.window;
     const left = open === undefined ? 0 : Math.floor(this.#latestEndS(open) * this.#track.timescale) - fromTicks;
@@ -426,7 +426,7 @@ export class Packager {
   }
 }
 
-/** Name of a segment's resource. */
+/** The name of a segment's resource. */
 export const segmentName = (msn: number): string => `${msn}.m4s`;
 const partName = (msn: number, index: number): string => `${msn}.${index}.m4s`;
 

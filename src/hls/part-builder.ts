@@ -1,28 +1,28 @@
 /**
- * The part builder: gathers the samples of one track and decides where a part ends (rfc8216bis §4.4.4.9).
+ * The part builder: collects the samples of one track and decides where a part ends (rfc8216bis §4.4.4.9).
  */
 import { type FrameRate, recogniseFrameRate, USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
 import { framesPerPart, PART_LENGTH_S, partTargetMs } from '#media/part-length.ts';
 import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
 
-/** Takes the samples of a part that is whole; in decoding order, without holes between them. */
+/** Receives the samples of a complete part, in decoding order and without holes between them. */
 export type TakePart = (samples: readonly FragmentSample[], durationTicks: number) => void;
 
-/** Shortest part, as a share of the part target, unless an exception applies. */
+/** The shortest part, as a fraction of the part target, unless an exception applies. */
 const LEAST_PART = 0.85;
 /**
- * The most samples and bytes of a part, which only its last sample may exceed in bytes. They are far more than any encoder makes in a
- * third of a second, and bound the memory and work of a part whatever the timestamps are.
+ * The most samples and bytes of a part. Only the last sample may exceed the bytes. No encoder makes that much in a third of a second. The
+ * limits bound the memory and work of a part for any timestamps.
  */
 const MAX_SAMPLES = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Timestamps that were rounded to milliseconds make a frame look up to this much longer or shorter. */
+/** Timestamps that were rounded to milliseconds make a frame appear up to this much longer or shorter. */
 const JITTER_S = 0.001;
 
 /**
- * Makes parts as long as the part target allows. For audio that target is known at once; for video it is measured over
- * the first part, and fixed from then on.
+ * Makes parts as long as the part target allows. For audio the target is known at once. For video it is measured over the first part, and
+ * is constant from then on.
  */
 export class PartBuilder {
   readonly #take: TakePart;
@@ -31,7 +31,7 @@ export class PartBuilder {
   #durationTicks = 0;
   #sizeBytes = 0;
   #frameTicks: number;
-  /** How long the video frame before lasted. */
+  /** The duration of the previous video frame. */
   #lastTicks: number | undefined;
   #partTargetMs: number | undefined;
   #framesPerSecond: number | undefined;
@@ -46,53 +46,56 @@ export class PartBuilder {
     }
   }
 
-  /** How long the next frame will probably last: of two in a row the shorter one counts, since one may have been a pause. */
+  /** The expected duration of the next frame: the shorter of the last two, because one may have been a pause. */
   get frameTicks(): number {
     return this.#frameTicks;
   }
 
-  /** The first sample of the growing part; undefined while it has none. */
+  /** The first sample of the growing part. Undefined while it has none. */
   get first(): FragmentSample | undefined {
     return this.#samples[0];
   }
 
-  /** PART-TARGET in seconds; undefined until the first part. */
+  /** PART-TARGET in seconds. Undefined until the first part. */
   get partTargetS(): number | undefined {
     return this.#partTargetMs === undefined ? undefined : this.#partTargetMs / 1000;
   }
 
-  /** The part target in ticks, rounded down; what is asked for while it is not known. */
+  /** The part target in ticks, rounded down. While it is unknown, the desired length. */
   get targetTicks(): number {
     return Math.floor((this.#partTargetMs ?? PART_LENGTH_S * 1000) * (this.#track.timescale / 1000));
   }
 
-  /** What the growing part lacks to the part target, in ticks. */
+  /** The ticks that the growing part lacks to the part target. */
   get leftTicks(): number {
     return this.targetTicks - this.#durationTicks;
   }
 
-  /** How long the next frame may last, in ticks: as the rest of the growing part, or as a part of its own where that one is long enough. */
+  /**
+   * The longest duration of the next frame in ticks: the rest of the growing part, or a part of its own when the growing one is long
+   * enough.
+   */
   get roomTicks(): number {
     const { targetTicks } = this;
     return this.#durationTicks < LEAST_PART * targetTicks ? targetTicks - this.#durationTicks : targetTicks;
   }
 
-  /** Measured over the first part; undefined before it and for audio. */
+  /** The frame rate measured over the first part. Undefined before it, and for audio. */
   get framesPerSecond(): number | undefined {
     return this.#framesPerSecond;
   }
 
-  /** What follows is of another configuration. The growing part must have been finished. */
+  /** Sets the configuration of the following samples. The growing part must have been finished. */
   setTrack(track: Track): void {
     this.#track = track;
     this.#frameTicks = frameTicksOf(track);
   }
 
-  /** Adds a sample, finishing the part before it or with it as needed. */
+  /** Adds a sample, and finishes the part before it or with it if necessary. */
   push(sample: FragmentSample): void {
     const { durationTicks } = sample;
-    // A frame longer than the part target becomes a part of its own with its true duration: a variable frame rate that
-    // breaks PART-TARGET cannot be told before, and a false duration would put audio and video apart.
+    // A frame longer than the part target becomes a part of its own with its true duration. A variable frame rate that breaks PART-TARGET
+    // cannot be known in advance, and a false duration would separate audio and video.
     if (this.#durationTicks + durationTicks > this.targetTicks) this.finish();
     this.#samples.push(sample);
     this.#durationTicks += durationTicks;

@@ -1,12 +1,12 @@
 /**
- * Hands what is packaged to those who asked for it, so that none of them can break the presentation.
+ * Passes packaged media to sinks, so that none of them can break the presentation.
  */
 import type { RenditionId } from '#media/session-event.ts';
 import type { Packaged, PartSink } from './hls.ts';
 
 interface Attached {
   readonly sink: PartSink;
-  /** Renditions of which this sink has had the first part of a segment. */
+  /** The renditions of which this sink has received the first part of a segment. */
   readonly begun: Set<RenditionId>;
 }
 
@@ -15,12 +15,12 @@ export class PartSinks {
   readonly #onFailure: (error: unknown) => void;
   #attached: readonly Attached[] = [];
 
-  /** @param onFailure is called with what a sink threw, after it was detached */
+  /** @param onFailure called with the error that a sink threw, after it was detached */
   constructor(onFailure: (error: unknown) => void) {
     this.#onFailure = onFailure;
   }
 
-  /** Attaches a sink. @param inits the init segment in use of each rendition. @returns detaches it when disposed */
+  /** Attaches a sink. @param inits the current init segment of each rendition. @returns detaches the sink when disposed */
   attach(sink: PartSink, inits: Iterable<readonly [RenditionId, Packaged]>): Disposable {
     const attached = { sink, begun: new Set<RenditionId>() };
     this.#attached = [...this.#attached, attached];
@@ -28,7 +28,7 @@ export class PartSinks {
     return { [Symbol.dispose]: () => this.#detach(attached) };
   }
 
-  /** Hands what was packaged of a rendition to every sink. */
+  /** Passes what was packaged of a rendition to every sink. */
   write(id: RenditionId, packaged: Packaged): void {
     for (const attached of this.#attached) {
       if (packaged.type === 'part' && packaged.index === 0) attached.begun.add(id);

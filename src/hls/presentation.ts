@@ -1,5 +1,5 @@
 /**
- * The presentation: all renditions of a session together, from their sequences to what viewers ask for.
+ * The presentation: all renditions of a session together, from their sequences to what viewers request.
  */
 import { AUDIO_RENDITION, SOURCE_RENDITION } from '#domain/profile.ts';
 import { PART_LENGTH_S } from '#media/part-length.ts';
@@ -25,21 +25,21 @@ import { WaitingRoom } from './waiting-room.ts';
 
 /**
  * How long offered renditions are waited for, in seconds of media. A transcoder starts after the first second, and needs another one, or
- * several on a busy machine. Players that begin without them stay on the source, or without audio, for as long as they watch. Shorter than
- * requests are held, which is 6 s at least.
+ * several on a busy machine. Players that begin without these renditions stay on the source, or without audio. It is shorter than the time
+ * for which requests are held, which is at least 6 s.
  */
 const OFFERED_WITHIN_S = 4;
-/** An offered rendition that ends this close to the furthest one is in step with it: two parts. */
+/** An offered rendition that ends at most two parts before the furthest one is in step with it. */
 const CAUGHT_UP_S = 2 * PART_LENGTH_S;
-/** How long the first part of a rendition is waited for that has a track, in seconds, besides the frames its encoder waits for. */
+/** How long the first part of a rendition with a track is waited for, in seconds, in addition to the frames that its encoder holds. */
 const FIRST_PART_S = 1;
-/** One until its duration is known, and one the encoder has in hand. */
+/** The number of frames not written yet: one until its duration is known, and one in the encoder. */
 const FRAMES_IN_HAND = 2;
 
-/** For how long the last frame of a session is shown after all that was written, in seconds: about two frames. */
+/** How long the last frame of a session is shown after everything written, in seconds: about two frames. */
 const END_S = 0.1;
 
-/** An empty presentation; viewers who ask already wait for its first part. */
+/** Makes an empty presentation. Viewers may already wait for its first part. */
 export function createPresentation(options: PresentationOptions): Presentation {
   return new LivePresentation(options);
 }
@@ -48,13 +48,13 @@ class LivePresentation implements Presentation, MemoryHolder {
   readonly bound: OutputBound;
   readonly #options: PresentationOptions;
   readonly #renditions = new Map<RenditionId, Rendition>();
-  /** The renditions that new viewers may begin with, besides the source's own. */
+  /** The renditions that new viewers may begin with, besides the source. */
   #offered: readonly RenditionId[] = [];
   readonly #sinks: PartSinks;
   readonly #waiting: WaitingRoom;
-  /** Set when every rendition known had its first part, and constant from then on. */
+  /** Set when every known rendition has its first part, and constant from then on. */
   #serverControl: ServerControl | undefined;
-  /** Session time in seconds at which the renditions end that ended last. */
+  /** The session time in seconds at which the renditions that ended last end. */
   #endS = 0;
   #multivariant: PlaylistText | undefined;
   #phase: 'live' | 'ended' | 'closed' = 'live';
@@ -140,7 +140,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     this.#options.onMemoryExhausted();
   }
 
-  /** After a restart of the server viewers come back before their publisher does, with names they know from before. */
+  /** Whether viewers may come with names from before a restart of the server, because their publisher is not back yet. */
   #awaitsOldPublisher(): boolean {
     return this.#options.continued && this.#serverControl === undefined && this.#phase === 'live';
   }
@@ -169,7 +169,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     });
   }
 
-  /** How far the furthest rendition has come, in seconds of session time. */
+  /** The end of the furthest rendition, in seconds of session time. */
   get #leadS(): number {
     let leadS = 0;
     for (const { packager } of this.#renditions.values()) if (packager.started) leadS = Math.max(leadS, packager.endS);
@@ -183,10 +183,13 @@ class LivePresentation implements Presentation, MemoryHolder {
     return this.#endS;
   }
 
-  /** The session has ended when all its renditions have; one that ends alone has no playlist from then on. */
+  /**
+   * Handles the end of a rendition. The session has ended when all its renditions have. A rendition that ends alone has no playlist from
+   * then on.
+   */
   #onEnd(rendition: Rendition): void {
     if ([...this.#renditions.values()].some((each) => !each.hasEnded)) {
-      // Unless the others end at once as well.
+      // Waits a turn, because the others may end as well.
       queueMicrotask(() => rendition.changed());
       return;
     }
@@ -196,13 +199,13 @@ class LivePresentation implements Presentation, MemoryHolder {
     this.#waiting.wake();
   }
 
-  /** Lets everyone who waits see what changed, and reports what is to be reported, when all is consistent again. */
+  /** Wakes all waiting requests and reports what is due, once the state is consistent again. */
   #announce(): void {
     const first = this.#becomeReady();
     let changed = first;
     for (const rendition of this.#renditions.values()) {
       if (rendition.announce()) changed = true;
-      // Playlists were held back until now, of renditions that did not change as well.
+      // Playlists were held until now, also those of renditions that did not change.
       else if (first) rendition.changed();
     }
     if (changed) this.#waiting.wake();
@@ -213,7 +216,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     }
   }
 
-  /** Fixes what all playlists must have in common, as soon as that is known. @returns whether that is now */
+  /** Fixes what all playlists must have in common, as soon as it is known. @returns whether that happened now */
   #becomeReady(): boolean {
     if (this.#serverControl !== undefined) return false;
     const renditions = [...this.#renditions.values()];
@@ -234,13 +237,14 @@ class LivePresentation implements Presentation, MemoryHolder {
 
   /** Whether the first part of a rendition is still waited for. */
   #isAwaited(listed: readonly Rendition[], { leadS, startS }: { leadS: number; startS: number }): boolean {
-    // One that was announced but never came is not waited for longer than its encoder may take.
+    // A rendition that was announced but never came is waited for no longer than its encoder may take.
     const patienceS = FIRST_PART_S + FRAMES_IN_HAND * Math.max(...listed.map(({ packager }) => packager.frameS));
     const isComing = (each: Rendition) =>
       !each.hasParts && (each.packager.started || leadS - Math.max(startS, each.addedS) <= patienceS);
     if ([...this.#renditions.values()].some(isComing)) return true;
     if (leadS - startS > OFFERED_WITHIN_S) return false;
-    // Renditions begin later than the source, and work off what came meanwhile: playlists that are shown must be in step.
+    // Renditions begin later than the source, and catch up with the media that came in the meantime. Playlists must be in step when they
+    // are shown.
     return this.#offered.some((id) => {
       const rendition = this.#renditions.get(id);
       return rendition === undefined || leadS - rendition.packager.endS > CAUGHT_UP_S;

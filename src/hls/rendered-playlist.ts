@@ -1,5 +1,5 @@
 /**
- * A playlist's text with what is made of it once and shared by all who ask.
+ * The text of a playlist with its compressed form, which is made once and shared.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';

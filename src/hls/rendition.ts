@@ -1,5 +1,5 @@
 /**
- * One rendition as viewers meet it: its playlist, its resources and the requests that wait for them.
+ * One rendition as viewers see it: its playlist, its resources and the requests that wait for them.
  */
 import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { RenditionId, SessionEvent } from '#media/session-event.ts';
@@ -15,36 +15,36 @@ import type { ServerControl } from './tags.ts';
 import { WaitingRoom } from './waiting-room.ts';
 import type { Segment } from './window.ts';
 
-/** What a rendition needs of its presentation. */
+/** What a rendition needs from its presentation. */
 export interface RenditionHost {
-  /** Takes from the memory budget; false when there is none left. */
+  /** Takes memory. Returns false when there is none left. */
   reserve(sizeBytes: number): boolean;
   release(sizeBytes: number): void;
-  /** Tells what was packaged. */
+  /** Called with what was packaged. */
   packaged(id: RenditionId, packaged: Packaged): void;
-  /** Session time in seconds until which a rendition that ends now is shown: the same for all that end at once. */
+  /** The session time in seconds until which a rendition that ends now is shown. It is the same for all that end together. */
   endS(): number;
-  /** Whether the whole session has ended, not this rendition alone. */
+  /** Whether the whole session has ended, and not only this rendition. */
   hasEnded(): boolean;
-  /** Undefined while the presentation is not ready: until then no playlist is answered. */
+  /** What all playlists have in common. Undefined while the presentation is not ready: no playlist is answered until then. */
   serverControl(): ServerControl | undefined;
-  /** Where all other renditions stand. */
+  /** The newest positions of all other renditions. */
   reports(except: Rendition): readonly RenditionReport[];
 }
 
-/** What a rendition is made with. */
+/** The options of a rendition. */
 export interface RenditionOptions extends Omit<PackagerOptions, 'output'> {
   readonly id: RenditionId;
   readonly track: Track;
-  /** Session time the others had come to when it was added. */
+  /** The session time that the other renditions had reached when this one was added. */
   readonly addedS: number;
   readonly host: RenditionHost;
 }
 
-/** Where a rendition is: being written, ended, or given up with all its media. */
+/** The phase of a rendition: being written, ended, or closed with all its media freed. */
 type Phase = 'live' | 'ended' | 'closed';
 
-/** The packager of a rendition, what it made, and who waits for it. */
+/** A rendition's packager, its media, and the requests that wait for it. */
 export class Rendition {
   readonly packager: Packager;
   readonly #options: RenditionOptions;
@@ -53,7 +53,7 @@ export class Rendition {
   readonly #waiting: WaitingRoom;
   #declared: DeclaredBitrates = { averageBps: undefined, peakBps: undefined };
   #phase: Phase = 'live';
-  /** Rendered since the last change. */
+  /** The playlist rendered since the last change. */
   #full: PlaylistText | undefined;
   #delta: PlaylistText | undefined;
   /** The same without what follows the last complete segment. */
@@ -76,12 +76,12 @@ export class Rendition {
     });
   }
 
-  /** Relative to the multivariant playlist's media path. */
+  /** The name of its playlist, relative to the session's media path. */
   get playlistName(): string {
     return `${encodeURIComponent(this.#options.id)}.m3u8`;
   }
 
-  /** Session time the others had come to when it was added. */
+  /** The session time that the other renditions had reached when this one was added. */
   get addedS(): number {
     return this.#options.addedS;
   }
@@ -90,12 +90,12 @@ export class Rendition {
     return this.#mediaBytes;
   }
 
-  /** Its playlist has something to list. */
+  /** Whether its playlist has something to list. */
   get hasParts(): boolean {
     return this.packager.window.segments.some(({ parts }) => parts.length > 0);
   }
 
-  /** Its sequence has ended; it may begin anew. */
+  /** Whether its sequence has ended. It may begin again. */
   get hasEnded(): boolean {
     return this.#phase !== 'live';
   }
@@ -124,7 +124,7 @@ export class Rendition {
     }
   }
 
-  /** To be called after the packager was written to: when that changed the playlist, those who wait look again. */
+  /** Call this after writing to the packager. If that changed the playlist, waiting requests are checked again. */
   announce(): boolean {
     const { segments } = this.packager.window;
     if (segments === this.#announced) return false;
@@ -133,7 +133,7 @@ export class Rendition {
     return true;
   }
 
-  /** Those who wait look again. */
+  /** Checks waiting requests again. */
   changed(): void {
     this.#full = undefined;
     this.#delta = undefined;
@@ -143,14 +143,14 @@ export class Rendition {
     this.#waiting.wake();
   }
 
-  /** Gives up what no playlist lists any more. @returns false when there was nothing */
+  /** Frees media that no playlist lists any more. @returns false when there was none */
   forgetOldest(): boolean {
     const segment = this.packager.window.takeRetired();
     if (segment !== undefined) this.#forget(segment);
     return segment !== undefined;
   }
 
-  /** Gives back all memory and answers everyone who waits. */
+  /** Frees all memory and answers all waiting requests. */
   close(): void {
     this.#phase = 'closed';
     this.#resources.clear();
@@ -159,12 +159,12 @@ export class Rendition {
     this.#waiting.wake();
   }
 
-  /** The playlist, held until what the directives name is in it. */
+  /** The playlist, held until it contains what the directives name. */
   playlist(directives: PlaylistDirectives, waiting: Waiting): Promise<PlaylistAnswer> {
     return this.#waiting.wait<PlaylistAnswer>(() => this.#answer(directives), { type: 'timeout' }, waiting);
   }
 
-  /** A resource by its name; the one announced is waited for. */
+  /** A resource by its name. The announced one is waited for. */
   media(name: string, waiting: Waiting): Promise<MediaAnswer> {
     const look = (): MediaAnswer | undefined => {
       const resource = this.#resources.get(name);
@@ -175,13 +175,13 @@ export class Rendition {
     return this.#waiting.wait<MediaAnswer>(look, { type: 'timeout' }, waiting);
   }
 
-  /** Where it stands, for the playlists of others; undefined before its first part. */
+  /** Its newest position, for the playlists of others. Undefined before its first part. */
   report(): RenditionReport | undefined {
     const last = this.packager.window.segments.findLast((segment) => segment.parts.length > 0);
     return last && { uri: this.playlistName, lastMsn: last.msn, lastPart: last.parts.length - 1 };
   }
 
-  /** For the multivariant playlist. */
+  /** Its description for the multivariant playlist. */
   listed(uriPrefix: string): ListedRendition {
     const { track, framesPerSecond } = this.packager;
     const uri = `${uriPrefix}/${this.playlistName}`;
@@ -208,9 +208,9 @@ export class Rendition {
       return this.#phase === 'live' ? undefined : { type: 'not_found' };
     const edge = this.#edge();
     const ready = readiness(directives, edge);
-    // A rendition that ended alone has no playlist any more, so that those who watch it turn to another one.
+    // A rendition that ended alone has no playlist any more, so that its viewers change to another one.
     if (this.#phase === 'ended' && !this.#options.host.hasEnded()) return { type: 'not_found' };
-    // After EXT-X-ENDLIST nothing is waited for and nothing skipped (§6.2.5). Requests that waited for the next part share one answer.
+    // After EXT-X-ENDLIST nothing is waited for and nothing is skipped (§6.2.5). Requests that waited for the next part share one answer.
     if (this.#phase === 'ended') {
       const isUsual = ready.type === 'wait' || (ready.type === 'now' && ready.validity !== 'unshared');
       return { type: 'playlist', playlist: this.#render(serverControl), validity: isUsual ? 'current' : 'unshared' };

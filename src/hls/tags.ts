@@ -1,21 +1,21 @@
 /**
- * The tags our playlists use, one function each (rfc8216bis §4.4). Values come in as numbers and names; text goes out.
+ * The tags of playlists, one function each (rfc8216bis §4.4). They take numbers and names and return text.
  */
 
-/** SERVER-CONTROL: the same in every media playlist of a presentation (§6.2.4). */
+/** SERVER-CONTROL, which is the same in every media playlist of a presentation (§6.2.4). */
 export interface ServerControl {
   readonly holdBackS: number;
   readonly partHoldBackS: number;
   readonly canSkipUntilS: number;
 }
 
-/** Durations with 10 µs: parts then add up to their segment. */
+/** Durations are written to 10 µs, so that parts add up to their segment. */
 const seconds = (value: number): string => value.toFixed(5);
 
 /** Settings and hold-backs are whole milliseconds. */
 const milliseconds = (valueS: number): string => valueS.toFixed(3);
 
-/** §4.4.1.1 and §4.4.1.2. 9 is what EXT-X-SKIP asks for; EXT-X-MAP alone would need 6. */
+/** §4.4.1.1 and §4.4.1.2. EXT-X-SKIP requires version 9. EXT-X-MAP alone would need 6. */
 export const head = (): string => '#EXTM3U\n#EXT-X-VERSION:9';
 export const independentSegments = (): string => '#EXT-X-INDEPENDENT-SEGMENTS';
 

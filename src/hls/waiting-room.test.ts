@@ -5,13 +5,13 @@ import { WaitingRoom } from './waiting-room.ts';
 const never = new AbortController().signal;
 
 describe('a waiting room', () => {
-  test('answers at once what is there, and holds nothing', async () => {
+  test('answers at once when there is an answer, and holds nothing', async () => {
     const room = new WaitingRoom(12_000);
     assert.equal(await room.wait(() => 'here', 'late', { signal: never }), 'here');
     assert.equal(room.size, 0);
   });
 
-  test('answers all who wait for it when something has come', async () => {
+  test('answers all waiting requests when the answer exists', async () => {
     const room = new WaitingRoom(12_000);
     let answer: string | undefined;
     const waits = [1, 2, 3].map(() => room.wait(() => answer, 'late', { signal: never }));
@@ -23,7 +23,7 @@ describe('a waiting room', () => {
     assert.equal(room.size, 0);
   });
 
-  test('rejects the wait whose answer throws, and wakes the others all the same', async () => {
+  test('rejects the wait whose answer throws, and still wakes the others', async () => {
     const room = new WaitingRoom(12_000);
     let hasCome = false;
     const failing = room.wait(
@@ -41,7 +41,7 @@ describe('a waiting room', () => {
     assert.equal(await other, 'here');
   });
 
-  test('answers late after the longest wait, and not before', async (t) => {
+  test('gives the late answer after the longest wait, and not before', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     const room = new WaitingRoom(12_000);
     const wait = room.wait(() => undefined, 'late', { signal: never });
@@ -52,7 +52,7 @@ describe('a waiting room', () => {
     assert.equal(await wait, 'late');
   });
 
-  test('lets go of a request that was aborted, with the reason given', async () => {
+  test('rejects a request that was aborted, with the given reason', async () => {
     const room = new WaitingRoom(12_000);
     const controller = new AbortController();
     const reason = new Error('left');

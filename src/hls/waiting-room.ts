@@ -1,25 +1,25 @@
 /**
- * Requests that wait for something to exist.
+ * Holds requests until their answers exist.
  */
 import type { Waiting } from './hls.ts';
 
-/** Ticks a wait is made of: one timer serves all who wait, and a wait ends at most one tick late. */
+/** The number of ticks of the longest wait. One timer serves all waiting requests, and a wait ends at most one tick late. */
 const TICKS = 12;
 
 interface Waiter {
-  /** Called whenever something changed; answers the request when its time has come. Never throws. */
+  /** Called after every change. Answers the request if possible. Never throws. */
   readonly look: () => void;
   readonly expire: () => void;
   ticksLeft: number;
 }
 
 /**
- * Holds requests until they can be answered, for a limited time. A held request is one small object and one listener on its
- * signal; how many may be held is its caller's to limit.
+ * Holds requests until they can be answered, for a limited time. A held request is one small object and one listener on its signal. The
+ * caller limits how many may be held.
  */
 export class WaitingRoom {
   readonly #tickMs: number;
-  // In order of arrival, and all wait equally long: the first is the first to expire.
+  // They are in order of arrival, and all have the same time limit, so the first expires first.
   readonly #waiters = new Set<Waiter>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -32,11 +32,11 @@ export class WaitingRoom {
   }
 
   /**
-   * Returns the answer, at once or as soon as `look` has one.
-   * @param look asked now and after every change; undefined as long as there is no answer
-   * @param late the answer when it took too long
+   * Returns the answer, at once or as soon as `look` returns one.
+   * @param look called now and after every change; returns undefined while there is no answer
+   * @param late the answer when the time limit has passed
    * @param waiting ends the wait early; its signal is read only when there is no answer at once
-   * @throws the signal's reason when it aborts before there is an answer, and what reading the signal throws
+   * @throws the signal's reason when it aborts before there is an answer; also the error of reading the signal
    */
   wait<Answer>(look: () => Answer | undefined, late: Answer, waiting: Waiting): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -63,7 +63,7 @@ export class WaitingRoom {
           try {
             answer = look();
           } catch (error) {
-            // The error belongs to this request alone, not to the other waiters or to the session that woke them.
+            // The error belongs to this request only, and not to other waiting requests or to the session that woke them.
             leave();
             reject(error as Error);
             return;
@@ -83,7 +83,7 @@ export class WaitingRoom {
     });
   }
 
-  /** Something changed: everyone looks again. */
+  /** Checks all waiting requests after a change. */
   wake(): void {
     for (const waiter of this.#waiters) waiter.look();
   }

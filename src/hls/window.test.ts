@@ -29,16 +29,16 @@ function filled(segments: number, durationS: number, windowS: number): Window {
 const listed = (window: Window) => window.segments.map(({ msn }) => msn);
 
 describe('a window', () => {
-  test('lists its length and not a segment more', () => {
+  test('lists its length and no more segments', () => {
     assert.deepEqual(listed(filled(30, 2, 20)), [20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
   });
 
-  test('never lists less than six segments, nor less than three target durations', () => {
+  test('never lists less than six segments, and never less than three target durations', () => {
     assert.equal(filled(30, 4, 8).segments.length, 6);
     assert.equal(filled(60, 0.5, 8).segments.length, 24);
   });
 
-  test('begins anew where a segment does not follow the one before, and keeps what it listed', () => {
+  test('begins again where a segment does not follow the previous one, and keeps the old segments fetchable', () => {
     const window = filled(7, 4, 24);
     write(window, 20, 80, 4);
     assert.deepEqual(listed(window), [20]);
@@ -48,9 +48,9 @@ describe('a window', () => {
     );
   });
 
-  test('keeps what left it for its duration and that of the list, then gives it up', () => {
+  test('keeps a removed segment for its duration and that of the list, then frees it', () => {
     const window = filled(7, 4, 24);
-    // Segment 0 left at 28 s, when 28 s were listed.
+    // Segment 0 left the list at 28 s, when 28 s were listed.
     assert.deepEqual(window.takeExpired(59.9), []);
     assert.deepEqual(
       window.takeExpired(60).map(({ msn }) => msn),
@@ -59,13 +59,13 @@ describe('a window', () => {
     assert.deepEqual(window.takeExpired(1000), []);
   });
 
-  test('gives up the oldest early when asked to', () => {
+  test('frees the oldest segment early when asked to', () => {
     const window = filled(9, 4, 24);
     assert.deepEqual([window.takeRetired()?.msn, window.takeRetired()?.msn], [0, 1]);
     assert.equal(window.oldestInit, 'init-0.mp4');
   });
 
-  test('a delta update skips what lies beyond the skip boundary, and nothing when nothing does', () => {
+  test('a delta update skips the segments beyond the skip boundary, if there are any', () => {
     assert.equal(skippableSegments(filled(18, 2, 36), 24), 5);
     assert.equal(skippableSegments(filled(13, 2, 36), 24), 0);
     assert.equal(skippableSegments(filled(14, 2, 36), 24), 1);

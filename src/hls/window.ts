@@ -1,58 +1,58 @@
 /**
- * The window: the segments and parts one media playlist lists now, and when each leaves it.
+ * The window: the segments and parts that one media playlist lists, and when each of them is removed.
  */
 import type { MediaResource } from './hls.ts';
 
 /** A partial segment. */
 export interface Part {
-  /** Of its resource, relative to the rendition. */
+  /** The name of its resource, relative to the rendition. */
   readonly name: string;
   readonly durationS: number;
-  /** It contains a frame a decoder can start with. */
+  /** Whether it contains a frame that a decoder can start with. */
   readonly independent: boolean;
   readonly resource: MediaResource;
 }
 
-/** A media segment; the last one of a window may still be growing. */
+/** A media segment. The last one of a window may still be growing. */
 export interface Segment {
   readonly msn: number;
-  /** Session time in seconds, as decoding times count. */
+  /** The session time in seconds, by decoding times. */
   readonly startS: number;
   readonly endS: number;
-  /** Wall-clock time of its first sample, in milliseconds since the epoch. */
+  /** The wall-clock time of its first sample, in milliseconds since the Unix epoch. */
   readonly programDateTimeMs: number;
   readonly discontinuity: boolean;
-  /** What EXT-X-DISCONTINUITY-SEQUENCE says in a playlist that begins with this segment. */
+  /** The value of EXT-X-DISCONTINUITY-SEQUENCE in a playlist that begins with this segment. */
   readonly discontinuitySequence: number;
   readonly independent: boolean;
-  /** Name of its init segment. */
+  /** The name of its init segment. */
   readonly init: string;
   readonly parts: readonly Part[];
-  /** No part will be added. */
+  /** Whether no part will be added. */
   readonly complete: boolean;
 }
 
-/** What a window lists, at one moment. */
+/** What a window lists at one moment. */
 export interface WindowView {
-  /** In order; only the last may be incomplete. Never empty once a part exists. */
+  /** The segments in order. Only the last may be incomplete. Never empty once a part exists. */
   readonly segments: readonly Segment[];
 }
 
-/** How long a window is. */
+/** The limits of a window's length. */
 export interface WindowLimits {
   readonly windowS: number;
   readonly targetDurationS: number;
 }
 
-/** Segments a live playlist lists at least (Apple 8.13). */
+/** The smallest number of segments in a live playlist (Apple 8.13). */
 const LEAST_SEGMENTS = 6;
 
-/** How long a segment lasts, as EXTINF says. */
+/** The duration of a segment, as in EXTINF. */
 export function durationOf({ startS, endS }: Segment): number {
   return endS - startS;
 }
 
-/** The listed segments of one rendition, and those that left the list but can still be fetched. */
+/** The listed segments of one rendition, and those that have left the list but can still be fetched. */
 export class Window implements WindowView {
   readonly #limits: WindowLimits;
   #segments: readonly Segment[] = [];
@@ -72,12 +72,12 @@ export class Window implements WindowView {
     return last?.complete === false ? last : undefined;
   }
 
-  /** Init segment of the oldest segment that can be fetched. */
+  /** The init segment of the oldest segment that can be fetched. */
   get oldestInit(): string | undefined {
     return (this.#retired[0]?.segment ?? this.#segments[0])?.init;
   }
 
-  /** Begins a segment; the one before is complete. Where it does not follow that one, the list begins anew. */
+  /** Begins a segment and completes the previous one. Where it does not follow that one, the list begins again. */
   begin(segment: Omit<Segment, 'endS' | 'parts' | 'complete'>): void {
     const last = this.#segments.at(-1);
     if (last !== undefined && last.msn + 1 !== segment.msn) this.#retire(segment.startS, { all: true });
@@ -90,7 +90,9 @@ export class Window implements WindowView {
     if (open !== undefined) this.#replaceLast({ ...open, endS, parts: [...open.parts, part] });
   }
 
-  /** Completes the growing segment, which ends at `endS`, and retires what is listed long enough. @returns the complete segment */
+  /**
+   * Completes the growing segment, which ends at `endS`, and retires segments that were listed long enough. @returns the complete segment
+   */
   complete(open: Segment, endS: number): Segment {
     const complete = { ...open, endS, complete: true };
     this.#replaceLast(complete);
@@ -98,13 +100,13 @@ export class Window implements WindowView {
     return complete;
   }
 
-  /** Gives up, and returns, the retired segments nobody can be promised any more. */
+  /** Frees and returns the retired segments that need not be kept any longer. */
   takeExpired(nowS: number): readonly Segment[] {
     const count = this.#retired.findIndex(({ untilS }) => untilS > nowS);
     return this.#retired.splice(0, count === -1 ? this.#retired.length : count).map(({ segment }) => segment);
   }
 
-  /** Gives up the oldest retired segment early, for want of memory. */
+  /** Frees the oldest retired segment early, because memory is short. */
   takeRetired(): Segment | undefined {
     return this.#retired.shift()?.segment;
   }
@@ -115,14 +117,14 @@ export class Window implements WindowView {
 
   #retire(nowS: number, { all = false } = {}): void {
     const { windowS, targetDurationS } = this.#limits;
-    // §6.2.2: a playlist never gets shorter than three target durations by removing segments.
+    // §6.2.2: removing segments must not make a playlist shorter than three target durations.
     const leastS = Math.max(windowS, 3 * targetDurationS);
     let listedS = this.#segments.reduce((sum, segment) => sum + durationOf(segment), 0);
     for (;;) {
       const [first] = this.#segments;
       if (first === undefined) return;
       if (!all && (this.#segments.length <= LEAST_SEGMENTS || listedS - durationOf(first) < leastS)) return;
-      // §6.2.2: fetchable for its duration plus that of the longest playlist that listed it; parts need less.
+      // §6.2.2: a segment stays fetchable for its duration plus that of the longest playlist that listed it. Parts need less.
       this.#retired.push({ segment: first, untilS: nowS + durationOf(first) + listedS });
       this.#segments = this.#segments.slice(1);
       listedS -= durationOf(first);

@@ -1,5 +1,5 @@
 /**
- * This process among those that share the store: what it does at every beat of its lease, and when it had lost it.
+ * Joins this process to the nodes that share the store: the work at every beat of its lease, and after it had lost the lease.
  */
 import type { ServiceNode } from '#domain/node.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -10,7 +10,7 @@ import type { PublisherClaims } from './publisher-claims.ts';
 import { TAKEOVER_SILENCE_MS } from './publishers.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
-/** What joining takes. */
+/** The options of {@link joinCluster}. */
 export interface ClusterOptions {
   readonly store: Store;
   readonly node: ServiceNode;
@@ -20,7 +20,7 @@ export interface ClusterOptions {
   readonly logger: Logger;
 }
 
-/** Joins the others: call it before sessions are taken up. Disposing what it gives leaves them. */
+/** Joins the other nodes. Call it before sessions are resumed. Disposing the result leaves them. */
 export function joinCluster({ store, node, registry, claims, clock, logger }: ClusterOptions): Promise<NodeLease> {
   return NodeLease.take({
     store,
@@ -40,7 +40,7 @@ export function joinCluster({ store, node, registry, claims, clock, logger }: Cl
 }
 
 /**
- * A publisher that has fallen silent may be replaced, also at another node: its stream is free until it is heard again.
+ * Releases the streams of silent publishers, so that such a publisher may be replaced on another node, until it is heard again.
  */
 function letSilentOnesGo(registry: SessionRegistry, claims: PublisherClaims): void {
   for (const [streamId, silentForMs] of registry.publishers.silences) {

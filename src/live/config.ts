@@ -4,19 +4,19 @@
 import { integer, type SettingValues } from '#lib/setting.ts';
 import { originOf } from './node-url.ts';
 
-/** What an operator may set. */
+/** The settings of live sessions that an operator may change. */
 export const liveSettings = {
   nodeUrl: {
     name: 'NODE_URL',
     fallback: undefined,
-    help: 'URL at which other servers on the same PostgreSQL reach this one, such as http://10.0.0.5:8080. When it is not set, it is made of the address that the server listens on, or of the host name',
+    help: 'URL at which other servers on the same PostgreSQL reach this one, such as http://10.0.0.5:8080. By default it is made from the address that the server listens on, or from the host name',
     parse: parseOrigin,
   },
   maxPublishers: integer('MAX_PUBLISHERS', '200', 'Publishers accepted at the same time', { min: 1, max: 100_000 }),
   maxViewers: integer(
     'MAX_VIEWERS',
     '5000',
-    'Viewers served at the same time. When there are that many, a new viewer takes the place of one from the network that has the most, or gets 503',
+    'Viewers served at the same time. At the limit, a new viewer takes the place of one from the network that has the most, or gets 503',
     {
       min: 1,
       max: 1_000_000,
@@ -25,12 +25,12 @@ export const liveSettings = {
   reconnectWindowS: integer(
     'RECONNECT_WINDOW_S',
     '30',
-    'Seconds a session waits for a publisher whose connection was lost',
+    'Seconds that a session waits for a publisher whose connection was lost',
     { min: 1, max: 3600 },
   ),
 };
 
-/** Their values. */
+/** The values of the settings. */
 export type LiveSettings = SettingValues<typeof liveSettings>;
 
 function parseOrigin(value: string): string {

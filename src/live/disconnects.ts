@@ -1,10 +1,10 @@
 /**
- * Why the service disconnects a publisher, and what the publisher is told.
+ * The reasons for which the service disconnects a publisher, and what it tells the publisher.
  */
 import type { EndReason } from '#domain/session.ts';
 import type { Refusal } from '#ingest/ingest.ts';
 
-/** The end reasons that are not the publisher's own decision: each of them disconnects it. */
+/** The end reasons that the publisher did not cause by stopping. Each of them disconnects the publisher. */
 export type DisconnectReason = Extract<
   EndReason,
   | 'terminated'
@@ -18,7 +18,7 @@ export type DisconnectReason = Extract<
   | 'internal_error'
 >;
 
-/** What the encoder shows its user. */
+/** What the encoder shows to its user. */
 export const DISCONNECTS: Readonly<Record<DisconnectReason, Refusal>> = {
   terminated: { code: 'terminated', reason: 'The owner of this stream ended the broadcast; it may be started again.' },
   suspended: { code: 'stream_suspended', reason: 'This stream was suspended; its owner can resume it.' },
@@ -43,7 +43,7 @@ export const DISCONNECTS: Readonly<Record<DisconnectReason, Refusal>> = {
   },
 };
 
-/** After these nothing of the stream may be watched any more, not even what viewers are watching. */
+/** Whether nothing of the stream may be watched any more after this reason, not even by present viewers. */
 export function endsPlayback(reason: DisconnectReason): boolean {
   return reason === 'suspended' || reason === 'deleted';
 }

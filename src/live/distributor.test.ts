@@ -4,7 +4,7 @@ import type { OutputBound, RenditionId, SessionEvent, SessionOutput } from '#med
 import { AUDIO_TRACK, asEvent, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { Distributor } from './distributor.ts';
 
-/** Remembers everything. */
+/** An output that records everything. */
 class Collector implements SessionOutput {
   readonly bound: OutputBound = { maxBytes: 1024 * 1024, whenFull: 'detach' };
   readonly events: (readonly [RenditionId, SessionEvent])[] = [];
@@ -13,7 +13,7 @@ class Collector implements SessionOutput {
     this.events.push([id, event]);
   }
 
-  /** Tracks by the rendition, packets by rendition and second. */
+  /** The tracks by rendition, and the packets by rendition and second. */
   get seen(): readonly string[] {
     return this.events.map(([id, event]) => {
       if (event.type !== 'packet') return `${id} ${event.type}`;
@@ -22,7 +22,7 @@ class Collector implements SessionOutput {
   }
 }
 
-/** Has a queue of three packets, and takes from it only when it is told to; when that is full it drops up to the next keyframe. */
+/** An output with a queue of three packets that the test empties. When the queue is full, it drops up to the next keyframe. */
 class Slow implements SessionOutput {
   readonly bound: OutputBound = { maxBytes: 300, whenFull: 'drop_to_keyframe' };
   readonly sent: number[] = [];
@@ -49,7 +49,7 @@ class Slow implements SessionOutput {
 function setUp() {
   const failures: unknown[] = [];
   const distributor = new Distributor((_, error) => void failures.push(error));
-  /** A packet a second, a keyframe every four. */
+  /** A packet per second, with a keyframe every four. */
   const play = (fromS: number, untilS: number) => {
     for (let at = fromS; at < untilS; at += 1) {
       const keyframe = at % 4 === 0;
@@ -63,7 +63,7 @@ function setUp() {
   return { distributor, failures, play };
 }
 
-test('an output that is attached late is told the tracks, begins at the newest keyframe, and goes on with what follows', () => {
+test('an output that is attached late gets the tracks, begins at the newest keyframe, and then gets everything that follows', () => {
   const { distributor, play } = setUp();
   play(0, 7);
   const late = new Collector();
@@ -83,7 +83,7 @@ test('an output that is attached late is told the tracks, begins at the newest k
   ]);
 });
 
-test('an output that is attached after a change of the configuration begins with it, at its first keyframe', () => {
+test('an output that is attached after a change of the configuration begins with the new one, at its first keyframe', () => {
   const { distributor, play } = setUp();
   play(0, 6);
   const other = { ...VIDEO_TRACK, width: 640 };
@@ -98,7 +98,7 @@ test('an output that is attached after a change of the configuration begins with
   assert.deepEqual(late.events[0]?.[1], { type: 'track', track: other });
 });
 
-test('more than four megabytes since the newest keyframe are not kept: a late output begins at the next one', () => {
+test('more than four megabytes since the newest keyframe are not kept, so that a late output begins at the next one', () => {
   const { distributor } = setUp();
   const send = (second: number, keyframe: boolean) =>
     distributor.write(
@@ -116,7 +116,7 @@ test('more than four megabytes since the newest keyframe are not kept: a late ou
   );
 });
 
-test('an output that throws is detached, and the others have every event', () => {
+test('an output that throws is detached, and the others get every event', () => {
   const { distributor, failures, play } = setUp();
   const before = new Collector();
   const after = new Collector();
@@ -136,7 +136,7 @@ test('an output that throws is detached, and the others have every event', () =>
   assert.deepEqual([before.seen.length, after.seen.length], [10, 10]);
 });
 
-test('an output that is slow drops by its own policy, and the others do not notice', () => {
+test('a slow output drops packets by its own policy, without effect on the others', () => {
   const { distributor, play } = setUp();
   const slow = new Slow();
   const quick = new Collector();
@@ -152,7 +152,7 @@ test('an output that is slow drops by its own policy, and the others do not noti
   play(12, 13);
 });
 
-test('an output gets nothing any more once it is detached', () => {
+test('an output gets nothing after it was detached', () => {
   const { distributor, play } = setUp();
   const collector = new Collector();
   const attached = distributor.attach(collector);

@@ -1,5 +1,5 @@
 /**
- * Hands the sequence of a session to its outputs, so that none of them can break another.
+ * Passes the sequence of a session to its outputs, so that none of them can break another.
  */
 import type { RenditionId, SessionEvent, SessionOutput, TrackEvent } from '#media/session-event.ts';
 
@@ -7,17 +7,17 @@ import type { RenditionId, SessionEvent, SessionOutput, TrackEvent } from '#medi
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 const MAX_KEPT_EVENTS = 2000;
 
-/** What an output that is attached late is told first. */
+/** What an output that is attached late gets first. */
 interface Beginning {
   readonly track: TrackEvent;
-  /** Everything since the newest keyframe; undefined before the first keyframe of the track, and when it is more than is kept. */
+  /** Everything since the newest keyframe. Undefined before the first keyframe of the track, and when it exceeds the limit. */
   events: SessionEvent[] | undefined;
   bytes: number;
 }
 
 interface Attached {
   readonly output: SessionOutput;
-  /** Renditions whose next keyframe this output waits for. */
+  /** The renditions whose next keyframe this output waits for. */
   readonly waiting: Set<RenditionId>;
 }
 
@@ -27,12 +27,12 @@ export class Distributor {
   #attached: readonly Attached[] = [];
   readonly #beginnings = new Map<RenditionId, Beginning>();
 
-  /** @param onFailure is called with each output that threw, after it was detached and all others have had the event */
+  /** @param onFailure called with each output that threw, after it was detached and all others have the event */
   constructor(onFailure: (output: SessionOutput, error: unknown) => void) {
     this.#onFailure = onFailure;
   }
 
-  /** Attaches an output, which is told at once what it needs to begin. Disposing the result detaches it. */
+  /** Attaches an output, which at once gets what it needs to begin. Disposing the result detaches it. */
   attach(output: SessionOutput): Disposable {
     const waiting = new Set<RenditionId>();
     const attached = { output, waiting };
@@ -45,7 +45,7 @@ export class Distributor {
     return { [Symbol.dispose]: () => this.#detach(attached) };
   }
 
-  /** Hands an event to every output. */
+  /** Passes an event to every output. */
   write(id: RenditionId, event: SessionEvent): void {
     this.#keep(id, event);
     for (const attached of this.#attached) {

@@ -6,14 +6,14 @@ import { FrameHold } from './frame-hold.ts';
 const RATE = 30;
 const hundredths = (times: readonly number[]) => times.map((time) => Math.round(time * 100));
 
-/** Has had three pictures, as far apart as its source's are, the last one at `untilS`. */
+/** A frame hold that has seen three frames at the source's frame rate, the last one at `untilS`. */
 function holdAt(untilS: number, framesPerSecond = RATE): FrameHold {
   const hold = new FrameHold(untilS - 2 / framesPerSecond, RATE);
   for (const before of [2, 1, 0]) hold.sawFrame(untilS - before / framesPerSecond, untilS - before / framesPerSecond);
   return hold;
 }
 
-test('nothing is shown again while pictures come with the sound, at any usual rate', () => {
+test('no frame is repeated while frames come with the audio, at any usual rate', () => {
   for (const rate of [60, 30, 10, 4, 1, 0.5]) {
     const hold = new FrameHold(5, RATE);
     for (let at = 5; at < 15; at += 0.02) {
@@ -24,7 +24,7 @@ test('nothing is shown again while pictures come with the sound, at any usual ra
   }
 });
 
-test('the last picture is shown again while the sound goes on alone, and until the next one', () => {
+test('the last frame is repeated while only audio comes, and until the next frame', () => {
   const hold = holdAt(1);
   hold.sawFrame(1.03, 1.1);
   assert.deepEqual(hold.passed(1.4), []);
@@ -34,7 +34,7 @@ test('the last picture is shown again while the sound goes on alone, and until t
   assert.deepEqual(hold.passed(1.7), []);
 });
 
-test('of a slow source it is shown again as often as that sends pictures, once one is late', () => {
+test('the last frame of a slow source is repeated at the rate of that source, once a frame is late', () => {
   const hold = holdAt(2, 1);
   assert.deepEqual(hold.passed(3.8), []);
   assert.deepEqual(hold.passed(3.95), [3]);
@@ -45,23 +45,23 @@ test('of a slow source it is shown again as often as that sends pictures, once o
   assert.deepEqual(hundredths(hold.sawFrame(9.7, 9.7)), [910]);
 });
 
-test('a source that begins with a pause is given time to show how often it sends pictures', () => {
+test('a source that begins with a pause gets time to show its frame rate', () => {
   const hold = new FrameHold(5, RATE);
   hold.sawFrame(5, 5);
   assert.deepEqual(hold.passed(7.3), []);
   assert.deepEqual(hundredths(hold.passed(7.5)).slice(0, 3), [503, 507, 510]);
 });
 
-test('pictures that always come later than the sound are waited for as long', () => {
+test('frames that always come later than the audio are waited for as long', () => {
   const hold = new FrameHold(0, RATE);
   for (let at = 0; at < 5; at += 0.1) {
     const times = hold.passed(at + 0.9);
-    if (at > 0) assert.deepEqual(times, [], 'it is known from the first one');
+    if (at > 0) assert.deepEqual(times, [], 'the delay is known from the first frame');
     hold.sawFrame(at, at);
   }
 });
 
-test('no time is given out twice or before a picture still to come, and behind none is there a hole, however late they are', () => {
+test('no time is given twice or before a frame that is still to come, and after no frame is there a hole, however late frames are', () => {
   const step = fc.record({ apartMs: fc.integer({ min: 10, max: 4000 }), lateMs: fc.integer({ min: 0, max: 390 }) });
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 50 }), (steps) => {
@@ -79,15 +79,15 @@ test('no time is given out twice or before a picture still to come, and behind n
         atMs += apartMs;
         for (; soundMs < atMs + lateMs; soundMs += 21) take(hold.passed(soundMs / 1000));
         take(hold.sawFrame(atMs / 1000, atMs / 1000));
-        assert.ok(atMs / 1000 > shown, 'the picture comes too late');
-        assert.ok(atMs / 1000 - shown < 0.9, 'the picture before stood too long');
+        assert.ok(atMs / 1000 > shown, 'the frame comes too late');
+        assert.ok(atMs / 1000 - shown < 0.9, 'the previous frame was shown for too long');
         shown = atMs / 1000;
       }
     }),
   );
 });
 
-test('a held frame is repeated for fifteen seconds at most at once, however far time leaps', () => {
+test('a held frame is repeated for at most fifteen seconds at once, however far time jumps', () => {
   const hold = holdAt(1);
   assert.ok(hold.passed(1e9).length <= 15 * RATE);
   assert.ok(hold.sawFrame(2e9, 2e9).length <= 15 * RATE);

@@ -1,47 +1,49 @@
 /**
- * Says when the last frame is held: a publisher may send no frames for a while, as of a screen on which nothing moves, while its audio
- * goes on.
+ * Decides when the last frame is held, because a publisher may send no frames for a while, such as for a screen on which nothing moves,
+ * while its audio continues.
  *
- * A transcoder cannot tell a pause from a frame that is late, and what its encoders hold would wait for the next frame, however long.
- * Pure: no clock.
+ * A transcoder cannot distinguish a pause from a late frame, and the frames that its encoders hold back would wait for the next one,
+ * however long that takes. Pure: no clock.
  */
 import { FrameRhythm } from '#media/frame-rhythm.ts';
 
-/** How much later than the audio of the same time a frame may come, besides what it always does, before it is taken to be missing. */
+/** How much later than the audio of the same time a frame may come, in addition to its usual delay, before it is taken to be missing. */
 const LATE_S = 0.4;
-/** The longest time, in seconds, for which a frame is held at once: a publisher's timestamps must not decide how often. */
+/**
+ * The longest time, in seconds, for which a frame is held at once, so that a publisher's timestamps do not decide how often it is repeated.
+ */
 const MAX_HELD_S = 15;
 
-/** The rule for one run of a publisher. Times in seconds of session time. */
+/** The frame hold for one connection of a publisher. Times are seconds of session time. */
 export class FrameHold {
   #passedS = Number.NEGATIVE_INFINITY;
-  /** How much further time was when the newest frame came; such a frame may be that late again. */
+  /** How far time had passed the newest frame when it came. The next frame may be as late. */
   #lateS = 0;
-  /** When a frame was shown last, for the first time or again. */
+  /** When a frame was last shown or repeated. */
   #shownS: number;
   readonly #rhythm: FrameRhythm;
   #isHeld = false;
 
   /**
-   * @param firstS when the first frame is shown
-   * @param framesPerSecond the frame rate to be expected
+   * @param firstS the time at which the first frame is shown
+   * @param framesPerSecond the expected frame rate
    */
   constructor(firstS: number, framesPerSecond: number) {
     this.#shownS = firstS;
     this.#rhythm = new FrameRhythm(framesPerSecond);
   }
 
-  /** How far apart held frames are, in seconds: about as far as the source's own frames, and at most 2 s. */
+  /** The distance of held frames in seconds: about that of the source's own frames, and at most 2 s. */
   get stepS(): number {
     return this.#rhythm.stepS;
   }
 
   /**
-   * A frame came.
-   * @returns when the frame before is to be shown again until then, if it is held already
+   * Notes a frame.
+   * @returns the times at which the previous frame is to be repeated until then, if it is already held
    */
   sawFrame(dtsS: number, ptsS: number): readonly number[] {
-    // Not just before it: that would be more frames a second than there ever are.
+    // No repetition comes just before the frame, because that would exceed the source's frame rate.
     const times = this.#isHeld ? this.#holdUntil(dtsS - this.#rhythm.stepS / 2) : NONE;
     this.#rhythm.saw(dtsS);
     this.#isHeld = false;
@@ -51,8 +53,8 @@ export class FrameHold {
   }
 
   /**
-   * Time has come to here: audio of this time came, where there is any.
-   * @returns when the frame shown last is to be shown again: no frame for any of these times is still to come
+   * Notes that time has reached this point, because audio of this time came.
+   * @returns the times at which the last frame is to be repeated; no frame for any of these times is still to come
    */
   passed(atS: number): readonly number[] {
     this.#passedS = Math.max(this.#passedS, atS);

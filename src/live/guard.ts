@@ -1,12 +1,12 @@
 /**
- * Catches errors that are thrown inside one session, so that they reach neither other sessions nor the event loop.
+ * Catches errors that are thrown inside one session, so that they affect neither other sessions nor the event loop.
  */
 import type { ErrorPlace } from '#telemetry/internal-errors.ts';
 
-/** Does some work and returns its result, or undefined when the work threw. */
+/** Runs a function and returns its result, or undefined when it threw. */
 export type Guard = <Result>(where: ErrorPlace, work: () => Result) => Result | undefined;
 
-/** Makes a guard. @param onThrow is called with each error that was thrown; it must not throw itself */
+/** Makes a guard. @param onThrow called with each error that was thrown; it must not throw itself */
 export function guardWith(onThrow: (where: ErrorPlace, error: unknown) => void): Guard {
   return (where, work) => {
     try {
@@ -18,7 +18,7 @@ export function guardWith(onThrow: (where: ErrorPlace, error: unknown) => void):
   };
 }
 
-/** Wraps an object so that each of its methods is guarded. @param target must have methods only, whose results nobody uses */
+/** Wraps an object so that each of its methods is guarded. @param target an object that has only methods whose results are not used */
 export function guarded<Methods extends object>(guard: Guard, where: ErrorPlace, target: Methods): Methods {
   return new Proxy(target, {
     get(from, name) {

@@ -37,11 +37,11 @@ test('media has lasted for the shorter of its own timestamps and the clock', () 
   const { kept, add } = setUp();
   add(begins(0), 0);
   add(frame(60_000), 300);
-  assert.equal(kept.lastedMs(300), 300, 'minutes of media that were sent at once');
+  assert.equal(kept.lastedMs(300), 300, 'minutes of media that were sent at once do not count');
   const slow = setUp();
   slow.add(begins(0), 0);
   slow.add(frame(40), 60_000);
-  assert.equal(slow.kept.lastedMs(60_000), 40, 'timestamps that hardly advance');
+  assert.equal(slow.kept.lastedMs(60_000), 40, 'timestamps that hardly advance count');
   slow.kept.clear();
   assert.equal(slow.kept.lastedMs(60_000), 40);
   slow.kept.restart();
@@ -62,7 +62,7 @@ test('video that is more than three seconds old is dropped where a segment begin
   assert.equal(packets.filter(({ kind }) => kind === 'audio').length, 9);
 });
 
-test('what is kept is bounded in bytes and in packets', () => {
+test('the kept packets are bounded by bytes and by number', () => {
   const { add, take } = setUp();
   const megabyte = new Uint8Array(1024 * 1024);
   for (let at = 0; at < 100; at += 1) add({ ...begins(at), data: megabyte });

@@ -1,13 +1,13 @@
 /**
- * Keeps the first packets that are to be transcoded until a transcoder takes them, so that renditions begin where the source does.
+ * Keeps the first packets to be transcoded until a transcoder takes them, so that renditions begin where the source does.
  */
 import type { HeldEvent, PacketEvent } from '#media/session-event.ts';
 import type { TrackKind } from '#media/track.ts';
 
-/** The most that is kept. Beyond it everything is dropped, and video is kept again from the next keyframe on. */
+/** The limits of the kept packets. When one is exceeded, everything is dropped, and video is kept again from the next keyframe on. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_PACKETS = 1000;
-/** Video older than this is dropped when a new segment begins: a transcoder that starts later should not begin so far behind. */
+/** Video older than this is dropped when a new segment begins, so that a transcoder that starts later does not begin so far behind. */
 const MAX_VIDEO_S = 3;
 
 /** An event with its decoding time in seconds. */
@@ -16,7 +16,7 @@ interface Kept {
   readonly atS: number;
 }
 
-/** The events of one session that wait for a transcoder, and how long media has been coming in. */
+/** The events of a session that wait for a transcoder, and how long media has been received. */
 export class HeadStart {
   #kept: Kept[] = [];
   #bytes = 0;
@@ -25,8 +25,8 @@ export class HeadStart {
 
   /**
    * Keeps an event. Video before the first keyframe is not kept.
-   * @param leader the kind of track whose packets show how long media has lasted
-   * @param timescale of the event's timestamps
+   * @param leader the kind of track whose packets measure how long media has lasted
+   * @param timescale the timescale of the event's timestamps
    * @param nowMs monotonic time
    */
   add(event: PacketEvent | HeldEvent, leader: TrackKind, timescale: number, nowMs: number): void {
@@ -45,7 +45,7 @@ export class HeadStart {
     this.#bytes += sizeBytes;
   }
 
-  /** How long media has been coming in, in milliseconds: the shorter of what its timestamps and what the clock say. */
+  /** How long media has been received, in milliseconds: the shorter of the times by its timestamps and by the clock. */
   lastedMs(nowMs: number): number {
     if (this.#begun === undefined) return 0;
     return Math.min(nowMs - this.#begun.atMs, (this.#endS - this.#begun.atS) * 1000);
@@ -58,13 +58,13 @@ export class HeadStart {
     return events;
   }
 
-  /** Drops the events. How long media has lasted stays the same. */
+  /** Drops the events. The time for which media has lasted stays the same. */
   clear(): void {
     this.#kept = [];
     this.#bytes = 0;
   }
 
-  /** Drops the events, and measures from zero how long media has lasted: media was interrupted. */
+  /** Drops the events, and restarts the measurement of how long media has lasted, because media was interrupted. */
   restart(): void {
     this.clear();
     this.#begun = undefined;

@@ -1,5 +1,5 @@
 /**
- * Tracks with their measured rates, as the health of a session shows them.
+ * Presents tracks with their measured rates for the health of a session.
  */
 import type { AudioHealth, Rates, VideoHealth } from '#domain/health.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';

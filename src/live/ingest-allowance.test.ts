@@ -14,22 +14,22 @@ function secondsAllowed(bytesPerSecond: number, { forS = 1000, first = 0 } = {})
   return forS;
 }
 
-test('a publisher at its bitrate is never too fast, even after a burst of nine seconds of media', () => {
+test('a publisher at its limit is never too fast, even after a burst of nine seconds of media', () => {
   assert.equal(secondsAllowed(MEGABYTE), 1000);
   assert.equal(secondsAllowed(MEGABYTE, { first: 9 * MEGABYTE }), 1000);
 });
 
-test('a publisher above its bitrate is too fast as soon as it is ten seconds of media ahead', () => {
+test('a publisher above its limit is too fast as soon as it is ten seconds of media ahead', () => {
   assert.equal(secondsAllowed(2 * MEGABYTE), 10);
   assert.equal(secondsAllowed(5 * MEGABYTE), 3);
   assert.equal(secondsAllowed(1.1 * MEGABYTE), 91);
 });
 
-test('without a limit nothing is too fast', () => {
+test('without a limit no bitrate is too fast', () => {
   const allowance = new IngestAllowance(0);
   assert.ok(allowance.use(2 ** 40, { limitKbps: 0, nowMs: 0 }));
   assert.ok(
     allowance.use(MEGABYTE, { limitKbps: LIMIT_KBPS, nowMs: 1 }),
-    'what came without a limit is not counted later',
+    'bytes received without a limit are not counted later',
   );
 });

@@ -1,16 +1,16 @@
 /**
- * Limits the bitrate of a publisher, averaged over some seconds. Pure: each call brings the time with it.
+ * Limits the bitrate of a publisher, averaged over some seconds. Pure: the time is passed in.
  */
 
 /**
- * How many seconds of media at the full bitrate may come at once. A keyframe is many times larger than the frames after it, and an
- * encoder whose network was slow sends everything it has queued as soon as it can.
+ * The number of seconds of media at the full bitrate that may come at once. A keyframe is many times larger than the frames after it, and
+ * an encoder whose network was slow sends everything it has queued as soon as it can.
  */
 const BURST_S = 10;
 
-/** What one publisher may send: a token bucket that is full at first. */
+/** The allowance of one publisher: a token bucket that is full at first. */
 export class IngestAllowance {
-  /** How many bytes of the burst are used. */
+  /** The number of bytes of the burst that are used. */
   #usedBytes = 0;
   #atMs: number;
 
@@ -20,8 +20,8 @@ export class IngestAllowance {
   }
 
   /**
-   * Counts bytes that came in, and says whether they were within the limit.
-   * @param limitKbps in kbit/s; 0 = any bitrate. It may differ from call to call.
+   * Counts received bytes, and returns whether they were within the limit.
+   * @param limitKbps in kbit/s; 0 means no limit. It may differ from call to call.
    * @param nowMs monotonic time
    */
   use(sizeBytes: number, { limitKbps, nowMs }: { readonly limitKbps: number; readonly nowMs: number }): boolean {

@@ -1,5 +1,5 @@
 /**
- * One accepted publisher: gathers its tracks, then hands its media to a session.
+ * One accepted publisher: collects its tracks, and then passes its media to a session.
  */
 import type { MemoryAccount } from '#hls/hls.ts';
 import type { Announcement, Publication, PublicationEnd } from '#ingest/ingest.ts';
@@ -9,32 +9,32 @@ import type { Packet } from '#media/packet.ts';
 import type { Track, TrackId, TrackKind } from '#media/track.ts';
 import { IngestAllowance } from './ingest-allowance.ts';
 
-/** How long media waits for the tracks that were announced, or could still come. */
+/** How long media waits for tracks that were announced or may still come. */
 const TRACK_WAIT_MS = 500;
-/** Media held while tracks are gathered; a publisher that sends faster starts with the tracks it has. */
+/** The bytes of media that may be held while tracks are collected. A publisher that sends faster starts with the tracks it has. */
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
-/** Where gathered media goes. */
+/** The receiver of collected media. */
 export interface IntakeTarget {
   setTrack(id: TrackId, track: Track): void;
   write(id: TrackId, packet: Packet): void;
 }
 
-/** What an intake asks of its owner. */
+/** The owner of an intake. */
 export interface IntakeOwner {
-  /** The first packet came: the stream is active. */
+  /** Called at the first packet. The stream is active from then on. */
   onMedia(): void;
-  /** The tracks are known: gives what takes the media from here on. Called once, and only with at least one track. */
+  /** Called when the tracks are known. Returns the receiver of the media from then on. Called once, and only with at least one track. */
   open(tracks: ReadonlyMap<TrackId, Track>, announcement: Announcement | undefined): IntakeTarget;
-  /** The highest bitrate at which the publisher may send, in kbit/s; 0 = any bitrate. */
+  /** The highest bitrate at which the publisher may send, in kbit/s. 0 means no limit. */
   readonly bitrateLimitKbps: number;
-  /** Called when the publisher has sent more than it may: it must be disconnected. */
+  /** Called when the publisher has exceeded its bitrate and must be disconnected. */
   onTooFast(): void;
   /** Opens an account for the media that is held until {@link IntakeOwner.open}. */
   openAccount(): MemoryAccount;
-  /** Does the work of a timer, and keeps what it throws from the event loop. */
+  /** Runs the work of a timer, and keeps its errors from the event loop. */
   guard(work: () => void): void;
-  /** The publisher is gone. Called once. */
+  /** Called once, when the publisher is gone. */
   onEnd(reason: PublicationEnd): void;
 }
 
@@ -51,7 +51,7 @@ export class Intake implements Publication {
   readonly #tracks = new Map<TrackId, Track>();
   #announcement: Announcement | undefined;
   #held: HeldPacket[] = [];
-  /** The memory that held packets are charged to; undefined while none are held. */
+  /** The memory account of held packets. Undefined while none are held. */
   #account: MemoryAccount | undefined;
   #target: IntakeTarget | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -68,17 +68,17 @@ export class Intake implements Publication {
     this.#allowance = new IngestAllowance(this.#heardAt);
   }
 
-  /** Media is coming in: from the first packet to the end. */
+  /** Whether media is being received: from the first packet to the end. */
   get isActive(): boolean {
     return this.#hasMedia && !this.#ended;
   }
 
-  /** Bytes of media so far. */
+  /** The number of bytes of media so far. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** How long nothing at all was heard of the publisher, in milliseconds. */
+  /** How long nothing at all was received from the publisher, in milliseconds. */
   silentForMs(): number {
     return this.#clock.monotonic() - this.#heardAt;
   }
@@ -116,7 +116,7 @@ export class Intake implements Publication {
   end(reason: PublicationEnd): void {
     if (this.#ended) return;
     clearTimeout(this.#timer);
-    // Even a publisher that left before its tracks were known gets a session, unless the service disconnected it.
+    // A publisher that left before its tracks were known also gets a session, unless the service disconnected it.
     if (this.#target === undefined && this.#held.length > 0 && reason !== 'disconnected') this.#open();
     this.#ended = true;
     this.#letGo();
@@ -137,8 +137,8 @@ export class Intake implements Publication {
   }
 
   /**
-   * Nothing more to wait for: every track announced is there; without an announcement, one of each kind. One of sound alone may
-   * be early: GStreamer's flvmux announces what it has, and a picture takes longer to encode than a sound.
+   * Whether there is nothing more to wait for: every announced track exists or, without an announcement, one of each kind. An announcement
+   * of only audio may be early: GStreamer's flvmux announces the tracks it has, and a frame takes longer to encode than audio.
    */
   #isComplete(): boolean {
     const announced = this.#announcement?.kinds;
@@ -156,7 +156,7 @@ export class Intake implements Publication {
     for (const { id, packet } of this.#letGo()) target.write(id, packet);
   }
 
-  /** Hands out the packets that were held and closes their account: from here on the session is charged for them. */
+  /** Hands out the held packets and closes their account. From then on the session is charged for them. */
   #letGo(): readonly HeldPacket[] {
     const held = this.#held;
     this.#held = [];

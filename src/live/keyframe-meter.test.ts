@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isTooLong, KeyframeMeter } from './keyframe-meter.ts';
 
-/** Frames ten a second up to a time, with keyframes at these. */
+/** Feeds ten frames per second up to a time, with keyframes at these times. */
 function feed(meter: KeyframeMeter, keyframesAtS: readonly number[], endS: number) {
   for (let tenth = Math.round((keyframesAtS[0] ?? 0) * 10); tenth <= endS * 10; tenth += 1) {
     meter.add(keyframesAtS.includes(tenth / 10), tenth / 10);
   }
 }
 
-test('the interval is known at the second keyframe; until then it only grows', () => {
+test('the interval is known at the second keyframe, and grows until then', () => {
   const meter = new KeyframeMeter();
   feed(meter, [0], 4);
   assert.equal(meter.intervalS, undefined);
@@ -19,7 +19,7 @@ test('the interval is known at the second keyframe; until then it only grows', (
   assert.deepEqual(meter.longest, { intervalS: 9.6, open: false });
 });
 
-test('keyframes at scene cuts do not hide the interval; an encoder that keeps a shorter one shows after five', () => {
+test('keyframes at scene cuts do not hide the interval, and a shorter interval shows after five keyframes', () => {
   const meter = new KeyframeMeter();
   feed(meter, [0, 8, 8.5, 9, 10], 10);
   assert.equal(meter.intervalS, 8);
@@ -27,7 +27,7 @@ test('keyframes at scene cuts do not hide the interval; an encoder that keeps a 
   assert.equal(meter.intervalS, 2);
 });
 
-test('it begins anew with another publisher', () => {
+test('the measurement restarts with another publisher', () => {
   const meter = new KeyframeMeter();
   feed(meter, [0, 8], 9);
   meter.restart();
@@ -36,7 +36,7 @@ test('it begins anew with another publisher', () => {
   assert.equal(meter.intervalS, 1);
 });
 
-test('keyframes that come often are not to blame for a segment without one', () => {
+test('frequent keyframes are not the cause of a segment without one', () => {
   assert.equal(isTooLong({ intervalS: 0, open: false }, 4), false);
   assert.equal(isTooLong({ intervalS: 2, open: false }, 4), false);
   assert.equal(isTooLong({ intervalS: 3.98, open: true }, 4), true);

@@ -1,23 +1,26 @@
 /**
- * Measures how far apart keyframes are. Pure: time comes in with the packets.
+ * Measures the intervals between keyframes. Pure: times come with the packets.
  */
 
-/** A distance between keyframes. */
+/** An interval between keyframes. */
 export interface KeyframeInterval {
   readonly intervalS: number;
-  /** The keyframe that ends it has not come yet: it will be longer. */
+  /** Whether the keyframe that ends it has not come yet, so that it will be longer. */
   readonly open: boolean;
 }
 
 /**
- * Whether keyframes this far apart explain a segment that had to be cut without one. Where they come more often, a relay that sends audio
- * far ahead of the video is the cause, as `push` of nginx does when it begins.
+ * Whether keyframes at this interval explain a segment that had to be cut without one. If they come more often, the cause is a relay that
+ * sends audio far ahead of the video, as `push` of nginx does when it begins.
  */
 export function isTooLong({ intervalS }: KeyframeInterval, targetDurationS: number): boolean {
   return intervalS > targetDurationS / 2;
 }
 
-/** The longest of so many counts: encoders that add keyframes at scene cuts still keep their longest interval. */
+/**
+ * The number of latest intervals of which the longest counts, because encoders that add keyframes at scene cuts keep their longest
+ * interval.
+ */
 const REMEMBERED = 5;
 
 /** The meter of one video track. */
@@ -26,7 +29,7 @@ export class KeyframeMeter {
   #keyframeS: number | undefined;
   #lastS = 0;
 
-  /** The next packet. @param mediaS its decoding time in seconds */
+  /** Takes the next packet. @param mediaS its decoding time in seconds */
   add(keyframe: boolean, mediaS: number): void {
     this.#lastS = mediaS;
     if (!keyframe) return;
@@ -36,18 +39,18 @@ export class KeyframeMeter {
     this.#keyframeS = mediaS;
   }
 
-  /** What follows does not continue what came before, and may come from an encoder that was set up anew. */
+  /** Restarts the measurement, because the following packets may come from an encoder with other settings. */
   restart(): void {
     this.#intervals = [];
     this.#keyframeS = undefined;
   }
 
-  /** The longest of late between two keyframes, in seconds; undefined before the second one. */
+  /** The longest of the latest intervals between two keyframes, in seconds. Undefined before the second keyframe. */
   get intervalS(): number | undefined {
     return this.#intervals.length === 0 ? undefined : Math.max(...this.#intervals);
   }
 
-  /** The longest of late, the growing one included. */
+  /** The longest of the latest intervals, including the growing one. */
   get longest(): KeyframeInterval {
     const complete = this.intervalS ?? 0;
     const growing = this.#lastS - (this.#keyframeS ?? this.#lastS);

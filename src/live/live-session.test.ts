@@ -43,7 +43,7 @@ class RtmpSession extends LiveSession {
   }
 }
 
-/** A session with a clock that the test moves, and a presentation that only remembers. */
+/** A session with a clock that the test controls, and a presentation that only records. */
 function setUp({
   state = { phase: 'starting' } as SessionState,
   codecs = '',
@@ -121,7 +121,7 @@ const frame = (milliseconds: number) => packetAt(VIDEO_TRACK, milliseconds);
 test.beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }));
 test.afterEach(() => mock.timers.reset());
 
-test('a session begins at the first keyframe, placed where the wall clock says, and sound before it is left out', () => {
+test('a session begins at the first keyframe, placed by the wall clock, and audio before it is left out', () => {
   const { session, packets, advance } = setUp();
   session.begin([VIDEO_TRACK, AUDIO_TRACK]);
   advance(400);
@@ -137,7 +137,7 @@ test('a session begins at the first keyframe, placed where the wall clock says, 
   );
 });
 
-test('a lost connection writes gaps until the publisher is back, then goes on after a discontinuity', () => {
+test('after a lost connection gaps are written until the publisher is back, and media continues after a discontinuity', () => {
   const { session, told, phases, packets, advance, firstPart } = setUp();
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
@@ -147,7 +147,7 @@ test('a lost connection writes gaps until the publisher is back, then goes on af
   session.publisherLost();
   advance(5000);
   const gaps = told.flatMap((each) => (each.type === 'gap' ? [each.untilS] : []));
-  assert.deepEqual([gaps[0], gaps.at(-1)], [3.5, 7], 'the last frame may last as long as the one before');
+  assert.deepEqual([gaps[0], gaps.at(-1)], [3.5, 7], 'the last frame may last as long as the previous one');
   const gapMarks = told.flatMap((each) => (each.type === 'gap' && each.mark !== undefined ? [each.mark.ordinal] : []));
   assert.deepEqual(gapMarks, [1], 'a segment begins every 4.35 s');
 
@@ -161,7 +161,7 @@ test('a lost connection writes gaps until the publisher is back, then goes on af
   assert.equal(told.filter(({ type }) => type === 'gap').length, gapsBefore);
 });
 
-test('media that comes back at once stands behind what was written, although that ran ahead of the clock', () => {
+test('media that comes back at once is placed after everything written, although that ran ahead of the clock', () => {
   const { session, packets, firstPart } = setUp();
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
@@ -187,7 +187,7 @@ test('the reconnect window ends the session', () => {
   assert.equal(told.at(-1)?.type, 'end');
 });
 
-test('a publisher that comes back and is lost before it sent a picture leaves the session waiting, no longer than before', () => {
+test('a publisher that comes back and is lost before it sent a frame does not extend the reconnect window', () => {
   const { session, firstPart, advance } = setUp();
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
@@ -205,7 +205,7 @@ test('a publisher that comes back and is lost before it sent a picture leaves th
   assert.equal(session.state.phase === 'ended' && session.state.reason, 'reconnect_window_elapsed');
 });
 
-test('a publisher that is back when the window closes continues the session, although its keyframe comes later', () => {
+test('a publisher that is back when the reconnect window closes continues the session, although its keyframe comes later', () => {
   const { session, packets, firstPart, advance } = setUp();
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
@@ -220,14 +220,14 @@ test('a publisher that is back when the window closes continues the session, alt
   assert.equal(packets().at(-1)?.dts, 32 * 90_000);
 });
 
-test('a publisher lost before the first part leaves nothing to wait for', () => {
+test('a session whose publisher is lost before the first part ends', () => {
   const { session } = setUp();
   session.begin([VIDEO_TRACK]);
   session.publisherLost();
   assert.equal(session.state.phase === 'ended' && session.state.reason, 'no_media');
 });
 
-test('timestamps that jump go on at the next keyframe, behind a discontinuity, with gaps meanwhile', () => {
+test('after a jump of timestamps media continues at the next keyframe, after a discontinuity, with gaps in between', () => {
   const { session, told, packets, firstPart, advance } = setUp();
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
@@ -298,7 +298,7 @@ test('a track that appears late is added without a discontinuity', () => {
   assert.deepEqual(packets().at(-1)?.mark, markAt(0));
 });
 
-test('a session taken up after a restart goes on where the wall clock is, and writes no gaps before its first media', () => {
+test('a session resumed after a restart continues at the wall clock, and writes no gaps before its first media', () => {
   const { session, told, packets, advance } = setUp({
     state: { phase: 'reconnecting', until: ms(1_030_000) },
     createdAt: 900_000,
@@ -313,13 +313,13 @@ test('a session taken up after a restart goes on where the wall clock is, and wr
   assert.equal(session.state.phase, 'live');
 });
 
-test('a session taken up after a restart ends when nobody comes back', () => {
+test('a session resumed after a restart ends when its publisher does not come back', () => {
   const { session, advance } = setUp({ state: { phase: 'reconnecting', until: ms(1_010_000) } });
   advance(10_000);
   assert.equal(session.state.phase === 'ended' && session.state.reason, 'reconnect_window_elapsed');
 });
 
-test('spent media memory ends the session and lets its publisher go', () => {
+test('exhausted media memory ends the session and disconnects its publisher', () => {
   const { session, ended, memoryFull } = setUp();
   session.begin([VIDEO_TRACK]);
   memoryFull();
@@ -327,7 +327,7 @@ test('spent media memory ends the session and lets its publisher go', () => {
   assert.deepEqual(ended, ['media_memory_exhausted']);
 });
 
-test('nothing is written to a session that ended', () => {
+test('nothing is written to a session after its end', () => {
   const { session, packets } = setUp();
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
@@ -338,7 +338,7 @@ test('nothing is written to a session that ended', () => {
   assert.equal(session.state.phase === 'ended' && session.state.reason, 'unpublished');
 });
 
-test('what comes in is measured, and keyframes too far apart are warned of until they no longer are', () => {
+test('received media is measured, and a warning stands while keyframes are too far apart', () => {
   const { session, advance } = setUp();
   const send = (fromMs: number, toMs: number, keyframeEveryMs: number) => {
     for (let at = fromMs; at < toMs; at += 50) {
@@ -373,7 +373,7 @@ test('what comes in is measured, and keyframes too far apart are warned of until
   assert.equal(session.health.source.video?.keyframeIntervalS, 2);
 });
 
-test('another publisher may have set its keyframes right', () => {
+test('the keyframe warning is cleared for another publisher', () => {
   const { session, firstPart, advance } = setUp();
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
@@ -388,10 +388,10 @@ test('another publisher may have set its keyframes right', () => {
 
 const isHeld = (each: Packet | HeldEvent): each is HeldEvent => 'type' in each;
 
-/** A transcoder that only remembers what it got; its callbacks are the test's. */
+/** A transcoder that only records what it got, and whose callbacks the test calls. */
 function recordingTranscoder() {
   const got: string[] = [];
-  /** What it got of the video, packets as packets. */
+  /** The video that it got, and packets as packets. */
   const frames: (Packet | HeldEvent)[] = [];
   let callbacks: TranscoderCallbacks | undefined;
   const transcoder: Transcoder = {
@@ -410,7 +410,7 @@ function recordingTranscoder() {
     callbacks = request.callbacks;
     return transcoder;
   };
-  /** AAC comes back, at a time in samples of the session. */
+  /** The transcoder returns AAC, at a time in samples of the session. */
   const comesBack = (samples: number) => {
     const time = ticks(samples);
     callbacks!.onAudioPacket({ ...packetAt(AUDIO_TRACK, 0), dts: time, pts: time });
@@ -418,7 +418,7 @@ function recordingTranscoder() {
   return { openTranscoder, got, frames, comesBack, encoded: () => callbacks!.onAudioTrack(AUDIO_TRACK) };
 }
 
-test('sound that is not AAC goes to the transcoder, also without profiles, and is marked when it comes back', () => {
+test('audio that is not AAC goes to the transcoder, also without profiles, and is marked when it comes back', () => {
   const { openTranscoder, got, comesBack, encoded } = recordingTranscoder();
   const { session, told, packets } = setUp({ openTranscoder });
   session.begin([VIDEO_TRACK, OPUS_TRACK]);
@@ -449,7 +449,7 @@ test('sound that is not AAC goes to the transcoder, also without profiles, and i
   );
 });
 
-test('the last frame is held while only audio comes, in the segments that begin meanwhile', () => {
+test('the last frame is held while only audio comes, also in segments that begin in the meantime', () => {
   const { openTranscoder, frames } = recordingTranscoder();
   const { session, advance } = setUp({ openTranscoder, profiles: DEFAULT_PROFILES });
   session.begin([VIDEO_TRACK, AUDIO_TRACK]);
@@ -466,7 +466,10 @@ test('the last frame is held while only audio comes, in the segments that begin 
   const sinceS = 1 + 0.96;
   const held = frames.filter(isHeld).map(({ pts }) => pts / 90_000 - sinceS);
   assert.ok(held.every((atS, index) => Math.abs(atS - (index + 1) / 25) < 0.001));
-  assert.ok(Math.abs(sinceS + held.at(-1)! - (1 + 7.98 - 0.4)) < 0.05, 'up to what may still come');
+  assert.ok(
+    Math.abs(sinceS + held.at(-1)! - (1 + 7.98 - 0.4)) < 0.05,
+    'up to the time for which frames may still come',
+  );
   const cuts = (all: readonly (Packet | HeldEvent)[]) =>
     all.flatMap(({ mark }) => mark ?? []).map(({ ordinal }) => ordinal);
   assert.deepEqual(cuts(frames), [0, 1]);
@@ -477,7 +480,7 @@ test('the last frame is held while only audio comes, in the segments that begin 
     shown.toSorted((a, b) => a - b),
   );
   assert.equal(shown.at(-1), 9 * 90_000);
-  assert.ok(shown.at(-1)! - shown.at(-2)! <= 5401, 'and until the next one');
+  assert.ok(shown.at(-1)! - shown.at(-2)! <= 5401, 'and until the next frame');
   assert.deepEqual(
     session.warnings.map(({ code }) => code),
     ['keyframe_interval_too_long'],
@@ -510,7 +513,7 @@ test('without audio, the last frame is held when nothing has come for more than 
   );
 });
 
-test('sound leads where there is no picture, also when it comes back from the transcoder', () => {
+test('audio leads where there is no video, also when it comes back from the transcoder', () => {
   const { openTranscoder, got, comesBack, encoded } = recordingTranscoder();
   const { session, packets, firstPart } = setUp({ openTranscoder });
   session.begin([OPUS_TRACK]);
@@ -527,7 +530,7 @@ test('sound leads where there is no picture, also when it comes back from the tr
   assert.equal(got.at(-1), 'flush');
 });
 
-test('what still comes back of Opus after the publisher has changed to AAC is left out', () => {
+test('Opus audio that comes back from the transcoder after the publisher has changed to AAC is left out', () => {
   const { openTranscoder, comesBack, encoded } = recordingTranscoder();
   const { session, packets } = setUp({ openTranscoder });
   session.begin([VIDEO_TRACK, OPUS_TRACK]);
@@ -541,7 +544,7 @@ test('what still comes back of Opus after the publisher has changed to AAC is le
 
 const HOUR_MS = 3_600_000;
 
-/** Sends a hundred keyframes a second. @param timeOf the timestamp of each in milliseconds */
+/** Sends a hundred keyframes per second. @param timeOf the timestamp of each in milliseconds */
 function storm(world: ReturnType<typeof setUp>, seconds: number, timeOf: (index: number) => number): void {
   const { session, advance } = world;
   session.begin([VIDEO_TRACK]);
@@ -552,10 +555,10 @@ function storm(world: ReturnType<typeof setUp>, seconds: number, timeOf: (index:
 }
 
 for (const [what, timeOf] of [
-  ['leap by an hour at every packet', (index) => index * HOUR_MS],
+  ['jump by an hour at every packet', (index) => index * HOUR_MS],
   ['go back by a minute at every packet', (index) => 10 * HOUR_MS - index * 60_000],
   ['alternate between two clocks', (index) => (index % 2) * HOUR_MS + index * 10],
-  ['leap by two seconds at every packet', (index) => index * 2000],
+  ['jump by two seconds at every packet', (index) => index * 2000],
 ] as const satisfies readonly (readonly [string, (index: number) => number])[]) {
   test(`timestamps that ${what} cause few starts and log lines a second, and after half a minute the publisher is disconnected`, () => {
     const world = setUp();
@@ -572,7 +575,7 @@ for (const [what, timeOf] of [
   });
 }
 
-test('each log line about jumps says how many there were since the line before', () => {
+test('each log line about jumps has the number of jumps since the previous line', () => {
   const world = setUp();
   world.session.begin([VIDEO_TRACK]);
   for (const time of [0, 1, 2, 3]) world.session.send(key(time * HOUR_MS));
@@ -584,21 +587,21 @@ test('each log line about jumps says how many there were since the line before',
   assert.deepEqual(counts, [1, 3]);
 });
 
-test('media that comes a hundred times faster than real time is taken up to ten seconds ahead of the clock', () => {
+test('media that comes a hundred times faster than real time is accepted up to ten seconds ahead of the clock', () => {
   const world = setUp();
   storm(world, 30, (index) => index * 1000);
   const times = world.packets().map(({ dts }) => dts / 90_000);
   assert.ok(Math.max(...times) <= 31 + 10 + 0.1, `came to ${Math.max(...times)} s in 31 s of session time`);
   assert.ok(times.length <= 31 + 10 + 5, `${times.length} seconds of media were taken`);
-  assert.ok(times.length > 25, 'as much is taken as the clock allows');
+  assert.ok(times.length > 25, 'as much is accepted as the clock allows');
   assert.deepEqual(world.ended, [], 'the session goes on');
 });
 
-test('whatever the timestamps of both tracks are, media stays within ten seconds of the clock and starts again once a second at most', () => {
+test('for any timestamps of both tracks, media stays within ten seconds of the clock and restarts at most once a second', () => {
   const step = fc.record({
     isVideo: fc.boolean(),
     keyframe: fc.boolean(),
-    // Either a small step or a jump of any size.
+    // A small step, or a jump of any size.
     advanceMs: fc.oneof(fc.integer({ min: -40, max: 1100 }), fc.integer({ min: -HOUR_MS, max: HOUR_MS })),
     delayMs: fc.integer({ min: 0, max: 10_000 }),
     restMs: fc.constantFrom(0, 0, 0, 50, 500),
@@ -625,7 +628,7 @@ test('whatever the timestamps of both tracks are, media stays within ten seconds
   );
 });
 
-test('timestamps that repeat or creep do not make a segment of thousands of frames', () => {
+test('timestamps that repeat or hardly advance do not make a segment of thousands of frames', () => {
   const world = setUp();
   storm(world, 10, () => 0);
   assert.ok(
@@ -634,7 +637,7 @@ test('timestamps that repeat or creep do not make a segment of thousands of fram
   );
 });
 
-test('a publisher that is connected but sends nothing leaves a gap after a minute, and goes on after a discontinuity', () => {
+test('a publisher that is connected but sends nothing leaves a gap after a minute, and continues after a discontinuity', () => {
   const world = setUp();
   world.session.begin([VIDEO_TRACK]);
   world.session.send(key(0));
@@ -646,7 +649,7 @@ test('a publisher that is connected but sends nothing leaves a gap after a minut
   assert.equal(world.packets().at(-1)?.mark?.discontinuity, true);
 });
 
-test('a network that stands still for more than three seconds leaves a gap, and what it held back is taken from the next keyframe on', () => {
+test('a network that stalls for more than three seconds leaves a gap, and the delayed media is used from the next keyframe on', () => {
   const { session, told, packets, advance } = setUp();
   session.begin([VIDEO_TRACK, AUDIO_TRACK]);
   const send = (fromMs: number, untilMs: number, everyMs: number) => {
@@ -676,7 +679,7 @@ test('a network that stands still for more than three seconds leaves a gap, and 
   assert.deepEqual([first?.keyframe, first!.dts / 90_000], [true, 1 + 8]);
 });
 
-test('an error thrown anywhere in a session ends that session alone: it is counted, logged once, and its publisher is disconnected', async () => {
+test('an error thrown anywhere in a session ends only that session, is counted and logged once, and its publisher is disconnected', async () => {
   const broken = () => {
     throw new Error('a fault for this test');
   };
@@ -725,7 +728,7 @@ test('an error thrown anywhere in a session ends that session alone: it is count
     assert.equal(world.session.state.phase, 'ended', entry);
     assert.equal(world.ended.length, 1, entry);
     if (entry !== 'its presentation') assert.deepEqual(world.ended, ['internal_error'], entry);
-    enter(world); // the same again, on the session that has ended
+    enter(world); // the same error again, in the session that has ended
     assert.equal(world.lines.filter(({ message }) => message.startsWith('internal error')).length, 1, entry);
     assert.match(await world.metrics.registry.metrics(), /millrace_internal_errors_total\{where="\w+"\} [12]\n/, entry);
   }

@@ -1,5 +1,5 @@
 /**
- * One running session: its state, its publisher that may come back, who watches, and what there is to tell of it.
+ * One running session: its state, its publisher that may come back, its viewers, and its health.
  */
 
 import type { ActiveWarning, SessionHealth } from '#domain/health.ts';
@@ -29,16 +29,16 @@ import { codecsOf } from './track-selection.ts';
 import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts';
 
 /**
- * Session time when a session begins: encoders decode some frames earlier than they present them, and no time may be below 0.
+ * The session time at which a session begins, because encoders decode some frames before they are shown, and no time may be below 0.
  */
 export const LEAD_IN_MS = 1000;
-/** How often media is told that time passes and the reconnect window is looked at; below a part target, so playlists keep moving in time. */
+/** How often the media and the reconnect window are checked. It is shorter than a part, so that playlists keep advancing in time. */
 const PACE_MS = 250;
 
-/** What a session needs from its surroundings. */
+/** The options of a session. */
 export interface LiveSessionOptions {
   readonly record: Session;
-  /** Makes the presentation; called once. Its callbacks are the session's. */
+  /** Makes the presentation. Called once, with the session's callbacks. */
   readonly createPresentation: (
     callbacks: Pick<PresentationOptions, 'onFirstPart' | 'onMemoryExhausted' | 'onSinkFailed'>,
   ) => Presentation;
@@ -47,7 +47,7 @@ export interface LiveSessionOptions {
   readonly owner: TranscoderOwner;
   readonly targetDurationS: number;
   readonly reconnectWindowS: number;
-  /** How often {@link onSeen} is called while live. */
+  /** How often {@link onSeen} is called while the session is live. */
   readonly seenEveryMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -55,14 +55,14 @@ export interface LiveSessionOptions {
   readonly errors: InternalErrors;
   /** Called after every change of state. */
   readonly onState: (session: LiveSession) => void;
-  /** Called now and then while media comes in, and when the tracks changed. */
+  /** Called from time to time while media is received, and when the tracks changed. */
   readonly onSeen: (session: LiveSession) => void;
-  /** Called when the session ended although its publisher did not leave: the publisher must be disconnected. */
+  /** Called when the session ended although its publisher did not leave, so that the publisher must be disconnected. */
   readonly onEndedByService: (reason: DisconnectReason) => void;
 }
 
 /**
- * A session in memory. Its owner calls {@link LiveSession.publisherLost} or {@link LiveSession.end}; an end is final. An error that is
+ * A session in memory. Its owner calls {@link LiveSession.publisherLost} or {@link LiveSession.end}. An end is final. An error that is
  * thrown inside the session ends it with `internal_error`, and never reaches the caller.
  */
 export class LiveSession implements AsyncDisposable {
@@ -73,17 +73,17 @@ export class LiveSession implements AsyncDisposable {
   readonly #media: SessionMedia;
   readonly #warnings: SessionWarnings;
   #peakViewers: number;
-  /** As written last. */
+  /** The number of viewers that was last noted. */
   #notedViewers: number;
   #name: string;
   #state: SessionState;
   #pacer: NodeJS.Timeout | undefined;
-  /** Monotonic time at which a lost publisher is given up. */
+  /** The monotonic time at which the session stops waiting for a lost publisher. */
   #giveUpAt = Number.POSITIVE_INFINITY;
-  /** A publisher is there, though nothing of it may be playable yet. */
+  /** Whether there is a publisher, even if none of its media is playable yet. */
   #hasPublisher = false;
   #hasPlayed = false;
-  /** What the publisher calls itself. */
+  /** The encoder's name for itself. */
   #encoder: string | undefined;
   #seenAt: Milliseconds;
   #seenWrittenAt: Milliseconds;
@@ -91,7 +91,7 @@ export class LiveSession implements AsyncDisposable {
   #hasFailed = false;
 
   /**
-   * @param state `starting` for a new session, `reconnecting` for one taken up again after a restart
+   * @param state `starting` for a new session, `reconnecting` for one resumed after a restart
    */
   constructor(options: LiveSessionOptions, state: SessionState) {
     const { record, clock, openTranscoder, owner, targetDurationS } = options;
@@ -150,12 +150,12 @@ export class LiveSession implements AsyncDisposable {
     return this.#name;
   }
 
-  /** When media last came in; 0 = never. */
+  /** When media was last received. 0 means never. */
   get lastSeen(): Milliseconds {
     return this.#seenAt;
   }
 
-  /** What came in and went out, by earlier processes too. */
+  /** The media received and made in total, including earlier processes. */
   get totals(): SessionTotals {
     const { totals } = this.record;
     const here = this.#media.totals;
@@ -170,17 +170,17 @@ export class LiveSession implements AsyncDisposable {
     };
   }
 
-  /** Bytes a second: what comes in, and what is made of it. */
+  /** Bytes per second of the received media and of its renditions. */
   get rates(): SessionMedia['rates'] {
     return this.#media.rates;
   }
 
-  /** Something of it could be watched. */
+  /** Whether any of it could be watched. */
   get hasPlayed(): boolean {
     return this.#hasPlayed;
   }
 
-  /** The newest picture as a JPEG; undefined where nothing is transcoded. */
+  /** The newest frame as a JPEG. Undefined when nothing is transcoded. */
   get thumbnail(): Uint8Array | undefined {
     return this.#media.thumbnail;
   }
@@ -190,12 +190,12 @@ export class LiveSession implements AsyncDisposable {
     return this.#media.isTranscoding;
   }
 
-  /** What is amiss now. */
+  /** The present warnings. */
   get warnings(): readonly ActiveWarning[] {
     return this.#warnings.active;
   }
 
-  /** How it is doing; worked out at each call. */
+  /** The present health, computed at each call. */
   get health(): SessionHealth {
     return {
       encoder: this.#encoder,
@@ -205,24 +205,24 @@ export class LiveSession implements AsyncDisposable {
     };
   }
 
-  /** RFC 6381 names of its tracks, as {@link Session.codecs}. */
+  /** The RFC 6381 names of its tracks, as in {@link Session.codecs}. */
   get codecs(): string {
     return codecsOf(this.#media.tracks) || this.record.codecs;
   }
 
-  /** As many watch it now. */
+  /** Notes the number of viewers, for the peak. */
   watchedBy(viewers: number): void {
     this.#peakViewers = Math.max(this.#peakViewers, viewers);
   }
 
-  /** Takes how many watch it now; says whether that is another number than the last. */
+  /** Notes the number of viewers. Returns whether it differs from the last noted one. */
   noteViewers(viewers: number): boolean {
     const isNew = viewers !== this.#notedViewers;
     this.#notedViewers = viewers;
     return isNew;
   }
 
-  /** Takes the stream's name; says whether it was another. */
+  /** Sets the stream's name. Returns whether it was another. */
   rename(name: string): boolean {
     const isNew = name !== this.#name;
     this.#name = name;
@@ -230,8 +230,8 @@ export class LiveSession implements AsyncDisposable {
   }
 
   /**
-   * A publisher begins, or comes back with the same codecs. Its first keyframe starts or goes on with the presentation.
-   * @param encoder what it calls itself
+   * Begins or continues with a publisher that has the same codecs. Its first keyframe starts or continues the presentation.
+   * @param encoder the encoder's name for itself
    */
   publish(tracks: ReadonlyMap<TrackId, Track>, announcement: Announcement | undefined, encoder?: string): void {
     this.#guard('session', () => {
@@ -242,14 +242,14 @@ export class LiveSession implements AsyncDisposable {
     });
   }
 
-  /** A track appeared late, or its configuration changed. */
+  /** Sets a track that appeared late, or whose configuration changed. */
   setTrack(id: TrackId, track: Track): void {
     this.#guard('ingest', () => {
       if (this.#media.setTrack(id, track)) this.#options.onSeen(this);
     });
   }
 
-  /** Takes the publisher's next packet, in its own clock. */
+  /** Takes the publisher's next packet, with its own timestamps. */
   write(id: TrackId, packet: Packet): void {
     if (this.#state.phase === 'ended') return;
     this.#guard('ingest', () => {
@@ -257,14 +257,14 @@ export class LiveSession implements AsyncDisposable {
     });
   }
 
-  /** Hands everything that happens from now on to an output, too. Disposing the result detaches it. */
+  /** Attaches an output, which gets everything that happens from now on. Disposing the result detaches it. */
   attach(output: SessionOutput): Disposable {
     return this.#media.attach(output);
   }
 
   /**
-   * The publisher's connection is lost: wait for it, or end when there is nothing to come back to. One that came back and was lost
-   * again before its first keyframe opens no window of its own.
+   * Waits for the publisher after its connection was lost, or ends the session when there is nothing to come back to. A publisher that came
+   * back and was lost again before its first keyframe does not extend the window.
    */
   publisherLost(): void {
     this.#hasPublisher = false;
@@ -282,7 +282,7 @@ export class LiveSession implements AsyncDisposable {
     });
   }
 
-  /** Ends the session. Its last playlists stay as they are, and a second call changes nothing. */
+  /** Ends the session. Its last playlists stay as they are. A second call changes nothing. */
   end(reason: EndReason): void {
     if (this.#state.phase === 'ended') return;
     this.#stopPacing();
@@ -291,18 +291,18 @@ export class LiveSession implements AsyncDisposable {
     if (this.codecs === '') this.#guard('session', () => this.presentation[Symbol.dispose]());
     this.#media.end().catch((error: unknown) => {
       this.#failed('session', error);
-      this.#guard('session', () => this.presentation[Symbol.dispose]()); // releases the requests that wait for parts
+      this.#guard('session', () => this.presentation[Symbol.dispose]()); // answers the requests that wait for parts
     });
   }
 
-  /** Ends the session for a reason of the service's own, and has its publisher disconnected. */
+  /** Ends the session for a reason of the service, and has its publisher disconnected. */
   endByService(reason: DisconnectReason): void {
     if (this.#state.phase === 'ended') return;
     this.end(reason);
     this.#guard('session', () => this.#options.onEndedByService(reason));
   }
 
-  /** Ends the transcoder and gives the media's memory back. */
+  /** Ends the transcoder and frees the memory of the media. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopPacing();
     this.presentation[Symbol.dispose]();
@@ -337,7 +337,7 @@ export class LiveSession implements AsyncDisposable {
     this.#options.onSeen(this);
   }
 
-  /** Notes an error that was thrown inside the session; the first one ends the session. */
+  /** Notes an error that was thrown inside the session. The first one ends the session. */
   #failed(where: ErrorPlace, error: unknown): void {
     this.#options.errors.note(where, error);
     if (this.#hasFailed) return;
@@ -345,14 +345,14 @@ export class LiveSession implements AsyncDisposable {
     this.endByService('internal_error');
   }
 
-  /** A session without its presentation cannot go on; without another output it can. */
+  /** Handles an output that threw. A session cannot continue without its presentation, but can without another output. */
   #outputFailed(output: SessionOutput, error: unknown): void {
     if (output.bound.whenFull !== 'end_session') {
       this.#options.errors.note('session', error);
       return;
     }
     this.#failed('session', error);
-    this.#guard('session', () => this.presentation[Symbol.dispose]()); // releases the requests that wait for parts
+    this.#guard('session', () => this.presentation[Symbol.dispose]()); // answers the requests that wait for parts
   }
 
   #apply(input: SessionInput): void {

@@ -1,5 +1,5 @@
 /**
- * The contract of `live`: what the API and the origin may ask about sessions running in this process.
+ * The contract of `live`: what the API and the origin may ask about sessions that run in this process.
  */
 
 import type { SessionHealth } from '#domain/health.ts';
@@ -10,22 +10,22 @@ import type { Presentation } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Viewer, ViewerQuota } from './viewers.ts';
 
-/** How a session stands right now; fresher than the store, which may be slow. */
+/** The present state of a session. It is newer than the store, which may be slow. */
 export interface LiveStatus {
   readonly sessionId: SessionId;
   readonly phase: SessionPhase;
-  /** Media is coming in: true from the first media packet until the publisher stops or is lost. */
+  /** Whether media is being received: from the first media packet until the publisher stops or is lost. */
   readonly isActive: boolean;
   readonly lastSeen: Milliseconds;
-  /** What it took in and put out so far. */
+  /** The media received and made so far. */
   readonly totals: SessionTotals;
-  /** Media coming in, in bytes a second, measured; 0 while none does. */
+  /** The measured rate of received media, in bytes per second. 0 while none is received. */
   readonly ingestRate: number;
-  /** What is made of it for its profiles, the same way. */
+  /** The measured rate of the transcoded renditions, in bytes per second. */
   readonly outgoingRate: number;
-  /** Viewers now. */
+  /** The present number of viewers. */
   readonly viewers: number;
-  /** How the session is doing, worked out when it is asked for; undefined while no media is coming in. */
+  /** Computes the session's health. Undefined while no media is received. */
   readonly health: (() => SessionHealth) | undefined;
 }
 
@@ -34,54 +34,54 @@ export interface Watchable {
   readonly mediaPath: MediaPath;
   readonly phase: SessionPhase;
   readonly presentation: Presentation;
-  /** The newest picture as a JPEG, whose bytes never change; undefined where nothing is transcoded, and before the first. */
+  /** The newest frame as a JPEG, whose bytes never change. Undefined when nothing is transcoded, and before the first frame. */
   readonly thumbnail: Uint8Array | undefined;
 }
 
-/** What decides who may watch a stream. */
+/** The fields of a stream that playback rights depend on. */
 export type WatchedStream = Pick<Stream, 'id' | 'userId' | 'playbackPolicy'>;
 
-/** What of its quotas the sessions of a user take on this server at the moment. */
+/** The part of a user's quotas that its sessions use on this server at the moment. */
 export interface LiveUsage {
   readonly publishers: number;
-  /** Sessions that are being transcoded. */
+  /** The number of sessions that are being transcoded. */
   readonly transcodes: number;
-  /** Media memory, in bytes. */
+  /** The media memory in bytes. */
   readonly mediaMemoryBytes: number;
-  /** Viewers served by this server, also of streams that run on others. */
+  /** The number of viewers served by this server, including those of streams that run on others. */
   readonly viewers: number;
 }
 
-/** Finds what runs here. */
+/** Finds the sessions of this process. */
 export interface LiveDirectory {
-  /** By stream id; undefined when no session of the stream runs here. */
+  /** The status of a stream's session. Undefined when no session of the stream runs in this process. */
   status(streamId: StreamId): LiveStatus | undefined;
-  /** By session id, for the session's own object. */
+  /** The status of a session by its own id. */
   sessionStatus(sessionId: SessionId): LiveStatus | undefined;
-  /** What a playback id shows now: the running session, or the one that ended last while its media can still be fetched. */
+  /** The session that a playback id shows: the running one, or the one that ended last while its media can still be fetched. */
   watch(playbackId: PlaybackId): Watchable | undefined;
-  /** The same by a session's own path, so that an older session's last segments stay fetchable beside a new one. */
+  /** The same by a session's own path, so that the last segments of an older session stay fetchable beside a new one. */
   watchPath(playbackId: PlaybackId, path: MediaPath): Watchable | undefined;
   /**
-   * The stream of a session that runs here, or has ended and can still be watched, as it was read last: within a second of a change, or of
-   * five where its announcement was lost. Undefined for any other stream, and until it was read for the first time.
+   * The stream of a session that runs in this process, or has ended and can still be watched. It was read within a second of a change, or
+   * within five if the announcement was lost. Undefined for any other stream, and until it was read for the first time.
    */
   watchedStream(playbackId: PlaybackId): WatchedStream | undefined;
-  /** How many viewers watch it now at this node; where the stream runs here, those of the other nodes are included. */
+  /** The present number of viewers on this node. If the stream runs on this node, those of other nodes are included. */
   viewers(playbackId: PlaybackId): number;
   usageOf(userId: UserId): LiveUsage;
 }
 
-/** Is told who watches. */
+/** Receives who watches. */
 export interface Audience {
   /**
    * Notes a playlist request.
-   * @param quota of the stream's user; left out where the stream runs here, because this node then knows it
+   * @param quota the quota of the stream's user; left out if the stream runs on this node, which then knows it
    * @returns false when the viewer is new and no place can be found for it
    */
   watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean;
   /** Notes that another node has served these viewers of a stream. */
   watchedElsewhere(playbackId: PlaybackId, names: readonly string[]): void;
-  /** Hands out, once each, the names of viewers that the stream's own node has not heard of yet, or not for some seconds. */
+  /** Hands out, once each, the names of viewers that the stream's own node does not know yet, or was not told about for some seconds. */
   takeUntold(playbackId: PlaybackId, atMost: number): readonly string[];
 }

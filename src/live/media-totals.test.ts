@@ -20,7 +20,7 @@ test('bytes, segments and seconds add up', () => {
   assert.ok(Math.abs(totals.seconds - 2) < 0.001);
 });
 
-test('an interruption is no media, and neither is a step back', () => {
+test('an interruption and a step back do not count as media', () => {
   const totals = new MediaTotals();
   for (const seconds of [0, 1, 60, 61, 10, 11]) totals.add(packetAt(VIDEO_TRACK, seconds * 1000), timescale);
   assert.equal(totals.seconds, 3);

@@ -1,12 +1,12 @@
 /**
- * Adds up what passes of one rendition: bytes, segments and seconds of media.
+ * Adds up the media of one rendition: bytes, segments and seconds.
  */
 import type { Packet } from '#media/packet.ts';
 
-/** A step of so much media time is an interruption: nothing was there in between. */
+/** A step of this much media time is an interruption without media. */
 const HOLE_S = 2;
 
-/** The sums of one rendition, from 0. */
+/** The totals of one rendition, starting at 0. */
 export class MediaTotals {
   #bytes = 0;
   #segments = 0;
@@ -17,19 +17,19 @@ export class MediaTotals {
     return this.#bytes;
   }
 
-  /** Those begun. */
+  /** Segments started. */
   get segments(): number {
     return this.#segments;
   }
 
-  /** Of media. */
+  /** Seconds of media, interruptions excluded. */
   get seconds(): number {
     return this.#seconds;
   }
 
   /**
-   * The next packet, marked where it begins a segment.
-   * @param timescale of its track
+   * Takes the next packet, which is marked where it begins a segment.
+   * @param timescale the timescale of its track
    */
   add(packet: Packet, timescale: number): void {
     this.#bytes += packet.data.byteLength;
@@ -40,7 +40,7 @@ export class MediaTotals {
     this.#lastS = mediaS;
   }
 
-  /** A packet of a rendition whose segments are those of another. */
+  /** Takes a packet of a rendition whose segments are those of another rendition. */
   addBytes(sizeBytes: number): void {
     this.#bytes += sizeBytes;
   }

@@ -1,5 +1,5 @@
 /**
- * What a session is when it begins.
+ * Makes the record of a new session.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type NodeId, newMediaPath, newSessionId } from '#domain/ids.ts';
@@ -7,7 +7,10 @@ import { NO_TOTALS, type Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
-/** A session of a stream whose publisher just began. @param nodeId where @param at when, by the wall clock */
+/**
+ * Makes a session of a stream whose publisher has just begun. @param nodeId the node it runs on @param at the wall-clock time of its
+ * beginning
+ */
 export function newSession(stream: Stream, nodeId: NodeId, at: Milliseconds): Session {
   return {
     id: newSessionId(),
@@ -35,12 +38,12 @@ export function newSession(stream: Stream, nodeId: NodeId, at: Milliseconds): Se
   };
 }
 
-/** Whether the settings that a session keeps from its beginning to its end are still those of its stream. */
+/** Whether the settings that a session keeps to its end are still those of its stream. */
 export function isMadeFor(stream: Stream, session: Pick<Session, 'record' | 'profiles'>): boolean {
   return session.record === stream.record && isDeepStrictEqual(session.profiles, stream.profiles);
 }
 
-/** Whether the stream was terminated after the session began: the session must end, and no publisher may continue it. */
+/** Whether the stream was terminated after the session began, so that the session must end and no publisher may continue it. */
 export function isTerminated(stream: Stream, session: Pick<Session, 'terminations'>): boolean {
   return session.terminations < stream.terminations;
 }

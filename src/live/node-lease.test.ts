@@ -9,7 +9,7 @@ import { NodeLease } from './node-lease.ts';
 
 const dead = newNodeId();
 
-/** A lease on a store that the test takes away and gives back; time is the test's. */
+/** A lease on a store that the test can stop and start again. The test controls the clock. */
 async function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let now = 0;
@@ -17,15 +17,15 @@ async function setUp(t: TestContext) {
     isAway: false,
     hadLapsed: false,
     isWaitedFor: false,
-    /** What the next answer waits for. */
+    /** The promise that the next answer waits for. */
     answer: undefined as Promise<void> | undefined,
-    /** Whether an answer that had to wait says that the lease had run out. */
+    /** Whether a delayed answer reports that the lease had run out. */
     tellsLapse: true,
   };
   const told: string[] = [];
   const nodes: Partial<Store['nodes']> = {
     renew: async ({ url }) => {
-      if (world.isAway) throw new MillraceError('store_unavailable', 'The store is away.');
+      if (world.isAway) throw new MillraceError('store_unavailable', 'The store is down.');
       const wasStuck = world.answer !== undefined;
       const { answer } = world;
       world.answer = undefined;
@@ -63,7 +63,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('a lease is renewed, and dead nodes are looked for once it has been held for its own length', async (t) => {
+test('a lease is renewed, and lost nodes are looked for once the lease has been held for its own length', async (t) => {
   const { lease, told, pass } = await setUp(t);
   await pass(4000);
   assert.deepEqual(told, ['renewed http://a', 'renewed http://a', 'renewed http://a']);
@@ -72,7 +72,7 @@ test('a lease is renewed, and dead nodes are looked for once it has been held fo
   await lease[Symbol.asyncDispose]();
 });
 
-test('after an outage longer than the lease nobody is taken for dead until the others had time to renew theirs', async (t) => {
+test('after an outage longer than the lease no node is taken for dead until the others had time to renew theirs', async (t) => {
   const { lease, world, told, pass } = await setUp(t);
   await pass(4000);
   world.isAway = true;
@@ -86,7 +86,7 @@ test('after an outage longer than the lease nobody is taken for dead until the o
   await lease[Symbol.asyncDispose]();
 });
 
-test('a store that answers late is no reason to take others for dead that it keeps waiting as long', async (t) => {
+test('when the store answers late, other nodes are not taken for dead, because their renewals are as late', async (t) => {
   const { lease, world, told, pass } = await setUp(t);
   await pass(6000);
   const stuck = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ test('a store that answers late is no reason to take others for dead that it kee
 });
 
 for (const outcome of ['is answered', 'fails'] as const) {
-  test(`a renewal that ${outcome} after longer than the lease lasts is made again at once, not at the next beat`, async (t) => {
+  test(`a renewal that ${outcome} after longer than the lease lasts is repeated at once, and not at the next beat`, async (t) => {
     const { lease, world, told, pass } = await setUp(t);
     const frozen = Promise.withResolvers<void>();
     world.answer = frozen.promise;
@@ -130,7 +130,7 @@ test('an outage shorter than the lease changes nothing', async (t) => {
   await lease[Symbol.asyncDispose]();
 });
 
-test('a lease that others saw run out is told of, however short it seemed here', async (t) => {
+test('a lease that others saw run out is reported, however short the outage seemed on this node', async (t) => {
   const { lease, world, told, pass } = await setUp(t);
   world.hadLapsed = true;
   await pass(2000);
@@ -138,7 +138,7 @@ test('a lease that others saw run out is told of, however short it seemed here',
   await lease[Symbol.asyncDispose]();
 });
 
-test('a node that moved says so at once, and ever after', async (t) => {
+test('a node whose URL changed reports it at once, and at every renewal', async (t) => {
   const { lease, told, pass } = await setUp(t);
   await lease.moveTo('http://b');
   await pass(2000);
@@ -146,7 +146,7 @@ test('a node that moved says so at once, and ever after', async (t) => {
   await lease[Symbol.asyncDispose]();
 });
 
-test('a lease is given back at the end, but left to run out where sessions wait for a restart', async (t) => {
+test('a lease is given up at the end, but left to run out when sessions wait for a restart', async (t) => {
   const first = await setUp(t);
   await first.lease[Symbol.asyncDispose]();
   assert.equal(first.told.at(-1), 'left');

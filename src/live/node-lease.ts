@@ -1,20 +1,20 @@
 /**
- * This process as one of several on a database: tells the others that it lives, and ends what the dead have left behind.
+ * Holds the lease of this process among several on a database, and ends what lost nodes have left behind.
  */
 import type { ServiceNode } from '#domain/node.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
-/** A node that was not heard of for so long is taken for dead. */
+/** A node that has not renewed its lease for this long is taken for dead. */
 export const LEASE_MS = 6000;
 /**
- * How often a node renews its lease, looks at the leases of others, and writes how many viewers it has. A dead node's sessions end
- * within 6 + 2 s, and other nodes know the number of viewers as it was at most one beat ago.
+ * How often a node renews its lease, checks the leases of others, and writes its numbers of viewers. The sessions of a lost node end within
+ * 6 + 2 s, and other nodes know the numbers of viewers as of at most one beat ago.
  */
 export const BEAT_MS = 2000;
 
-/** What a lease is made with. */
+/** The options of a lease. */
 export interface NodeLeaseOptions {
   readonly store: Store;
   readonly node: ServiceNode;
@@ -22,9 +22,9 @@ export interface NodeLeaseOptions {
   readonly logger: Logger;
   /** Called at every beat, whether or not the store answers. */
   readonly onBeat: () => void;
-  /** Whether anything waits here for this process to be started again. */
+  /** Whether sessions wait for this process to be restarted. */
   readonly isWaitedFor: () => boolean;
-  /** The lease had run out: another node may have ended what runs here. */
+  /** Called when the lease had run out, so that another node may have ended the sessions of this one. */
   readonly onRegained: () => void;
 }
 
@@ -32,9 +32,9 @@ export interface NodeLeaseOptions {
 export class NodeLease implements AsyncDisposable {
   readonly #options: NodeLeaseOptions;
   #node: ServiceNode;
-  /** Monotonic time from which on it was held without a gap. */
+  /** The monotonic time since which the lease was held without a gap. */
   #heldSince: number;
-  /** Monotonic time from which on it surely lasted: the last renewal, when it was asked for. */
+  /** The monotonic time of the last renewal's request. The lease is certain to last from then. */
   #renewedAt: number;
   readonly #timer: NodeJS.Timeout;
   #beating: Promise<void> | undefined;
@@ -47,19 +47,19 @@ export class NodeLease implements AsyncDisposable {
     this.#timer = setInterval(() => this.#beat(), BEAT_MS);
   }
 
-  /** Takes the lease: from now on the others know of this node. @throws {MillraceError} `store_unavailable` */
+  /** Takes the lease. From now on the others know this node. @throws {MillraceError} `store_unavailable` */
   static async take(options: NodeLeaseOptions): Promise<NodeLease> {
     await options.store.nodes.renew(options.node, LEASE_MS);
     return new NodeLease(options);
   }
 
-  /** The address turned out to be another one. @throws {MillraceError} `store_unavailable` */
+  /** Changes the URL of the node. @throws {MillraceError} `store_unavailable` */
   async moveTo(url: string): Promise<void> {
     this.#node = { ...this.#node, url };
     await this.#options.store.nodes.renew(this.#node, LEASE_MS);
   }
 
-  /** Gives the lease back; lets it run out where sessions wait, so that a restart within that time finds them. */
+  /** Gives the lease up. When sessions wait, it is left to run out, so that a restart within that time finds them. */
   async [Symbol.asyncDispose](): Promise<void> {
     const { store, isWaitedFor, logger } = this.#options;
     clearInterval(this.#timer);
@@ -68,7 +68,7 @@ export class NodeLease implements AsyncDisposable {
     try {
       await store.nodes.leave(this.#node.id);
     } catch (error) {
-      logger.debug({ err: error }, 'lease of this node not given back');
+      logger.debug({ err: error }, 'lease of this node not given up');
     }
   }
 
@@ -80,8 +80,8 @@ export class NodeLease implements AsyncDisposable {
   }
 
   /**
-   * Renews once more, without waiting for the next beat, where that took longer than a lease lasts: this process was frozen meanwhile, or
-   * the store was stuck, and another node may have taken what runs here.
+   * Renews again without waiting for the next beat, if the renewal took longer than a lease lasts. This process was then frozen, or the
+   * store was stuck, and another node may have taken over its streams.
    */
   async #renewInTime(): Promise<void> {
     const { clock } = this.#options;
@@ -90,7 +90,7 @@ export class NodeLease implements AsyncDisposable {
     if (clock.monotonic() - startedAt > LEASE_MS) await this.#renew();
   }
 
-  /** Never rejects: a store that is away is asked again at the next beat. */
+  /** Renews the lease. It never rejects: while the store is down, the next beat tries again. */
   async #renew(): Promise<void> {
     const { store, clock, logger, onRegained } = this.#options;
     const askedAt = clock.monotonic();
@@ -98,7 +98,7 @@ export class NodeLease implements AsyncDisposable {
       const { hadLapsed } = await store.nodes.renew(this.#node, LEASE_MS);
       if (hadLapsed || askedAt - this.#renewedAt > LEASE_MS) {
         logger.warn({ nodeId: this.#node.id }, 'lease of this node had run out');
-        // Not from when it was asked for: a store that was stuck answers late, and the others' renewals are as late.
+        // Counted from now and not from the request, because a stuck store answers late, and the others' renewals are as late.
         this.#heldSince = clock.monotonic();
         this.#renewedAt = this.#heldSince;
         onRegained();
@@ -110,7 +110,7 @@ export class NodeLease implements AsyncDisposable {
   }
 
   /**
-   * Ends what dead nodes left. Not before this node's own lease has been held as long as a lease lasts: after an outage of the
+   * Ends what lost nodes left, but only after this node has held its own lease for as long as a lease lasts. After an outage of the
    * database every lease has run out, and the others need that long to renew theirs.
    */
   async #sweep(): Promise<void> {

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { defaultNodeUrl, originOf } from './node-url.ts';
 
-test('only a plain origin is one', () => {
+test('only a URL that is a plain origin is accepted', () => {
   for (const text of ['http://10.0.0.5:8080', 'https://node-1.example.com', 'http://[::1]:8080', 'http://a/']) {
     assert.equal(originOf(text), new URL(text).origin);
   }
@@ -12,7 +12,7 @@ test('only a plain origin is one', () => {
   }
 });
 
-test('a node is reached where it listens, or by its name when it listens everywhere', () => {
+test('the URL of a node has the address it listens on, or its host name when it listens on all addresses', () => {
   const urlOf = (host: string) => defaultNodeUrl({ host, port: 8080, secure: false });
   assert.equal(urlOf('127.0.0.1'), 'http://127.0.0.1:8080');
   assert.equal(urlOf('::1'), 'http://[::1]:8080');

@@ -11,12 +11,15 @@ import type { SessionRegistry } from './session-registry.ts';
 
 const NOW = 1_700_000_100_000;
 
-/** Adopts the sessions that a store was left with; returns what was done with each, in order. */
+/** Adopts the sessions left in a store. Returns what was done with each, in order. */
 async function adopt(...left: readonly Session[]) {
   return adoptFrom({}, ...left);
 }
 
-/** Like {@link adopt}. @param isShared other processes share the store @param isLost another node has ended the sessions meanwhile */
+/**
+ * Like {@link adopt}. @param isShared whether other processes share the store @param isLost whether another node has ended the sessions in
+ * the meantime
+ */
 async function adoptFrom({ isShared = false, isLost = false }, ...left: readonly Session[]) {
   const told: { readonly what: string; readonly session: string; readonly value: unknown }[] = [];
   const tell = (what: string, session: string, value: unknown) => void told.push({ what, session, value });
@@ -51,7 +54,7 @@ async function adoptFrom({ isShared = false, isLost = false }, ...left: readonly
 const stream = someStream(newUserId());
 
 for (const phase of ['starting', 'live'] as const) {
-  test(`a session that was ${phase} waits for its publisher, its restart counter written before it is shown`, async () => {
+  test(`a session that was ${phase} waits for its publisher, and its restart counter is written before it is shown`, async () => {
     const session = someSession(stream, { phase, restarts: 3 });
     const until = ms(NOW + 30_000);
     assert.deepEqual(await adopt(session), [
@@ -66,13 +69,13 @@ for (const phase of ['starting', 'live'] as const) {
   });
 }
 
-test('a session that was already waiting waits no longer than it would have', async () => {
+test('a session that was already waiting waits no longer than before', async () => {
   const session = someSession(stream, { phase: 'reconnecting', reconnectUntil: ms(NOW + 5000) });
   const restored = (await adopt(session)).find(({ what }) => what === 'restored');
   assert.deepEqual(restored?.value, { restarts: 1, state: { phase: 'reconnecting', until: NOW + 5000 } });
 });
 
-test('a session whose window closed meanwhile is ended, and not shown', async () => {
+test('a session whose reconnect window has closed is ended, and not shown', async () => {
   const session = someSession(stream, { phase: 'reconnecting', reconnectUntil: ms(NOW - 1) });
   const told = await adopt(session);
   assert.deepEqual(
@@ -91,6 +94,6 @@ test('a session that another node ended a moment before is not shown', async () 
   );
 });
 
-test('a session that ended is left alone', async () => {
+test('a session that has ended is not changed', async () => {
   assert.deepEqual(await adopt(someSession(stream, { phase: 'ended' })), []);
 });

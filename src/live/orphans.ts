@@ -1,6 +1,6 @@
 /**
- * Takes up the sessions that an earlier process left behind: those whose publisher may still come back wait for it,
- * the others are ended.
+ * Resumes the sessions that an earlier process left behind: those whose publisher may still come back wait for it, and the others are
+ * ended.
  */
 import type { NodeId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
@@ -10,10 +10,10 @@ import type { Store } from '#store/store.ts';
 import type { SessionJournal } from './session-journal.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
-/** What is needed to take sessions up. */
+/** The options of {@link adoptOrphans}. */
 export interface OrphansOptions {
   readonly store: Store;
-  /** This process: only its own sessions are taken up. */
+  /** The node of this process. Only its own sessions are resumed. */
   readonly nodeId: NodeId;
   readonly registry: SessionRegistry;
   readonly journal: SessionJournal;
@@ -22,11 +22,11 @@ export interface OrphansOptions {
 }
 
 /**
- * Call once, before anyone can publish. One that was still starting may have been live for a moment that was never written
- * down, so it waits like the others.
+ * Call this once, before anyone can publish. A session that was starting may have been live for a moment that was not stored, so it waits
+ * like the others.
  *
- * The restart counter is written before the session is shown again, so that two lives of a session never share numbers,
- * also when this process is killed in between.
+ * The restart counter is written before the session is shown again, so that two processes never use the same numbers for a session, even if
+ * this process is killed in between.
  */
 export async function adoptOrphans({
   store,
@@ -56,7 +56,7 @@ export async function adoptOrphans({
       restarts: session.restarts + 1,
     };
     const change = { phase: adopted.phase, reconnectUntil: until, restarts: adopted.restarts };
-    // Another node may have ended it between the two calls.
+    // Another node may have ended the session between the two calls.
     const isOurs = await store.sessions.change(session.id, change, store.isShared ? nodeId : undefined);
     if (isOurs) registry.restore(adopted, { phase: 'reconnecting', until });
   }

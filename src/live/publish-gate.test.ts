@@ -16,7 +16,7 @@ import type { SessionRegistry } from './session-registry.ts';
 
 const stream = someStream(newUserId());
 
-/** A gate over a store that knows one stream. */
+/** A gate over a store with one stream. */
 function setUp(
   find: (key: Secret) => Promise<Stream | undefined> = async (key) =>
     key.equals(stream.streamKey) ? stream : undefined,
@@ -70,25 +70,25 @@ test('the right key may publish, a wrong one may not', async () => {
   assert.match(await metrics.registry.metrics(), /millrace_publish_refusals_total\{code="stream_key_invalid"\} 1/);
 });
 
-test("the quotas of the stream's user hold, and the defaults hold for those that the user has not", async () => {
+test("the quotas of the stream's user apply, and the defaults apply where the user has none", async () => {
   const { publish, quotas } = setUp();
   await publish(stream.streamKey);
   assert.deepEqual([quotas[0]?.publishers, quotas[0]?.viewers], [7, 4]);
 });
 
-test('guessing is slowed down for the address that guesses, and for no other', async () => {
+test('guessing is throttled for the address that guesses, and for no other', async () => {
   const { publish } = setUp();
   for (let guess = 0; guess < 3; guess++) assert.equal(await publish(newStreamKey()), 'stream_key_invalid');
   assert.equal(await publish(newStreamKey()), 'too_many_attempts');
   assert.equal(
     await publish(stream.streamKey),
     'too_many_attempts',
-    'or a right guess would show among the wrong ones',
+    'otherwise a right guess would be recognised among the wrong ones',
   );
   assert.equal(await publish(stream.streamKey, { remoteAddress: '192.0.2.2' }), 'accepted');
 });
 
-test('the publishers of a user begin as often in a minute as it may, or all at once where it may have more', async () => {
+test('the publishers of a user may begin as often per minute as its quota allows, or all at once if it may have more publishers', async () => {
   for (const [limits, atOnce] of [
     [{ publishesPerMinute: 6, publishers: 2 }, 6],
     [{ publishesPerMinute: 6, publishers: 8 }, 8],
@@ -104,7 +104,7 @@ test('the publishers of a user begin as often in a minute as it may, or all at o
   }
 });
 
-test('a publisher that is refused for something else is not counted, and 0 is no limit', async () => {
+test('a publisher that is refused for another reason is not counted, and 0 means no limit', async () => {
   const { publish, refusal } = setUp(undefined, false, { publishesPerMinute: 1, publishers: 1 });
   refusal.now = { code: 'stream_key_in_use', reason: '' };
   for (let count = 0; count < 5; count += 1) assert.equal(await publish(stream.streamKey), 'stream_key_in_use');
@@ -120,17 +120,17 @@ test('a suspended stream is refused', async () => {
   assert.equal(await publish(stream.streamKey), 'stream_suspended');
 });
 
-test('so is every stream of a suspended user', async () => {
+test('every stream of a suspended user is refused', async () => {
   const { publish } = setUp(async () => stream, true);
   assert.equal(await publish(stream.streamKey), 'stream_suspended');
 });
 
-test('a store that is away refuses and counts as no guess', async () => {
-  const { publish } = setUp(() => Promise.reject(new MillraceError('store_unavailable', 'The store is away.')));
+test('an outage of the store causes a refusal that does not count as a guess', async () => {
+  const { publish } = setUp(() => Promise.reject(new MillraceError('store_unavailable', 'The store is down.')));
   for (let attempt = 0; attempt < 5; attempt++) assert.equal(await publish(stream.streamKey), 'service_unavailable');
 });
 
-test('an answer that comes after the publisher stopped waiting accepts nobody', async () => {
+test('an answer that comes after the publisher stopped waiting is ignored', async () => {
   const controller = new AbortController();
   const { publish } = setUp(async () => {
     controller.abort();

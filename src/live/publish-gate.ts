@@ -1,6 +1,6 @@
 /**
- * Decides who may publish: the stream key, guessing, suspension, what the registry has room for, how often the user's publishers begin, and
- * other nodes' publishers.
+ * Decides who may publish. It checks the stream key, guessing, suspension, the registry's limits, how often the user's publishers begin,
+ * and publishers on other nodes.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
@@ -16,25 +16,25 @@ import type { PublisherClaims } from './publisher-claims.ts';
 import { STREAM_KEY_IN_USE } from './publishers.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
-/** What the gate judges with. */
+/** The options of the gate. */
 export interface PublishGateOptions {
   readonly store: Store;
   readonly registry: SessionRegistry;
   /** The quotas of users who have none of their own. */
   readonly quotas: Quotas;
-  /** Publishers accepted at the same time. */
+  /** The number of publishers accepted at the same time. */
   readonly maxPublishers: number;
   readonly clock: Clock;
-  /** Shared with the HTTP interface: a wrong key counts wherever it was tried. */
+  /** The throttle shared with the HTTP interface. A wrong key counts wherever it was tried. */
   readonly throttle: AttemptThrottle;
   readonly metrics: Metrics;
-  /** Undefined where no other node can have the stream's publisher. */
+  /** Undefined when no other node can have the stream's publisher. */
   readonly claims: PublisherClaims | undefined;
-  /** Called with the stream of every publisher that was accepted, as it was read before. */
+  /** Called with the stream of every accepted publisher, as it was read before. */
   readonly onAccepted: (stream: Stream) => void;
 }
 
-/** The gate every ingest protocol asks. */
+/** Makes the gate that every ingest protocol asks. */
 export function createPublishGate(options: PublishGateOptions): PublishGate {
   const { store, registry, quotas: defaults, maxPublishers, throttle, metrics, claims, onAccepted } = options;
   const begun = new QuotaBuckets(options.clock);
@@ -68,19 +68,19 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
   }
 
   /**
-   * Why a publisher of this user may not begin yet. Each one that begins may write a session into the store. All publishers that a user
-   * may have can begin at once, because after a failure of the network they come back together.
+   * Why a publisher of this user may not begin yet. Each start may write a session into the store, so starts are limited. All publishers
+   * that a user may have can begin at once, because after a network failure they come back together.
    */
   function tooOften(userId: UserId, { publishers, publishesPerMinute: perMinute }: Quotas): Refusal | undefined {
     if (perMinute === 0) return undefined;
     const atOnce = Math.max(perMinute, publishers === 0 ? maxPublishers : publishers);
     const { allowed, retryAfterS } = begun.take(userId, { perMinute, atOnce });
     if (allowed) return undefined;
-    const reason = `The publishers of this account began more than ${perMinute} times in a minute, which is as often as they may; try again in ${retryAfterS} s.`;
+    const reason = `The publishers of this account began more than ${perMinute} times in a minute, which is the limit; try again in ${retryAfterS} s.`;
     return { code: 'quota_exceeded', reason };
   }
 
-  /** Takes the stream for this node first, and gives it back when nobody publishes it in the end. */
+  /** Claims the stream for this node first, and releases it when the publisher is refused. */
   async function publishClaimed(
     claims: PublisherClaims,
     { stream, request, quotas }: { readonly stream: Stream; readonly request: PublishRequest; readonly quotas: Quotas },

@@ -26,7 +26,7 @@ function setUp() {
   return { claims, calls, lost };
 }
 
-const away = new MillraceError('store_unavailable', 'The store is away.');
+const away = new MillraceError('store_unavailable', 'The store is down.');
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test('a stream is held once it was claimed, and not when another node has it', async () => {
@@ -40,7 +40,7 @@ test('a stream is held once it was claimed, and not when another node has it', a
   }
 });
 
-test('a publisher that comes back at once is not let go by the release of the one before', async () => {
+test('a publisher that comes back at once is not released by the release of the previous one', async () => {
   const { claims, calls } = setUp();
   claims.release(stream);
   const claimed = claims.claim(stream);
@@ -48,7 +48,7 @@ test('a publisher that comes back at once is not let go by the release of the on
   assert.deepEqual(
     calls.map(({ call }) => call),
     ['release'],
-    'the claim waits for it',
+    'the claim waits for the release',
   );
   calls[0]!.answer(true);
   await turn();
@@ -57,7 +57,7 @@ test('a publisher that comes back at once is not let go by the release of the on
   assert.equal(calls.length, 2);
 });
 
-test('a release that failed is tried again, unless the stream was claimed meanwhile', async (t) => {
+test('a release that failed is tried again, unless the stream was claimed in the meantime', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { claims, calls } = setUp();
   claims.release(stream);
@@ -76,7 +76,7 @@ test('a release that failed is tried again, unless the stream was claimed meanwh
   assert.equal(await claimed, true);
 });
 
-test('a claim the store did not answer is given back, as it may have happened', async () => {
+test('a claim that the store did not answer is released, because it may have happened', async () => {
   const { claims, calls } = setUp();
   const claimed = claims.claim(stream);
   await turn();
@@ -86,7 +86,7 @@ test('a claim the store did not answer is given back, as it may have happened', 
   assert.equal(claims.holds(stream), false);
 });
 
-test('a stream that another node has by now is lost, and a store that is away loses none', async () => {
+test('a stream that another node has claimed is lost, and an outage of the store loses none', async () => {
   const { claims, calls, lost } = setUp();
   void claims.confirm(stream);
   await turn();
@@ -101,7 +101,7 @@ test('a stream that another node has by now is lost, and a store that is away lo
   assert.equal(claims.holds(stream), false);
 });
 
-test('disposing waits for what is being given back, and gives up on a store that does not take it', async () => {
+test('disposing waits for releases in progress, and stops waiting for a store that does not answer', async () => {
   const { claims, calls } = setUp();
   claims.release(stream);
   const disposed = claims[Symbol.asyncDispose]();

@@ -1,24 +1,26 @@
 /**
- * Which streams this node has taken for its publishers, so that no other node accepts a second one.
+ * The streams that this node has claimed for its publishers, so that no other node accepts a second one.
  */
 import type { NodeId, StreamId } from '#domain/ids.ts';
 import { pause } from '#lib/pause.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
-/** Pause before the store is asked again. */
+/** The pause before the store is asked again. */
 const RETRY_MS = 1000;
 
-/** What claims are made with. */
+/** The options of claims. */
 export interface PublisherClaimsOptions {
   readonly store: Store;
   readonly nodeId: NodeId;
   readonly logger: Logger;
-  /** Another node has the publisher of a stream that was taken here. */
+  /** Called when another node has the publisher of a stream that was claimed by this node. */
   readonly onLost: (streamId: StreamId) => void;
 }
 
-/** The claims of one node. At most one release of a stream is under way, and a claim waits for it, so that none overtakes another. */
+/**
+ * The claims of one node. At most one release of a stream is in progress, and a claim waits for it, so that neither overtakes the other.
+ */
 export class PublisherClaims implements AsyncDisposable {
   readonly #options: PublisherClaimsOptions;
   readonly #held = new Set<StreamId>();
@@ -29,7 +31,7 @@ export class PublisherClaims implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Takes a stream; false while a publisher of it is connected to another node. @throws {MillraceError} `store_unavailable` */
+  /** Claims a stream. Returns false while its publisher is connected to another node. @throws {MillraceError} `store_unavailable` */
   async claim(streamId: StreamId): Promise<boolean> {
     const { store, nodeId } = this.#options;
     this.#held.add(streamId);
@@ -39,12 +41,12 @@ export class PublisherClaims implements AsyncDisposable {
       if (!isOurs) this.#held.delete(streamId);
       return isOurs;
     } catch (error) {
-      this.release(streamId); // it may still have happened
+      this.release(streamId); // the claim may have happened
       throw error;
     }
   }
 
-  /** Gives a stream back, in its own time. */
+  /** Releases a stream in the background. */
   release(streamId: StreamId): void {
     this.#held.delete(streamId);
     if (this.#releases.has(streamId)) return;
@@ -52,14 +54,14 @@ export class PublisherClaims implements AsyncDisposable {
     this.#releases.set(streamId, release);
   }
 
-  /** Whether the stream is taken, or being taken. */
+  /** Whether the stream is claimed, or is being claimed. */
   holds(streamId: StreamId): boolean {
     return this.#held.has(streamId);
   }
 
   /**
-   * Takes a stream whose publisher is connected here once more: another node may have it by now, and then that publisher must go. A
-   * store that is away leaves things as they are. Never rejects.
+   * Claims again a stream whose publisher is connected to this node. If another node has claimed it by now, that publisher must go. During
+   * an outage of the store nothing changes. Never rejects.
    */
   async confirm(streamId: StreamId): Promise<void> {
     const { store, nodeId, logger, onLost } = this.#options;
@@ -73,13 +75,13 @@ export class PublisherClaims implements AsyncDisposable {
     }
   }
 
-  /** Waits for what is being given back; a store that does not answer is asked no more. */
+  /** Waits for releases in progress. A store that does not answer is not asked again. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#releases.values());
   }
 
-  /** Until it worked, or the stream was claimed anew. Never rejects. */
+  /** Releases a stream, and repeats it until it worked or the stream was claimed again. Never rejects. */
   async #release(streamId: StreamId): Promise<void> {
     const { store, nodeId, logger } = this.#options;
     while (!this.#held.has(streamId)) {

@@ -1,5 +1,5 @@
 /**
- * Who publishes here: one publisher for each stream.
+ * The publishers of this process: one for each stream.
  */
 import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
@@ -9,29 +9,29 @@ import { DISCONNECTS, type DisconnectReason } from './disconnects.ts';
 import type { Intake } from './intake.ts';
 import { isMadeFor } from './new-session.ts';
 
-/** A publisher that sent nothing for this long may be replaced: its socket is probably half open. */
+/** A publisher that sent nothing for this long may be replaced, because its connection is probably half open. */
 export const TAKEOVER_SILENCE_MS = 3000;
 
-/** The answer to a second publisher. */
+/** The refusal of a second publisher. */
 export const STREAM_KEY_IN_USE: Refusal = {
   code: 'stream_key_in_use',
   reason: 'This stream key is already in use: stop the other encoder first.',
 };
 
 /**
- * This part of all places is kept for users that have fewer publishers than it has places, so that a user who may have many publishers
- * cannot keep everybody else out. A user without a limit, such as an admin, may take these places too.
+ * This part of all places is reserved for users that have fewer publishers than there are reserved places, so that a user with many
+ * publishers cannot keep everybody else out. A user without a limit, such as an admin, may take these places, too.
  */
 const KEPT_PART = 0.1;
 
-/** One who was accepted. */
+/** An accepted publisher. */
 export interface Publisher {
   readonly intake: Intake;
-  /** What it came with. */
+  /** The stream key that it used. */
   readonly streamKey: Secret;
   /** The stream as it was when the publisher was accepted. */
   readonly stream: Stream;
-  /** Sends the publisher the reason, and disconnects it. */
+  /** Tells the publisher the reason and disconnects it. */
   readonly disconnect: (refusal: Refusal) => void;
 }
 
@@ -43,7 +43,7 @@ export class Publishers {
   /** Why each publisher is being disconnected. */
   readonly #disconnects = new WeakMap<Intake, DisconnectReason>();
 
-  /** @param limit how many there may be */
+  /** @param limit the largest number of publishers */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -52,56 +52,56 @@ export class Publishers {
     return this.#publishers.size;
   }
 
-  /** How many publish the streams of one user. */
+  /** The number of publishers of one user's streams. */
   countOf(userId: UserId): number {
     return this.#countByUser.get(userId) ?? 0;
   }
 
-  /** The streams somebody publishes, each with its user. */
+  /** The streams with a publisher, each with its user. */
   get streams(): ReadonlyMap<StreamId, UserId> {
     return new Map(Array.from(this.#publishers, ([streamId, { stream }]) => [streamId, stream.userId]));
   }
 
-  /** The streams somebody publishes, each with how long nothing was heard, in milliseconds. */
+  /** The streams with a publisher, each with the time for which nothing was received, in milliseconds. */
   get silences(): ReadonlyMap<StreamId, number> {
     return new Map(Array.from(this.#publishers, ([streamId, { intake }]) => [streamId, intake.silentForMs()]));
   }
 
-  /** Whether somebody publishes the stream. */
+  /** Whether the stream has a publisher. */
   has(streamId: StreamId): boolean {
     return this.#publishers.has(streamId);
   }
 
-  /** Whether media of it is coming in. */
+  /** Whether media of the stream is being received. */
   isActive(streamId: StreamId): boolean {
     return this.#publishers.get(streamId)?.intake.isActive ?? false;
   }
 
-  /** Whether somebody publishes it with another key than this. */
+  /** Whether the stream has a publisher that used another key than this. */
   hasOtherKey(streamId: StreamId, streamKey: Secret): boolean {
     return this.#publishers.get(streamId)?.streamKey.equals(streamKey) === false;
   }
 
-  /** Whether the stream's publisher is this one. */
+  /** Whether this is the stream's publisher. */
   isBy(streamId: StreamId, intake: Intake): boolean {
     return this.#publishers.get(streamId)?.intake === intake;
   }
 
-  /** Whether the stream has a publisher that was accepted before the stream was last terminated. */
+  /** Whether the stream has a publisher that was accepted before the last termination of the stream. */
   isTerminated({ id, terminations }: Stream): boolean {
     const publisher = this.#publishers.get(id);
     return publisher !== undefined && publisher.stream.terminations < terminations;
   }
 
-  /** Whether the stream has a publisher that was accepted before the settings changed that a session keeps to its end. */
+  /** Whether the stream has a publisher that was accepted before a change of the settings that a session keeps to its end. */
   isOutdated(stream: Stream): boolean {
     const publisher = this.#publishers.get(stream.id);
     return publisher !== undefined && !isMadeFor(stream, publisher.stream);
   }
 
   /**
-   * Why one more publisher of this stream would be refused now; undefined when it would not.
-   * @param atMost how many publishers its user may have; 0 = any number
+   * Why another publisher of this stream would be refused now. Undefined when it would be accepted.
+   * @param atMost the largest number of publishers of its user; 0 means no limit
    */
   refusalOf({ id, userId }: { readonly id: StreamId; readonly userId: UserId }, atMost: number): Refusal | undefined {
     const publisher = this.#publishers.get(id);
@@ -119,7 +119,7 @@ export class Publishers {
     return { code: 'too_many_publishers', reason: 'The server has as many publishers as it accepts; try again later.' };
   }
 
-  /** Takes one. One that is there already looked alive but was lost, and ends nothing. */
+  /** Adds a publisher. A present one is replaced without ending anything, because it was lost although it looked alive. */
   add(streamId: StreamId, publisher: Publisher): void {
     const silent = this.#publishers.get(streamId);
     this.#publishers.set(streamId, publisher);
@@ -128,7 +128,7 @@ export class Publishers {
     silent?.disconnect(DISCONNECTS.replaced);
   }
 
-  /** Removes a publisher that is gone; false when another one had replaced it. */
+  /** Removes a publisher that is gone. Returns false when another one had replaced it. */
   remove(streamId: StreamId, intake: Intake): boolean {
     const publisher = this.#publishers.get(streamId);
     if (publisher?.intake !== intake) return false;
@@ -137,17 +137,17 @@ export class Publishers {
     return true;
   }
 
-  /** Why a publisher is being disconnected; undefined when it is not. */
+  /** Why a publisher is being disconnected. Undefined when it is not. */
   disconnectReasonOf(intake: Intake): DisconnectReason | undefined {
     return this.#disconnects.get(intake);
   }
 
-  /** Disconnects the publisher of a stream; false when it has none. */
+  /** Disconnects the publisher of a stream. Returns false when there is none. */
   disconnect(streamId: StreamId, reason: DisconnectReason): boolean {
     const publisher = this.#publishers.get(streamId);
     if (publisher === undefined) return false;
     this.#disconnects.set(publisher.intake, reason);
-    // First ends what it publishes: its protocol does so only when it has told it why.
+    // Its publication is ended first, because its protocol ends it only after telling the publisher the reason.
     try {
       publisher.intake.end('disconnected');
     } finally {

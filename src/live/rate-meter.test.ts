@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RateMeter } from './rate-meter.ts';
 
-/** Feeds frames of equal size; their times are rounded to milliseconds, as RTMP's are. @returns the end in seconds */
+/** Feeds frames of equal size, with times rounded to milliseconds as in RTMP. @returns the end in seconds */
 function feed(meter: RateMeter, { fromS = 0, durationS = 12, framesPerSecond = 30, bitrateBps = 1_000_000 } = {}) {
   const count = Math.round(durationS * framesPerSecond);
   for (let index = 0; index < count; index += 1) {
@@ -15,7 +15,7 @@ function feed(meter: RateMeter, { fromS = 0, durationS = 12, framesPerSecond = 3
 const near = (actual: number | undefined, expected: number, tolerance: number) =>
   assert.ok(actual !== undefined && Math.abs(actual / expected - 1) < tolerance, `${actual}, not ${expected}`);
 
-test('rates are those of the last seconds, true to a thousandth in spite of rounded times', () => {
+test('rates are those of the last seconds, accurate to a thousandth in spite of rounded times', () => {
   for (const framesPerSecond of [1, 24_000 / 1001, 25, 30_000 / 1001, 30, 60]) {
     const meter = new RateMeter();
     const endS = feed(meter, { framesPerSecond });
@@ -32,7 +32,7 @@ test('a rate that changes is forgotten after ten seconds', () => {
   near(meter.rates(endS * 1000)?.framesPerSecond, 15, 0.001);
 });
 
-test('there are none before a second of media, nor when nothing came for five seconds', () => {
+test('there are no rates before a second of media, or when nothing came for five seconds', () => {
   const meter = new RateMeter();
   feed(meter, { durationS: 1 });
   assert.equal(meter.rates(1000), undefined);
@@ -42,7 +42,7 @@ test('there are none before a second of media, nor when nothing came for five se
   assert.equal(meter.rates(endS * 1000 + 5100), undefined);
 });
 
-test('an interruption counts for nothing', () => {
+test('an interruption does not count', () => {
   const meter = new RateMeter();
   const endS = feed(meter, { durationS: 4.5 });
   const end2S = feed(meter, { fromS: endS + 20, durationS: 4.5 });

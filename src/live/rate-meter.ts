@@ -1,15 +1,15 @@
 /**
- * Measures how fast a track comes: its bit rate and its frame rate, over its own last seconds. Pure: time comes in with the packets.
+ * Measures the bitrate and the frame rate of a track over its last seconds. Pure: times come with the packets.
  */
 
 import type { Rates } from '#domain/health.ts';
 
-/** Measured in spans of so much media, the latest of which are kept. */
+/** The length of media in one span. The latest spans are kept. */
 const SPAN_S = 1;
 const MAX_SPANS = 10;
-/** A hole of so much media is an interruption, and says nothing of the rates on either side. */
+/** A hole of this length is an interruption, which does not count for the rates. */
 const HOLE_S = 2;
-/** A track that had nothing for so long has no rates. */
+/** A track that received nothing for this long has no rates. */
 const SILENT_MS = 5000;
 
 interface Span {
@@ -29,9 +29,9 @@ export class RateMeter {
   #heardAtMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * The next packet.
-   * @param sizeBytes of its data
-   * @param mediaS its decoding time in seconds, never less than the last one's
+   * Takes the next packet.
+   * @param sizeBytes the size of its data
+   * @param mediaS its decoding time in seconds, never less than that of the last packet
    * @param nowMs monotonic time
    */
   add(sizeBytes: number, mediaS: number, nowMs: number): void {
@@ -43,7 +43,7 @@ export class RateMeter {
     this.#heardAtMs = nowMs;
   }
 
-  /** Undefined before there was a second of media, and when there was none for a while. */
+  /** The rates. Undefined before there was a second of media, and when there was none for a while. */
   rates(nowMs: number): Rates | undefined {
     if (this.#spans.length === 0 || nowMs - this.#heardAtMs > SILENT_MS) return undefined;
     const sum = (of: (span: Span) => number) => this.#spans.reduce((total, span) => total + of(span), 0);

@@ -7,7 +7,7 @@ import { AUDIO_TRACK, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks
 import { type RenditionRole, RenditionSequence } from './rendition-sequence.ts';
 import type { Cut } from './segment-marker.ts';
 
-/** A sequence whose segments begin every two seconds, or as said. */
+/** A sequence whose segments begin every two seconds, or as given. */
 function setUp(role: RenditionRole, { cuts = [0, 2, 4, 6, 8], discontinuityAt = -1 } = {}) {
   const events: SessionEvent[] = [];
   const marker = {
@@ -24,13 +24,13 @@ function setUp(role: RenditionRole, { cuts = [0, 2, 4, 6, 8], discontinuityAt = 
     const packet: Packet = packetAt(track, milliseconds, { keyframe: role === 'follower' || mark !== undefined });
     return sequence.packet(mark === undefined ? packet : { ...packet, mark });
   };
-  /** Every 40 ms, marked where a segment begins. */
+  /** Plays a packet every 40 ms, marked where a segment begins. */
   const play = (fromMs: number, untilMs: number) => {
     for (let at = fromMs; at < untilMs; at += 40) {
       send(at, role === 'follower' || at % 2000 > 0 ? undefined : markAt(at / 2000));
     }
   };
-  /** What was written: packets as their time, gaps and held frames as what they are, all with the ordinal they begin. */
+  /** The written events, each with the ordinal of the segment it begins: packets as their time, gaps and held frames by name. */
   const written = () =>
     events.splice(0).map((event) => {
       switch (event.type) {
@@ -49,7 +49,7 @@ function setUp(role: RenditionRole, { cuts = [0, 2, 4, 6, 8], discontinuityAt = 
 
 const round = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
-test('a rendition begins with a segment, and nothing is written before', () => {
+test('a rendition begins with a segment, and nothing is written before it', () => {
   const { sequence, send, written } = setUp('transcoded');
   send(1960);
   sequence.interrupt('lost');
@@ -77,7 +77,7 @@ test('audio begins a segment with its first packet at or after the cut', () => {
   );
 });
 
-test('segments that are shorter than a packet of audio get one each, and nothing is taken to be missing', () => {
+test('segments that are shorter than a packet of audio get one packet each, without gaps', () => {
   const { send, written } = setUp('follower', { cuts: [0, 0.03, 0.035, 0.064] });
   for (let index = 0; index < 6; index += 1) send(index * 21.333);
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('segments that are shorter than a packet of audio get one each, and nothing
   );
 });
 
-test('audio that is ahead of the video begins a segment late, and nothing of it is missing', () => {
+test('audio that is ahead of the video begins a segment late, and is complete', () => {
   const cuts = [0];
   const { marker, send, written } = setUp('follower', { cuts });
   for (let index = 0; index < 98; index += 1) send(index * 21.333);
@@ -96,13 +96,13 @@ test('audio that is ahead of the video begins a segment late, and nothing of it 
   assert.deepEqual(written(), [[2.090625, 1]]);
 });
 
-test('packets that are known to be missing become gaps while time goes on, and the rest of them when the next segment comes', () => {
+test('packets known to be missing become gaps as time passes, and the rest when the next segment comes', () => {
   const { sequence, play, written } = setUp('transcoded');
   play(0, 1000);
   written();
   sequence.interrupt('lost');
   sequence.fillUntil(1.2);
-  assert.deepEqual(written(), [], 'less than a part');
+  assert.deepEqual(written(), [], 'less than a part is not written');
   sequence.fillUntil(1.6);
   sequence.fillUntil(2.5);
   assert.deepEqual(written(), [
@@ -119,7 +119,7 @@ test('packets that are known to be missing become gaps while time goes on, and t
   assert.equal(sequence.isInterrupted, false);
 });
 
-test('what a worker still had in hand follows although packets after it are missing, unless a gap has taken its place', () => {
+test('packets that a worker still held are written although later packets are missing, unless a gap has taken their place', () => {
   const { sequence, play, written } = setUp('transcoded');
   play(0, 1000);
   sequence.interrupt('lost');
@@ -129,7 +129,7 @@ test('what a worker still had in hand follows although packets after it are miss
   sequence.fillUntil(2.5);
   written();
   play(1080, 2200);
-  assert.deepEqual(written(), [], 'too late, or not to be decoded without what was too late');
+  assert.deepEqual(written(), [], 'packets that come too late, or depend on such packets, are dropped');
 });
 
 test('segments that a rendition leaves out become gaps, each with its mark', () => {
@@ -148,7 +148,7 @@ test('segments that a rendition leaves out become gaps, each with its mark', () 
   );
 });
 
-test('a rendition that was shed has gaps that say so', () => {
+test('a rendition that was shed has gaps with that reason', () => {
   const { sequence, play, written } = setUp('transcoded');
   play(0, 2000);
   written();
@@ -160,7 +160,7 @@ test('a rendition that was shed has gaps that say so', () => {
   assert.equal(sequence.isMissingAlone, false);
 });
 
-test('the mark of a packet that comes too late is that of the next one that does not', () => {
+test('the mark of a packet that comes too late moves to the next usable packet', () => {
   const { sequence, send, play, written } = setUp('transcoded');
   play(0, 1000);
   sequence.interrupt('lost');
@@ -175,10 +175,10 @@ test('the mark of a packet that comes too late is that of the next one that does
   ]);
 });
 
-test('while video pauses its last frame is held, and the segments that begin meanwhile begin with that', () => {
+test('while video pauses its last frame is held, and segments that begin in the meantime begin with it', () => {
   const { sequence, play, written } = setUp('leader');
   sequence.hold(ticks(0));
-  assert.deepEqual(written(), [], 'nothing is shown yet');
+  assert.deepEqual(written(), [], 'no frame is shown yet');
   play(0, 1000);
   written();
   for (const at of [1.5, 2.5, 6.5]) sequence.hold(ticks(at * 90_000));
@@ -190,7 +190,7 @@ test('while video pauses its last frame is held, and the segments that begin mea
   ]);
 });
 
-test('segments that video has paused through without anybody noticing begin with its held frame, too', () => {
+test('segments during an unnoticed pause of the video also begin with its held frame', () => {
   const { play, send, written } = setUp('leader');
   play(0, 1000);
   written();
@@ -219,7 +219,7 @@ test('audio that is missing in the middle becomes a gap, and so does the beginni
   ]);
 });
 
-test('the time in which the publisher is away is one gap up to the discontinuity, in every rendition', () => {
+test('the absence of the publisher is one gap up to the discontinuity, in every rendition', () => {
   for (const role of ['leader', 'follower', 'transcoded'] as const) {
     const { sequence, send, written } = setUp(role, { cuts: [0, 4.35, 7], discontinuityAt: 2 });
     send(0, role === 'follower' ? undefined : markAt(0));
@@ -257,7 +257,7 @@ test('nothing passes between a discontinuity and the keyframe after it, except f
   }
 });
 
-test('a rendition that has ended begins anew with a track', () => {
+test('a rendition that has ended begins again with a track', () => {
   const { sequence, play, send, written } = setUp('transcoded');
   play(0, 2000);
   written();

@@ -1,6 +1,6 @@
 /**
- * The sequence of one rendition: puts its packets, and what is missing between them, in order, so that outputs get every segment of the
- * session from it, each with its mark. Pure: no clock, no I/O.
+ * The sequence of one rendition. It puts its packets, and what is missing between them, in order, so that outputs get every segment of the
+ * session with its mark. Pure: no clock, no I/O.
  */
 import { type Ticks, ticks } from '#lib/units.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
@@ -11,34 +11,34 @@ import type { Cut, SegmentMarker } from './segment-marker.ts';
 
 /**
  * How the packets of a rendition get their marks.
- * - `leader`: packets come marked, since they decide where segments begin. Where video leaves segments out, its last frame is held.
- * - `follower`: packets are marked here, where they reach a cut.
- * - `transcoded`: packets come marked, as the leader's packets were.
+ * - `leader`: packets come marked, because they decide where segments begin. Where video leaves segments out, its last frame is held.
+ * - `follower`: packets are marked by the sequence, where they reach a cut.
+ * - `transcoded`: packets come with the marks of the leader's packets.
  */
 export type RenditionRole = 'leader' | 'follower' | 'transcoded';
 
-/** What a rendition's sequence is made with. */
+/** The options of a sequence. */
 export interface RenditionSequenceOptions {
   readonly id: RenditionId;
-  /** Read at every packet: another track may become the leader. */
+  /** Read at every packet, because another track may become the leader. */
   readonly role: RenditionRole;
   /** Decides where segments begin. */
   readonly marker: Pick<SegmentMarker, 'cuts' | 'isWaiting'>;
-  /** Takes each event. */
+  /** Called with each event. */
   readonly write: (id: RenditionId, event: SessionEvent) => void;
 }
 
 /** What the next packet continues. */
 type Progress =
-  | { readonly type: 'waiting' } // nothing: the next packet that is used begins a segment
-  | { readonly type: 'running' } // the packet before
-  | { readonly type: 'missing'; readonly why: GapReason } // the packet before; but packets are known to be missing, and no gap was written yet
-  | { readonly type: 'gap'; readonly why: GapReason }; // a gap: the next packet that is used can be decoded without those before
+  | { readonly type: 'waiting' } // nothing: the next usable packet begins a segment
+  | { readonly type: 'running' } // the previous packet
+  | { readonly type: 'missing'; readonly why: GapReason } // the previous packet, but packets are known to be missing and no gap was written yet
+  | { readonly type: 'gap'; readonly why: GapReason }; // a gap: the next usable packet can be decoded without earlier ones
 
-/** No frame is taken to last longer than this, in seconds. */
+/** The longest duration assumed for a frame, in seconds. */
 const MAX_FRAME_S = 2;
 
-/** Half of the least time that protocols count. */
+/** Half of the shortest time unit of protocols. */
 const ROUNDING_S = 0.0005;
 
 const NO_CUTS: readonly Cut[] = [];
@@ -51,23 +51,23 @@ export class RenditionSequence {
   #progress = WAITING;
   #track: Track | undefined;
   #ordinal = -1;
-  /** Where everything written so far ends as it is shown, in seconds of session time. */
+  /** The end of everything written so far, in presentation time and seconds of session time. */
   #endS = 0;
-  /** Decoding time of the newest packet, in seconds; infinite when the next packet does not follow it. */
+  /** The decoding time of the newest packet, in seconds. Infinite when the next packet does not follow it. */
   #lastDtsS = Number.POSITIVE_INFINITY;
-  /** The mark of a packet that could not be used: its segment begins with the next packet that can. */
+  /** The mark of a packet that could not be used. Its segment begins with the next usable packet. */
   #carriedMark: SegmentMark | undefined;
 
   constructor(options: RenditionSequenceOptions) {
     this.#options = options;
   }
 
-  /** The configuration of the packets that follow; undefined before the first. */
+  /** The configuration of the following packets. Undefined before the first. */
   get track(): Track | undefined {
     return this.#track;
   }
 
-  /** Ordinal of the newest segment; -1 before the first. */
+  /** The ordinal of the newest segment. -1 before the first. */
   get ordinal(): number {
     return this.#ordinal;
   }
@@ -82,13 +82,13 @@ export class RenditionSequence {
     return this.isInterrupted && this.#why !== 'publisher_away';
   }
 
-  /** Takes the configuration of the packets that follow. */
+  /** Sets the configuration of the following packets. */
   setTrack(event: TrackEvent): void {
     this.#track = event.track;
     this.#write(event);
   }
 
-  /** Takes the next packet. Returns it as it was written; undefined when nothing can be made of it. */
+  /** Takes the next packet. Returns it as it was written, or undefined when it cannot be used. */
   packet(packet: Packet): Packet | undefined {
     const { role, marker } = this.#options;
     if (this.#track === undefined || (role !== 'transcoded' && marker.isWaiting)) return undefined;
@@ -102,7 +102,7 @@ export class RenditionSequence {
     this.#writeMissing(packet, shownS, due);
     const mark = due !== undefined && due.ordinal > this.#ordinal ? due : undefined;
     this.#ordinal = mark?.ordinal ?? this.#ordinal;
-    // What a worker still had in hand comes after it is known that packets are missing. Only a mark says that they are behind.
+    // Packets that a worker still held come after it is known that packets are missing. Only a mark shows that the missing ones are past.
     if (this.#progress.type !== 'missing' || mark !== undefined) this.#progress = RUNNING;
     this.#noteEnd(packet, shownS, this.#track);
     const written = mark === packet.mark ? packet : withMark(packet, mark);
@@ -110,7 +110,7 @@ export class RenditionSequence {
     return written;
   }
 
-  /** No frame came until a presentation time: the one shown last is still shown. Does nothing where none is. */
+  /** Notes that the last frame is still shown at a presentation time. Does nothing when no frame was shown. */
   hold(pts: Ticks): void {
     if (this.#progress.type === 'waiting' || this.#track === undefined || this.#options.marker.isWaiting) return;
     const shownS = pts / this.#track.timescale;
@@ -127,13 +127,16 @@ export class RenditionSequence {
     this.#write({ type: 'held', pts, mark: markOf(newest, false) });
   }
 
-  /** Packets are missing after the newest one: {@link fillUntil} may write gaps until the next one comes. */
+  /** Notes that packets are missing after the newest one. {@link fillUntil} may write gaps until the next one comes. */
   interrupt(why: GapReason): void {
     const { type } = this.#progress;
     if (type !== 'waiting') this.#progress = { type: type === 'gap' ? 'gap' : 'missing', why };
   }
 
-  /** Writes gaps until a session time, in seconds as shown, once they make a part. Does nothing before the rendition has begun. */
+  /**
+   * Writes gaps until a session time, in seconds of presentation time, once they have the length of a part. Does nothing before the
+   * rendition has begun.
+   */
   fillUntil(untilS: number): void {
     if (this.#progress.type === 'waiting' || untilS - this.#endS < PART_LENGTH_S) return;
     const why = this.#why;
@@ -141,7 +144,7 @@ export class RenditionSequence {
     this.#progress = { type: 'gap', why };
   }
 
-  /** Nothing follows. Should something follow all the same, it begins anew with a track. */
+  /** Ends the sequence. It may begin again with a track. */
   end(): void {
     this.#progress = WAITING;
     this.#ordinal = -1;
@@ -178,14 +181,14 @@ export class RenditionSequence {
       case 'waiting':
         return mark !== undefined && packet.keyframe;
       case 'gap':
-        // What is shown before the end of the gap comes too late, and what depends on that cannot be decoded.
+        // Packets that are shown before the end of the gap come too late, and packets that depend on them cannot be decoded.
         return packet.keyframe && shownS >= this.#endS - toleranceS(this.#track);
       default:
         return true;
     }
   }
 
-  /** Writes what is missing before a packet. @param mark the one that is due */
+  /** Writes what is missing before a packet. @param mark the mark that is due */
   #writeMissing({ kind }: Packet, shownS: number, mark: SegmentMark | undefined): void {
     const { type } = this.#progress;
     if (type === 'waiting') return;
@@ -209,7 +212,7 @@ export class RenditionSequence {
     } else if (isBehind || leftOut.length > 0) this.#writeGaps(this.#startOf(mark) ?? shownS, this.#why, leftOut);
   }
 
-  /** Writes a gap for each segment, from where the rendition ends. @param cuts the segments that begin meanwhile */
+  /** Writes a gap for each segment, from the end of the rendition. @param cuts the segments that begin in the meantime */
   #writeGaps(untilS: number, why: GapReason, cuts: readonly Cut[]): void {
     let mark: SegmentMark | undefined;
     for (const cut of cuts) {
@@ -260,7 +263,7 @@ export class RenditionSequence {
   }
 }
 
-/** Packets this close to where they are expected are in place: some protocols round their times to milliseconds. */
+/** How far a packet may be from its expected time, because some protocols round times to milliseconds. */
 function toleranceS(track: Track | undefined): number {
   return track?.kind === 'audio' ? track.samplesPerPacket / track.timescale / 2 : ROUNDING_S;
 }

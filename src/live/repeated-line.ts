@@ -3,10 +3,10 @@
  */
 import type { Clock } from '#lib/clock.ts';
 
-/** The line is written at most once in this time. */
+/** The shortest time between two lines. */
 const EVERY_MS = 1000;
 
-/** Writes a log line at the first event, and then at most once a second, with the number of events since the line before. */
+/** Writes a log line at the first event, and then at most once a second, with the number of events since the previous line. */
 export class RepeatedLine<Fields extends object> {
   readonly #clock: Clock;
   readonly #tell: (fields: Fields & { readonly count: number }) => void;
@@ -19,7 +19,7 @@ export class RepeatedLine<Fields extends object> {
     this.#tell = tell;
   }
 
-  /** Counts an event, and writes the line when it is due. @param fields of this event, written with the line */
+  /** Counts an event, and writes the line when it is due. @param fields the fields of this event, written with the line */
   happened(fields: Fields): void {
     this.#count += 1;
     const now = this.#clock.monotonic();

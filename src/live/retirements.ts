@@ -1,5 +1,5 @@
 /**
- * Lets go of sessions some time after they have ended: what their last playlists name stays fetchable until then.
+ * Discards sessions some time after their end. Until then the media in their last playlists can be fetched.
  */
 import type { InternalErrors } from '#telemetry/internal-errors.ts';
 import type { LiveSession } from './live-session.ts';
@@ -12,8 +12,8 @@ export class Retirements implements Disposable {
   readonly #timers = new Map<LiveSession, NodeJS.Timeout>();
 
   /**
-   * @param afterMs how long after its end a session is let go of
-   * @param retire lets go of a session
+   * @param afterMs how long after its end a session is discarded
+   * @param retire discards a session
    */
   constructor(afterMs: number, retire: (session: LiveSession) => void, errors: InternalErrors) {
     this.#afterMs = afterMs;
@@ -21,7 +21,7 @@ export class Retirements implements Disposable {
     this.#errors = errors;
   }
 
-  /** Lets go of a session later. */
+  /** Discards a session later. */
   schedule(session: LiveSession): void {
     const retire = () => {
       try {
@@ -33,13 +33,13 @@ export class Retirements implements Disposable {
     this.#timers.set(session, setTimeout(retire, this.#afterMs).unref());
   }
 
-  /** Takes note that a session is let go of now. */
+  /** Cancels the discarding of a session, because it is discarded now. */
   cancel(session: LiveSession): void {
     clearTimeout(this.#timers.get(session));
     this.#timers.delete(session);
   }
 
-  /** Lets go of none of those that are scheduled. */
+  /** Cancels all. */
   [Symbol.dispose](): void {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();

@@ -7,7 +7,7 @@ import { SegmentMarker } from './segment-marker.ts';
 
 type Marked = SegmentMark & { readonly atS: number };
 
-/** Marks a video of `fps` with a keyframe every `gop` frames, times in whole milliseconds; gives the segments' starts in seconds. */
+/** Marks a video with a keyframe every `gop` frames and times in whole milliseconds. Returns the starts of segments in seconds. */
 function marksOf(
   marker: SegmentMarker,
   { fps, gop, seconds }: { fps: number; gop: number; seconds: number },
@@ -50,7 +50,7 @@ test('a segment ends before two seconds where the next keyframe would come too l
   assert.deepEqual(independent({ fps: 30_000 / 1001, gop: 30 }), [0, 2, 4, 6.01]);
 });
 
-test('wherever an encoder adds some keyframes, every segment begins with one', () => {
+test('every segment begins with a keyframe, wherever an encoder adds some', () => {
   const addedAt = fc.uniqueArray(fc.integer({ min: 60, max: 400 }), { maxLength: 4 });
   fc.assert(
     fc.property(addedAt, fc.integer({ min: 5, max: 60 }), (added, gop) => {
@@ -120,17 +120,17 @@ test('nothing passes before the first keyframe', () => {
   assert.equal(marker.isWaiting, false);
 });
 
-test('the first segment of a session taken up after a restart is a discontinuity', () => {
+test('the first segment of a session resumed after a restart is a discontinuity', () => {
   assert.equal(markOf(newMarker({ continued: true }), key(40))?.discontinuity, true);
 });
 
-test('other renditions are cut where the video is presented, not where it is decoded', () => {
+test('other renditions are cut by the presentation times of the video, and not by its decoding times', () => {
   const marker = newMarker();
   marker.mark(key(0, 80), VIDEO_TRACK);
   assert.deepEqual(cutsOf(marker), [[0, 0.08]]);
 });
 
-test('other renditions are cut with the frame of an open group of pictures that is shown first, before its keyframe', () => {
+test('other renditions are cut at the frame of an open GOP that is shown first, before its keyframe', () => {
   const marker = newMarker();
   marker.mark(key(0, 80), VIDEO_TRACK);
   marker.mark(key(2000, 160), VIDEO_TRACK);
@@ -140,7 +140,7 @@ test('other renditions are cut with the frame of an open group of pictures that 
   ]);
 });
 
-test('a discontinuity is at the next keyframe, nothing passes before it, and segments count the discontinuities before them', () => {
+test('a discontinuity begins at the next keyframe, nothing passes before it, and segments count earlier discontinuities', () => {
   const marker = newMarker();
   markOf(marker, key(0));
   marker.discontinue();
@@ -159,7 +159,7 @@ test('a discontinuity is at the next keyframe, nothing passes before it, and seg
   });
 });
 
-test('when the leader pauses, segments go on, and the leader begins one when it comes back with a keyframe', () => {
+test('when the leader pauses, segments continue, and the leader begins one when it comes back with a keyframe', () => {
   const marker = newMarker();
   markOf(marker, key(0));
   marker.pass(21.4);
@@ -173,7 +173,7 @@ test('when the leader pauses, segments go on, and the leader begins one when it 
   assert.equal(markOf(marker, key(21_400))?.ordinal, 5);
 });
 
-test('a leader that comes back without a keyframe goes on in the segment that began without it, until a keyframe begins one', () => {
+test('a leader that comes back without a keyframe continues the segment that began without it, until a keyframe begins one', () => {
   const marker = newMarker();
   markOf(marker, key(0));
   marker.pass(9.9);
@@ -187,7 +187,7 @@ test('a leader that comes back without a keyframe goes on in the segment that be
   assert.equal(markOf(marker, key(9980))?.ordinal, 3);
 });
 
-test('a keyframe that comes soon after a segment began without it begins that segment, unless nothing continues there', () => {
+test('a keyframe soon after a segment began without the leader begins that segment, unless there is a discontinuity', () => {
   const marker = newMarker();
   markOf(marker, key(0));
   marker.pass(4.5);
@@ -200,7 +200,7 @@ test('a keyframe that comes soon after a segment began without it begins that se
   );
 });
 
-test('a pause of the leader that nobody else has cut is cut into segments that keep the target duration', () => {
+test('a pause of the leader without other tracks is cut into segments within the target duration', () => {
   const marker = newMarker();
   markOf(marker, key(3_600_000));
   assert.equal(markOf(marker, frame(3_604_480))?.ordinal, 1);
@@ -227,7 +227,7 @@ test('video that appears late takes the lead at its first keyframe', () => {
   assert.equal(markOf(marker, key(1040))?.ordinal, 1);
 });
 
-test('ordinals rise by one, and segments keep the target duration, for any keyframes', () => {
+test('for any keyframes, ordinals rise by one and segments keep the target duration', () => {
   const frames = fc.array(fc.record({ keyframe: fc.boolean(), durationMs: fc.integer({ min: 5, max: 200 }) }), {
     maxLength: 400,
   });

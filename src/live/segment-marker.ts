@@ -1,8 +1,8 @@
 /**
  * Decides, once for all renditions, where segments begin.
  *
- * The leading track (video where there is video) begins a segment at its first keyframe after the asked duration, or earlier at one whose
- * successor would probably come too late. Without a keyframe it does so at the last frame that keeps the segment within the target
+ * The leading track (video if there is any) begins a segment at its first keyframe after the desired duration, or at an earlier keyframe
+ * whose successor would probably come too late. Without a keyframe it does so at the last frame that keeps the segment within the target
  * duration, and again at the next keyframe. Every other rendition begins the segment at its first packet presented at or after the same
  * time. Pure: no clock, no I/O.
  */
@@ -11,37 +11,37 @@ import type { Packet, SegmentMark } from '#media/packet.ts';
 import type { Track } from '#media/track.ts';
 import { KeyframeMeter } from './keyframe-meter.ts';
 
-/** A segment is cut at the first keyframe after this. */
+/** The desired duration. A segment is cut at the first keyframe after it. */
 const ASKED_DURATION_S = 2;
-/** Other tracks may be this far ahead of a leader that is about to cut; further, and the leader has paused. */
+/** How far other tracks may be ahead of a leader that is about to cut. When they are further ahead, the leader has paused. */
 const LEADER_LATE_S = 0.35;
-/** Cuts remembered: far more than renditions can lie apart. */
+/** The number of remembered cuts, far more than the renditions can be apart. */
 const REMEMBERED_CUTS = 64;
 
 /** The beginning of a segment, the same for every rendition. */
 export interface Cut extends Omit<SegmentMark, 'independent'> {
-  /** Presentation time of the segment's first frame, in seconds of session time. */
+  /** The presentation time of the segment's first frame, in seconds of session time. */
   readonly atS: number;
 }
 
 /** What the next packet of the leader can do. */
 type Phase =
-  /** Nothing can be shown before the leader's next keyframe, which begins a segment. The segment before, if any, began at `startS`. */
+  /** Nothing can be shown before the leader's next keyframe, which begins a segment. The previous segment, if any, began at `startS`. */
   | { readonly type: 'waiting'; readonly discontinuity: boolean; readonly startS: number | undefined }
   /** Segments follow each other. */
   | {
       readonly type: 'running';
-      /** Decoding time of the growing segment's first frame, in seconds. */
+      /** The decoding time of the growing segment's first frame, in seconds. */
       readonly startS: number;
-      /** The leader's next keyframe begins a segment, however short the growing one is: that one began without a keyframe. */
+      /** Whether the leader's next keyframe begins a segment, however short the growing one is, because that one began without a keyframe. */
       readonly isDue: boolean;
-      /** The leader has had its first keyframe. Its packets before that cannot be decoded. */
+      /** Whether the leader has had its first keyframe. Earlier packets cannot be decoded. */
       readonly isLed: boolean;
       /** The last cut that was made while the leader paused and that the leader has not reached. */
       readonly missed: Cut | undefined;
     };
 
-/** The rule for one session. Packets come in session time, in decoding order. */
+/** The marker of one session. Packets come in session time, in decoding order. */
 export class SegmentMarker {
   readonly #targetDurationS: number;
   #phase: Phase;
@@ -51,12 +51,12 @@ export class SegmentMarker {
   #lastLeaderS = 0;
   readonly #keyframes = new KeyframeMeter();
   /**
-   * From decoding to presentation: the least of the leader's keyframes since a discontinuity. A keyframe of an open group of pictures is
-   * followed by frames that are shown before it.
+   * The offset from decoding to presentation time: the smallest of the leader's keyframes since a discontinuity. A keyframe of an open GOP
+   * is followed by frames that are shown before it.
    */
   #compositionS = Number.POSITIVE_INFINITY;
 
-  /** @param continued the first segment does not continue what viewers of an earlier process were shown last */
+  /** @param continued whether viewers of an earlier process were shown media that the first segment does not continue */
   constructor({ targetDurationS, continued = false }: { targetDurationS: number; continued?: boolean }) {
     this.#targetDurationS = targetDurationS;
     this.#phase = { type: 'waiting', discontinuity: continued, startS: undefined };
@@ -72,7 +72,7 @@ export class SegmentMarker {
     return this.#cuts;
   }
 
-  /** Another track leads from now on. A segment begins at its first keyframe. */
+  /** Notes that another track leads from now on. A segment begins at its first keyframe. */
   changeLeader(): void {
     this.#forgetLeader();
     if (this.#phase.type === 'running') {
@@ -80,14 +80,20 @@ export class SegmentMarker {
     }
   }
 
-  /** What follows does not continue what went before: nothing passes until the leader's next keyframe, with a discontinuity. */
+  /**
+   * Notes that the following media does not continue the previous media. Nothing passes until the leader's next keyframe, which is a
+   * discontinuity.
+   */
   discontinue(): void {
     this.#forgetLeader();
     const { startS } = this.#phase;
     this.#phase = { type: 'waiting', discontinuity: startS !== undefined || this.#isDiscontinuous, startS };
   }
 
-  /** Time has come to here, in seconds: begins the segments that a leader did not begin, because it has paused or is away. */
+  /**
+   * Notes that time has reached this point, in seconds. Begins the segments that the leader did not begin, because it has paused or is
+   * absent.
+   */
   pass(seconds: number): void {
     for (;;) {
       const phase = this.#phase;
@@ -99,11 +105,11 @@ export class SegmentMarker {
     }
   }
 
-  /** Returns the leader's packet, with its mark if it begins a segment; undefined when it cannot be decoded yet. */
+  /** Returns the leader's packet, with its mark if it begins a segment. Undefined when it cannot be decoded yet. */
   mark(packet: Packet, { timescale }: Track): Packet | undefined {
     const atS = packet.dts / timescale;
     const phase = this.#phase;
-    // Half a frame of tolerance: with times in whole milliseconds a frame due at 2 s may come at 1.999 s.
+    // The tolerance is half a frame, because with times in whole milliseconds a frame due at 2 s may come at 1.999 s.
     const toleranceS = Math.max(0, atS - this.#lastLeaderS) / 2;
     this.#note(packet, timescale);
     if (phase.type === 'waiting' || !phase.isLed) return packet.keyframe ? this.#begin(packet, timescale) : undefined;
@@ -145,7 +151,7 @@ export class SegmentMarker {
     return marked(packet, cut);
   }
 
-  /** Cuts a pause that nobody else has cut into segments that keep the target duration. */
+  /** Cuts a pause that no other track has cut into segments within the target duration. */
   #cutPause(startS: number, lengthS: number): void {
     const overS = lengthS - this.#targetDurationS - TARGET_ROUNDING_S;
     const count = Math.ceil(Math.max(0, overS) / this.#targetDurationS);
@@ -154,7 +160,7 @@ export class SegmentMarker {
     }
   }
 
-  /** @param atS presentation time of the segment's first frame */
+  /** @param atS the presentation time of the segment's first frame */
   #cut(atS: number, discontinuity: boolean): Cut {
     const discontinuitiesBefore = this.#discontinuities;
     const cut = { ordinal: this.#nextOrdinal++, atS, discontinuity, discontinuitiesBefore };

@@ -1,5 +1,5 @@
 /**
- * What the API and the origin may ask about the sessions of this process, and whom they tell who watches.
+ * Answers questions of the API and the origin about the sessions of this process, and receives who watches.
  */
 import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
@@ -10,20 +10,20 @@ import type { Publishers } from './publishers.ts';
 import type { SessionIndex } from './session-index.ts';
 import type { Viewer, ViewerQuota, Viewers } from './viewers.ts';
 
-/** What a directory is made with. */
+/** The options of a directory. */
 export interface SessionDirectoryOptions {
   readonly sessions: SessionIndex;
   readonly publishers: Publishers;
   readonly viewers: Viewers;
   readonly memory: MediaMemory;
-  /** Whether other processes share the store: a stream whose session is over here may run at another one. */
+  /** Whether other processes share the store, so that a stream whose session has ended may run on another node. */
   readonly isShared: boolean;
   readonly quotasOf: (userId: UserId) => Quotas;
-  /** A stream as it was read last; undefined until it was read. */
+  /** The stream as it was last read. Undefined until it was read. */
   readonly streamOf: (streamId: StreamId) => WatchedStream | undefined;
 }
 
-/** Finds what runs in this process. */
+/** Finds the sessions of this process. */
 export class SessionDirectory implements LiveDirectory, Audience {
   readonly #options: SessionDirectoryOptions;
 
@@ -35,7 +35,7 @@ export class SessionDirectory implements LiveDirectory, Audience {
     const { sessions, publishers, isShared } = this.#options;
     const session = sessions.ofStream(streamId);
     if (session === undefined) return undefined;
-    // What is over here may go on at another node; the store knows.
+    // A stream whose session has ended may continue on another node. The store knows.
     const isOver = session.state.phase === 'ended' && !publishers.has(streamId);
     return isShared && isOver ? undefined : this.#statusOf(session);
   }
@@ -96,7 +96,7 @@ export class SessionDirectory implements LiveDirectory, Audience {
     return this.#options.viewers.takeUntold(playbackId, atMost);
   }
 
-  /** Whether media of a session is coming in. */
+  /** Whether media of a session is being received. */
   isActive(session: LiveSession): boolean {
     const { streamId } = session.record;
     return this.#options.sessions.ofStream(streamId) === session && this.#options.publishers.isActive(streamId);
@@ -118,7 +118,7 @@ export class SessionDirectory implements LiveDirectory, Audience {
     };
   }
 
-  /** The quota that viewers of a session count against; undefined without a session, which nobody watches here. */
+  /** The quota that viewers of a session count against. Undefined without a session, which cannot be watched on this node. */
   #viewerQuotaOf(session: LiveSession | undefined): ViewerQuota | undefined {
     if (session === undefined) return undefined;
     const { userId } = session.record;

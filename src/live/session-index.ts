@@ -5,7 +5,7 @@ import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain
 import type { SessionState } from '#domain/session.ts';
 import type { LiveSession } from './live-session.ts';
 
-/** The sessions that run in this process, and those that ended here and can still be watched. */
+/** The sessions that run in this process, and those that ended and can still be watched. */
 export class SessionIndex {
   readonly #sessions = new Map<SessionId, LiveSession>();
   readonly #paths = new Map<MediaPath, LiveSession>();
@@ -14,7 +14,7 @@ export class SessionIndex {
   /** The newest session under each playback id. */
   readonly #newest = new Map<PlaybackId, LiveSession>();
 
-  /** All of them. */
+  /** All sessions. */
   get all(): Iterable<LiveSession> {
     return this.#sessions.values();
   }
@@ -32,7 +32,7 @@ export class SessionIndex {
     this.#newest.set(playbackId, session);
   }
 
-  /** Removes a session; a newer one of its stream stays. */
+  /** Removes a session. A newer one of its stream stays. */
   remove(session: LiveSession): void {
     const { id, mediaPath, streamId, playbackId } = session.record;
     this.#sessions.delete(id);
@@ -49,23 +49,23 @@ export class SessionIndex {
     return this.#paths.get(path);
   }
 
-  /** The session of a stream that is running, or ended last. */
+  /** The session of a stream that is running, or that ended last. */
   ofStream(streamId: StreamId): LiveSession | undefined {
     return this.#streams.get(streamId);
   }
 
-  /** The session that a playback id shows: the one that is running, or ended last. */
+  /** The session that a playback id shows: the one that is running, or that ended last. */
   newestOf(playbackId: PlaybackId): LiveSession | undefined {
     return this.#newest.get(playbackId);
   }
 
-  /** Whether a session of this user is among them. */
+  /** Whether any session belongs to this user. */
   hasOfUser(userId: UserId): boolean {
     for (const { record } of this.#sessions.values()) if (record.userId === userId) return true;
     return false;
   }
 
-  /** How many are in this phase. */
+  /** The number of sessions in this phase. */
   count(phase: SessionState['phase']): number {
     let count = 0;
     for (const { state } of this.#sessions.values()) if (state.phase === phase) count++;

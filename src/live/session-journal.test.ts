@@ -11,7 +11,7 @@ import { type JournalOwner, SessionJournal } from './session-journal.ts';
 
 const session = someSession(someStream(newUserId()));
 
-/** A journal over a store whose calls the test lets through one by one. */
+/** A journal over a store whose calls the test answers one by one. */
 function setUp(owner?: JournalOwner) {
   const calls: {
     readonly call: string;
@@ -40,7 +40,7 @@ function setUp(owner?: JournalOwner) {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test('what happens while a write is under way is merged into one more', async () => {
+test('changes during a write are merged into one more write', async () => {
   const { journal, calls } = setUp();
   journal.created(session);
   journal.changed(session, { phase: 'live' });
@@ -74,11 +74,11 @@ test('only the latest activity is written', async () => {
 });
 
 for (const code of ['store_unavailable', 'outcome_unknown'] as const) {
-  test(`a write that ended in ${code} is made again`, async (context) => {
+  test(`a write that ended in ${code} is repeated`, async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     const { journal, calls } = setUp();
     journal.created(session);
-    calls[0]!.settle(new MillraceError(code, 'The store is away.'));
+    calls[0]!.settle(new MillraceError(code, 'The store is down.'));
     await turn();
     assert.equal(calls.length, 1);
     context.mock.timers.tick(1000);
@@ -88,9 +88,9 @@ for (const code of ['store_unavailable', 'outcome_unknown'] as const) {
   });
 }
 
-test('every write names the node that makes it when processes share the store', async () => {
+test('every write names its node when processes share the store', async () => {
   const nodeId = newNodeId();
-  const { journal, calls } = setUp({ nodeId, onLost: () => assert.fail('nothing is lost') });
+  const { journal, calls } = setUp({ nodeId, onLost: () => assert.fail('no stream is lost') });
   journal.activity(session.streamId, { isActive: true, lastSeen: ms(1), health: undefined });
   journal.created(session);
   for (const index of [0, 1]) {
@@ -98,7 +98,7 @@ test('every write names the node that makes it when processes share the store', 
     await turn();
   }
   journal.changed(session, { viewers: 1 });
-  // The store answers that the session belongs to another node: it is not written again, and nothing is lost here.
+  // The store answers that the session belongs to another node. The write is not repeated, and no stream is lost.
   calls[2]!.settle(false);
   await turn();
   assert.deepEqual(
@@ -126,16 +126,16 @@ test('a session that another node has ended is resumed, and is lost when that no
   assert.equal(calls.length, 2);
 });
 
-test('disposing writes what is left, and gives up on a store that does not take it', async () => {
+test('disposing writes the remaining steps, and stops at a store that does not accept them', async () => {
   const { journal, calls } = setUp();
   journal.created(session);
   const disposed = journal[Symbol.asyncDispose]();
-  calls[0]!.settle(new MillraceError('store_unavailable', 'The store is away.'));
+  calls[0]!.settle(new MillraceError('store_unavailable', 'The store is down.'));
   await disposed;
   assert.equal(calls.length, 1);
 });
 
-/** Answers every call as it comes, and gives what was asked for once nothing more is. */
+/** Answers every call as it comes, and returns the calls once no more come. */
 async function settleAll({ calls }: ReturnType<typeof setUp>) {
   for (let index = 0; index < calls.length; index += 1) {
     calls[index]!.settle();
@@ -144,7 +144,7 @@ async function settleAll({ calls }: ReturnType<typeof setUp>) {
   return calls.map(({ call, value }): Record<string, unknown> => ({ ...(value as object), call }));
 }
 
-test('transitions while a write is under way are all written, in their order', async () => {
+test('transitions during a write are all written, in their order', async () => {
   const fixture = setUp();
   const { journal } = fixture;
   const activity = (isActive: boolean) =>
@@ -173,7 +173,7 @@ test('transitions while a write is under way are all written, in their order', a
   );
 });
 
-test('of a stream that has too much to write the oldest goes, as an event says, and its sessions are written all the same', async () => {
+test('when a stream has too many steps, the oldest are dropped, an event reports it, and its sessions are still written', async () => {
   const fixture = setUp();
   const { journal } = fixture;
   journal.activity(session.streamId, { isActive: true, lastSeen: ms(1), health: undefined });
@@ -197,7 +197,7 @@ test('of a stream that has too much to write the oldest goes, as an event says, 
 });
 
 test('an end that comes after a session was continued is written as an end', async () => {
-  const fixture = setUp({ nodeId: newNodeId(), onLost: () => assert.fail('nothing is lost') });
+  const fixture = setUp({ nodeId: newNodeId(), onLost: () => assert.fail('no stream is lost') });
   const { journal } = fixture;
   journal.changed(session, { viewers: 1 });
   journal.resumed(session, { phase: 'live' });

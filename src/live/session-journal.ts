@@ -2,10 +2,9 @@
  * Writes what happens to live sessions into the store, without live media ever waiting for it.
  *
  * For each stream it keeps the steps that are not written yet, in order. A step that makes an event (media begins or stops, a session
- * begins or ends, a warning) has a write of its own, so that no transition is lost while the store is away. Everything else is merged into
- * a step that waits anyway. What a stream has more than {@link MAX_STEPS} of is dropped, the oldest first, and reported as an event. A
- * write whose outcome is unknown is repeated, which is harmless: each write states present values, and the store makes an event only of
- * what they change.
+ * begins or ends, a warning) has a write of its own, so that no transition is lost while the store is down. Everything else is merged into
+ * a waiting step. When a stream has more than {@link MAX_STEPS} steps, the oldest are dropped, and an event reports that. A write with an
+ * unknown outcome is repeated, which is harmless: each write contains present values, and the store makes an event only of a change.
  */
 
 import { MillraceError } from '#domain/errors.ts';
@@ -18,20 +17,20 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { SessionChange, Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
-/** Pause before the store is tried again. */
+/** The pause before the store is tried again. */
 const RETRY_MS = 1000;
 
-/** Steps kept of one stream: those of an hour in which its publisher reconnects every minute. */
+/** The number of steps kept for one stream: those of an hour in which its publisher reconnects every minute. */
 const MAX_STEPS = 256;
 
-/** What live media says of a stream. */
+/** The activity of a stream. */
 export type StreamActivity = Parameters<Store['streams']['setActivity']>[1];
 
 /** What is to be written about one session. */
 interface Wish {
-  /** The whole session when it must still be created, otherwise undefined. */
+  /** The whole session when it must be created, otherwise undefined. */
   readonly create: Session | undefined;
-  /** When it was to be created. */
+  /** The time at which the creation was requested. */
   readonly at: Milliseconds | undefined;
   /** Whether another node may have ended the session because it took this node for dead. */
   readonly resume: boolean;
@@ -40,7 +39,7 @@ interface Wish {
 
 const NO_WISH: Wish = { create: undefined, at: undefined, resume: false, change: {} };
 
-/** One write. `at`: when it was first wanted. A step is replaced by a later version of itself; never changed. */
+/** One write. `at` is the time at which it was first requested. A step is never changed, only replaced by a later version of itself. */
 type Step = { readonly at: Milliseconds } & (
   | { readonly about: 'activity'; readonly activity: StreamActivity }
   | { readonly about: 'session'; readonly sessionId: Session['id']; readonly wish: Wish }
@@ -51,23 +50,23 @@ type Step = { readonly at: Milliseconds } & (
 export interface JournalOwner {
   /** The node of this process. The store rejects writes to sessions that belong to another node by now. */
   readonly nodeId: NodeId;
-  /** Called with the stream of a session that cannot begin or continue here because another node has taken the stream. */
+  /** Called with the stream of a session that cannot begin or continue on this node because another node has claimed the stream. */
   readonly onLost: (streamId: StreamId) => void;
 }
 
 interface Entry {
-  /** In the order in which they are written. The first one is being written. */
+  /** The steps in the order in which they are written. The first one is being written. */
   steps: Step[];
-  /** How many steps were dropped since the last event that says so was written. */
+  /** The number of steps dropped since the last event that reports it was written. */
   dropped: { readonly count: number; readonly from: Milliseconds; readonly until: Milliseconds } | undefined;
 }
 
-/** What a journal is made with. */
+/** The options of a journal. */
 export interface SessionJournalOptions {
   readonly store: Pick<Store, 'streams' | 'sessions' | 'events'>;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Undefined where this is the only process. */
+  /** Undefined when this is the only process. */
   readonly owner?: JournalOwner | undefined;
 }
 
@@ -88,26 +87,26 @@ export class SessionJournal implements AsyncDisposable {
     this.#owner = owner;
   }
 
-  /** A session can be watched from now on. */
+  /** Writes a session that can be watched from now on. */
   created(session: Session): void {
     const wish = { ...NO_WISH, create: session, at: this.#clock.now() };
     this.#append(session.streamId, { about: 'session', sessionId: session.id, wish });
   }
 
-  /** Something of a session changed; merged with what is not written yet, unless it is its end. */
+  /** Writes a change of a session. It is merged with waiting changes, unless it is the end of the session. */
   changed(session: Pick<Session, 'id' | 'streamId'>, change: SessionChange): void {
     this.#merge(session, { change });
   }
 
   /**
    * Continues a session that another node may have ended because it took this node for dead.
-   * @param change all of the session's state
+   * @param change the whole state of the session
    */
   resumed(session: Pick<Session, 'id' | 'streamId'>, change: SessionChange): void {
     this.#merge(session, { resume: true, change });
   }
 
-  /** A stream's activity changed. Of activities that do not differ in `isActive` only the latest counts. */
+  /** Writes a change of a stream's activity. Of activities with the same `isActive`, only the latest is written. */
   activity(streamId: StreamId, activity: StreamActivity): void {
     const steps = this.#entries.get(streamId)?.steps ?? [];
     const index = steps.findLastIndex(({ about }, at) => about === 'activity' && at > 0);
@@ -118,19 +117,19 @@ export class SessionJournal implements AsyncDisposable {
     if (waiting?.about === 'activity' && waiting.activity.isActive === activity.isActive) {
       steps[index] = { ...waiting, activity: { ...activity, at: waiting.activity.at ?? at } };
     } else {
-      // One that changes nothing makes no event, so it need not be written.
+      // An activity that changes nothing makes no event, so it need not be written.
       if (waiting !== undefined && before !== undefined && isActive(waiting) === isActive(before))
         steps.splice(index, 1);
       this.#append(streamId, { about: 'activity', activity: { ...activity, at } });
     }
   }
 
-  /** Something happened that is stored nowhere else. */
+  /** Writes an event that is stored nowhere else. */
   happened(event: NewStreamEvent): void {
     this.#append(event.streamId, { about: 'event', event });
   }
 
-  /** Writes what is left, then resolves; gives up on a store that does not take it. */
+  /** Writes the remaining steps, and then resolves. Stops at a store that does not accept them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#running);
@@ -148,7 +147,7 @@ export class SessionJournal implements AsyncDisposable {
       steps[index] = { ...known, wish: merged };
       return;
     }
-    // The step before creates the session, or continues it.
+    // The previous step creates the session, or continues it.
     const next = { ...merged, create: undefined, resume: rest.resume ?? false };
     this.#append(streamId, { about: 'session', sessionId: id, wish: next });
   }
@@ -177,7 +176,7 @@ export class SessionJournal implements AsyncDisposable {
       } catch (error) {
         const mayHeal =
           error instanceof MillraceError && (error.code === 'store_unavailable' || error.code === 'outcome_unknown');
-        // The store says itself that it is away; every stream saying so, every second, would drown it.
+        // The store logs its own outage. A line for every stream and second would drown that.
         this.#logger[mayHeal ? 'debug' : 'warn']({ streamId, err: error }, 'session not written to the store');
         if (!mayHeal || this.#closing.signal.aborted) break;
         await pause(RETRY_MS, this.#closing.signal);
@@ -201,7 +200,7 @@ export class SessionJournal implements AsyncDisposable {
     }
   }
 
-  /** Writes one session; false when it belongs to another node by now. */
+  /** Writes one session. Returns false when it belongs to another node by now. */
   #writeSession(session: Pick<Session, 'id' | 'streamId'>, { create, at, resume, change }: Wish): Promise<boolean> {
     const { sessions } = this.#store;
     const nodeId = this.#owner?.nodeId;
@@ -228,12 +227,12 @@ export class SessionJournal implements AsyncDisposable {
 type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
 
 /**
- * Makes room for one more step. A session that has a later step is not dropped: its wish is merged into that, so that a session is stored
- * however many of its steps had to go.
+ * Makes room for one more step. When a dropped step has a later one for the same session, it is merged into that, so that a session is
+ * stored however many of its steps are dropped.
  */
 function dropOldest(entry: Entry): void {
   const { steps } = entry;
-  // The first one is being written, and the last one is what there must be room for.
+  // The first step is being written, and the last one is the new one.
   for (let index = 1; index < steps.length - 1; index += 1) {
     const step = steps[index]!;
     if (step.about === 'session') {
@@ -249,7 +248,7 @@ function dropOldest(entry: Entry): void {
         steps.splice(index, 1);
         return;
       }
-      // It is running, or nobody would know of it.
+      // The session is running, so it must become known.
       if (wish.change.phase !== 'ended') continue;
     }
     steps.splice(index, 1);

@@ -1,6 +1,6 @@
 /**
- * The media of one session on its way from the publisher to the outputs: places packets in session time, has frames held while the source
- * pauses, marks where segments begin, and says what is missing.
+ * The media of one session on its way from the publisher to the outputs. It places packets in session time, holds frames while the source
+ * pauses, marks where segments begin, and determines what is missing.
  */
 import type { LadderHealth, SourceHealth } from '#domain/health.ts';
 import { AUDIO_RENDITION, type Profile, SOURCE_RENDITION } from '#domain/profile.ts';
@@ -28,38 +28,38 @@ import { MAX_AHEAD_S, MAX_PAUSE_S, Timeline } from './timeline.ts';
 import { leaderOf, type SelectedTrack, type SelectedTracks, selectTracks } from './track-selection.ts';
 import { type OpenTranscoder, TranscodedRenditions, type TranscoderOwner } from './transcoded-renditions.ts';
 
-/** The longest time left for the last frame, whose duration is only guessed, when media starts again without a pause. */
+/** The longest time reserved for the last frame, whose duration is only estimated, when media restarts without a pause. */
 const LAST_FRAME_S = 0.1;
-/** How long nothing of a source without audio may come before its video is taken to pause. */
+/** How long a source without audio may send nothing before its video is taken to pause. */
 const SILENT_PAUSE_S = 1;
 /**
- * How long nothing of a source with audio may come before gaps are written. Players give up on playlists that stand still. A shorter
- * silence may be a pause of the video: some publishers send the audio of a pause after it.
+ * How long a source with audio may send nothing before gaps are written. Players give up on playlists that do not change. A shorter silence
+ * may be a pause of the video, because some publishers send the audio of a pause after it.
  */
 const SILENCE_S = 3;
-/** How far a rendition with missing packets, or audio that does not come, may lie behind the source before gaps are written for it. */
+/** How far a rendition with missing packets, or missing audio, may lag behind the source before gaps are written for it. */
 const BEHIND_S = 1;
 
-/** What a session's media needs from its surroundings. */
+/** The options of a session's media. */
 export interface SessionMediaOptions {
   readonly owner: TranscoderOwner;
   readonly profiles: readonly Profile[];
   readonly openTranscoder: OpenTranscoder;
   readonly targetDurationS: number;
-  /** The first segment does not continue what viewers of an earlier process were shown last. */
+  /** Whether viewers of an earlier process were shown media that the first segment does not continue. */
   readonly continued: boolean;
-  /** Monotonic time at which session time was 0; may lie before this process. */
+  /** The monotonic time at which session time was 0. It may be before the start of this process. */
   readonly startedAt: number;
   readonly warnings: SessionWarnings;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when media begins, or goes on after an interruption. */
+  /** Called when media begins, or continues after an interruption. */
   readonly onStart: () => void;
-  /** Called when the timestamps have jumped again and again for so long that the publisher must be disconnected. */
+  /** Called when the timestamps have jumped for so long that the publisher must be disconnected. */
   readonly onUnusableTimestamps: () => void;
-  /** Called with the renditions made of profiles that new viewers may begin with, whenever these change. */
+  /** Called with the transcoded renditions that new viewers may begin with, whenever these change. */
   readonly onOffered: (renditions: readonly RenditionId[]) => void;
-  /** Called when an output threw. It is detached by then. */
+  /** Called when an output threw, after it was detached. */
   readonly onOutputFailed: (output: SessionOutput, error: unknown) => void;
 }
 
@@ -69,7 +69,7 @@ type Progress =
   | { readonly type: 'running'; readonly timeline: Timeline }
   | { readonly type: 'stopped'; readonly endS: number }; // media has been written until then, in seconds of session time
 
-/** A session's media in memory. Needs {@link SessionMedia.pace} as time passes. */
+/** A session's media in memory. {@link SessionMedia.pace} must be called regularly. */
 export class SessionMedia implements AsyncDisposable {
   readonly #options: SessionMediaOptions;
   readonly #distributor: Distributor;
@@ -81,21 +81,21 @@ export class SessionMedia implements AsyncDisposable {
   readonly #totals = new MediaTotals();
   readonly #tracks = new Map<TrackId, Track>();
   #selected: SelectedTracks = { video: undefined, audio: undefined };
-  /** What audio that is not passed through becomes. */
+  /** The encoded form of audio that is not passed through. */
   #encodedAudio: AudioTrack | undefined;
   #progress: Progress = { type: 'before_media' };
-  /** Made anew for the first frame of each timeline. */
+  /** Replaced at the first frame of each timeline. */
   #hold: FrameHold | undefined;
   readonly #starts = new StartLimit();
-  /** Session time in seconds before which media may not start again: what was written before reaches that far ahead. */
+  /** The session time in seconds before which media may not restart, because media that was written before reaches that far. */
   #notBeforeS = 0;
-  /** Session time by the wall clock when a packet was placed last, in seconds. */
+  /** The session time by the wall clock when the last packet was placed, in seconds. */
   #placedS = 0;
-  /** How far the source's audio and video have come, as they are shown, in seconds of session time. */
+  /** The presentation times that the source's audio and video have reached, in seconds of session time. */
   #reachedS = { video: 0, audio: 0 };
   readonly #jumpLine: RepeatedLine<object>;
   readonly #trackLine: RepeatedLine<object>;
-  /** A configuration changed: what follows begins at the leader's next keyframe. */
+  /** Whether a configuration changed, so that media continues at the leader's next keyframe. */
   #hasChanged = false;
 
   constructor(options: SessionMediaOptions) {
@@ -138,7 +138,7 @@ export class SessionMedia implements AsyncDisposable {
     });
   }
 
-  /** What came in and what was made of it in this process. */
+  /** The media received and made in this process. */
   get totals(): Omit<SessionTotals, 'peakViewers'> {
     const made = this.#transcoded.totals;
     return {
@@ -151,12 +151,12 @@ export class SessionMedia implements AsyncDisposable {
     };
   }
 
-  /** Bytes per second that come in, and bytes per second of what is made of them. */
+  /** Bytes per second of the received media, and of its renditions. */
   get rates(): { readonly ingest: number; readonly outgoing: number } {
     return { ingest: this.#source.bytesPerSecond, outgoing: this.#transcoded.bytesPerSecond };
   }
 
-  /** The newest frame as a JPEG; undefined where nothing is transcoded. */
+  /** The newest frame as a JPEG. Undefined when nothing is transcoded. */
   get thumbnail(): Uint8Array | undefined {
     return this.#transcoded.thumbnail;
   }
@@ -166,31 +166,31 @@ export class SessionMedia implements AsyncDisposable {
     return this.#transcoded.isActive;
   }
 
-  /** How the source and its renditions are doing; worked out at each call. */
+  /** The health of the source and its renditions, computed at each call. */
   get health(): { readonly source: SourceHealth; readonly ladder: LadderHealth } {
     return { source: this.#source.health(this.#selected), ladder: this.#transcoded.health };
   }
 
-  /** The tracks that are used; none before the first publisher in this process. */
+  /** The selected tracks. None before the first publisher in this process. */
   get tracks(): SelectedTracks {
     return this.#selected;
   }
 
-  /** Hands everything that happens from now on to an output, too. Disposing the result detaches it. */
+  /** Attaches an output, which gets everything that happens from now on. Disposing the result detaches it. */
   attach(output: SessionOutput): Disposable {
     return this.#distributor.attach(output);
   }
 
-  /** A publisher begins, or comes back with the same codecs. Media starts, or goes on, at its first keyframe. */
+  /** Begins or continues with a publisher that has the same codecs. Media starts or continues at its first keyframe. */
   publish(tracks: ReadonlyMap<TrackId, Track>, announcement: Announcement | undefined): void {
-    this.#options.warnings.clear('keyframe_interval_too_long'); // its settings may be others
+    this.#options.warnings.clear('keyframe_interval_too_long'); // the publisher may have other settings
     this.stop();
     this.#tracks.clear();
     for (const [id, track] of tracks) this.#tracks.set(id, track);
     this.#select(announcement, { all: true });
   }
 
-  /** A track appeared late, or its configuration changed. Returns whether that changes what is used. */
+  /** Sets a track that appeared late, or whose configuration changed. Returns whether that changes the selected tracks. */
   setTrack(id: TrackId, track: Track): boolean {
     const before = this.#tracks.get(id);
     if (before !== undefined && sameTrack(before, track)) return false;
@@ -203,7 +203,7 @@ export class SessionMedia implements AsyncDisposable {
     return true;
   }
 
-  /** Takes the publisher's next packet, in its own clock. @returns whether the packet belongs to a track that is used */
+  /** Takes the publisher's next packet, with its own timestamps. @returns whether the packet belongs to a selected track */
   write(id: TrackId, packet: Packet): boolean {
     const { video, audio } = this.#selected;
     const selected = video?.id === id ? video : audio;
@@ -213,8 +213,8 @@ export class SessionMedia implements AsyncDisposable {
   }
 
   /**
-   * Must be called as time passes: has the last frame held while a source without audio pauses, and writes gaps while no media comes in.
-   * After a minute without packets, what a publisher sends that is still connected begins anew.
+   * Must be called regularly. Holds the last frame while a source without audio pauses, and writes gaps while no media is received. After a
+   * minute without packets, the media of a publisher that is still connected restarts.
    */
   pace(): void {
     const elapsedS = this.#elapsedS();
@@ -228,7 +228,7 @@ export class SessionMedia implements AsyncDisposable {
     if (this.#progress.type !== 'before_media') this.#writeAway(elapsedS);
   }
 
-  /** Nothing can be shown until the leader's next keyframe. */
+  /** Stops showing media until the leader's next keyframe. */
   stop(): void {
     if (this.#progress.type !== 'running') return;
     this.#progress = { type: 'stopped', endS: this.#progress.timeline.endSeconds };
@@ -243,7 +243,7 @@ export class SessionMedia implements AsyncDisposable {
   }
 
   /**
-   * Ends every rendition. Transcoded renditions lag a little behind the source, so this waits until their last packets are there.
+   * Ends every rendition. Transcoded renditions lag a little behind the source, so this waits for their last packets.
    */
   async end(): Promise<void> {
     if (this.#transcoded.isActive) await this.#transcoded[Symbol.asyncDispose]();
@@ -330,7 +330,7 @@ export class SessionMedia implements AsyncDisposable {
     this.#writeGaps();
   }
 
-  /** Writes a packet of the source, or audio made of it, to its rendition. */
+  /** Writes a packet of the source, or audio made from it, to its rendition. */
   #present(packet: Packet, track: Track): void {
     const isLeader = track.kind === this.#leader?.track.kind;
     if (!isLeader) this.#marker.pass(packet.pts / track.timescale);
@@ -339,19 +339,19 @@ export class SessionMedia implements AsyncDisposable {
     if (written !== undefined && isLeader) this.#totals.add(written, track.timescale);
   }
 
-  /** Writes gaps where packets are known to be missing, and where audio does not come beside the video. */
+  /** Writes gaps where packets are known to be missing, and where audio is missing beside the video. */
   #writeGaps(): void {
     const { video, audio } = this.#reachedS;
     const untilS = Math.max(video, audio) - BEHIND_S;
     this.#transcoded.fillUntil(untilS);
     if (this.#audio.isInterrupted) this.#audio.fillUntil(untilS);
     else if (video - audio > BEHIND_S && this.#selected.audio !== undefined) {
-      // Publishers of few frames send the audio of each with the next one.
+      // Publishers with few frames send the audio of each frame with the next one.
       this.#audio.fillUntil(untilS - 2 * (this.#hold?.stepS ?? 0));
     }
   }
 
-  /** Writes gaps for every rendition. What a transcoder held when media stopped may still come for a moment. */
+  /** Writes gaps for every rendition. The packets that a transcoder held when media stopped may still come for a moment. */
   #writeAway(untilS: number): void {
     this.#marker.pass(untilS);
     this.#video.fillUntil(untilS);
@@ -364,12 +364,12 @@ export class SessionMedia implements AsyncDisposable {
     this.#audio.setTrack({ type: 'track', track });
   }
 
-  /** Audio comes back from the transcoder later than it was sent, and is marked only now. */
+  /** Takes audio from the transcoder. It comes later than it was sent, and is marked now. */
   #onEncodedAudio(packet: Packet): void {
     if (this.#isAudioEncoded && this.#encodedAudio !== undefined) this.#present(packet, this.#encodedAudio);
   }
 
-  /** Has the last frame held where audio comes and no video. */
+  /** Holds the last frame where audio comes without video. */
   #holdFrame(track: Track, dtsS: number, shownS: number): void {
     if (track.kind === 'video') {
       this.#hold ??= new FrameHold(shownS, track.declaredFrameRate ?? USUAL_FRAME_RATE);
@@ -377,14 +377,14 @@ export class SessionMedia implements AsyncDisposable {
     } else if (this.#hold !== undefined) this.#holdAt(this.#hold.passed(shownS));
   }
 
-  /** The same where there is no audio to say how far time has come: a network that stands still for a moment looks alike. */
+  /** Holds the last frame of a source without audio, which a stalled network for a moment looks like, too. */
   #holdWithoutAudio(timeline: Timeline): void {
     if (this.#selected.audio !== undefined || this.#hold === undefined) return;
     const nowS = timeline.leaderSeconds(this.#elapsedS());
     if (nowS !== undefined) this.#holdAt(this.#hold.passed(nowS - SILENT_PAUSE_S));
   }
 
-  /** @param timesS when the last frame is still shown, in seconds of session time */
+  /** @param timesS the times at which the last frame is still shown, in seconds of session time */
   #holdAt(timesS: readonly number[]): void {
     const { video } = this.#selected;
     if (video === undefined) return;
@@ -394,7 +394,7 @@ export class SessionMedia implements AsyncDisposable {
     }
   }
 
-  /** Session time now, in seconds. */
+  /** The present session time, in seconds. */
   #elapsedS(): number {
     return (this.#options.clock.monotonic() - this.#options.startedAt) / 1000;
   }
@@ -419,7 +419,7 @@ export class SessionMedia implements AsyncDisposable {
     return Math.max(elapsedS, this.#progress.endS + Math.min(LAST_FRAME_S, this.#hold?.stepS ?? 0));
   }
 
-  /** Places the leader's first keyframe of a connection, or after a jump, where the wall clock says. */
+  /** Places the leader's first keyframe of a connection, or after a jump, by the wall clock. */
   #start(leader: SelectedTrack, packet: Packet): void {
     const elapsedS = this.#elapsedS();
     const startS = this.#startS(elapsedS);
@@ -432,14 +432,14 @@ export class SessionMedia implements AsyncDisposable {
     this.#options.onStart();
   }
 
-  /** Goes on at the next keyframe, after a discontinuity, because the leader's timestamps jumped. */
+  /** Continues at the next keyframe, after a discontinuity, because the leader's timestamps jumped. */
   #jump(selected: SelectedTrack, packet: Packet): void {
     this.#warnOfJump(packet);
     this.stop();
     if (packet.keyframe) this.#place(selected, packet);
   }
 
-  /** Goes on after a discontinuity when the wall clock has caught up with the leader, which is too far ahead of it. */
+  /** Continues after a discontinuity when the wall clock has caught up with the leader, which is too far ahead of it. */
   #waitForClock(packet: Packet): void {
     this.#warnOfJump(packet);
     this.stop();
@@ -468,7 +468,7 @@ export class SessionMedia implements AsyncDisposable {
   }
 }
 
-/** Whether viewers get a track only as something else: players of HLS share AAC as the one audio codec. */
+/** Whether viewers get a track only in another codec, because AAC is the only audio codec that all HLS players support. */
 function needsEncoding(track: Track): boolean {
   return track.kind === 'audio' && track.codec !== 'aac';
 }

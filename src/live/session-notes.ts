@@ -1,6 +1,6 @@
 /**
- * What is written of live sessions while they run: enough for what comes after them, and, where processes share the store, for those
- * they do not run in.
+ * Writes the state of live sessions while they run: enough for a later process to resume them and, where processes share the store, for
+ * other nodes.
  */
 import type { SessionHealth } from '#domain/health.ts';
 import { newEventId } from '#domain/ids.ts';
@@ -10,22 +10,22 @@ import type { SessionChange } from '#store/store.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionJournal } from './session-journal.ts';
 
-/** How often a session is noted while media comes in: more often where other processes have nothing else to tell of it. */
+/** How often a session is written while media is received: more often when other processes have no other source of information. */
 const EVERY_MS = { alone: 10_000, shared: 5000 };
 
-/** What notes are made with. */
+/** The options of notes. */
 export interface SessionNotesOptions {
   readonly journal: SessionJournal;
   readonly clock: Clock;
-  /** Whether there may be others. */
+  /** Whether other processes may share the store. */
   readonly isShared: boolean;
 }
 
 /**
- * Writes the notes of one process. `isActive` says whether media of the session is coming in.
+ * Writes the notes of one process. `isActive` says whether media of the session is being received.
  *
- * A session is written when its first part is there. A session that ends before that leaves nothing in the store: a publisher that starts
- * and stops in a loop would otherwise fill the store with sessions that nobody could watch.
+ * A session is written when its first part exists. A session that ends before that leaves nothing in the store. Otherwise a publisher that
+ * starts and stops in a loop would fill the store with sessions that nobody could watch.
  */
 export class SessionNotes {
   readonly everyMs: number;
@@ -40,12 +40,12 @@ export class SessionNotes {
     this.everyMs = options.isShared ? EVERY_MS.shared : EVERY_MS.alone;
   }
 
-  /** Notes that a session was taken up from the store. */
+  /** Notes that a session was resumed from the store. */
   restored(session: LiveSession): void {
     this.#written.add(session);
   }
 
-  /** Notes that media has come in for a while, or with other tracks. */
+  /** Notes that media has been received for a while, or that its tracks changed. */
   seen(session: LiveSession, isActive: boolean): void {
     const { lastSeen, codecs, totals } = session;
     this.#changed(session, { lastSeen, codecs, totals, health: this.#healthOf(session, isActive) });
@@ -64,14 +64,14 @@ export class SessionNotes {
     this.#options.journal.created({ ...session.record, ...change, name: session.name, codecs: session.codecs });
   }
 
-  /** Notes that media began or stopped coming in. */
+  /** Notes that media began or stopped being received. */
   activity(session: LiveSession, isActive: boolean): void {
     const { record, lastSeen } = session;
     const health = this.#healthOf(session, isActive);
     this.#options.journal.activity(record.streamId, { isActive, lastSeen, health });
   }
 
-  /** Notes that the stream of the session has another name. */
+  /** Notes the stream's new name. */
   name(session: LiveSession, name: string): void {
     this.#changed(session, { name });
   }
@@ -81,7 +81,7 @@ export class SessionNotes {
     this.#changed(session, { viewers, totals: session.totals });
   }
 
-  /** Notes the totals of a session that is let go of: what its transcoder handed out after its end counts, too. */
+  /** Notes the totals of a session that is discarded, including what its transcoder handed out after its end. */
   totals(session: LiveSession): void {
     this.#changed(session, { totals: session.totals });
   }
@@ -93,8 +93,8 @@ export class SessionNotes {
   }
 
   /**
-   * Reports the warnings that were raised and cleared since the last look. Looking only now and then bounds how many events a session can
-   * cause; a warning that holds for at least as long as the time between two looks is never missed.
+   * Reports the warnings that were raised and cleared since the last call. The time between calls bounds the number of events that a
+   * session can cause. A warning that holds for at least that time is never missed.
    */
   #noteWarnings(session: LiveSession): void {
     if (!this.#written.has(session) || session.state.phase === 'ended') return;
@@ -139,7 +139,7 @@ export class SessionNotes {
     };
   }
 
-  /** The health that other nodes read from the store; undefined where there are none. */
+  /** The health that other nodes read from the store. Undefined when there are no other nodes. */
   #healthOf(session: LiveSession, isActive: boolean): SessionHealth | undefined {
     return isActive && this.#options.isShared ? session.health : undefined;
   }

@@ -22,7 +22,7 @@ import { SessionJournal } from './session-journal.ts';
 import { SessionRegistry } from './session-registry.ts';
 import type { OpenTranscoder } from './transcoded-renditions.ts';
 
-/** A registry with a clock that the test moves, over presentations that only remember. */
+/** A registry with a clock that the test controls, and presentations that only record. */
 function setUp({
   maxPublishers = 10,
   memoryBytes = 1000,
@@ -93,7 +93,7 @@ function setUp({
 
 const newStream = (): Stream => someStream(newUserId(), { profiles: [] });
 
-/** Publishes video until the first part is there. */
+/** Publishes video until the first part exists. */
 function goLive(
   { publish, presentations }: ReturnType<typeof setUp>,
   stream: Stream,
@@ -177,7 +177,7 @@ test('the same codecs within the window continue the session, other codecs begin
   }
 });
 
-test('profiles or record changed within the window begin a new session, which is made by them', () => {
+test('profiles or record changed within the window begin a new session with the new settings', () => {
   const [low] = DEFAULT_PROFILES;
   for (const [change, sessions] of [
     [{ name: 'another' }, 1],
@@ -195,7 +195,7 @@ test('profiles or record changed within the window begin a new session, which is
   }
 });
 
-test('a track that was announced is waited for, but not longer than half a second', () => {
+test('a track that was announced is waited for, but at most half a second', () => {
   const world = setUp();
   const stream = newStream();
   const publication = accepted(world.publish(stream));
@@ -216,7 +216,7 @@ test('a track that was announced is waited for, but not longer than half a secon
   );
 });
 
-test('sound announced alone still waits for a picture, which encoders announce when they have it', () => {
+test('a publisher that announces only audio still waits for video, which encoders announce when they have it', () => {
   const world = setUp();
   const stream = newStream();
   const publication = accepted(world.publish(stream));
@@ -248,10 +248,10 @@ test('publishers beyond the limit, or without media memory left, are refused', (
   const holder = { giveBackRetired: () => false, giveUp: () => {} };
   full.memory.open({ id: stream.userId, quotaBytes: 1000 }, holder).take(950);
   assert.equal(refusalOf(full.publish(stream)), 'media_memory_exhausted');
-  assert.equal(refusalOf(full.publish(newStream())), undefined, 'others have their own share');
+  assert.equal(refusalOf(full.publish(newStream())), undefined, 'other users have their own share');
 });
 
-test('an ended session can be watched for its window and three target durations more, also by its path beside a new one', () => {
+test('an ended session can be watched for its window and three more target durations, also by its path beside a new one', () => {
   const world = setUp();
   const stream = newStream();
   goLive(world, stream).end('unpublished');
@@ -266,7 +266,7 @@ test('an ended session can be watched for its window and three target durations 
   assert.equal(world.registry.directory.watch(stream.playbackId)?.phase, 'live');
 });
 
-test('nothing is kept of a session that is over, although a publisher who sent nothing outlasted it', () => {
+test('nothing is kept of a session that has ended, although a publisher who sent nothing stayed longer', () => {
   const world = setUp();
   const stream = newStream();
   goLive(world, stream).end('unpublished');
@@ -285,7 +285,7 @@ test('a path is shown only under its own playback id', () => {
   assert.equal(world.registry.directory.watchPath(newPlaybackId(), mediaPath), undefined);
 });
 
-test('a session without a part has nothing to show once it ended', () => {
+test('a session without a part has nothing to show after its end', () => {
   const world = setUp();
   const stream = newStream();
   const publication = accepted(world.publish(stream));
@@ -296,7 +296,7 @@ test('a session without a part has nothing to show once it ended', () => {
   assert.equal(world.registry.directory.watch(stream.playbackId), undefined);
 });
 
-test('a session taken up again numbers its media from a base that the restart counter gives', async () => {
+test('a resumed session numbers its media from a base that depends on the restart counter', async () => {
   const world = setUp();
   const stream = newStream();
   goLive(world, stream);
@@ -311,7 +311,7 @@ test('a session taken up again numbers its media from a base that the restart co
   assert.equal(second.registry.directory.watch(stream.playbackId)?.mediaPath, record.mediaPath);
 });
 
-test('a session taken up again whose codecs were never written down goes on with those that come', () => {
+test('a resumed session whose codecs were never stored continues with those of its publisher', () => {
   const world = setUp();
   const stream = newStream();
   world.registry.restore(someSession(stream, { restarts: 1 }), { phase: 'reconnecting', until: ms(1_030_000) });
@@ -320,7 +320,7 @@ test('a session taken up again whose codecs were never written down goes on with
   assert.equal(world.registry.directory.status(stream.id)?.phase, 'live');
 });
 
-test('what happens to a session reaches the store', async () => {
+test('the changes of a session are stored', async () => {
   const world = setUp();
   const stream = newStream();
   goLive(world, stream).end('unpublished');
@@ -332,7 +332,7 @@ test('what happens to a session reaches the store', async () => {
   assert.equal(session?.codecs, 'avc1.64001f');
 });
 
-test('health is there while media comes in: who sends it, and in the metrics how many are not well', async () => {
+test('health exists while media is received and names the encoder, and a metric counts unhealthy sessions', async () => {
   const set = setUp();
   const stream = newStream();
   const publication = goLive(set, stream);
@@ -357,10 +357,14 @@ test('health is there while media comes in: who sends it, and in the metrics how
   });
   back.track(VIDEO_TRACK);
   back.packet(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-  assert.equal(health()?.encoder, 'libobs', 'what made the media tells more than the protocol does');
+  assert.equal(
+    health()?.encoder,
+    'libobs',
+    'the encoder named in the media takes precedence over that of the protocol',
+  );
 });
 
-test('a cut ends the session for its reason, tells the publisher, and ends playback where nothing may be watched', () => {
+test('disconnecting a publisher ends the session for that reason, tells the publisher, and ends playback where required', () => {
   for (const [reason, code, isWatchable] of [
     ['terminated', 'terminated', true],
     ['key_rotated', 'stream_key_rotated', true],
@@ -388,7 +392,7 @@ test('a cut ends the session for its reason, tells the publisher, and ends playb
   }
 });
 
-test('a session that waits is ended too, but not for a key that nobody publishes with', () => {
+test('a session that waits for its publisher is ended, too, but not because of a replaced key', () => {
   for (const [reason, phase] of [
     ['terminated', 'ended'],
     ['key_rotated', 'reconnecting'],
@@ -401,7 +405,7 @@ test('a session that waits is ended too, but not for a key that nobody publishes
   }
 });
 
-test('a stream that got another key or name is followed: the old key is cut, the name is written', async () => {
+test("after a change of a stream's key or name, the publisher with the old key is disconnected, and the name is stored", async () => {
   const world = setUp();
   const stream = newStream();
   goLive(world, stream);
@@ -419,7 +423,7 @@ test('a stream that got another key or name is followed: the old key is cut, the
   );
 });
 
-test('what came in and the most viewers at one time are told, and written with the end', async () => {
+test('the received media and the peak of viewers are reported, and stored at the end', async () => {
   const world = setUp();
   const stream = newStream();
   const publication = goLive(world, stream);
@@ -436,7 +440,7 @@ test('what came in and the most viewers at one time are told, and written with t
   assert.deepEqual([written?.totals, written?.viewers], [totals, 0]);
 });
 
-test('where others share the store, it alone tells of a stream whose session here is over', () => {
+test('where processes share the store, only the store is asked about a stream whose session on this node has ended', () => {
   for (const isShared of [false, true]) {
     const world = setUp({ isShared });
     const stream = newStream();
@@ -455,7 +459,7 @@ const idleTranscoder: OpenTranscoder = ({ profiles }) => ({
   [Symbol.asyncDispose]: async () => {},
 });
 
-test('what a user takes here is told for that user alone, and only as long as it takes it', async () => {
+test('the usage of a user is counted separately, and only while it lasts', async () => {
   const world = setUp({ openTranscoder: idleTranscoder });
   const profiles = [{ name: 'small', width: 160, height: 120, fps: 0, bitrate: 500_000 }];
   const stream = someStream(newUserId(), { profiles });
@@ -481,7 +485,7 @@ test('what a user takes here is told for that user alone, and only as long as it
   assert.deepEqual(world.registry.directory.usageOf(userId), nothing);
 });
 
-test('what a transcoder hands out after the end is written when the session is let go of', async () => {
+test('packets that a transcoder hands out after the end are counted when the session is discarded', async () => {
   const profiles = [{ name: 'small', width: 160, height: 120, fps: 0, bitrate: 500_000 }];
   let callbacks: TranscoderCallbacks | undefined;
   const openTranscoder: OpenTranscoder = (request) => {
@@ -502,12 +506,12 @@ test('what a transcoder hands out after the end is written when the session is l
   );
 });
 
-/** Frames of 100 bytes, 40 ms apart. */
+/** Sends frames of 100 bytes, 40 ms apart. */
 function send(publication: RtmpPublication, count: number, fromMs = 40): void {
   for (let index = 0; index < count; index++) publication.packet(packetAt(VIDEO_TRACK, fromMs + index * 40));
 }
 
-test('a publisher above the bitrate of its user is disconnected and told why, and its session ends', () => {
+test('a publisher above the bitrate of its user is disconnected with the reason, and its session ends', () => {
   const world = setUp({ quotas: { ingestBitrateKbps: 1 } }); // 1250 bytes in ten seconds
   const stream = newStream();
   const publication = goLive(world, stream);
@@ -522,7 +526,7 @@ test('a publisher above the bitrate of its user is disconnected and told why, an
   assert.equal(world.registry.publishers.has(stream.id), false);
 });
 
-test('changed quotas hold for publishers that are connected already', () => {
+test('changed quotas apply to publishers that are already connected', () => {
   const world = setUp();
   const stream = newStream();
   const publication = goLive(world, stream);
@@ -537,11 +541,11 @@ test('changed quotas hold for publishers that are connected already', () => {
   assert.equal(
     world.registry.quotasOfUser(stream.userId).viewers,
     0,
-    'quotas of a user of whom nothing runs here are forgotten',
+    'quotas of a user without publishers and sessions are forgotten',
   );
 });
 
-test('a user has as many publishers as its quota, and one that is gone makes room', () => {
+test('a user may have as many publishers as its quota, and one that leaves makes room', () => {
   const world = setUp({ quotas: { publishers: 2 } });
   const userId = newUserId();
   const streams = [1, 2, 3].map(() => someStream(userId, { profiles: [] }));
@@ -549,12 +553,12 @@ test('a user has as many publishers as its quota, and one that is gone makes roo
   const refused = world.publish(streams[2]!);
   assert.equal(refusalOf(refused), 'quota_exceeded');
   assert.match(refused.accepted ? '' : refused.refusal.reason, /has 2 publishers, and may have 2/);
-  assert.equal(refusalOf(world.publish(newStream())), undefined, 'others have their own');
+  assert.equal(refusalOf(world.publish(newStream())), undefined, 'other users have their own quota');
   first!.end('unpublished');
   assert.equal(refusalOf(world.publish(streams[2]!)), undefined);
 });
 
-test('the last tenth of the places is kept for users who have few publishers', () => {
+test('the last tenth of the places is reserved for users with few publishers', () => {
   const world = setUp({ maxPublishers: 20, quotas: { publishers: 50 } });
   const userId = newUserId();
   const publishAll = () =>
@@ -568,7 +572,7 @@ test('the last tenth of the places is kept for users who have few publishers', (
   assert.equal(answers.filter((code) => code === undefined).length, 20, 'a user without a limit may take them all');
 });
 
-test('media that is held until the tracks are known is charged to its user, and no longer once the session has it', () => {
+test('media that is held until the tracks are known is charged to its user, and released when the session takes it', () => {
   const world = setUp();
   const publication = accepted(world.publish(newStream()));
   publication.track(VIDEO_TRACK);
@@ -598,7 +602,7 @@ test('a publisher that holds more than the share of its user is disconnected whe
   assert.equal(world.registry.publishers.has(streams[1]!.id), true);
 });
 
-test('an error in one session ends it and disconnects its publisher, and other sessions go on', async () => {
+test('an error in one session ends it and disconnects its publisher, and other sessions continue', async () => {
   const world = setUp();
   const [broken, other] = [newStream(), newStream()];
   const publication = goLive(world, broken);
@@ -660,7 +664,7 @@ test('a session that ends before its first part leaves nothing in the store, how
   assert.equal(world.written.size, 0);
 });
 
-test('a session is stored with all that is known of it when its first part is there', async () => {
+test('a session is stored with all its fields when its first part exists', async () => {
   const world = setUp();
   const stream = newStream();
   const publication = accepted(world.publish(stream));
@@ -676,7 +680,7 @@ test('a session is stored with all that is known of it when its first part is th
   );
 });
 
-test("a viewer beyond the quota of the stream's user is refused, and those who watch go on", async () => {
+test("a viewer beyond the quota of the stream's user is refused, and present viewers go on watching", async () => {
   const world = setUp({ quotas: { viewers: 2 } });
   const stream = newStream();
   goLive(world, stream);
@@ -691,7 +695,7 @@ test("a viewer beyond the quota of the stream's user is refused, and those who w
   assert.deepEqual(answers, [true, true, false, true]);
 });
 
-test('a publisher that was accepted before its stream was terminated is disconnected, and one that came later is not', () => {
+test('a publisher that was accepted before its stream was terminated is disconnected, and one that was accepted later is not', () => {
   const setup = setUp();
   const { registry, refusals, publish } = setup;
   const stream = newStream();
@@ -709,7 +713,7 @@ test('a publisher that was accepted before its stream was terminated is disconne
   assert.equal(refusals.length, 1);
 });
 
-test('a session that waits for its publisher ends when its stream is terminated, even one that was taken up after a restart', async () => {
+test('a session that waits for its publisher ends when its stream is terminated, even one that was resumed after a restart', async () => {
   for (const isRestored of [false, true]) {
     const setup = setUp();
     const { registry, written, publish } = setup;
@@ -736,7 +740,7 @@ test('a publisher that comes back after its stream was terminated begins a new s
   assert.notEqual(registry.directory.status(stream.id)?.sessionId, first);
 });
 
-test('a publisher that was accepted before the settings of its stream changed is disconnected, so that it reconnects with the new ones', () => {
+test('a publisher that was accepted before the settings of its stream changed is disconnected, so that it reconnects with the new settings', () => {
   const { registry, refusals, publish } = setUp();
   const stream = newStream();
   accepted(publish(stream));

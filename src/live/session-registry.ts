@@ -1,5 +1,5 @@
 /**
- * Every session running in this process, and who publishes to it.
+ * The sessions and publishers of this process.
  */
 import { isHealthy } from '#domain/health.ts';
 import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
@@ -29,11 +29,11 @@ import { codecsOf, selectTracks } from './track-selection.ts';
 import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts';
 import { Viewers } from './viewers.ts';
 
-/** Media sequence numbers between two lives of a session: more segments than any of them can have. */
+/** The distance of media sequence numbers between two restarts of a session: more segments than it can have in between. */
 const MEDIA_SEQUENCES_PER_RESTART = 1_000_000;
 const MIB = 1024 * 1024;
 
-/** What the registry is made with. */
+/** The options of the registry. */
 export interface SessionRegistryOptions {
   readonly settings: {
     readonly maxPublishers: number;
@@ -44,9 +44,9 @@ export interface SessionRegistryOptions {
     /** The quotas of users who have none of their own. */
     readonly quotas: Quotas;
   };
-  /** This process, among those that share the store. */
+  /** The node of this process. */
   readonly nodeId: NodeId;
-  /** Whether there may be others: they read of sessions what is written of them. */
+  /** Whether other processes may share the store. They read the stored state of sessions. */
   readonly isShared: boolean;
   readonly createPresentation: (options: PresentationOptions) => Presentation;
   readonly openTranscoder: OpenTranscoder;
@@ -62,7 +62,7 @@ export interface SessionRegistryOptions {
 
 /** The sessions of one process. */
 export class SessionRegistry implements AsyncDisposable {
-  /** What the API and the origin may ask. */
+  /** Answers questions of the API and the origin. */
   readonly directory: SessionDirectory;
   readonly #options: SessionRegistryOptions;
   readonly #publishers: Publishers;
@@ -70,9 +70,9 @@ export class SessionRegistry implements AsyncDisposable {
   readonly #viewers: Viewers;
   readonly #notes: SessionNotes;
   readonly #retirements: Retirements;
-  /** Each stream that has a publisher or a session here, as it was read last. */
+  /** The streams that have a publisher or a session in this process, as they were last read. */
   readonly #streams = new Map<StreamId, Stream>();
-  /** The quotas of each user who has a publisher or a session here, as they were read last. */
+  /** The quotas of users that have a publisher or a session in this process, as they were last read. */
   readonly #quotas = new Map<UserId, Quotas>();
   #closing = false;
 
@@ -86,7 +86,7 @@ export class SessionRegistry implements AsyncDisposable {
     const quotasOf = (userId: UserId) => this.quotasOfUser(userId);
     const streamOf = (streamId: StreamId) => this.#streams.get(streamId);
     this.directory = new SessionDirectory({ sessions, publishers, viewers, memory, isShared, quotasOf, streamOf });
-    // What the last playlists name stays fetchable for their length and three target durations more.
+    // The media in the last playlists stays fetchable for their length and three more target durations.
     const retiredAfterMs = (settings.windowS + 3 * settings.targetDurationS) * 1000;
     this.#retirements = new Retirements(retiredAfterMs, (session) => this.#retire(session), errors);
     metrics.viewers.observe({}, () => viewers.count);
@@ -96,7 +96,7 @@ export class SessionRegistry implements AsyncDisposable {
     for (const phase of SESSION_PHASES) metrics.sessions.observe({ phase }, () => sessions.count(phase));
   }
 
-  /** Accepts a publisher whose key was found good, or says why not. @param quotas of the stream's user */
+  /** Accepts a publisher whose key is valid, or refuses it. @param quotas the quotas of the stream's user */
   publish(stream: Stream, request: PublishRequest, quotas: Quotas): PublishDecision {
     const refusal = this.refusalOf(stream, quotas);
     if (refusal !== undefined) return { accepted: false, refusal };
@@ -135,7 +135,7 @@ export class SessionRegistry implements AsyncDisposable {
     return { accepted: true, publication: guarded(guard, 'ingest', intake) };
   }
 
-  /** Why a publisher of this stream would be refused now; undefined when it would not. @param quotas as for {@link publish} */
+  /** Why a publisher of this stream would be refused now. Undefined when it would be accepted. @param quotas as in {@link publish} */
   refusalOf(stream: Pick<Stream, 'id' | 'userId'>, quotas: Quotas): Refusal | undefined {
     if (this.#closing) {
       const reason = 'The server is shutting down; the encoder can reconnect in a moment.';
@@ -150,36 +150,36 @@ export class SessionRegistry implements AsyncDisposable {
     };
   }
 
-  /** The quotas of a user as they were read last; the defaults when nothing of the user runs here. */
+  /** The quotas of a user as they were last read. The defaults when the user has nothing in this process. */
   quotasOfUser(userId: UserId): Quotas {
     return this.#quotas.get(userId) ?? this.#options.settings.quotas;
   }
 
-  /** Replaces the quotas of a user, which hold from now on for everything of the user that runs here. It ends no session. */
+  /** Replaces the quotas of a user. They apply from now on to everything of the user in this process, but end no session. */
   setQuotas(userId: UserId, quotas: Quotas): void {
     if (this.#hasAnythingOf(userId)) this.#quotas.set(userId, quotas);
   }
 
-  /** The streams that have a publisher or something to watch here, each with its user. */
+  /** The streams with a publisher or a session in this process, each with its user. */
   get streams(): ReadonlyMap<StreamId, UserId> {
     const streams = new Map<StreamId, UserId>(this.#publishers.streams);
     for (const { record } of this.#sessions.all) streams.set(record.streamId, record.userId);
     return streams;
   }
 
-  /** Whether a session here has not ended. */
+  /** Whether any session has not ended. */
   get isRunning(): boolean {
     return this.#sessions.count('ended') < this.#sessions.size;
   }
 
-  /** Who publishes here. */
+  /** The publishers of this process. */
   get publishers(): Pick<Publishers, 'has' | 'silences'> {
     return this.#publishers;
   }
 
   /**
-   * Disconnects the publisher of a stream, which is told why, and ends its session. Where nothing of it may be watched any more, its media
-   * goes at once. A key that was replaced ends only what a publisher sends with the old one.
+   * Disconnects the publisher of a stream with the reason, and ends its session. For reasons that end playback, the media is discarded at
+   * once. A replaced key ends only the session of a publisher that uses the old one.
    */
   disconnect(streamId: StreamId, reason: DisconnectReason): void {
     const wasPublished = this.#publishers.disconnect(streamId, reason);
@@ -189,8 +189,8 @@ export class SessionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Applies what changed on a stream. A publisher is disconnected when it came with an earlier stream key, or before the stream was
-   * terminated or its settings for sessions changed. A session that began before the termination ends, even while it has no publisher.
+   * Applies a change of a stream. A publisher is disconnected when it used an earlier stream key, or was accepted before the stream was
+   * terminated or its session settings changed. A session that began before the termination ends, even while it has no publisher.
    */
   follow(stream: Stream): void {
     if (this.#publishers.hasOtherKey(stream.id, stream.streamKey)) this.disconnect(stream.id, 'key_rotated');
@@ -204,7 +204,7 @@ export class SessionRegistry implements AsyncDisposable {
     if (session.state.phase !== 'ended' && session.rename(stream.name)) this.#notes.name(session, stream.name);
   }
 
-  /** Writes how many watch each session, where that has changed; for processes it does not run in. */
+  /** Writes the number of viewers of each session if it changed, for other nodes. */
   noteViewers(): void {
     for (const session of this.#sessions.all) {
       const viewers = this.#viewers.countOf(session.record.playbackId);
@@ -221,12 +221,12 @@ export class SessionRegistry implements AsyncDisposable {
     }
   }
 
-  /** Takes up a session that another process left behind; it waits for its publisher until `until`. */
+  /** Resumes a session that an earlier process left behind. It waits for its publisher as `state` says. */
   restore(record: Session, state: SessionState): void {
     this.#notes.restored(this.#addSession(record, state));
   }
 
-  /** Refuses new publishers and lets all media go. Publishers must have been disconnected. */
+  /** Refuses new publishers and discards all media. Publishers must have been disconnected. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing = true;
     this.#retirements[Symbol.dispose]();
@@ -275,13 +275,13 @@ export class SessionRegistry implements AsyncDisposable {
     return this.#publishers.has(streamId) || this.#sessions.ofStream(streamId) !== undefined;
   }
 
-  /** Forgets what was read about a stream and its user, where nothing of them is left here. */
+  /** Forgets a stream and its user if nothing of them is left in this process. */
   #forget(streamId: StreamId, userId: UserId): void {
     if (!this.#hasAnythingOfStream(streamId)) this.#streams.delete(streamId);
     if (!this.#hasAnythingOf(userId)) this.#quotas.delete(userId);
   }
 
-  /** The session of a stream that a publisher continues; a new one where the last one has ended. */
+  /** The session of a stream that a publisher continues, or a new one when the last one has ended. */
   #runningSession(stream: Stream): LiveSession {
     const session = this.#sessions.ofStream(stream.id);
     if (session !== undefined && session.state.phase !== 'ended') return session;
@@ -289,7 +289,10 @@ export class SessionRegistry implements AsyncDisposable {
     return this.#addSession(newSession(stream, nodeId, clock.now()), { phase: 'starting' });
   }
 
-  /** The publisher's tracks are known: it continues the session that waits for it only where that would be made the same today. */
+  /**
+   * Opens the session for a publisher whose tracks are known. It continues the waiting session only if a new one would have the same
+   * settings.
+   */
   #open(
     stream: Stream,
     tracks: ReadonlyMap<TrackId, Track>,
@@ -298,7 +301,7 @@ export class SessionRegistry implements AsyncDisposable {
   ): LiveSession {
     const waiting = this.#sessions.ofStream(stream.id);
     if (waiting !== undefined) {
-      // Unknown codecs (a process that died before it wrote them) are taken to be the same.
+      // Unknown codecs, of a process that died before it stored them, are taken to be the same.
       const hasOthers = waiting.codecs !== '' && waiting.codecs !== codecsOf(selectTracks(tracks));
       if (isTerminated(stream, waiting.record)) waiting.end('terminated');
       const isOutdated = hasOthers || !isMadeFor(stream, waiting.record);
@@ -317,7 +320,7 @@ export class SessionRegistry implements AsyncDisposable {
     const disconnectedFor = this.#publishers.disconnectReasonOf(intake);
     if (reason === 'connection_lost') session.publisherLost();
     else session.end(reason === 'disconnected' ? (disconnectedFor ?? 'terminated') : 'unpublished');
-    // Replaced by a publisher at another node, which says itself how active it is.
+    // A publisher on another node has replaced this one, and that node reports the activity.
     if (disconnectedFor !== 'replaced') this.#notes.activity(session, false);
   }
 

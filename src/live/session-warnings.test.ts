@@ -5,7 +5,7 @@ import { ms } from '#lib/units.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { SessionWarnings } from './session-warnings.ts';
 
-/** Warnings whose two clocks the test moves; they are never the same. */
+/** Warnings with two clocks that the test controls and that always differ. */
 function setUp() {
   let now = 0;
   const metrics = createMetrics();
@@ -18,7 +18,7 @@ function setUp() {
   return { warnings, metrics, codes, advance };
 }
 
-test('a moment counts for a minute after it happened last, since it happened first', () => {
+test('a momentary warning holds for a minute after its last occurrence, and keeps the time of the first', () => {
   const { warnings, codes, advance } = setUp();
   assert.equal(warnings.raise({ code: 'timestamps_jumped' }), true);
   advance(50);
@@ -34,7 +34,7 @@ test('a moment counts for a minute after it happened last, since it happened fir
   assert.equal(warnings.active[0]?.since, 1_110_000);
 });
 
-test('a state counts until it is over, and is told as it is now', () => {
+test('a lasting warning holds until it is cleared, with its latest details', () => {
   const { warnings, codes, advance } = setUp();
   warnings.raise({ code: 'transcode_rendition_shed', renditions: ['720p'] });
   advance(3600);
@@ -45,7 +45,7 @@ test('a state counts until it is over, and is told as it is now', () => {
   assert.deepEqual(codes(), []);
 });
 
-test('segments without a keyframe are warned of until there were none for half a minute', () => {
+test('the warning about segments without a keyframe holds until there were none for half a minute', () => {
   const { warnings, codes, advance } = setUp();
   for (let segment = 0; segment < 10; segment += 1) {
     warnings.raise({ code: 'keyframe_interval_too_long', intervalS: 9.6, open: false });

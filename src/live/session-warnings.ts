@@ -1,5 +1,5 @@
 /**
- * The warnings of one session: which stand now, and since when.
+ * The warnings of one session: which of them hold, and since when.
  */
 
 import type { ActiveWarning } from '#domain/health.ts';
@@ -11,13 +11,13 @@ import type { Metrics } from '#telemetry/metrics.ts';
 interface Raised {
   readonly warning: Warning;
   readonly since: Milliseconds;
-  /** Monotonic time from which it counts no more. */
+  /** The monotonic time at which it lapses. */
   readonly until: number;
 }
 
 const NONE: readonly ActiveWarning[] = [];
 
-/** Holds at most one warning of each code: the latest, since the first. */
+/** Holds at most one warning of each code: the latest one, with the time of the first. */
 export class SessionWarnings {
   readonly #clock: Clock;
   readonly #metrics: Pick<Metrics, 'warnings'>;
@@ -29,8 +29,8 @@ export class SessionWarnings {
   }
 
   /**
-   * Something happened, or a state began or goes on with other details.
-   * @returns whether no warning of its code stood: worth a line in the log
+   * Raises a warning, because something happened, or a state began or continues with other details.
+   * @returns whether no warning with its code was held before, so that a log line is due
    */
   raise(warning: Warning): boolean {
     const { code } = warning;
@@ -45,12 +45,12 @@ export class SessionWarnings {
     return before === undefined;
   }
 
-  /** What was warned of is so no more. */
+  /** Clears a warning, because its cause is gone. */
   clear(code: WarningCode): void {
     this.#raised.delete(code);
   }
 
-  /** Those that stand now, in the order they were first raised. Costs nothing while there are none. */
+  /** The warnings that hold now, in the order in which they were first raised. Costs nothing while there are none. */
   get active(): readonly ActiveWarning[] {
     if (this.#raised.size === 0) return NONE;
     const standing = [...this.#raised.keys()].flatMap((code) => this.#standing(code) ?? []);
@@ -62,7 +62,7 @@ export class SessionWarnings {
     }));
   }
 
-  /** Forgets it when it has lapsed. */
+  /** Returns a warning that holds, and forgets one that has lapsed. */
   #standing(code: WarningCode): Raised | undefined {
     const raised = this.#raised.get(code);
     if (raised === undefined || this.#clock.monotonic() < raised.until) return raised;

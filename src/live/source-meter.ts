@@ -1,5 +1,5 @@
 /**
- * Measures what the publisher sends.
+ * Measures the media that the publisher sends.
  */
 import type { Rates, SourceHealth } from '#domain/health.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -20,7 +20,7 @@ export class SourceMeter {
     this.#clock = clock;
   }
 
-  /** The longest of the latest keyframe intervals, the growing one included. */
+  /** The longest of the latest keyframe intervals, including the growing one. */
   get keyframeInterval(): KeyframeInterval {
     return this.#keyframes.longest;
   }
@@ -37,19 +37,19 @@ export class SourceMeter {
     if (track.kind === 'video') this.#keyframes.add(packet.keyframe, mediaS);
   }
 
-  /** Media starts again: after a jump, or with a publisher that came back. */
+  /** Restarts the measurement, after a jump or with a publisher that came back. */
   restart(): void {
     this.#keyframes.restart();
   }
 
-  /** Bytes per second of all tracks together; 0 while nothing comes. */
+  /** Bytes per second of all tracks together. 0 while nothing is received. */
   get bytesPerSecond(): number {
     let bps = 0;
     for (const id of this.#rates.keys()) bps += this.#ratesOf(id)?.bitrateBps ?? 0;
     return bps / 8;
   }
 
-  /** What was measured of the tracks that are used. */
+  /** The measured health of the selected tracks. */
   health({ video, audio }: SelectedTracks): SourceHealth {
     return {
       video: video && {

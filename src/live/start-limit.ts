@@ -1,26 +1,26 @@
 /**
- * Limits how often media may start again within a session: after a jump of its timestamps, or when a publisher came back. Each start
- * costs viewers a discontinuity and this process a segment of every rendition. Pure: each call brings the time with it.
+ * Limits how often media may restart within a session, after a jump of its timestamps or when a publisher came back. Each start costs
+ * viewers a discontinuity and this process a segment of every rendition. Pure: the time is passed in.
  */
 
-/** How many starts are allowed at once. */
+/** The number of starts allowed at once. */
 const BURST = 5;
-/** After these, one more start is allowed each second. */
+/** The number of further starts allowed per second. */
 const STARTS_PER_S = 1;
-/** How long starts may be refused, without a calm time between, before the publisher is given up. */
+/** How long starts may be refused, without a calm time in between, before the publisher is disconnected. */
 const PATIENCE_S = 30;
 
-/** The limit of one session. The session is calm again once all of {@link BURST} is available, for which no start may be made for a while. */
+/** The limit of one session. The session is calm again when all of {@link BURST} is available, which needs some time without starts. */
 export class StartLimit {
   #left = BURST;
   #atS = Number.NEGATIVE_INFINITY;
-  /** When the first start was refused since the last calm time, in seconds. */
+  /** The time of the first refused start since the last calm time, in seconds. */
   #stormS: number | undefined;
 
   /**
-   * Asks for one start.
+   * Requests one start.
    * @param nowS monotonic time in seconds
-   * @returns `wait` when media that could start now must be dropped; `give_up` when that has gone on for too long
+   * @returns `wait` when media that could start now must be dropped; `give_up` when that has lasted too long
    */
   next(nowS: number): 'start' | 'wait' | 'give_up' {
     this.#left = Math.min(BURST, this.#left + Math.max(0, nowS - this.#atS) * STARTS_PER_S);

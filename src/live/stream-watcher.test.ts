@@ -15,7 +15,7 @@ import { StreamWatcher } from './stream-watcher.ts';
 const user = someUser();
 const stream = someStream(user.id);
 
-/** A watcher of one stream that runs here, over a store that holds what the test says. */
+/** A watcher of one stream with a session, over a store with contents that the test sets. */
 async function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] });
   const world = {
@@ -36,7 +36,7 @@ async function setUp(t: TestContext) {
     },
     streams: {
       getMany: async (ids: readonly StreamId[]) => {
-        if (world.isAway) throw new MillraceError('store_unavailable', 'The store is away.');
+        if (world.isAway) throw new MillraceError('store_unavailable', 'The store is down.');
         reads.push(ids);
         return world.stored.filter(({ id }) => ids.includes(id));
       },
@@ -81,7 +81,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-test('a stream is read once more when a publisher of it was accepted, and so is its user', async (t) => {
+test('a stream and its user are read again after a publisher of the stream was accepted', async (t) => {
   const { watcher, world, told } = await setUp(t);
   world.stored = [{ ...stream, suspended: true }];
   watcher.accepted(stream);
@@ -94,7 +94,7 @@ test('a stream is read once more when a publisher of it was accepted, and so is 
   assert.deepEqual(told.slice(1), [`follow ${stream.name}`, 'disconnected true suspended']);
 });
 
-test('a stream that changed is read again, and followed, or cut when it is gone or suspended', async (t) => {
+test('a stream that changed is read again and followed, or disconnected when it was deleted or suspended', async (t) => {
   for (const [stored, what] of [
     [[{ ...stream, name: 'new' }], 'follow new'],
     [[{ ...stream, suspended: true }], 'disconnected true suspended'],
@@ -109,7 +109,7 @@ test('a stream that changed is read again, and followed, or cut when it is gone 
   }
 });
 
-test('a stream that does not run here costs no read', async (t) => {
+test('a stream without a session in this process is not read', async (t) => {
   const { watcher, reads, hear } = await setUp(t);
   await hear({ type: 'stream_changed', streamId: newStreamId() });
   await hear({ type: 'user_changed', userId: newUserId() });
@@ -117,7 +117,7 @@ test('a stream that does not run here costs no read', async (t) => {
   watcher[Symbol.dispose]();
 });
 
-test('a stream that another node has taken is found within five seconds when the announcement was lost', async (t) => {
+test('a stream that another node has claimed is noticed within five seconds when the announcement was lost', async (t) => {
   const { watcher, world, told, passFiveSeconds } = await setUp(t);
   world.owner = newNodeId();
   await passFiveSeconds();
@@ -147,7 +147,7 @@ test('a store that did not answer is asked again after a second, unless the watc
   assert.deepEqual(told, ['deaf']);
 });
 
-test('a publisher elsewhere ends a session that waits here, and questions one that is published here', async (t) => {
+test('a publisher on another node ends a waiting session, and causes a check of the claim of a published one', async (t) => {
   const { watcher, world, told, hear } = await setUp(t);
   const published = { type: 'stream_published', streamId: stream.id, nodeId: newNodeId() } as const;
   await hear({ ...published, nodeId: SOME_NODE_ID });
@@ -159,7 +159,7 @@ test('a publisher elsewhere ends a session that waits here, and questions one th
   watcher[Symbol.dispose]();
 });
 
-test('the streams of a suspended user are cut, those of one who is not are not', async (t) => {
+test('the publishers of a suspended user are disconnected, and those of an active user are not', async (t) => {
   const { watcher, world, told, hear } = await setUp(t);
   await hear({ type: 'user_changed', userId: user.id });
   assert.deepEqual(told, []);
@@ -169,7 +169,7 @@ test('the streams of a suspended user are cut, those of one who is not are not',
   watcher[Symbol.dispose]();
 });
 
-test('all streams are read again when announcements were missed, every five seconds, and after the store was away', async (t) => {
+test('all streams are read again when announcements were missed, every five seconds, and after an outage of the store', async (t) => {
   const { watcher, world, told, hear, pass, passFiveSeconds } = await setUp(t);
   await hear({ type: 'missed' });
   assert.deepEqual(told.splice(0), ['follow a stream']);
@@ -186,7 +186,7 @@ test('all streams are read again when announcements were missed, every five seco
   assert.deepEqual(told, ['deaf']);
 });
 
-test('quotas that an admin gives a user hold for what runs here at once', async (t) => {
+test('quotas that an admin sets apply at once to what the user has in this process', async (t) => {
   const { world, told, hear } = await setUp(t);
   world.quotas = { publishers: 3 };
   await hear({ type: 'user_changed', userId: user.id });

@@ -1,5 +1,5 @@
 /**
- * Makes what changed on a stream take effect on what runs here: its publisher is disconnected, its playback ends, its session gets its name.
+ * Applies changes of a stream to what runs in this process: its publisher is disconnected, its playback ends, its session is renamed.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
@@ -11,31 +11,31 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { PublisherClaims } from './publisher-claims.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
-/** How often all streams are read: announcements may get lost, and the command line beside a server on SQLite announces nothing. */
+/** How often all streams are read, because announcements may be lost, and the command line beside a server on SQLite announces nothing. */
 const LOOK_EVERY_MS = 5000;
-/** How long after a failure the store is asked again. */
+/** The time after a failure until the store is asked again. */
 const RETRY_MS = 1000;
-/** Streams read in one query. */
+/** The number of streams read by one query. */
 const BATCH = 500;
 
-/** What a watcher is made with. */
+/** The options of a watcher. */
 export interface StreamWatcherOptions {
   readonly store: Store;
   readonly registry: SessionRegistry;
   /** The quotas of users who have none of their own. */
   readonly quotas: Quotas;
   readonly nodeId: NodeId;
-  /** Undefined where this is the only process. */
+  /** Undefined when this is the only process. */
   readonly claims: PublisherClaims | undefined;
   readonly logger: Logger;
 }
 
-/** Looks after every stream that runs here, until disposed. */
+/** Watches every stream that runs in this process, until disposed. */
 export class StreamWatcher implements Disposable {
   readonly #options: StreamWatcherOptions;
   readonly #listening: Disposable;
   readonly #timer: NodeJS.Timeout;
-  /** What is to be looked at; only what runs here is ever put in. */
+  /** The streams to be read. Only streams that run in this process are added. */
   readonly #streams = new Set<StreamId>();
   readonly #users = new Set<UserId>();
   #looking = false;
@@ -47,7 +47,7 @@ export class StreamWatcher implements Disposable {
     this.#listening = options.store.listen((announcement) => this.#heard(announcement));
     this.#timer = setInterval(() => this.#lookAtAll(), LOOK_EVERY_MS);
     this.#timer.unref();
-    this.#lookAtAll(); // sessions that were taken up may be of streams that were suspended meanwhile
+    this.#lookAtAll(); // the streams of resumed sessions may have been suspended in the meantime
   }
 
   [Symbol.dispose](): void {
@@ -58,8 +58,8 @@ export class StreamWatcher implements Disposable {
   }
 
   /**
-   * A publisher was accepted: its stream and its user are read once more. What changed after the gate had read them was announced before
-   * anything of the stream ran here.
+   * Reads the stream and the user of an accepted publisher again. A change after the gate had read them was announced before anything of
+   * the stream ran in this process.
    */
   accepted({ id, userId }: Stream): void {
     this.#streams.add(id);
@@ -87,7 +87,7 @@ export class StreamWatcher implements Disposable {
     void this.#look();
   }
 
-  /** A session that waits for the publisher waits in vain; one that has a publisher may have had to let its stream go. */
+  /** Handles a publisher on another node. A session that waits for its publisher ends, and the claim of one with a publisher is checked. */
   #publishedElsewhere(streamId: StreamId): void {
     const { registry, claims } = this.#options;
     if (registry.publishers.has(streamId)) void claims?.confirm(streamId);
@@ -102,7 +102,9 @@ export class StreamWatcher implements Disposable {
     void this.#look();
   }
 
-  /** Reads what was named, one read at a time; what is named meanwhile is read next. After a failure all streams are read again. */
+  /**
+   * Reads the named streams, one read at a time. Streams named in the meantime are read next. After a failure all streams are read again.
+   */
   async #look(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;

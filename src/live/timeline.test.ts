@@ -11,13 +11,13 @@ const selected = (track: Track) => ({ id: trackId(track.kind), track });
 const packetAt = (track: Track, milliseconds: number, delayMs = 0) =>
   packet(track, milliseconds, { keyframe: true, delayMs });
 
-/** Returns where a packet was placed, in ticks, or why not. By default it arrived long after its time. */
+/** Returns where a packet was placed, in ticks, or why it was not. By default it arrives long after its time. */
 function placedDts(timeline: Timeline, track: Track, milliseconds: number, arrivedS = 10_000): number | string {
   const placement = timeline.place(selected(track), packetAt(track, milliseconds), arrivedS);
   return placement.type === 'placed' ? placement.packet.dts : placement.type;
 }
 
-test('the first packet stands at the session time asked for, whatever the publisher counts from', () => {
+test('the first packet is placed at the given session time, whatever its timestamp is', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 86_400_000), 12.5);
   assert.equal(placedDts(timeline, video, 86_400_000), 12.5 * 90_000);
   assert.equal(placedDts(timeline, video, 86_400_040), 12.54 * 90_000);
@@ -52,7 +52,7 @@ test('audio that runs ahead of its timestamps loses a packet instead of drifting
   assert.ok(Math.abs(drift) <= 0.062 * 48_000, `drift of ${drift} samples`);
 });
 
-test('video that stands still or goes back a little keeps rising', () => {
+test('the times of video that stands still or goes back a little keep rising', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, video, 0);
   assert.equal(placedDts(timeline, video, 40), 3600);
@@ -69,7 +69,7 @@ test('a jump of the leading track, forward or back, is reported', () => {
   }
 });
 
-test('video that left out frames while the sound went on is placed where the sound is', () => {
+test('video that left out frames while the audio continued is placed beside the audio', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, video, 0);
   for (let index = 0; index < 500; index++) placedDts(timeline, audio, Math.round((index * 1024) / 48));
@@ -77,7 +77,7 @@ test('video that left out frames while the sound went on is placed where the sou
   assert.equal(placedDts(timeline, video, 20_000), 'jumped');
 });
 
-test('video alone is placed behind a pause as long as it took to come', () => {
+test('video alone is placed after a pause as long as it took to arrive', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, video, 0, 7);
   assert.ok(Math.abs(timeline.leaderSeconds(9)! - 2) < 0.001);
@@ -85,21 +85,21 @@ test('video alone is placed behind a pause as long as it took to come', () => {
   assert.equal(placedDts(timeline, video, 70_000, 66.6), 'jumped');
 });
 
-test('sound that left something out while the video went on is heard at once', () => {
+test('audio that left something out while the video continued is used at once', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, audio, 0);
   for (let time = 0; time <= 5000; time += 40) placedDts(timeline, video, time);
   assert.equal(placedDts(timeline, audio, 5010), 5010 * 48);
 });
 
-test('the other track may lag behind a jump: its old packets are dropped', () => {
+test('old packets of the other track are dropped after a jump of the leader', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 5_000_000), 60);
   placedDts(timeline, video, 5_000_000);
   assert.equal(placedDts(timeline, audio, 1000), 'dropped');
   assert.equal(placedDts(timeline, audio, 5_000_010), 60 * 48_000 + 480);
 });
 
-test('a track that keeps a clock of its own is heard again after a second', () => {
+test('a track that keeps a clock of its own is used again after a second', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   const heard = Array.from({ length: 120 }, (_, index) => {
     placedDts(timeline, video, index * 21);
@@ -109,20 +109,20 @@ test('a track that keeps a clock of its own is heard again after a second', () =
   assert.equal(typeof heard.at(-1), 'number');
 });
 
-test('a track that appears late stands beside the leader', () => {
+test('a track that appears late is placed beside the leader', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   for (let time = 0; time <= 10_000; time += 40) placedDts(timeline, video, time);
   assert.equal(placedDts(timeline, audio, 10_020), 10.02 * 48_000);
 });
 
-test('a track whose sample rate changes goes on where it was', () => {
+test('a track whose sample rate changes continues at its position', () => {
   const slower = { ...audio, timescale: 44_100, sampleRate: 44_100 };
   const timeline = new Timeline(selected(video), packetAt(video, 5000), 3600);
   placedDts(timeline, video, 5000);
   for (let index = 0; index < 100; index++) placedDts(timeline, slower, 5000 + Math.round((index * 1024) / 44.1));
   placedDts(timeline, video, 7320);
   const resumed = placedDts(timeline, audio, 7322);
-  assert.ok(Math.abs(Number(resumed) - 3602.322 * 48_000) <= 48, `went on at ${resumed}`);
+  assert.ok(Math.abs(Number(resumed) - 3602.322 * 48_000) <= 48, `continued at ${resumed}`);
   assert.ok(Math.abs(timeline.endSeconds - 3602.343) < 0.01, `ends at ${timeline.endSeconds}`);
   assert.equal(typeof placedDts(timeline, slower, 7344), 'number');
 });
@@ -152,7 +152,7 @@ test('decoding times rise strictly and presentation never comes before decoding,
   );
 });
 
-test('media ten seconds ahead of the wall clock goes no further: the leader is reported as ahead, the other track is dropped', () => {
+test('media ten seconds ahead of the wall clock goes no further, with the leader reported as ahead and the other track dropped', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   const answers: (number | string)[] = [];
   for (let time = 0; time <= 60_000; time += 500) answers.push(placedDts(timeline, video, time, 0.001));
@@ -166,10 +166,10 @@ test('media ten seconds ahead of the wall clock goes no further: the leader is r
   placedDts(lone, video, 0, 0);
   for (let time = 0; time <= 60_000; time += 500) placedDts(lone, audio, time, 0.001);
   assert.ok(lone.endSeconds < 10.1, `came to ${lone.endSeconds} s`);
-  assert.equal(placedDts(timeline, video, 10_500, 1), 10.5 * 90_000, 'it goes on as soon as the clock allows');
+  assert.equal(placedDts(timeline, video, 10_500, 1), 10.5 * 90_000, 'it continues as soon as the clock allows');
 });
 
-test('frames whose timestamps stand still, or go back and forth within a second, are a jump after 300 of them', () => {
+test('after 300 frames whose timestamps stand still, or go back and forth within a second, a jump is reported', () => {
   for (const times of [[0], [900, 0]]) {
     const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
     placedDts(timeline, video, 950);
@@ -178,7 +178,7 @@ test('frames whose timestamps stand still, or go back and forth within a second,
   }
 });
 
-test('a pause of more than a minute is a jump, whatever the wall clock says', () => {
+test('a pause of more than a minute is a jump, even if the wall clock agrees with it', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, video, 0, 7);
   assert.equal(placedDts(timeline, video, 61_000, 68), 'jumped');

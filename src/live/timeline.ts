@@ -1,8 +1,8 @@
 /**
- * Turns a publisher's clock into session time.
+ * Translates a publisher's timestamps to session time.
  *
- * Session time starts when the session does and never goes back; it follows the wall clock closely enough for
- * EXT-X-PROGRAM-DATE-TIME, because every (re)start of a publisher is placed where the wall clock says.
+ * Session time begins with the session and never goes back. It follows the wall clock closely enough for EXT-X-PROGRAM-DATE-TIME, because
+ * every start or restart of a publisher is placed by the wall clock.
  */
 import { ticks } from '#lib/units.ts';
 import { packetSamples } from '#media/codecs.ts';
@@ -10,57 +10,57 @@ import type { Packet } from '#media/packet.ts';
 import type { AudioTrack, TrackId } from '#media/track.ts';
 import type { SelectedTrack } from './track-selection.ts';
 
-/** A timestamp further than this from where its track stands does not continue it. */
+/** A timestamp further than this from the position of its track does not continue it. */
 const JUMP_S = 1;
 /**
- * How far media may be ahead of the wall clock, in seconds. An encoder that had to wait for its connection sends what it has queued in one
- * burst, whose first packet is placed at the present. Nothing else is ahead for long.
+ * How far media may be ahead of the wall clock, in seconds. An encoder that had to wait for its connection sends its queue in one burst,
+ * whose first packet is placed at the present. Other media is never ahead for long.
  */
 export const MAX_AHEAD_S = 10;
 /**
- * The longest pause in seconds. A longer time without any media is a jump, even when timestamps and wall clock agree.
+ * The longest pause in seconds. A longer time without media is a jump, even when timestamps and wall clock agree.
  */
 export const MAX_PAUSE_S = 60;
-/** How many frames in a row may have timestamps that do not rise: more than any encoder sends within {@link JUMP_S}. */
+/** The number of consecutive frames whose timestamps may not rise: more than any encoder sends within {@link JUMP_S}. */
 const MAX_STANDING_STILL = 300;
-/** Audio times that differ from a run of whole packets by less than this are rounding or jitter, not a gap. */
+/** Audio times that differ by less than this from a run of complete packets are rounding or jitter, and not a gap. */
 const AUDIO_JITTER_S = 0.04;
 
-/** What became of a packet. */
+/** The result for a packet. */
 export type Placement =
   | { readonly type: 'placed'; readonly packet: Packet }
   | { readonly type: 'dropped' }
-  | { readonly type: 'jumped' } // the leading track does not continue: start again where the wall clock says
-  | { readonly type: 'ahead' }; // the leading track has come too far: start again when the wall clock has caught up
+  | { readonly type: 'jumped' } // the leading track does not continue: restart by the wall clock
+  | { readonly type: 'ahead' }; // the leading track is too far ahead: restart when the wall clock has caught up
 
 interface TrackClock {
   timescale: number;
   /** Session ticks minus publisher ticks. */
   offset: number;
-  /** Where the next packet is expected, in session ticks. */
+  /** The expected position of the next packet, in session ticks. */
   expected: number;
-  /** Session time by the wall clock when its newest packet came, in seconds. */
+  /** The session time by the wall clock when the newest packet came, in seconds. */
   arrivedSeconds: number;
   started: boolean;
   /** How long a run of packets that do not fit has lasted, in ticks. */
   misfitTicks: number;
   lastMisfitDts: number | undefined;
-  /** How many packets in a row were not later than the one before. */
+  /** The number of consecutive packets that were not later than the previous one. */
   standingStill: number;
 }
 
-/** The clock of one publisher's connection within a session. Make a new one for each start or restart. */
+/** The clock of one connection of a publisher within a session. Make a new one for each start or restart. */
 export class Timeline {
   readonly #leader: TrackId;
   readonly #startSeconds: number;
-  /** Publisher time of the start, in seconds. */
+  /** The publisher's time of the start, in seconds. */
   readonly #originSeconds: number;
   readonly #clocks = new Map<TrackId, TrackClock>();
 
   /**
    * @param leader the track whose jumps restart the session's clock
    * @param first the first packet to be placed, of the leader
-   * @param startSeconds the session time it is placed at
+   * @param startSeconds the session time at which it is placed
    */
   constructor({ id, track }: SelectedTrack, first: Packet, startSeconds: number) {
     this.#leader = id;
@@ -95,14 +95,14 @@ export class Timeline {
     return track.kind === 'video' ? placeVideo(packet, mapped, clock) : placeAudio(packet, mapped, track, clock);
   }
 
-  /** How far the furthest track has come, in seconds of session time. */
+  /** The position of the furthest track, in seconds of session time. */
   get endSeconds(): number {
     let end = this.#startSeconds;
     for (const clock of this.#clocks.values()) end = Math.max(end, clock.expected / clock.timescale);
     return end;
   }
 
-  /** Where the leader stands if it goes on as the wall clock does, in seconds of session time; undefined before its first packet. */
+  /** The position of the leader if it continues like the wall clock, in seconds of session time. Undefined before its first packet. */
   leaderSeconds(nowSeconds: number): number | undefined {
     const clock = this.#clocks.get(this.#leader);
     return clock && clock.expected / clock.timescale + nowSeconds - clock.arrivedSeconds;
@@ -114,7 +114,7 @@ export class Timeline {
       const start = Math.round(this.#startSeconds * track.timescale);
       const offset = start - Math.round(this.#originSeconds * track.timescale);
       const leaderAt = this.#clocks.get(this.#leader);
-      // Down: the leader's next packet is expected a tick after its first, with which sound may begin at once.
+      // Rounded down, because the leader's next packet is expected a tick after its first, and audio may begin at once.
       const expected =
         leaderAt === undefined ? start : Math.floor((leaderAt.expected / leaderAt.timescale) * track.timescale);
       clock = {
@@ -134,9 +134,9 @@ export class Timeline {
   }
 
   /**
-   * Whether a step forward is a pause and not a jump: the other track, or for video alone the wall clock, has gone on by as much. Audio
-   * alone needs no such rule, because each of its packets can begin anew. The wall clock does not count for more than {@link MAX_PAUSE_S}:
-   * how much is written to fill a pause must not depend on the publisher's patience.
+   * Whether a step forward is a pause and not a jump, because the other track, or for video alone the wall clock, has advanced by as much.
+   * Audio alone needs no such rule, because each of its packets can begin again. The wall clock counts for at most {@link MAX_PAUSE_S}, so
+   * that the publisher's patience does not decide how much is written to fill a pause.
    */
   #isPause(gapSeconds: number, silentSeconds: number, { id, track }: SelectedTrack): boolean {
     if (gapSeconds < 0) return false;
@@ -150,8 +150,8 @@ export class Timeline {
   }
 
   /**
-   * The leader's jump restarts everything. Another track's packets may still be from before a jump, or already from
-   * behind one that the leader will make in a moment: they are dropped, until they went on for so long that the track
+   * Handles a packet that does not fit. A jump of the leader restarts everything. Packets of another track may be from before a jump of the
+   * leader, or from after one that the leader will make in a moment. They are dropped until they have gone on for so long that the track
    * must have a clock of its own.
    */
   #misfit(packet: Packet, { id, track }: SelectedTrack, clock: TrackClock): Placement {
@@ -170,7 +170,7 @@ export class Timeline {
   }
 }
 
-/** The track goes on with another timescale: sound with another sample rate. */
+/** Continues a clock with another timescale, because the sample rate of the audio changed. */
 function rescale(clock: TrackClock, timescale: number): void {
   const factor = timescale / clock.timescale;
   clock.timescale = timescale;
@@ -189,10 +189,10 @@ function placeVideo(packet: Packet, mapped: number, clock: TrackClock): Placemen
   return placed(packet, dts, Math.max(dts, packet.pts + clock.offset));
 }
 
-/** Audio is counted in samples: a run of packets follows gaplessly, whatever the publisher's milliseconds round to. */
+/** Places audio, which is counted in samples: a run of packets follows without gaps, however the publisher's milliseconds are rounded. */
 function placeAudio(packet: Packet, mapped: number, track: AudioTrack, clock: TrackClock): Placement {
   const gap = (mapped - clock.expected) / track.timescale;
-  if (gap < -AUDIO_JITTER_S) return { type: 'dropped' }; // more audio than time: one packet less puts it back in step
+  if (gap < -AUDIO_JITTER_S) return { type: 'dropped' }; // there is more audio than time, and dropping one packet puts it back in step
   const dts = gap > AUDIO_JITTER_S ? mapped : clock.expected;
   clock.expected = dts + packetSamples(track, packet.data);
   return placed(packet, dts, dts);

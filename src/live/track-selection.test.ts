@@ -4,7 +4,7 @@ import { type Track, type TrackId, trackId } from '#media/track.ts';
 import { AUDIO_TRACK, OPUS_TRACK, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { codecsOf, leaderOf, selectTracks } from './track-selection.ts';
 
-test('of several tracks of a kind the first is used, and the others are left out', () => {
+test('the first of several tracks of a kind is used, and the others are left out', () => {
   const hd = { ...VIDEO_TRACK, width: 1920, height: 1080 };
   const selected = selectTracks(
     new Map<TrackId, Track>([
@@ -22,7 +22,7 @@ test('of several tracks of a kind the first is used, and the others are left out
   assert.equal(codecsOf(selected), 'Opus,avc1.64001f');
 });
 
-test('audio leads where there is no video, and no track has no codecs', () => {
+test('audio leads where there is no video, and without tracks the codecs are empty', () => {
   assert.equal(leaderOf(selectTracks(new Map([[trackId('a'), AUDIO_TRACK]])))?.id, 'a');
   assert.equal(codecsOf(selectTracks(new Map())), '');
 });

@@ -1,10 +1,10 @@
 /**
- * Picks the tracks of a publisher that a session uses. This is the one place that knows how many tracks are used: one video track and one
- * audio track. All other tracks are left out here, and their packets are dropped.
+ * Selects the tracks of a publisher that a session uses: one video track and one audio track. No other place knows this number. All other
+ * tracks are left out, and their packets are dropped.
  */
 import type { AudioTrack, Track, TrackId, VideoTrack } from '#media/track.ts';
 
-/** A track with the id that its packets come with. */
+/** A track with the id of its packets. */
 export interface SelectedTrack<Kind extends Track = Track> {
   readonly id: TrackId;
   readonly track: Kind;
@@ -16,7 +16,7 @@ export interface SelectedTracks {
   readonly audio: SelectedTrack<AudioTrack> | undefined;
 }
 
-/** Picks the first video track and the first audio track, in the order in which the publisher began them. */
+/** Selects the first video track and the first audio track, in the order in which the publisher began them. */
 export function selectTracks(tracks: ReadonlyMap<TrackId, Track>): SelectedTracks {
   let video: SelectedTrack<VideoTrack> | undefined;
   let audio: SelectedTrack<AudioTrack> | undefined;
@@ -27,12 +27,12 @@ export function selectTracks(tracks: ReadonlyMap<TrackId, Track>): SelectedTrack
   return { video, audio };
 }
 
-/** The track that decides where segments begin and whose jumps restart the session's clock: the video where there is one. */
+/** The track that decides where segments begin and whose jumps restart the session's clock: the video if there is one. */
 export function leaderOf({ video, audio }: SelectedTracks): SelectedTrack | undefined {
   return video ?? audio;
 }
 
-/** RFC 6381 names of the tracks that are used. A publisher that comes back with others begins a new session. */
+/** The RFC 6381 names of the selected tracks. A publisher that comes back with other codecs begins a new session. */
 export function codecsOf({ video, audio }: SelectedTracks): string {
   return [video, audio]
     .flatMap((selected) => (selected === undefined ? [] : [selected.track.codecString]))

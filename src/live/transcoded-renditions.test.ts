@@ -19,7 +19,7 @@ const profile = (name: string, width: number, height: number): Profile => {
   return { name, width, height, fps: 0, bitrate: 500_000 };
 };
 
-/** Renditions whose transcoder the test controls. @param answer why there is no transcoder; undefined: there is one */
+/** Renditions with a transcoder that the test controls. @param answer the reason why there is no transcoder; undefined when there is one */
 function setUp({
   answer = undefined as TranscodeRefusal | undefined,
   profiles = [profile('small', 160, 120), profile('smaller', 128, 96), profile('huge', 4096, 2304)],
@@ -111,7 +111,7 @@ function setUp({
   };
 }
 
-test('a profile larger than the source is left out, and its session says so', () => {
+test('a profile larger than the source is left out, with a warning', () => {
   const { renditions, said, offers } = setUp();
   renditions.setTrack(VIDEO_TRACK);
   assert.deepEqual(offers, [['small', 'smaller']]);
@@ -148,7 +148,7 @@ test('renditions wait for their first frames, run, and are measured', () => {
   assert.deepEqual(renditions.health.transcoder, { restarts: 0, lagMs: 12 });
 });
 
-test('a profile may have the name of the audio, or one that no address can hold: its rendition gets an id of its own', () => {
+test('a profile with the name of the audio, or with a name that no address can hold, has a rendition with an id of its own', () => {
   const { renditions, tell, told, offers, said, shed } = setUp({
     profiles: [profile('audio', 160, 120), profile('Klein & fein', 128, 96)],
   });
@@ -174,7 +174,7 @@ test('a profile may have the name of the audio, or one that no address can hold:
   ]);
 });
 
-test('a rendition that is shed is an issue until it is made again, and new viewers are not offered it', () => {
+test('a rendition that is shed raises an issue until it is made again, and is not offered to new viewers', () => {
   const { renditions, said, tell, shed, offers } = setUp();
   renditions.setTrack({ ...VIDEO_TRACK, width: 4096, height: 2304 });
   shed('huge', 'small');
@@ -193,14 +193,14 @@ test('a rendition that is shed is an issue until it is made again, and new viewe
   assert.deepEqual(offers.at(-1), ['small', 'smaller', 'huge']);
 });
 
-test('what a transcoder says is missing becomes gaps while the source goes on, and after a target duration nobody new is offered it', () => {
+test('packets that a transcoder reports missing become gaps while the source continues, and after a target duration the rendition is not offered to new viewers', () => {
   const { renditions, tell, packets, told, offers, audioMissing } = setUp();
   renditions.setTrack(VIDEO_TRACK);
   for (const id of ['small', 'smaller']) tell().onTrack(id, VIDEO_TRACK);
   for (const id of ['small', 'smaller']) packets(id, 0, 1);
   told.length = 0;
   renditions.fillUntil(5);
-  assert.equal(told.length, 0, 'a rendition that is only late is waited for');
+  assert.equal(told.length, 0, 'a late rendition is waited for');
   tell().onMissing('small', 'lost');
   tell().onMissing('audio', 'lost');
   renditions.fillUntil(4);
@@ -219,7 +219,7 @@ test('what a transcoder says is missing becomes gaps while the source goes on, a
   assert.deepEqual(offers.at(-1), ['small', 'smaller']);
 });
 
-test('faults of the transcoder are told; without one only the source plays, and that is told too', () => {
+test('faults of the transcoder raise warnings, and so does having no transcoder', () => {
   const { renditions, said, tell } = setUp();
   renditions.setTrack(VIDEO_TRACK);
   tell().onRestart({ reason: 'exited', exit: 'SIGKILL', pauseMs: 100 });
@@ -237,7 +237,7 @@ test('faults of the transcoder are told; without one only the source plays, and 
   assert.match(none.said()[0]!, /^transcode_limit_reached: /);
 });
 
-test('beyond the limit of transcodes it begins at the first keyframe after another transcode has ended', () => {
+test('at the limit of transcodes, transcoding begins at the first keyframe after another transcode has ended', () => {
   const { renditions, offers, given, said, answer, write } = setUp({ answer: 'limit' });
   const video = (keyframe: boolean) => write(packetAt(VIDEO_TRACK, 0, { keyframe }));
   renditions.setTrack(VIDEO_TRACK);
@@ -255,7 +255,7 @@ test('beyond the limit of transcodes it begins at the first keyframe after anoth
   assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
 });
 
-test('audio alone begins after another transcode has ended, too, and one that has ended does not', async () => {
+test('audio alone also begins after another transcode has ended, and a session that has ended does not', async () => {
   const sound = setUp({ answer: 'limit' });
   sound.renditions.setAudioTrack(OPUS_TRACK);
   sound.answer(undefined);
@@ -270,11 +270,11 @@ test('audio alone begins after another transcode has ended, too, and one that ha
   assert.deepEqual(ended.given, []);
 });
 
-test('it asks for a transcoder at every packet until media has lasted long enough, and hands over all packets from the first keyframe on', () => {
+test('a transcoder is requested at every packet until media has lasted long enough, and gets all packets from the first keyframe on', () => {
   const { renditions, offers, given, said, asked, answer, passes, owner, write } = setUp({ answer: 'later' });
   renditions.setTrack(VIDEO_TRACK);
   renditions.setAudioTrack(OPUS_TRACK);
-  assert.deepEqual(offers.at(-1), ['small', 'smaller', 'audio'], 'players wait for the renditions to come');
+  assert.deepEqual(offers.at(-1), ['small', 'smaller', 'audio'], 'players wait for the renditions');
   assert.deepEqual(
     renditions.health.renditions.map(({ state }) => state),
     ['waiting', 'waiting'],
@@ -298,7 +298,7 @@ test('it asks for a transcoder at every packet until media has lasted long enoug
   assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
 });
 
-test('an interruption drops the kept packets, and how long media has lasted is measured anew', () => {
+test('an interruption drops the kept packets, and restarts the measurement of how long media has lasted', () => {
   const { renditions, given, asked, answer, passes, write } = setUp({ answer: 'later' });
   renditions.setTrack(VIDEO_TRACK);
   for (const at of [0, 900]) {
@@ -313,7 +313,7 @@ test('an interruption drops the kept packets, and how long media has lasted is m
   assert.deepEqual(given, ['video track', 'video keyframe', 'video']);
 });
 
-test('a session whose user is at the quota raises a warning, and players wait for no rendition', () => {
+test('a session whose user is at the quota gets a warning, and players wait for no rendition', () => {
   const { renditions, offers, said, answer, given, write } = setUp({ answer: 'later' });
   renditions.setTrack(VIDEO_TRACK);
   answer('quota');
@@ -338,7 +338,7 @@ test('a session whose user is at the quota raises a warning, and players wait fo
   );
 });
 
-test('it ignores a transcoder that was revoked, and asks for one again at the next keyframe', () => {
+test('a revoked transcoder is ignored, and another one is requested at the next keyframe', () => {
   const { renditions, told, said, asked, answer, given, write } = setUp();
   renditions.setTrack(VIDEO_TRACK);
   write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
@@ -363,7 +363,7 @@ test('it ignores a transcoder that was revoked, and asks for one again at the ne
   assert.deepEqual(given, ['video track', 'video keyframe', 'video track', 'video keyframe']);
 });
 
-test('a session whose video is refused has no renditions, and says so for as long as it is refused', () => {
+test('a session whose video is refused has no renditions, and a warning for as long as it is refused', () => {
   const { renditions, offers, said, refuseSource, tell } = setUp();
   renditions.setTrack(VIDEO_TRACK);
   refuseSource();
@@ -395,7 +395,7 @@ test('the next smaller rendition stands in for one that is shed, from its next s
       tell().onPacket(id, packet.keyframe ? { ...packet, mark: markAt(at / 2000) } : packet);
     }
   };
-  /** What the playlist of the shed rendition is made of. */
+  /** The contents of the shed rendition's playlist. */
   const written = () =>
     told.splice(0).flatMap(({ id, event }): readonly (string | number)[] => {
       if (id !== 'huge') return [];

@@ -1,6 +1,6 @@
 /**
- * The renditions that are made of one session for its profiles, and audio that viewers get as AAC: opens a transcoder, feeds it the
- * sequence of the source, and writes the sequence of each rendition.
+ * The renditions made of one session for its profiles, and its audio as AAC. It opens a transcoder, passes it the sequence of the source,
+ * and writes the sequence of each rendition.
  */
 import type { LadderHealth, RenditionHealth } from '#domain/health.ts';
 import { AUDIO_RENDITION, type Profile } from '#domain/profile.ts';
@@ -19,13 +19,13 @@ import { RateMeter } from './rate-meter.ts';
 import type { RenditionSequence } from './rendition-sequence.ts';
 import type { SessionWarnings } from './session-warnings.ts';
 
-/** Opens a transcoder for a session, or says why there is none. */
+/** Opens a transcoder for a session, or returns why there is none. */
 export type OpenTranscoder = (request: TranscodeRequest) => Transcoder | TranscodeRefusal;
 
-/** The user and stream that a transcoder is charged to, and how many transcoders that user may have at this moment. */
+/** The user and stream that a transcoder is charged to, and the number of transcoders that the user may have now. */
 export type TranscoderOwner = Pick<TranscodeRequest, 'userId' | 'streamId' | 'atMost'>;
 
-/** What the renditions of a session are made with. */
+/** The options of a session's renditions. */
 export interface TranscodedRenditionsOptions {
   readonly owner: TranscoderOwner;
   readonly profiles: readonly Profile[];
@@ -34,7 +34,7 @@ export interface TranscodedRenditionsOptions {
   readonly openSequence: (id: RenditionId) => RenditionSequence;
   /** Called with the renditions that new viewers may begin with, and with the encoded audio, whenever these change. */
   readonly onOffered: (renditions: readonly RenditionId[]) => void;
-  /** Called with what the audio given to {@link TranscodedRenditions.setAudioTrack} became. */
+  /** Called with the encoded form of the audio given to {@link TranscodedRenditions.setAudioTrack}. */
   readonly onAudioTrack: (track: AudioTrack) => void;
   readonly onAudioPacket: (packet: Packet) => void;
   /** Called when packets of that audio are missing after the newest one. */
@@ -48,24 +48,24 @@ export interface TranscodedRenditionsOptions {
 /** A rendition that has begun. */
 interface Rendition {
   readonly sequence: RenditionSequence;
-  /** The rendition whose packets it has: while it is shed, those of the next smaller one that is made. */
+  /** The rendition whose packets it has. While it is shed, that is the next smaller one that is made. */
   carries: RenditionId;
   readonly meter: RateMeter;
   readonly totals: MediaTotals;
   track: VideoTrack;
-  /** Decoding time of the newest packet, in seconds. */
+  /** The decoding time of the newest packet, in seconds. */
   reachedS: number;
 }
 
-/** The warning and the log text for each reason why a session has no transcoder until further notice. */
+/** The warning and the log text for each reason why a session has no transcoder. */
 const REFUSALS = {
   limit: {
     code: 'transcode_limit_reached',
-    text: 'source rendition only: this server transcodes as much as it may',
+    text: 'source rendition only: this server has reached its limit of transcodes',
   },
   quota: {
     code: 'transcode_quota_reached',
-    text: 'source rendition only: the user has as many transcoded sessions as its quota allows',
+    text: 'source rendition only: the user has reached its quota of transcodes',
   },
   unavailable: {
     code: 'transcode_unavailable',
@@ -75,29 +75,29 @@ const REFUSALS = {
 
 const NO_PLAN: LadderPlan = { renditions: [], leftOut: [] };
 
-/** Whether a transcoder is there. */
+/** Whether there is a transcoder. */
 type State =
-  | { readonly type: 'waiting' } // not yet: media must last for a moment
+  | { readonly type: 'waiting' } // not yet, because media must have lasted for a moment
   | { readonly type: 'refused'; readonly why: keyof typeof REFUSALS } // not until another transcoder has ended
   | { readonly type: 'open'; readonly transcoder: Transcoder }
   | { readonly type: 'closed' };
 
 /**
- * The transcoded renditions of one session. Without profiles, and with audio that is passed through, there are none. They begin when media
- * has lasted for a moment, with the packets kept until then. At the limit of transcoders, or at the quota of the user, they begin when
- * another transcoder has ended.
+ * The transcoded renditions of one session. There are none without profiles if the audio is passed through. They begin when media has
+ * lasted for a moment, with the packets kept until then. At the limit of transcoders, or at the quota of the user, they begin when another
+ * transcoder has ended.
  */
 export class TranscodedRenditions implements AsyncDisposable {
   readonly #options: TranscodedRenditionsOptions;
   #state: State = { type: 'waiting' };
   readonly #headStart = new HeadStart();
-  /** What is to be transcoded. */
+  /** The video to be transcoded. */
   #track: VideoTrack | undefined;
   #audioTrack: AudioTrack | undefined;
   #plan = NO_PLAN;
-  /** The renditions offered last. */
+  /** The renditions that were last offered. */
   #offered = '';
-  /** The time given to {@link fillUntil} last, in seconds. */
+  /** The time last given to {@link fillUntil}, in seconds. */
   #sourceS = 0;
   readonly #renditions = new Map<RenditionId, Rendition>();
   #thumbnail: Uint8Array | undefined;
@@ -106,7 +106,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** The newest frame as a JPEG; undefined before the first. */
+  /** The newest frame as a JPEG. Undefined before the first. */
   get thumbnail(): Uint8Array | undefined {
     return this.#thumbnail;
   }
@@ -116,7 +116,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     return this.#state.type === 'open';
   }
 
-  /** The sums of all renditions together. */
+  /** The totals of all renditions together. */
   get totals(): Pick<MediaTotals, 'bytes' | 'segments' | 'seconds'> {
     const sum = { bytes: 0, segments: 0, seconds: 0 };
     for (const { totals } of this.#renditions.values()) {
@@ -135,7 +135,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     return bps / 8;
   }
 
-  /** How each rendition is doing; worked out at each call. */
+  /** The health of each rendition, computed at each call. */
   get health(): LadderHealth {
     const stats = this.#transcoder?.stats;
     return {
@@ -145,7 +145,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     };
   }
 
-  /** Takes the video's configuration: when it begins, and whenever it changes. */
+  /** Takes the configuration of the video, when it begins and whenever it changes. */
   setTrack(track: VideoTrack): void {
     if (this.#options.profiles.length === 0 || (this.#track !== undefined && sameTrack(this.#track, track))) return;
     this.#track = track;
@@ -154,7 +154,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     else this.#sendTrack(this.#transcoder);
   }
 
-  /** Takes the audio that must be encoded as AAC for viewers: when it begins, and whenever its configuration changes. */
+  /** Takes the configuration of audio that must be encoded as AAC, when it begins and whenever it changes. */
   setAudioTrack(track: AudioTrack): void {
     this.#audioTrack = track;
     if (this.#transcoder === undefined) this.#open();
@@ -168,7 +168,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     else this.#transcoder.write(event);
   }
 
-  /** Writes gaps until a session time, in seconds, for the renditions that have missing packets and lie further behind. */
+  /** Writes gaps until a session time, in seconds, for the renditions that have missing packets and lag further behind. */
   fillUntil(untilS: number): void {
     this.#sourceS = untilS;
     if (this.#renditions.size === 0) return;
@@ -181,13 +181,13 @@ export class TranscodedRenditions implements AsyncDisposable {
     if (isInterrupted) this.#offer();
   }
 
-  /** No packet follows for now: what the encoders hold is handed out. */
+  /** Makes the encoders hand out what they hold, because no packet follows for now. */
   flush(): void {
     this.#headStart.restart();
     this.#transcoder?.flush();
   }
 
-  /** Packets of every rendition are missing from here on, because those of the source are. */
+  /** Notes that packets of every rendition are missing from now on, because those of the source are. */
   interrupt(why: GapReason): void {
     for (const { sequence } of this.#renditions.values()) sequence.interrupt(why);
   }
@@ -197,7 +197,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     for (const { sequence } of this.#renditions.values()) sequence.end();
   }
 
-  /** Makes what is under way, hands it out and ends the transcoder. */
+  /** Finishes the packets in progress, hands them out and ends the transcoder. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#transcoder?.[Symbol.asyncDispose]();
     this.#state = { type: 'closed' };
@@ -207,7 +207,10 @@ export class TranscodedRenditions implements AsyncDisposable {
     return this.#state.type === 'open' ? this.#state.transcoder : undefined;
   }
 
-  /** Keeps a packet and asks for a transcoder; after a refusal only at a keyframe of the leading track, with which renditions can begin. */
+  /**
+   * Keeps a packet and requests a transcoder. After a refusal it requests one only at a keyframe of the leading track, with which
+   * renditions can begin.
+   */
   #wait(event: PacketEvent | HeldEvent): void {
     const kind = event.type === 'packet' ? event.packet.kind : 'video';
     const track = kind === 'video' ? this.#track : this.#audioTrack;
@@ -248,7 +251,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     for (const event of this.#headStart.take()) transcoder.write(event);
   }
 
-  /** Leaves the session with the source rendition alone, and warns of it, until a transcoder can be had. */
+  /** Leaves the session with the source rendition only, and raises a warning until a transcoder is available. */
   #refuse(why: keyof typeof REFUSALS): void {
     const { warnings, logger } = this.#options;
     const before = this.#state;
@@ -268,7 +271,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     return this.#track === undefined ? NO_PLAN : planRenditions(this.#options.profiles, this.#track);
   }
 
-  /** Takes what is made from now on. Renditions that are no longer made end: they may begin anew later. */
+  /** Takes the renditions that are made from now on. Others end, and may begin again later. */
   #announce(plan: LadderPlan): void {
     this.#plan = plan;
     for (const [id, { sequence }] of this.#renditions) {
@@ -281,7 +284,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     );
   }
 
-  /** Tells which renditions new viewers may begin with: not those that are shed, or have been missing for a target duration. */
+  /** Offers renditions to new viewers: not those that are shed, or have been missing for a target duration. */
   #offer(): void {
     const shed = this.#transcoder?.stats.shed ?? [];
     const isMissing = (id: RenditionId) => {
@@ -309,7 +312,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     this.#warnOfShed();
   }
 
-  /** Makes the callbacks of one transcoder. They do nothing once it was revoked. */
+  /** Makes the callbacks of one transcoder. They do nothing after it was revoked. */
   #callbacks(isRevoked: () => boolean): TranscoderCallbacks {
     const { warnings, onAudioTrack, onAudioPacket } = this.#options;
     const unlessRevoked =
@@ -368,7 +371,10 @@ export class TranscodedRenditions implements AsyncDisposable {
     if (isBack && !sequence.isInterrupted) this.#offer();
   }
 
-  /** Writes a packet of one rendition into the sequence of another, or its own. What a sequence carries changes where a segment begins. */
+  /**
+   * Writes a packet of one rendition into the sequence of another, or its own. The rendition that a sequence carries changes only where a
+   * segment begins.
+   */
   #writePacket(carrier: RenditionId, id: RenditionId, packet: Packet): void {
     const rendition = this.#renditions.get(carrier);
     if (rendition === undefined) return;
@@ -381,8 +387,8 @@ export class TranscodedRenditions implements AsyncDisposable {
   }
 
   /**
-   * The rendition that stands in for one that is shed: the largest of the smaller ones that are made. Players that watch the one that is
-   * shed would not turn to another by themselves.
+   * The rendition that stands in for a shed one: the largest of the smaller ones that are made. Players that watch the shed one would not
+   * switch to another by themselves.
    */
   #standInOf(shed: RenditionId): RenditionId | undefined {
     const { renditions } = this.#plan;

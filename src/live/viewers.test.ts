@@ -13,7 +13,7 @@ function viewersOf(limit: number) {
   const viewers = new Viewers(limit, clock);
   return {
     viewers,
-    /** Each name comes from an address of its own, unless one is given. */
+    /** Notes a viewer. Each name comes from an address of its own, unless one is given. */
     note: (playbackId: typeof one, name: string, address = `10.0.${name.charCodeAt(0)}.1`) =>
       viewers.note(playbackId, { name, address }, { ofUser: user, atMost: 0 }),
     passMs: (span: number) => (now = (now + span) as Milliseconds),
@@ -45,12 +45,12 @@ test('a viewer counts until ten seconds after the last playlist request', () => 
   assert.equal(viewers.count, 0);
 });
 
-test('when all places are taken by many networks, a viewer that has probably left makes room for another one of its network', () => {
+test('when many networks have taken all places, a viewer that has probably left makes room for another one of its network', () => {
   const { viewers, note, passMs } = viewersOf(3);
   for (const name of ['a', 'b', 'c']) note(one, name);
   passMs(5999);
   note(one, 'b');
-  assert.equal(note(one, 'new', '10.0.97.1'), false, 'the one of that address may still watch');
+  assert.equal(note(one, 'new', '10.0.97.1'), false, 'the viewer of that address may still be watching');
   passMs(1);
   assert.equal(note(one, 'new', '10.0.97.1'), true);
   assert.equal(note(one, 'newer', '10.0.97.1'), false);
@@ -58,23 +58,23 @@ test('when all places are taken by many networks, a viewer that has probably lef
   assert.equal(viewers.count, 3);
 });
 
-test('above the limit new viewers are refused, known ones are not, and room is made by those who left', () => {
+test('above the limit new viewers are refused, known ones are not, and viewers who left make room', () => {
   const { viewers, note, passMs } = viewersOf(2);
   assert.equal(note(one, 'a'), true);
   passMs(5000);
   assert.equal(note(other, 'b'), true);
   assert.equal(note(one, 'c'), false);
-  assert.equal(viewers.countOf(one), 1, 'the one refused is not counted');
+  assert.equal(viewers.countOf(one), 1, 'the refused viewer is not counted');
   assert.equal(note(one, 'a'), true);
   passMs(5000);
-  assert.equal(note(other, 'b'), true, 'kept alive just in time');
+  assert.equal(note(other, 'b'), true, 'the place was renewed just in time');
   assert.equal(note(one, 'c'), false);
   passMs(5000);
-  assert.equal(note(one, 'c'), true, 'the first one has left');
+  assert.equal(note(one, 'c'), true, 'the first viewer has left');
   assert.equal(viewers.count, 2);
 });
 
-test('an address that invents user agents takes places only from itself, and a viewer from elsewhere always gets in', () => {
+test('an address that invents user agents takes places only from itself, and a viewer from another address always gets a place', () => {
   const { viewers, note } = viewersOf(10);
   note(one, 'a viewer');
   for (let invented = 0; invented < 1000; invented += 1) note(one, `invented ${invented}`, '10.9.9.9');
@@ -87,19 +87,19 @@ test('an address that invents user agents takes places only from itself, and a v
   assert.equal(viewers.countOf(one), 10);
 });
 
-test('all streams of a user together have as many viewers as its quota allows, and streams of others are not affected', () => {
+test('all streams of a user together may have as many viewers as its quota, and streams of others are not affected', () => {
   const { viewers } = viewersOf(100);
   const neighbour = newUserId();
   const note = (playbackId: typeof one, name: string, ofUser = user, address = `10.0.${name.charCodeAt(0)}.1`) =>
     viewers.note(playbackId, { name, address }, { ofUser, atMost: 2 });
   assert.deepEqual([note(one, 'a'), note(other, 'b'), note(one, 'c'), note(other, 'd')], [true, true, false, false]);
-  assert.deepEqual([note(one, 'a'), note(other, 'b')], [true, true], 'those who watch go on');
+  assert.deepEqual([note(one, 'a'), note(other, 'b')], [true, true], 'present viewers go on watching');
   const third = newPlaybackId();
   assert.equal(note(third, 'c', neighbour), true);
   assert.deepEqual([viewers.countOf(one), viewers.countOf(other), viewers.countOf(third)], [1, 1, 1]);
 });
 
-test('one address cannot use up the quota of a user: a viewer from elsewhere takes the place of a viewer from that address', () => {
+test('one address cannot use up the quota of a user: a viewer from another address takes the place of a viewer from that address', () => {
   const { viewers } = viewersOf(100);
   const note = (name: string, address: string) => viewers.note(one, { name, address }, { ofUser: user, atMost: 5 });
   for (let invented = 0; invented < 20; invented += 1) note(`invented ${invented}`, '10.9.9.9');
@@ -107,7 +107,7 @@ test('one address cannot use up the quota of a user: a viewer from elsewhere tak
   assert.equal(viewers.count, 5);
 });
 
-test('a viewer at another node counts for ten seconds, once even if it is here too, and takes no place', () => {
+test('a viewer on another node counts for ten seconds, once even if it is also on this node, and takes no place', () => {
   const { viewers, note, passMs } = viewersOf(2);
   viewers.noteElsewhere(one, ['a', 'x', 'y']);
   note(one, 'a');

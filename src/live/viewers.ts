@@ -1,5 +1,5 @@
 /**
- * Counts viewers: those who asked for a playlist in the last ten seconds, altogether and for each playback id.
+ * Counts viewers: the clients that requested a playlist in the last ten seconds, in total and for each playback id.
  */
 import type { PlaybackId, UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -7,30 +7,33 @@ import { FairSlots } from '#lib/fair-slots.ts';
 
 /** A viewer is forgotten this long after its last playlist request. */
 const IDLE_MS = 10_000;
-/** A viewer that has asked for no playlist for so long has probably left: players ask again at least every target duration, 4 s by default. */
+/**
+ * A viewer that has requested no playlist for this long has probably left, because players request one at least every target duration, 4 s
+ * by default.
+ */
 const PROBABLY_LEFT_MS = 6000;
 /**
- * How often a viewer that goes on watching becomes the newest of its network again, so that the longest idle one is evicted first. To do
- * this at every request would cost more than everything else about counting viewers.
+ * How often a watching viewer becomes the newest of its network again, so that the longest idle one is evicted first. Doing this at every
+ * request would cost more than everything else about counting viewers.
  */
 const RENEWED_EVERY_MS = 2000;
-/** How often a viewer that goes on watching is reported to the node of the stream: often enough that it is never forgotten there. */
+/** How often a watching viewer is reported to the node of the stream: often enough that it is never forgotten there. */
 const TOLD_EVERY_MS = 3000;
-/** How many viewers at other nodes are remembered; beyond it the one that was reported longest ago is forgotten. */
+/** The number of viewers on other nodes that are remembered. When it is exceeded, the one reported longest ago is forgotten. */
 const MAX_ELSEWHERE = 1_000_000;
 
-/** Somebody who asks for a playlist. */
+/** A client that requests playlists. */
 export interface Viewer {
-  /** Tells viewers apart; short, since it is kept. */
+  /** Identifies the viewer. It is short, because it is kept. */
   readonly name: string;
-  /** Where the request comes from: viewers share the places by their networks. */
+  /** The address of the request. Viewers share the places by their networks. */
   readonly address: string;
 }
 
-/** The user whose viewers' quota a viewer counts against. */
+/** The user whose viewer quota a viewer counts against. */
 export interface ViewerQuota {
   readonly ofUser: UserId;
-  /** Viewers the user's streams may have together; 0 = any number. */
+  /** The number of viewers that the user's streams may have together. 0 means no limit. */
   readonly atMost: number;
 }
 
@@ -38,11 +41,11 @@ interface Viewing {
   readonly playbackId: PlaybackId;
   readonly name: string;
   readonly ofUser: UserId;
-  /** Monotonic time of the last playlist request. */
+  /** The monotonic time of the last playlist request. */
   seenAt: number;
-  /** Monotonic time at which it last took its places. */
+  /** The monotonic time at which it last took its places. */
   placedAt: number;
-  /** Monotonic time at which it was last reported to another node. */
+  /** The monotonic time at which it was last reported to another node. */
   toldAt: number;
 }
 
@@ -53,15 +56,15 @@ interface UserPlaces {
 }
 
 /**
- * The viewers of this moment, limited in all and for each user. Somebody who watches two streams counts twice. When no place is left, the
+ * The present viewers, limited in total and for each user. A client that watches two streams counts twice. When no place is left, the
  * viewer that has been idle the longest in the network with the most viewers makes room for one of another network; see {@link FairSlots}.
  */
 export class Viewers {
   /** The viewers that this node serves, the longest idle first. */
   readonly #here = new Map<string, Viewing>();
-  /** The viewers that other nodes serve, with the monotonic time at which each was last reported; the longest ago first. */
+  /** The viewers that other nodes serve, with the monotonic time at which each was last reported, the earliest first. */
   readonly #elsewhere = new Map<string, { readonly playbackId: PlaybackId; readonly seenAt: number }>();
-  /** How many viewers each playback id has here and at other nodes; a viewer that is at both counts once. */
+  /** The number of viewers of each playback id on this node and others. A viewer on both counts once. */
   readonly #counts = new Map<PlaybackId, number>();
   readonly #places: FairSlots<string>;
   readonly #users = new Map<UserId, UserPlaces>();
@@ -74,19 +77,19 @@ export class Viewers {
     this.#clock = clock;
   }
 
-  /** How many viewers this node serves. */
+  /** The number of viewers that this node serves. */
   get count(): number {
     this.#forgetIdle();
     return this.#here.size;
   }
 
-  /** How many viewers one stream has, here and at other nodes. */
+  /** The number of viewers of one stream, on this node and others. */
   countOf(playbackId: PlaybackId): number {
     this.#forgetIdle();
     return this.#counts.get(playbackId) ?? 0;
   }
 
-  /** How many this node serves of the streams of one user. */
+  /** The number of viewers that this node serves of the streams of one user. */
   countOfUser(userId: UserId): number {
     this.#forgetIdle();
     return this.#users.get(userId)?.places.size ?? 0;
@@ -94,7 +97,7 @@ export class Viewers {
 
   /**
    * Notes a playlist request.
-   * @returns false, and nothing noted, when the viewer is new and no place can be found for it
+   * @returns false when the viewer is new and no place can be found for it; nothing is noted then
    */
   note(playbackId: PlaybackId, viewer: Viewer, quota: ViewerQuota): boolean {
     const key = `${playbackId} ${viewer.name}`;
@@ -114,12 +117,12 @@ export class Viewers {
     viewing.seenAt = now;
     if (!isPlaced) viewing.placedAt = now;
     if (!this.#here.delete(key) && !this.#elsewhere.has(key)) this.#change(playbackId, 1);
-    this.#here.set(key, viewing); // last, since all others have been idle for longer
+    this.#here.set(key, viewing); // at the end, because all others have been idle for longer
     if (now - viewing.toldAt >= TOLD_EVERY_MS) this.#toTell(viewing);
     return true;
   }
 
-  /** Notes viewers of a stream that another node serves. They count here but take no places. */
+  /** Notes viewers of a stream that another node serves. They are counted but take no places. */
   noteElsewhere(playbackId: PlaybackId, names: readonly string[]): void {
     this.#forgetIdle();
     const seenAt = this.#clock.monotonic();
@@ -135,8 +138,8 @@ export class Viewers {
   }
 
   /**
-   * Hands out the names of viewers to be reported to the node of the stream: new ones, and those reported some seconds ago that have
-   * asked again since. Each name is handed out once.
+   * Hands out the names of viewers to be reported to the node of the stream: new ones, and those reported some seconds ago that have sent a
+   * request since. Each name is handed out once.
    */
   takeUntold(playbackId: PlaybackId, atMost: number): readonly string[] {
     const untold = this.#untold.get(playbackId);
@@ -164,8 +167,8 @@ export class Viewers {
   }
 
   /**
-   * Takes a place, or renews the one the viewer has. A viewer that has to make room is forgotten. A network that has its share gets no more
-   * places, but its viewer that has probably left makes room for the next one.
+   * Takes a place, or renews the one that the viewer has. A viewer that has to make room is forgotten. A network that has its share gets no
+   * more places, but a viewer of it that has probably left makes room for the next one.
    */
   #enter(places: FairSlots<string>, key: string, address: string): boolean {
     const admission = places.enter(key, address);

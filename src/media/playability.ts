@@ -1,5 +1,6 @@
 /**
- * Names the properties of a video that common players cannot decode: hardware decoders, phones and browsers support 8-bit 4:2:0 only.
+ * Names the properties of a video that common players cannot decode. Of H.264, hardware decoders, phones and browsers support only 8-bit
+ * 4:2:0. Players that support H.265 or AV1 at all also decode 4:2:0 with 10 bits (Main 10, and AV1's Main profile).
  */
 import type { VideoTrack } from './track.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseRange, slicePieces } from './byte-range.ts';
 
-test('one range is read as the RFC has it', () => {
+test('a single range is parsed as the RFC defines it', () => {
   const part = (first: number, last: number) => ({ type: 'part', first, last });
   const table: readonly [string | undefined, object][] = [
     [undefined, { type: 'whole' }],
@@ -20,7 +20,7 @@ test('one range is read as the RFC has it', () => {
   for (const [header, range] of table) assert.deepEqual(parseRange(header, 100), range, header ?? 'no header');
 });
 
-test('several ranges, another unit or nonsense mean the whole resource', () => {
+test('several ranges, another unit or an invalid range give the whole resource', () => {
   for (const header of ['bytes=0-1,3-4', 'lines=0-1', 'bytes=', 'bytes=-', 'bytes=9-1', 'bytes=a-b', '0-1', '']) {
     assert.deepEqual(parseRange(header, 100), { type: 'whole' }, header);
   }
@@ -30,7 +30,7 @@ test('a range of an empty resource cannot be satisfied', () => {
   assert.deepEqual(parseRange('bytes=0-', 0), { type: 'unsatisfiable' });
 });
 
-test('slices hold the asked bytes and share the memory of the pieces', () => {
+test('slices hold the requested bytes and share the memory of the pieces', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 9 }), { minLength: 1 }), fc.nat(), fc.nat(), (pieces, a, b) => {
       const whole = Buffer.concat(pieces);

@@ -2,16 +2,16 @@
  * Byte ranges of a media resource (RFC 9110 §14).
  */
 
-/** What to send of a resource. */
+/** The bytes to send of a resource. */
 export type ByteRange =
   | { readonly type: 'whole' }
   | { readonly type: 'part'; readonly first: number; readonly last: number } // both included
   | { readonly type: 'unsatisfiable' };
 
 /**
- * Reads a `Range` header. Only one range is ever served: several, another unit or anything malformed means the whole
- * resource, as the RFC lets a server decide.
- * @param sizeBytes of the whole resource
+ * Parses a `Range` header. Only a single range is served. For several ranges, another unit or a malformed header the whole resource is
+ * sent, as the RFC allows.
+ * @param sizeBytes the size of the whole resource
  */
 export function parseRange(header: string | undefined, sizeBytes: number): ByteRange {
   const match = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(header ?? '');
@@ -23,7 +23,7 @@ export function parseRange(header: string | undefined, sizeBytes: number): ByteR
   return first <= last ? { type: 'part', first, last } : { type: 'unsatisfiable' };
 }
 
-/** The pieces that make up bytes `first` to `last`, both included; they share the memory of the given ones. */
+/** Cuts bytes `first` to `last`, both included, out of the pieces, and shares their memory. */
 export function slicePieces(pieces: readonly Uint8Array[], first: number, last: number): Uint8Array[] {
   const slice: Uint8Array[] = [];
   let start = 0;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AnswerKind, cacheControlFor, sharedMaxAgeMs } from './caching.ts';
 
-test('every kind of answer is kept as long as Appendix B.1 says, in target durations', () => {
+test('every kind of answer may be cached for as many target durations as Appendix B.1 says', () => {
   const expected: Record<AnswerKind, string> = {
     blocking_playlist: 'max-age=0, s-maxage=24',
     playlist: 'max-age=0, s-maxage=2',
@@ -15,11 +15,11 @@ test('every kind of answer is kept as long as Appendix B.1 says, in target durat
   for (const [kind, value] of Object.entries(expected)) assert.equal(cacheControl(kind as AnswerKind), value, kind);
 });
 
-test('a short target duration still leaves a whole second to caches', () => {
+test('a short target duration still allows caches a whole second', () => {
   assert.equal(cacheControlFor(1)('playlist'), 'max-age=0, s-maxage=1');
 });
 
-test('how long an answer of another node may be kept is read from its header', () => {
+test('the time that an answer of another node may be kept is read from its header', () => {
   for (const [header, ms] of [
     ['max-age=24, immutable', 24_000],
     ['public,max-age=2', 2000],

@@ -1,32 +1,31 @@
 /**
- * How long each kind of answer may be stored by the caches between Millrace and a viewer (rfc8216bis Appendix B.1): media by every cache,
- * playlists by shared caches only.
- * Times count in target durations, so that a stock cache that obeys `Cache-Control` is a correct CDN.
+ * How long caches between Millrace and a viewer may store each kind of answer (rfc8216bis Appendix B.1): media in every cache, playlists
+ * only in shared caches. Times are multiples of the target duration, so that a standard cache that obeys `Cache-Control` works as a CDN.
  *
- * No error may be kept. Names of media are predictable: if errors were kept, whoever asks for a segment a moment before it exists would
- * make the cache refuse it to everybody a moment later.
+ * No error may be stored. Names of media are predictable, so a stored error for a segment that was requested too early would be given to
+ * everybody after the segment exists.
  */
 
-/** Kinds of answers by how long they stay true. */
+/** The kinds of answers, by how long they stay valid. */
 export type AnswerKind =
-  | 'blocking_playlist' // final: the URL names the state of the playlist it waited for
-  | 'playlist' // the state of this moment
+  | 'blocking_playlist' // final: the URL names the state of the playlist that the request waited for
+  | 'playlist' // the current state
   | 'thumbnail' // replaced every few seconds
   | 'media' // never changes; its name is never used again
-  | 'restricted' // depends on who asks: no cache may keep it, not even a browser's, which somebody else may use next
-  | 'unshared'; // true now but perhaps not a second later, or true for this request alone
+  | 'restricted' // depends on the viewer: no cache may keep it, not even that of a browser, which may be shared
+  | 'unshared'; // may change within a second, or is for this request only
 
-/** The `Cache-Control` of a kind of answer. */
+/** Gives the `Cache-Control` of a kind of answer. */
 export type CacheControl = (kind: AnswerKind) => string;
 
 /**
- * The rule for one target duration.
+ * Makes the `Cache-Control` values for a target duration.
  * @param targetDurationS EXT-X-TARGETDURATION, in seconds
  */
 export function cacheControlFor(targetDurationS: number): CacheControl {
   const seconds = (targetDurations: number) => Math.max(1, Math.floor(targetDurations * targetDurationS));
-  // A playlist changes several times a second. A browser that stored one would give it to a player that asks again for what is new:
-  // video.js repeats the URL of a blocking reload, and stood still for as long as its answer could be stored.
+  // A playlist changes several times a second. A browser that stored one would give it to a player that asks again for news: video.js
+  // repeats the URL of a blocking reload, and stalled for as long as its answer could be stored.
   const sharedOnly = (targetDurations: number) => `max-age=0, s-maxage=${seconds(targetDurations)}`;
   const byKind: Readonly<Record<AnswerKind, string>> = {
     blocking_playlist: sharedOnly(6),
@@ -39,7 +38,7 @@ export function cacheControlFor(targetDurationS: number): CacheControl {
   return (kind) => byKind[kind];
 }
 
-/** For how many milliseconds a `Cache-Control` header allows a shared cache to keep an answer; 0 when it names no time. */
+/** The number of milliseconds for which a `Cache-Control` header lets a shared cache keep an answer. 0 when it names no time. */
 export function sharedMaxAgeMs(cacheControl: string): number {
   const shared = /(?:^|[ ,])s-maxage=(\d{1,9})(?:,|$)/.exec(cacheControl);
   const any = shared ?? /(?:^|[ ,])max-age=(\d{1,9})(?:,|$)/.exec(cacheControl);

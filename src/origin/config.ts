@@ -3,12 +3,12 @@
  */
 import { integer, type SettingValues } from '#lib/setting.ts';
 
-/** What the origin can be told. */
+/** The settings of the origin that an operator may change. */
 export const originSettings = {
   maxHeldRequests: integer(
     'MAX_HELD_REQUESTS',
     '30000',
-    'Requests waiting at the same time for a playlist or part yet to come; a low-latency viewer holds two to four. Beyond that the network with the most waiting requests loses its oldest',
+    'Requests that may wait at the same time for a playlist or part that does not exist yet; a low-latency viewer has two to four. When there are more, the network with the most waiting requests loses its oldest',
     { min: 1, max: 1_000_000 },
   ),
 };

@@ -6,7 +6,7 @@ import { parseDirectives } from './directives.ts';
 
 const refused = (error: unknown) => error instanceof MillraceError && error.code === 'invalid_request';
 
-test('directives are read, and everything else in the query is left alone', () => {
+test('directives are read, and everything else in the query is ignored', () => {
   const table: [Record<string, unknown>, object][] = [
     [{}, {}],
     [{ _HLS_msn: '12' }, { msn: 12 }],
@@ -30,14 +30,14 @@ test('a part without its segment is refused', () => {
   assert.throws(() => parseDirectives({ _HLS_part: '1' }), refused);
 });
 
-test('a number that is not one decimal integer is refused', () => {
+test('a number that is not a single decimal integer is refused', () => {
   for (const text of ['', '-1', '1.5', '1e3', '0x1', ' 1', '1 ', 'NaN', '9'.repeat(17), ['1', '2'], 'undefined']) {
     assert.throws(() => parseDirectives({ _HLS_msn: text }), refused);
     assert.throws(() => parseDirectives({ _HLS_msn: '1', _HLS_part: text }), refused);
   }
 });
 
-test('whatever the query, numbers come out exact or the request is refused', () => {
+test('for any query, numbers are read exactly or the request is refused', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.nat().map(String)), fc.option(fc.nat(), { nil: undefined }), (text, part) => {
       const query = { _HLS_msn: text, ...(part === undefined ? {} : { _HLS_part: String(part) }) };

@@ -7,7 +7,7 @@ import type { Waiting } from '#hls/hls.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { HeldRequests } from './held-requests.ts';
 
-test('one connection cannot take every place there is by sending requests without waiting for answers', async (t) => {
+test('one connection cannot take all places by sending requests without waiting for answers', async (t) => {
   const held = new HeldRequests(1000);
   const answer = Promise.withResolvers<string>();
   const refused: unknown[] = [];
@@ -39,16 +39,16 @@ test('one connection cannot take every place there is by sending requests withou
   const request = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
   clients[0]!.write(request.repeat(50));
   clients[1]!.write(request);
-  await waitFor(() => refused.length === 42 && held.count === 9, { what: 'everybody held or refused' });
+  await waitFor(() => refused.length === 42 && held.count === 9, { what: 'every request to be held or refused' });
   answer.resolve('here');
   await waitFor(() => received[0]!().length === 50 && received[1]!().length === 1, { what: 'all answers' });
   assert.deepEqual(received[0]!(), [...Array(8).fill('200'), ...Array(42).fill('503')]);
   assert.deepEqual(received[1]!(), ['200']);
   clients[0]!.write(request);
-  await waitFor(() => received[0]!().at(-1) === '200', { what: 'an answer to one who waits for it' });
+  await waitFor(() => received[0]!().at(-1) === '200', { what: 'an answer to a request that is sent alone' });
 });
 
-/** Held requests, and a function that sends one over a connection of its own, which then waits until it loses its place. */
+/** Held requests, and a function that sends a request over a connection of its own and waits until it loses its place. */
 async function heldBy(t: TestContext, limit: number) {
   const held = new HeldRequests(limit);
   const responses: ServerResponse[] = [];
@@ -77,7 +77,7 @@ test('when all places are taken, the network that holds the most loses its oldes
   const attacker = [await hold('127.0.9.1'), await hold('127.0.9.1'), await hold('127.0.9.2'), await hold('127.0.9.1')];
   const refused = await hold('127.0.9.1');
   const victims = [await hold('127.0.1.1'), await hold('127.0.2.1')];
-  await waitFor(() => attacker[0]!.code !== '', { what: 'the oldest to be let go' });
+  await waitFor(() => attacker[0]!.code !== '', { what: 'the oldest to be released' });
   assert.deepEqual(
     [...attacker, refused, ...victims].map(({ code }) => code),
     ['too_many_viewers', 'too_many_viewers', '', '', 'too_many_viewers', '', ''],
@@ -85,7 +85,7 @@ test('when all places are taken, the network that holds the most loses its oldes
   assert.equal(held.count, 4);
 });
 
-test('what can be answered at once takes no place, and is answered although all places are taken', async (t) => {
+test('a request that can be answered at once takes no place, and is answered although all places are taken', async (t) => {
   const { held, hold, responses } = await heldBy(t, 1);
   await hold('127.0.0.1');
   assert.equal(await held.hold(responses[0]!, '127.0.0.1', async () => 'here'), 'here');

@@ -1,6 +1,6 @@
 /**
- * Requests that wait for media yet to come. Their number is limited, its places are shared fairly among addresses, and a request stops
- * waiting when its viewer leaves.
+ * Requests that wait for media that does not exist yet. Their number is limited, the places are shared fairly among addresses, and a
+ * request stops waiting when its viewer leaves.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,47 +9,50 @@ import type { Waiting } from '#hls/hls.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 import { hasLeft, pipelineOf } from './viewer-connection.ts';
 
-// Errors that many requests end with are made once, because making one costs a stack trace.
+// The errors of many requests are made once, because making an error costs a stack trace.
 /** The reason a hold is aborted with when its connection has closed. */
 const VIEWER_LEFT = new Error('the viewer left');
 const TOO_MANY = new MillraceError(
   'too_many_viewers',
-  'Too many requests wait for media at this server; try again soon.',
+  'Too many requests wait for media on this server; try again soon.',
   { retryAfterS: 1 },
 );
 const TOO_MANY_PIPELINED = new MillraceError(
   'too_many_viewers',
-  'Too many requests wait on this connection; send them one by one.',
+  'Too many requests wait on this connection; send each after the answer to the one before.',
   { retryAfterS: 1 },
 );
 const SHUTTING_DOWN = new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 1 });
 
-/** No player sends a request before it has the answer to the one before, but who does could take every place there is. */
+/** No player sends a request before it has the answer to the previous one. A client that does could otherwise take all places. */
 const MAX_PIPELINED = 8;
 
-/** Every request being held by this process. */
+/** The held requests of this process. */
 export class HeldRequests {
   readonly #places: FairSlots<Hold>;
-  /** How many of them came over each connection of HTTP/1.1. */
+  /** The number of held requests on each HTTP/1.1 connection. */
   readonly #pipelined = new WeakMap<Socket, number>();
 
-  /** @param limit how many may wait at once; when all places are taken, the network with the most loses its oldest one to another network */
+  /**
+   * @param limit the number of requests that may wait; when all places are taken, the network with the most loses its oldest request to
+   *   another network
+   */
   constructor(limit: number) {
     this.#places = new FairSlots(limit);
   }
 
-  /** How many there are. */
+  /** The number of held requests. */
   get count(): number {
     return this.#places.size;
   }
 
   /**
-   * Waits for the answer that `ask` gives. The request takes a place only when `ask` reads the signal, so what can be answered at once is
-   * answered however many others wait. It waits only while the response's connection is open.
-   * @param from whom the place is charged to: an address, or another name for who asks
-   * @returns what `ask` gave; undefined when the viewer left, since nobody is there to be answered
-   * @throws {MillraceError} `too_many_viewers` when there is no place, in all or on this connection, or when the place was given to another
-   *   network; `shutting_down` after {@link release}
+   * Waits for the answer that `ask` gives. The request takes a place only when `ask` reads the signal, so a request that can be answered at
+   * once is always answered. It waits only while the response's connection is open.
+   * @param from the address that the place is charged to, or another name for the sender
+   * @returns the answer; undefined when the viewer has left, so that there is nobody to answer
+   * @throws {MillraceError} `too_many_viewers` when there is no free place, in total or on this connection, or when the place was given to
+   *   another network; `shutting_down` after {@link release}
    */
   async hold<Answer>(
     response: ServerResponse,
@@ -70,7 +73,7 @@ export class HeldRequests {
     }
   }
 
-  /** Lets go of everyone waiting, with a 503: the server is about to close. */
+  /** Ends all held requests with a 503, because the server is about to close. */
   release(): void {
     for (const hold of this.#places.holders()) hold.abort(SHUTTING_DOWN);
   }
@@ -92,7 +95,7 @@ export class HeldRequests {
   }
 }
 
-/** One request that may have to wait. It takes its place and watches its connection from the moment its signal is read. */
+/** One request that may have to wait. It takes its place and watches its connection from the moment at which its signal is read. */
 class Hold implements Waiting, Disposable {
   readonly #response: ServerResponse;
   readonly #enter: () => void;

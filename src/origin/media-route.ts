@@ -1,5 +1,5 @@
 /**
- * The media of a session: init segments, segments and parts, by the names its playlists gave them.
+ * Serves the media of a session: init segments, segments and parts, by the names in its playlists.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
@@ -15,13 +15,15 @@ import { mediaUrl, restrictedMediaUrl } from './resource-url.ts';
 interface MediaParams {
   readonly playbackId: string;
   readonly mediaPath: string;
-  /** There in the addresses of restricted streams only. */
+  /** Present only in addresses of restricted streams. */
   readonly proof?: string;
   readonly rendition: string;
   readonly name: string;
 }
 
-/** Answers media. A part that was hinted at is held until it is whole: not one byte is sent before (rfc8216bis §6.2.6). */
+/**
+ * Answers requests for media. A part from a preload hint is held until it is complete, and not one byte is sent before (rfc8216bis §6.2.6).
+ */
 export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
   const answer = async (request: FastifyRequest<{ Params: MediaParams }>, reply: FastifyReply) => {
     const { playbackId, mediaPath, proof, rendition, name } = request.params;
@@ -34,7 +36,7 @@ export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
     if (found === undefined) return reply.hijack();
     if (found.type === 'not_found') throw gone();
     if (found.type === 'timeout') {
-      throw new MillraceError('playlist_timeout', 'The publisher has not finished this part for too long; try again.', {
+      throw new MillraceError('playlist_timeout', 'The publisher did not finish this part in time; try again.', {
         retryAfterS: 1,
       });
     }
@@ -49,7 +51,9 @@ export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
   app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/s/:proof/:rendition/:name', HELD, answer);
 }
 
-/** The whole resource, the range asked for, or nothing when the viewer has it. Its name never changes meaning: it is the ETag. */
+/**
+ * Sends the whole resource, the requested range, or nothing when the viewer has it. A name always means the same bytes, so it is the ETag.
+ */
 function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, cacheControl: string): FastifyReply {
   const { method } = reply.request;
   const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = reply.request.headers;
@@ -63,7 +67,7 @@ function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, c
     etag,
   };
   if (hasAlready(ifNoneMatch, etag)) return sendAnswer(reply, 304, { 'cache-control': cacheControl, etag }, []);
-  // Ranges are for GET alone (RFC 9110 §14.2).
+  // Ranges apply to GET only (RFC 9110 §14.2).
   if (method !== 'GET' || range === undefined || (ifRange !== undefined && ifRange !== etag)) {
     return sendAnswer(reply, 200, headers, pieces);
   }
@@ -73,7 +77,7 @@ function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, c
     void reply.header('content-range', `bytes */${sizeBytes}`);
     throw new MillraceError(
       'range_not_satisfiable',
-      `The range lies beyond the ${sizeBytes} bytes there are; ask for less.`,
+      `The range begins after the end of the resource, which has ${sizeBytes} bytes; request less.`,
     );
   }
   const { first, last } = wanted;
@@ -88,6 +92,6 @@ function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, c
 function gone(): MillraceError {
   return new MillraceError(
     'not_found',
-    'There is no such media, or no playlist names it any more; load the playlist again.',
+    'This media does not exist, or is no longer in a playlist; load the playlist again.',
   );
 }

@@ -1,5 +1,5 @@
 /**
- * What the origin's routes share.
+ * What all routes of the origin share.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MediaPath, PlaybackId } from '#domain/ids.ts';
@@ -12,7 +12,7 @@ import { RestrictedPlaylists } from './rights/restricted-playlists.ts';
 import type { Showings } from './showings.ts';
 import type { ViewerNames } from './viewer.ts';
 
-/** What an {@link OriginContext} is made with. */
+/** The options of an {@link OriginContext}. */
 export interface OriginContextOptions {
   readonly audience: Audience;
   readonly viewers: ViewerNames;
@@ -22,7 +22,7 @@ export interface OriginContextOptions {
   readonly cacheControl: CacheControl;
 }
 
-/** What every route needs to answer. The plugin makes one and hands it to each route file. */
+/** What every route needs to answer. The plugin makes one and passes it to each route file. */
 export class OriginContext {
   readonly audience: Audience;
   readonly viewers: ViewerNames;
@@ -43,7 +43,7 @@ export class OriginContext {
 
   /**
    * Waits for the answer to a request, which takes a place only if it must wait; see {@link HeldRequests.hold}. Another node asks on behalf
-   * of all its viewers, so its requests for one stream are charged to a name of their own, as if that were one address.
+   * of all its viewers, so its requests for one stream are charged to a name of their own instead of its address.
    */
   hold<Answer>(
     reply: FastifyReply,
@@ -56,15 +56,19 @@ export class OriginContext {
   }
 
   /**
-   * Lets a request for a playlist or thumbnail in; see {@link PlaybackGate.admit}. Another node has judged the viewers it asks for.
-   * @throws {MillraceError} as there
+   * Admits a request for a playlist or thumbnail; see {@link PlaybackGate.admit}. A request of another node is admitted, because that node
+   * has already checked its viewers.
+   * @throws {MillraceError} the errors of {@link PlaybackGate.admit}
    */
   async admit(request: FastifyRequest, playbackId: PlaybackId, ticket?: string): Promise<PlaybackAdmission> {
     if (this.viewers.told(request, playbackId) !== undefined) return { restricted: false };
     return await this.gate.admit(request, playbackId, ticket);
   }
 
-  /** Whether who asks for media may know its address; see {@link PlaybackGate.knowsMedia}. Other nodes ask by the addresses of public media. */
+  /**
+   * Whether the sender of a request for media may know its address; see {@link PlaybackGate.knowsMedia}. Other nodes use the addresses of
+   * public media.
+   */
   async knowsMedia(
     request: FastifyRequest,
     playbackId: PlaybackId,
@@ -75,13 +79,13 @@ export class OriginContext {
   }
 
   /**
-   * The `Cache-Control` to answer a request with: the one given when the request names the resource by its one URL, otherwise one that
-   * keeps the answer out of caches. `resource-url.ts` says why.
+   * The `Cache-Control` of an answer: the given one when the request uses the resource's one URL, otherwise one that keeps the answer out
+   * of caches. `resource-url.ts` explains why.
    */
   sharedAs({ request }: FastifyReply, url: string, cacheControl: string): string {
     return request.raw.url === url ? cacheControl : this.cacheControl('unshared');
   }
 }
 
-/** For routes that answer only once media exists: how long they take says nothing of the server's speed. */
+/** For routes that answer only once media exists. Their duration does not show how fast the server is. */
 export const HELD = { config: { held: true } } as const;

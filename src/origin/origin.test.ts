@@ -15,7 +15,7 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import { PUBLIC_STREAMS, somePublicStream } from '#test/support/playback-rights.ts';
 import { originPlugin } from './origin.ts';
 
-/** What a scripted presentation is asked; a test answers it. */
+/** A request to the scripted presentation, which the test answers. */
 type Asked = { readonly what: string; readonly directives?: PlaylistDirectives; readonly waiting: Waiting };
 
 const playbackId = newPlaybackId();
@@ -24,7 +24,7 @@ const mediaPath = newMediaPath();
 const index = `/hls/${playbackId}/index.m3u8`;
 const media = `/hls/${playbackId}/${mediaPath}`;
 
-/** An origin over one session whose presentation answers what `answer` says. */
+/** An origin with one session, whose presentation answers with `answer`. */
 async function originOf(
   t: TestContext,
   answer: (asked: Asked) => PlaylistAnswer | MediaAnswer | Promise<PlaylistAnswer | MediaAnswer>,
@@ -50,13 +50,13 @@ async function originOf(
     watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable() : undefined),
     watchedStream: somePublicStream,
     viewers: (id) => viewers.countOf(id),
-    usageOf: () => assert.fail('only the API asks that'),
+    usageOf: () => assert.fail('only the API calls this'),
     watched: (id, viewer) => viewers.note(id, viewer, { ofUser, atMost: 0 }),
     watchedElsewhere: (id, names) => viewers.noteElsewhere(id, names),
     takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),
   };
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true } }); // as in `http`
-  // Stands for the server's own handler, which belongs to another folder.
+  // Replaces the server's own error handler, which belongs to another folder.
   app.setErrorHandler((error, _request, reply) => {
     assert.ok(error instanceof MillraceError, String(error));
     return reply.code(error.status).send({ code: error.code });
@@ -85,7 +85,7 @@ const segment = (...texts: string[]): MediaAnswer => {
   return { type: 'media', resource: { pieces, sizeBytes: Buffer.concat(pieces).length, contentType: 'video/mp4' } };
 };
 
-/** A promise that stays open until a test closes it, or the signal aborts it. */
+/** A promise that never settles, except when the signal aborts it. */
 function pending<T>(signal: AbortSignal): Promise<T> {
   return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
@@ -94,7 +94,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await turn();
 }
 
-test('a stream that nobody publishes to and an id of another shape are answered as offline, and no cache keeps that', async (t) => {
+test('a stream without a publisher and an id of another form are answered as offline, which no cache may keep', async (t) => {
   const { app } = await originOf(t, () => playlist(''));
   for (const id of [newPlaybackId(), 'x', '..%2f..%2fetc', playbackId.toUpperCase(), `${playbackId}0`]) {
     const response = await app.inject(`/hls/${id}/index.m3u8`);
@@ -105,7 +105,7 @@ test('a stream that nobody publishes to and an id of another shape are answered 
   }
 });
 
-test('the multivariant playlist has the type, the caching and the openness players need', async (t) => {
+test('the multivariant playlist has the content type, caching and CORS headers that players need', async (t) => {
   const { app } = await originOf(t, () => playlist('#EXTM3U\n'));
   const response = await app.inject({ url: index, headers: { 'accept-encoding': 'identity' } });
   assert.equal(response.statusCode, 200);
@@ -123,7 +123,7 @@ test('the multivariant playlist has the type, the caching and the openness playe
   });
 });
 
-test('a playlist is sent gzipped to who takes it, and HEAD tells the same without a body', async (t) => {
+test('a playlist is compressed for clients that accept gzip, and HEAD gives the same headers without a body', async (t) => {
   const { app } = await originOf(t, () => playlist('#EXTM3U\n'.repeat(50)));
   const request = { url: `${media}/source.m3u8`, headers: { 'accept-encoding': 'gzip, br' } };
   const got = await app.inject(request);
@@ -136,7 +136,7 @@ test('a playlist is sent gzipped to who takes it, and HEAD tells the same withou
   assert.deepEqual(headHeaders, gotHeaders);
 });
 
-test('directives reach the presentation, and an answer that obeyed them may be kept for six target durations', async (t) => {
+test('directives reach the presentation, and the answer to a blocking request may be kept for six target durations', async (t) => {
   const { app, asked } = await originOf(t, ({ directives }) =>
     playlist('', directives?.msn === undefined ? 'current' : 'final'),
   );
@@ -153,7 +153,7 @@ test('directives reach the presentation, and an answer that obeyed them may be k
   );
 });
 
-test('errors are answered with their own status, and no cache keeps them', async (t) => {
+test('errors are answered with their own status, and no cache may keep them', async (t) => {
   const { app } = await originOf(t, ({ what }) => {
     if (what === 'far') return { type: 'bad_request', reason: 'too far ahead' };
     return what === 'late' ? { type: 'timeout' } : { type: 'not_found' };
@@ -226,13 +226,13 @@ test('caches keep an answer under the one URL of its resource, and under no othe
   }
 });
 
-test('caches do not keep a playlist that was asked for by a position long past', async (t) => {
+test('caches may not keep a playlist that was requested with a position long past', async (t) => {
   const { app } = await originOf(t, () => playlist('', 'unshared'));
   const { statusCode, headers } = await app.inject(`${media}/source.m3u8?_HLS_msn=1`);
   assert.deepEqual([statusCode, headers['cache-control']], [200, 'no-store']);
 });
 
-test('media is sent whole, in ranges, or not at all when the viewer has it', async (t) => {
+test('media is sent whole, in ranges, or without a body when the viewer has it', async (t) => {
   const { app, asked } = await originOf(t, () => segment('0123', '', '456789'));
   const url = `${media}/source/12.m4s`;
   const whole = await app.inject(url);
@@ -250,14 +250,14 @@ test('media is sent whole, in ranges, or not at all when the viewer has it', asy
   assert.equal(part.headers['content-length'], '4');
 
   const head = await app.inject({ url, method: 'HEAD', headers: { range: 'bytes=-3' } });
-  assert.equal(head.statusCode, 200, 'ranges are for GET alone');
+  assert.equal(head.statusCode, 200, 'ranges apply to GET only');
   assert.equal(head.headers['content-length'], '10');
   assert.equal(head.body, '');
 
   const beyond = await app.inject({ url, headers: { range: 'bytes=10-' } });
   assert.equal(beyond.statusCode, 416);
   assert.equal(beyond.headers['content-range'], 'bytes */10');
-  assert.equal(beyond.headers['cache-control'], 'no-store', 'caches would give it to those who want all of it');
+  assert.equal(beyond.headers['cache-control'], 'no-store', 'caches would give it to requests for the whole resource');
 
   const etag = String(whole.headers.etag);
   const changed = await app.inject({ url, headers: { range: 'bytes=2-5', 'if-range': '"other"' } });
@@ -269,7 +269,7 @@ test('media is sent whole, in ranges, or not at all when the viewer has it', asy
   assert.equal(known.body, '');
 });
 
-test('renditions whose profiles are called as no address can be are found by their numbers', async (t) => {
+test('renditions whose profile names cannot be part of an address are found by their numbers', async (t) => {
   const { app, asked } = await originOf(t, ({ directives }) => (directives ? playlist('') : segment('0')));
   assert.equal((await app.inject(`${media}/~2.m3u8`)).statusCode, 200);
   assert.equal((await app.inject(`${media}/~2/12.m4s`)).statusCode, 200);
@@ -279,7 +279,7 @@ test('renditions whose profiles are called as no address can be are found by the
   );
 });
 
-test('a preflight of any site is answered at once and kept for a day', async (t) => {
+test('a preflight from any site is answered at once and may be kept for a day', async (t) => {
   const { app } = await originOf(t, () => playlist(''));
   const response = await app.inject({
     method: 'OPTIONS',
@@ -291,7 +291,7 @@ test('a preflight of any site is answered at once and kept for a day', async (t)
   assert.equal(response.headers['access-control-max-age'], '86400');
 });
 
-test('not one byte of a part is sent before all of it is there', async (t) => {
+test('not one byte of a part is sent before the part is complete', async (t) => {
   const part = Promise.withResolvers<MediaAnswer>();
   const { app, asked } = await originOf(t, () => part.promise);
   await app.listen({ port: 0, host: '127.0.0.1' });
@@ -308,7 +308,7 @@ test('not one byte of a part is sent before all of it is there', async (t) => {
   socket.destroy();
 });
 
-test('a viewer who leaves ends its held request at once, and the gauges tell', async (t) => {
+test('a held request ends at once when its viewer leaves, and the gauges show it', async (t) => {
   const { app, asked, metrics, viewers } = await originOf(t, ({ waiting }) => pending(waiting.signal));
   const gauge = async (name: string) =>
     Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await metrics.registry.metrics())?.[1]);
@@ -324,7 +324,7 @@ test('a viewer who leaves ends its held request at once, and the gauges tell', a
   assert.equal(await gauge('millrace_held_requests_count'), 0);
 });
 
-test('when as many requests wait as may, another one is refused, but what exists is still served', async (t) => {
+test('when the limit of waiting requests is reached, another one is refused, but media that exists is still served', async (t) => {
   const { app, asked, metrics } = await originOf(
     t,
     ({ what, waiting }) => (what.includes('9') || what === 'late' ? pending(waiting.signal) : segment('here')),
@@ -354,7 +354,7 @@ function getFrom(localAddress: string, url: string, headers: Record<string, stri
   return { status: status.promise, leave: () => asked.destroy() };
 }
 
-test('an address that takes all places for waiting does not stop others from waiting or from getting what exists', async (t) => {
+test('an address that takes all places for waiting does not keep others from waiting or from getting media that exists', async (t) => {
   const part = Promise.withResolvers<MediaAnswer>();
   const { app, metrics } = await originOf(
     t,
@@ -392,7 +392,7 @@ test('an address that invents viewers does not keep out viewers from other addre
   }
 });
 
-test('closing the server lets held requests go with a 503', async (t) => {
+test('closing the server ends held requests with a 503', async (t) => {
   const { app, asked } = await originOf(t, ({ waiting }) => pending(waiting.signal));
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   const answer = fetch(`${address}${media}/source/9.1.m4s`, { headers: { connection: 'close' } });
@@ -404,7 +404,7 @@ test('closing the server lets held requests go with a 503', async (t) => {
   await closed;
 });
 
-test('new viewers above the limit are refused where they start, and those who watch go on', async (t) => {
+test('new viewers above the limit are refused at the multivariant playlist, and present viewers go on watching', async (t) => {
   const { app } = await originOf(t, () => playlist('#EXTM3U\n'), { maxViewers: 1 });
   const first = { 'user-agent': 'first' };
   const second = { 'user-agent': 'second' };
@@ -417,7 +417,7 @@ test('new viewers above the limit are refused where they start, and those who wa
   assert.equal((await app.inject({ url: `${media}/source.m3u8`, headers: second })).statusCode, 200);
 });
 
-test('who comes before the first part waits for it', async (t) => {
+test('a viewer who comes before the first part waits for it', async (t) => {
   const first = Promise.withResolvers<PlaylistAnswer>();
   const { app, asked } = await originOf(t, () => first.promise);
   const early = app.inject(index);
@@ -426,7 +426,7 @@ test('who comes before the first part waits for it', async (t) => {
   assert.equal((await early).statusCode, 200);
 });
 
-test('who comes before a first part that does not come is told to come again', async (t) => {
+test('a viewer who comes before a first part that is never made is told to try again', async (t) => {
   const { app } = await originOf(t, () => ({ type: 'timeout' }));
   const response = await app.inject(index);
   assert.equal(response.statusCode, 503);
@@ -438,7 +438,7 @@ test('a session that ended before its first part is offline', async (t) => {
   assert.equal((await app.inject(index)).json().code, 'stream_offline');
 });
 
-test('a connection that takes none of the bytes it asked for is given half a minute', async (t) => {
+test('a connection that reads none of the bytes it requested is closed after half a minute', async (t) => {
   const { app } = await originOf(t, () => segment('x'.repeat(20_000_000)));
   let serverSide: Socket | undefined;
   app.server.on('connection', (socket) => (serverSide = socket));
@@ -450,7 +450,7 @@ test('a connection that takes none of the bytes it asked for is given half a min
   socket.destroy();
 });
 
-test('the thumbnail is the newest picture, cacheable for a moment, and makes nobody a viewer', async (t) => {
+test('the thumbnail is the newest image, cacheable for a moment, and requests for it do not count as viewers', async (t) => {
   let thumbnail: Uint8Array | undefined = Buffer.from('first');
   const { app, viewers } = await originOf(
     t,
@@ -478,7 +478,7 @@ test('the thumbnail is the newest picture, cacheable for a moment, and makes nob
   assert.equal(viewers.count, 0);
 });
 
-test('without a picture, and while the stream is offline, the thumbnail is not found for a moment', async (t) => {
+test('without an image, and while the stream is offline, the thumbnail is not found, which may be cached for a moment', async (t) => {
   const { app } = await originOf(t, () => playlist(''));
   const none = await app.inject(`/hls/${playbackId}/thumbnail.jpg`);
   assert.deepEqual([none.statusCode, none.json().code], [404, 'not_found']);

@@ -1,5 +1,5 @@
 /**
- * The playback face: answers players over HTTP with what the live sessions hold in memory.
+ * The playback interface, which answers players over HTTP with the media that the live sessions hold in memory.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Secret } from '#domain/secret.ts';
@@ -20,28 +20,28 @@ import { Showings } from './showings.ts';
 import { thumbnailRoute } from './thumbnail-route.ts';
 import { ViewerNames } from './viewer.ts';
 
-/** Playlists and parts are held this many target durations. */
+/** The number of target durations for which requests for playlists and parts are held. */
 const LONGEST_HOLD_TARGET_DURATIONS = 3;
 
-/** What the origin is made with. */
+/** The options of the origin. */
 export interface OriginOptions {
   readonly live: LiveDirectory;
   readonly audience: Audience;
   readonly settings: OriginSettings;
-  /** EXT-X-TARGETDURATION of every session, in seconds: answers may be cached for multiples of it. */
+  /** EXT-X-TARGETDURATION of every session, in seconds. Answers may be cached for multiples of it. */
   readonly targetDurationS: number;
   readonly metrics: Metrics;
-  /** What the gate judges viewers by. */
+  /** What the playback gate needs to check viewers. */
   readonly rights: Pick<PlaybackGateOptions, 'store' | 'secret' | 'clock' | 'askReceiver'>;
-  /** Told of viewers who were refused: of each stream at most once a minute. Must not throw. */
+  /** Called with counts of refused viewers, at most once a minute for each stream. Must not throw. */
   readonly onRefused: (report: RefusalReport) => void;
-  /** The other nodes on the same database; undefined where there are none. */
+  /** The other nodes on the same database. Undefined where there are none. */
   readonly cluster?: { readonly secret: Secret; readonly owners: OwnersOptions } | undefined;
 }
 
 /**
- * Adds `/hls/**` to a Fastify instance. Refusals are thrown as `MillraceError` to the instance's own error
- * handler, which writes their body; the headers that let caches and other sites' players have them are set here.
+ * Adds `/hls/**` to a Fastify instance. Refusals are thrown as `MillraceError` to the instance's error handler, which writes their body.
+ * The headers for caches and for players on other sites are set in this folder.
  */
 export async function originPlugin(app: FastifyInstance, options: OriginOptions): Promise<void> {
   const { live, audience, cluster, targetDurationS } = options;
@@ -92,7 +92,7 @@ async function openPeers(
   viewers: ViewerNames,
   { audience, settings, targetDurationS }: OriginOptions,
 ): Promise<Peers> {
-  // Loaded only where there are other nodes: its HTTP client takes 8 MB.
+  // Loaded only when there are other nodes, because its HTTP client takes 8 MB.
   const { Peers } = await import('./peers.ts');
   return new Peers({
     owners: new Owners(owners),

@@ -18,12 +18,12 @@ const KEPT_FOR_MS = 48_000;
 const ADDRESS = '10.0.0.1';
 const QUOTAS = { ...(Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas), viewers: 7 };
 
-/** Owners with a store that has the same session of another node under every name, or under none while `isKnown` is false. */
+/** Owners with a store that has one session of another node under every name, or under none while `isKnown` is false. */
 function setUp(change: Partial<Session> = {}) {
   const world = { isAway: false, isKnown: true, asked: 0, node: THERE as ServiceNode | undefined, passedMs: 0 };
   const found = async () => {
     world.asked += 1;
-    if (world.isAway) throw new MillraceError('store_unavailable', 'The store is away.');
+    if (world.isAway) throw new MillraceError('store_unavailable', 'The store is down.');
     if (!world.isKnown) return undefined;
     return { session: someSession(someStream(newUserId()), change), node: world.node };
   };
@@ -43,7 +43,7 @@ function setUp(change: Partial<Session> = {}) {
 const id = newPlaybackId();
 const path = newMediaPath();
 
-test('the owner is the node that has the session, unless it is this one or gone', async () => {
+test('the owner is the node that has the session, unless that is this node or a lost one', async () => {
   for (const [what, change, node, origin] of [
     ['live', {}, THERE, THERE.url],
     ['here', {}, { ...THERE, id: HERE }, undefined],
@@ -61,7 +61,7 @@ test('the owner is the node that has the session, unless it is this one or gone'
   }
 });
 
-test('answers are remembered for a moment, by path for longer, until the owner does not answer', async () => {
+test('answers are remembered for a moment, and longer by path, until the owner does not answer', async () => {
   const { owners, world } = setUp();
   const find = async () => [await owners.find(id, undefined, ADDRESS), await owners.find(id, path, ADDRESS)];
   await find();
@@ -75,7 +75,7 @@ test('answers are remembered for a moment, by path for longer, until the owner d
   assert.equal(world.asked, 5);
 });
 
-test('what was nowhere may be somewhere a moment later, by either name', async () => {
+test('a stream without an owner may have one a moment later, by either name', async () => {
   const { owners, world } = setUp();
   world.node = undefined;
   const find = async () => [await owners.find(id, undefined, ADDRESS), await owners.find(id, path, ADDRESS)];
@@ -88,13 +88,13 @@ test('what was nowhere may be somewhere a moment later, by either name', async (
   );
 });
 
-test('those who ask at the same time share one look', async () => {
+test('concurrent requests share one lookup', async () => {
   const { owners, world } = setUp();
   await Promise.all([owners.find(id, undefined, ADDRESS), owners.find(id, undefined, ADDRESS)]);
   assert.equal(world.asked, 1);
 });
 
-test('while the store is away, what was found last still holds, and what was never asked is unknown', async () => {
+test('while the store is down, the last answer still holds, and names that were never looked up fail', async () => {
   const { owners, world } = setUp();
   await owners.find(id, path, ADDRESS);
   world.isAway = true;
@@ -105,12 +105,12 @@ test('while the store is away, what was found last still holds, and what was nev
   await assert.rejects(owners.find(newPlaybackId(), undefined, ADDRESS), { code: 'store_unavailable' });
 });
 
-test('the owner comes with the quota of viewers of the user whose stream it is', async () => {
+test('the owner comes with the viewer quota of the user who owns the stream', async () => {
   const { owners } = setUp();
   assert.equal((await owners.find(id, undefined, ADDRESS))?.quota.atMost, 7);
 });
 
-test('unknown names displace no known ones, however many are asked for', async () => {
+test('unknown names displace no known ones, however many are requested', async () => {
   const { owners, world } = setUp();
   await owners.find(id, path, ADDRESS);
   world.isKnown = false;
@@ -119,10 +119,10 @@ test('unknown names displace no known ones, however many are asked for', async (
   }
   const { asked } = world;
   assert.equal((await owners.find(id, path, ADDRESS))?.origin, THERE.url);
-  assert.equal(world.asked, asked, 'it was remembered');
+  assert.equal(world.asked, asked, 'the answer was remembered');
 });
 
-test('an address that asks for unknown names is soon refused, and nobody else is', async () => {
+test('an address that asks for many unknown names is refused, and no other address is', async () => {
   const { owners, world } = setUp();
   world.isKnown = false;
   let refused = 0;
@@ -138,6 +138,6 @@ test('an address that asks for unknown names is soon refused, and nobody else is
   assert.equal(
     (await owners.find(id, undefined, '10.9.9.9'))?.origin,
     THERE.url,
-    'a known name is answered to everybody',
+    'a known name is answered for everybody',
   );
 });

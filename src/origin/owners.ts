@@ -1,5 +1,5 @@
 /**
- * Which other node has what a viewer asks for.
+ * Finds the node that has the stream a viewer asks for.
  */
 import type { MediaPath, NodeId, PlaybackId, UserId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
@@ -10,29 +10,29 @@ import type { Store } from '#store/store.ts';
 import { Remembered } from './remembered.ts';
 import { UnknownNames } from './unknown-names.ts';
 
-/** How long an answer about a playback id counts: after it the stream may have moved to another node, or begun somewhere. */
+/** How long the answer for a playback id is valid. After that the stream may have moved to another node, or may have begun. */
 const MOVES_AFTER_MS = 1000;
-/** A media path stays where it is; only its node's address may change, with a restart. */
+/** How long the answer for a media path is valid. A media path never moves, but the address of its node may change with a restart. */
 const STAYS_FOR_MS = 10_000;
-/** How long a user's quota is remembered: an admin's change to it counts after this time. */
+/** How long a user's quota is remembered. An admin's change takes effect after this time. */
 const QUOTA_KEPT_MS = 10_000;
-/** What clocks of two machines may differ by. */
+/** The largest difference between the clocks of two machines that is allowed for. */
 const CLOCKS_DIFFER_MS = 10_000;
 
 type Found = NonNullable<Awaited<ReturnType<Store['sessions']['newest']>>>;
 
 /** A node that has a session. */
 export interface Owner {
-  /** The URL of its HTTP interface, without a path. */
+  /** The URL of the node's HTTP interface, without a path. */
   readonly origin: string;
-  /** The quota of viewers of the user whose stream it is. */
+  /** The viewer quota of the stream's user. */
   readonly quota: ViewerQuota;
 }
 
-/** What looking owners up takes. */
+/** The options of {@link Owners}. */
 export interface OwnersOptions {
   readonly store: Store;
-  /** This process. */
+  /** The id of this node. */
   readonly nodeId: NodeId;
   /** How long a session can be watched after its end. */
   readonly keptForMs: number;
@@ -42,8 +42,8 @@ export interface OwnersOptions {
 }
 
 /**
- * Looks owners up in the store, and remembers them. While the store is away, what was found last is taken as still true.
- * {@link UnknownNames} remembers the names that the store does not know, and limits how often they are looked up.
+ * Looks owners up in the store, and remembers them. While the store is down, the last answer is used. {@link UnknownNames} remembers the
+ * names that the store does not know, and limits how often they are looked up.
  */
 export class Owners {
   readonly #options: OwnersOptions;
@@ -75,9 +75,9 @@ export class Owners {
   }
 
   /**
-   * The node that has what the playback id shows, or the session of that path. Undefined when this node has it, or none.
-   * @param address the address of who asks
-   * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many unknown names are asked for
+   * Finds the node that has the newest session of a playback id, or the session of a media path. Undefined when that is this node, or none.
+   * @param address the address of the viewer
+   * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many unknown names are requested
    */
   find(playbackId: PlaybackId, mediaPath: MediaPath | undefined, address: string): Promise<Owner | undefined> {
     const { sessions } = this.#options.store;
@@ -86,7 +86,7 @@ export class Owners {
       : this.#find(this.#mediaPaths, mediaPath, () => sessions.byMediaPath(mediaPath), { kind: 'path', address });
   }
 
-  /** That node did not answer: look where it is the next time. */
+  /** Makes the next lookup ask the store again, because the node did not answer. */
   forget(playbackId: PlaybackId, mediaPath: MediaPath | undefined): void {
     this.#playbackIds.expire(playbackId);
     if (mediaPath !== undefined) this.#mediaPaths.expire(mediaPath);

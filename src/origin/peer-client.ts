@@ -1,23 +1,26 @@
 /**
- * Asks another node over HTTP, within limits of time and memory.
+ * Sends requests to another node over HTTP, with limits on time and memory.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Agent } from 'undici';
 import { MillraceError } from '#domain/errors.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
-/** After an answer has paused for so long, its node is taken to hang or to be unreachable. */
+/** When an answer has paused for this long, its node is taken to hang or to be unreachable. */
 const BODY_TIMEOUT_MS = 10_000;
-/** How much longer than the other node may hold a request its answer is waited for. */
+/** How long an answer is waited for beyond the time that the other node may hold a request. */
 const ANSWER_MARGIN_MS = 5000;
-/** Shorter than nodes keep idle connections, so that none is used while it is being closed. */
+/**
+ * The time that an idle connection is kept. It is shorter than the servers of nodes keep theirs, so that none is used while it is being
+ * closed.
+ */
 const KEEP_ALIVE_MS = 30_000;
-/** The largest answer accepted: a segment of ten seconds at 50 Mbit/s. */
+/** The largest accepted answer: a segment of ten seconds at 50 Mbit/s. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** How many bytes all answers that are arriving may have together. */
+/** The number of bytes that all arriving answers may have together. */
 const MAX_ARRIVING_BYTES = 512 * 1024 * 1024;
 
-/** What another node answered. */
+/** The answer of another node. */
 export interface PeerAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -26,15 +29,15 @@ export interface PeerAnswer {
   readonly sizeBytes: number;
 }
 
-/** What a {@link PeerClient} is made with. */
+/** The options of a {@link PeerClient}. */
 export interface PeerClientOptions {
-  /** How many connections to one node may be open; each request under way needs one. */
+  /** The number of connections to one node that may be open. Each request in progress needs one. */
   readonly maxConnections: number;
   /** How long the other node may hold a request. */
   readonly longestHoldMs: number;
 }
 
-/** Sends requests to other nodes. It follows no redirects and adds no headers of its own choice. */
+/** Sends requests to other nodes. It follows no redirects and adds no headers of its own. */
 export class PeerClient implements AsyncDisposable {
   readonly #agent: Agent;
   #arrivingBytes = 0;
@@ -51,10 +54,10 @@ export class PeerClient implements AsyncDisposable {
   }
 
   /**
-   * Gets a whole answer, whatever its status.
+   * Gets a complete answer, whatever its status is.
    * @param origin the URL of the node's HTTP interface, without a path
-   * @param path one that `resource-url.ts` makes
-   * @throws {MillraceError} `node_unreachable` when no answer, or only part of one, arrives; `too_many_viewers` when too many bytes arrive
+   * @param path a path made by `resource-url.ts`
+   * @throws {MillraceError} `node_unreachable` when no complete answer arrives; `too_many_viewers` when too many bytes arrive
    */
   async get(
     origin: string,
@@ -80,13 +83,13 @@ export class PeerClient implements AsyncDisposable {
     }
   }
 
-  /** Ends every request under way. */
+  /** Aborts every request in progress. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#agent.destroy();
   }
 }
 
-/** The error for a viewer when the node that has a stream gives no answer, or one that makes no sense. */
+/** Makes the error for a viewer when the node that has a stream gives no answer, or an invalid one. */
 export function unreachableNode(cause?: unknown): MillraceError {
   return new MillraceError('node_unreachable', 'The server that has this stream does not answer; try again soon.', {
     cause,

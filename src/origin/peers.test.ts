@@ -29,11 +29,11 @@ interface Asked {
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly response: ServerResponse;
-  /** Answers with a playlist or with media, as the owner would. */
+  /** Sends a playlist or media, as the owner would. */
   readonly answer: () => void;
 }
 
-/** A node that has no session, and the owner that it asks. The test answers for the owner later, or `onAsked` does so at once. */
+/** A node without sessions, and the owner that it asks. The test answers for the owner later, or `onAsked` does so at once. */
 async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {}) {
   const asked: Asked[] = [];
   const owner = createServer(({ url = '', headers }, response) => {
@@ -66,14 +66,14 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     watchPath: () => undefined,
     watchedStream: somePublicStream,
     viewers: (id) => viewers.countOf(id),
-    usageOf: () => assert.fail('only the API asks that'),
+    usageOf: () => assert.fail('only the API calls this'),
     watched: (id, viewer, quota) => viewers.note(id, viewer, quota!),
-    watchedElsewhere: () => assert.fail('no node asks this one'),
+    watchedElsewhere: () => assert.fail('no node sends requests to this one'),
     takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),
   };
   const store = { sessions: { newest: found, byMediaPath: found }, users: { get: async () => undefined } };
   const app = fastify();
-  // Stands for the server's own handler, which belongs to another folder.
+  // Replaces the server's own error handler, which belongs to another folder.
   app.setErrorHandler((error, _request, reply) => {
     assert.ok(error instanceof MillraceError, String(error));
     return reply.code(error.status).send({ code: error.code });
@@ -98,7 +98,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
   return { app, asked, isHolding };
 }
 
-test('viewers who wait for the same playlist make one request to its node, whatever spelling each of them uses', async (t) => {
+test('viewers who wait for the same playlist cause one request to its node, however each of them spells the URL', async (t) => {
   const { app, asked } = await setUp(t);
   const list = `${media}/source.m3u8`;
   const spellings = ['?_HLS_msn=7&_HLS_part=2', '?_HLS_part=2&_HLS_msn=7', '?a=1&_HLS_msn=07&_HLS_part=2'];
@@ -122,7 +122,7 @@ test('viewers who wait for the same playlist make one request to its node, whate
   );
 });
 
-test('media comes from its node once and whole, and each viewer gets the part of it that it asked for', async (t) => {
+test('media is fetched from its node once and whole, and each viewer gets the range that it requested', async (t) => {
   const { app, asked } = await setUp(t, ({ answer }) => answer());
   const url = `${media}/source/3.m4s`;
   const answers = await Promise.all(
@@ -140,7 +140,7 @@ test('media comes from its node once and whole, and each viewer gets the part of
   );
   assert.equal(asked.length, 1);
   const { host: _host, connection: _connection, 'x-millrace-viewers': told, ...sent } = asked[0]!.headers;
-  assert.deepEqual(sent, { 'accept-encoding': 'gzip' }, 'nothing that a viewer sent');
+  assert.deepEqual(sent, { 'accept-encoding': 'gzip' }, 'nothing that a viewer sent is passed on');
   assert.match(String(told), /^\.[\w-]{43}$/);
 });
 
@@ -158,7 +158,7 @@ test('a node is told about each viewer once', async (t) => {
   assert.deepEqual(await tell(3, 'a'), ['']);
 });
 
-test('when the node of a stream dies, all who wait are told to try again, and the next request asks it anew', async (t) => {
+test('when the node of a stream dies, all waiting viewers are told to try again, and the next request asks the node again', async (t) => {
   const { app, asked } = await setUp(t);
   const url = `${media}/source.m3u8?_HLS_msn=7`;
   const all = Array.from({ length: 20 }, () => app.inject(url));
@@ -174,7 +174,7 @@ test('when the node of a stream dies, all who wait are told to try again, and th
   assert.equal((await again).statusCode, 200);
 });
 
-test('a refusal by the node of a stream is passed on, and the next viewer makes that node be asked again', async (t) => {
+test('a refusal by the node of a stream is passed on, and is not kept for the next viewer', async (t) => {
   const { app, asked } = await setUp(t, ({ url, response }) => {
     const [status, code] = url.includes('msn') ? [400, 'invalid_request'] : [404, 'not_found'];
     response.writeHead(status, { 'cache-control': 'no-store' }).end(JSON.stringify({ errors: ['No.'], code }));
@@ -195,7 +195,7 @@ test('a refusal by the node of a stream is passed on, and the next viewer makes 
   }
 });
 
-test('a viewer who asks too early makes nobody else be refused, not even those who ask while the refusal is on its way', async (t) => {
+test('a viewer who asks too early does not cause others to be refused, not even those who ask before the refusal arrives', async (t) => {
   const { app, asked, isHolding } = await setUp(t);
   const url = `${media}/source/9.m4s`;
   const early = app.inject(url);
@@ -210,7 +210,7 @@ test('a viewer who asks too early makes nobody else be refused, not even those w
   assert.equal(asked.length, 2);
 });
 
-test('an answer that makes no sense counts as no answer', async (t) => {
+test('an invalid answer counts as no answer', async (t) => {
   const { app } = await setUp(t, ({ url, response }) => {
     if (url.includes('msn=1')) response.writeHead(200, { 'content-encoding': 'gzip' }).end('not gzip');
     else if (url.includes('msn=2')) response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();

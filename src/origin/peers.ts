@@ -1,8 +1,8 @@
 /**
- * Shows sessions that run at other nodes.
+ * Serves sessions that run on other nodes.
  *
- * A viewer may ask any node for any stream, for example through one host name for all nodes. However many viewers a node has, it asks
- * another node only once for each playlist, part and segment, by that resource's one URL, and passes on nothing that a viewer chose.
+ * A viewer may ask any node for any stream, for example through one host name for all nodes. However many viewers a node has, it requests
+ * each playlist, part and segment from the other node only once, by the resource's one URL, and passes on nothing that a viewer chose.
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -21,17 +21,17 @@ import type { Showing } from './showing.ts';
 import type { ViewerNames } from './viewer.ts';
 
 const decompress = promisify(gunzip);
-/** The largest playlist accepted, unpacked: ten times one of an hour that names every part. */
+/** The largest accepted playlist, uncompressed: ten times the size of a playlist of one hour that names every part. */
 const MAX_PLAYLIST_BYTES = 16 * 1024 * 1024;
-/** How long media and playlists with a blocking directive are kept: viewers ask for them one after another within seconds. */
+/** How long media and playlists with a blocking directive are kept. Viewers request them one after another within seconds. */
 const FINAL_KEPT_MS = 5000;
-/** How long other playlists are kept: however many viewers ask, this makes at most four requests a second, and the answer is hardly older. */
+/** How long other playlists are kept. This limits requests to four a second however many viewers ask, and the answer is hardly older. */
 const CURRENT_KEPT_MS = 250;
 const MAX_KEPT_BYTES = 128 * 1024 * 1024;
-/** How many viewers one request names to the other node, in about 5 kB. */
+/** The number of viewers that one request names to the other node, in about 5 kB. */
 const MAX_TOLD = 400;
 
-/** What asking other nodes takes. */
+/** The options of {@link Peers}. */
 export interface PeersOptions extends PeerClientOptions {
   readonly owners: Owners;
   readonly viewers: ViewerNames;
@@ -40,7 +40,7 @@ export interface PeersOptions extends PeerClientOptions {
   readonly clock: Clock;
 }
 
-/** What a viewer asks for. */
+/** The stream or session that a viewer asks for. */
 export interface Sought {
   readonly playbackId: PlaybackId;
   readonly mediaPath: MediaPath | undefined;
@@ -48,7 +48,7 @@ export interface Sought {
   readonly address: string;
 }
 
-/** Finds and shows sessions of every other node. */
+/** Finds and serves sessions of all other nodes. */
 export class Peers implements AsyncDisposable {
   readonly #options: PeersOptions;
   readonly #client: PeerClient;
@@ -61,7 +61,7 @@ export class Peers implements AsyncDisposable {
   }
 
   /**
-   * What a viewer asks for, if another node has it.
+   * Finds what a viewer asks for, if another node has it.
    * @throws {MillraceError} `store_unavailable`, `too_many_viewers`
    */
   async find({ playbackId, mediaPath, address }: Sought): Promise<Showing | undefined> {
@@ -69,7 +69,7 @@ export class Peers implements AsyncDisposable {
     return owner && new ShowingElsewhere(playbackId, mediaPath, owner, (request) => this.#get(owner, request));
   }
 
-  /** Ends every request under way. */
+  /** Aborts every request in progress. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#client[Symbol.asyncDispose]();
   }
@@ -95,7 +95,7 @@ export class Peers implements AsyncDisposable {
     };
     const name = `${origin}${url}`;
     const received = await this.#answers.get(name, ask, waiting);
-    // The node may have decided before this viewer asked: what did not exist for somebody who asked too early may exist by now.
+    // The node may have answered before this viewer asked. A resource that did not exist for an earlier request may exist by now.
     const isStale = !isOwn && (received.status === 400 || received.status === 404);
     return isStale ? await this.#answers.get(name, ask, waiting) : received;
   }
@@ -106,14 +106,14 @@ interface Request {
   readonly url: string;
   readonly playbackId: PlaybackId;
   readonly mediaPath: MediaPath | undefined;
-  /** Whether it is a playlist: who asks for one is a viewer, and the other node is told about its viewers. */
+  /** Whether it is a playlist. Only requests for playlists count as viewers, whom the other node is told about. */
   readonly isPlaylist: boolean;
-  /** How long the answer may be kept here at most. The other node may allow less. */
+  /** The longest time that the answer may be kept on this node. The other node may allow less. */
   readonly keptForMs: number;
   readonly waiting: Waiting;
 }
 
-/** An answer as this node keeps it. */
+/** An answer in the form in which this node keeps it. */
 interface Received {
   readonly status: number;
   readonly contentType: string;
@@ -121,13 +121,13 @@ interface Received {
   readonly sizeBytes: number;
   readonly keptForMs: number;
   readonly pieces: readonly Uint8Array[];
-  /** The playlist in the body; undefined when the body is something else. */
+  /** The playlist in the body. Undefined when the body is something else. */
   readonly playlist: RenderedPlaylist | undefined;
-  /** The node's refusal; undefined when it gave what was asked for. */
+  /** The node's refusal. Undefined when it gave the resource. */
   readonly refusal: MillraceError | undefined;
 }
 
-/** Shows a session that runs at another node. It gives and refuses what that node gives and refuses. */
+/** Serves a session that runs on another node, with that node's answers and refusals. */
 class ShowingElsewhere implements Showing {
   readonly quota: ViewerQuota;
   readonly #playbackId: PlaybackId;
@@ -176,7 +176,7 @@ class ShowingElsewhere implements Showing {
   }
 
   get #path(): MediaPath {
-    if (this.#mediaPath === undefined) throw new Error('a session found by its playback id alone has no media');
+    if (this.#mediaPath === undefined) throw new Error('a session that was found by its playback id only has no media');
     return this.#mediaPath;
   }
 
@@ -195,7 +195,7 @@ class ShowingElsewhere implements Showing {
   }
 }
 
-/** Reads an answer, once for all who share it. @throws {MillraceError} `node_unreachable` when it makes no sense */
+/** Reads an answer, once for all who share it. @throws {MillraceError} `node_unreachable` when it is invalid */
 async function receive({ status, headers, pieces, sizeBytes }: PeerAnswer, keptForMs: number): Promise<Received> {
   const contentType = headers['content-type'] ?? '';
   const cacheControl = headers['cache-control'] ?? 'no-store';
@@ -220,7 +220,7 @@ async function readPlaylist(pieces: readonly Uint8Array[]): Promise<RenderedPlay
   }
 }
 
-/** A node's refusal as an error with its code and its sentence. One that makes no sense counts as no answer. */
+/** Makes an error of a node's refusal, with its code and text. An invalid refusal counts as no answer. */
 function refusalOf(status: number, retryAfter: string | undefined, pieces: readonly Uint8Array[]): MillraceError {
   const { code, sentence } = readRefusal(pieces);
   if (code === undefined || ERRORS[code].status !== status) return unreachableNode(new Error(`status ${status}`));

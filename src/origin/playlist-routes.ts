@@ -1,5 +1,5 @@
 /**
- * The playlists of a stream: the multivariant one at its stable address, each rendition's below its session's path.
+ * Serves the playlists of a stream: the multivariant playlist at its stable address, and the media playlists below the session's path.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
@@ -25,7 +25,7 @@ const KINDS: Readonly<Record<Validity, AnswerKind>> = {
   unshared: 'unshared',
 };
 
-/** Answers `index.m3u8`: what a stream shows now. */
+/** Serves `index.m3u8`, with the renditions of the current session. */
 export function multivariantRoute(app: FastifyInstance, context: OriginContext): void {
   app.get<{ Params: { playbackId: string } }>('/hls/:playbackId/index.m3u8', HELD, async (request, reply) => {
     const { playbackId } = request.params;
@@ -33,7 +33,7 @@ export function multivariantRoute(app: FastifyInstance, context: OriginContext):
     if (!isPlaybackId(playbackId) || showing === undefined) throw offline();
     const admission = await context.admit(request, playbackId);
     if (!noteViewer(request, context, playbackId, showing)) {
-      throw new MillraceError('too_many_viewers', 'This stream has as many viewers as it may have; try again soon.', {
+      throw new MillraceError('too_many_viewers', 'This stream has reached its limit of viewers; try again soon.', {
         retryAfterS: 5,
       });
     }
@@ -57,14 +57,14 @@ interface PlaylistParams {
 type PlaylistRequest<Params> = FastifyRequest<{ Params: Params; Querystring: Record<string, unknown> }>;
 
 /**
- * Answers `<rendition>.m3u8`, held until what its directives name is there. The playlists of a restricted stream lie below the viewer's
- * ticket; players that send a header with every request may do without.
+ * Serves `<rendition>.m3u8`, held until it has what its directives name. The playlists of a restricted stream are below the viewer's
+ * ticket. Players that send a header with every request need no ticket.
  */
 export function mediaPlaylistRoute(app: FastifyInstance, context: OriginContext): void {
   app.get('/hls/:playbackId/:mediaPath/:file', HELD, (request: PlaylistRequest<PlaylistParams>, reply) =>
     answerPlaylist(request, reply, context, request.params),
   );
-  // A wildcard, because a ticket may be longer than the server allows parameters to be.
+  // A wildcard is used, because a ticket may be longer than the server allows parameters to be.
   app.get(
     '/hls/:playbackId/:mediaPath/v/*',
     HELD,
@@ -87,7 +87,7 @@ async function answerPlaylist(
   const showing = await context.showings.find(request, playbackId, mediaPath);
   if (showing === undefined) throw gone();
   const admission = await context.admit(request, playbackId, ticket);
-  // A ticket is of no use for a public stream, and the addresses in its playlists would not fit below one.
+  // Public streams need no ticket, and their playlists hold relative addresses that would be wrong below one.
   if (ticket !== undefined && !admission.restricted) throw gone();
   const directives = parseDirectives(request.query);
   noteViewer(request, context, playbackId, showing);
@@ -105,7 +105,7 @@ async function answerPlaylist(
   return await sendPlaylist(reply, context, answer, playlistUrl(playbackId, mediaPath, rendition, directives));
 }
 
-/** Counts who asks for a playlist as a viewer. Returns false for a new viewer when the stream has as many as it may. */
+/** Counts the sender of a playlist request as a viewer. Returns false for a new viewer when the stream has reached its limit. */
 function noteViewer(
   request: FastifyRequest,
   { audience, viewers }: OriginContext,
@@ -118,7 +118,7 @@ function noteViewer(
   return true;
 }
 
-/** Sends a playlist, or throws why there is none. @param url the only one under which caches may keep the answer */
+/** Sends a playlist, or throws the reason why there is none. @param url the only URL under which caches may keep the answer */
 async function sendPlaylist(
   reply: FastifyReply,
   context: OriginContext,
@@ -142,7 +142,7 @@ async function sendPlaylist(
     case 'bad_request':
       throw new MillraceError('invalid_request', answer.reason);
     case 'timeout':
-      throw new MillraceError('playlist_timeout', 'The publisher has sent nothing new for too long; try again.', {
+      throw new MillraceError('playlist_timeout', 'The publisher sent nothing new in time; try again.', {
         retryAfterS: 1,
       });
     case 'not_found':
@@ -152,7 +152,7 @@ async function sendPlaylist(
   }
 }
 
-/** Sends a playlist that is for this viewer only. */
+/** Sends a playlist that is only for this viewer. */
 function sendRestricted(
   reply: FastifyReply,
   context: OriginContext,
@@ -168,7 +168,7 @@ function sendRestricted(
   return sendAnswer(reply, 200, headers, [body]);
 }
 
-/** Nothing is shown under this playback id now. */
+/** Makes the error for a playback id without a current session. */
 export function offline(): MillraceError {
   return new MillraceError(
     'stream_offline',
@@ -179,6 +179,6 @@ export function offline(): MillraceError {
 function gone(): MillraceError {
   return new MillraceError(
     'not_found',
-    'There is no such playlist, or its session is over; start again at index.m3u8.',
+    'This playlist does not exist, or its session has ended; start again at index.m3u8.',
   );
 }

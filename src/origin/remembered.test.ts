@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ms } from '#lib/units.ts';
 import { Remembered } from './remembered.ts';
 
-/** Answers are kept for 1000 ms and come when the test says so; time is the test's. */
+/** Answers are kept for 1000 ms and arrive when the test says so. The test controls the clock. */
 function setUp() {
   const world = { now: 0, asked: 0, answer: Promise.resolve('first') };
   const remembered = new Remembered<string, string>({
@@ -17,7 +17,7 @@ function setUp() {
   return { world, remembered };
 }
 
-test('an answer is asked for once, and again when it is old or was said to be', async () => {
+test('an answer is requested once, and again when it is old or has been expired', async () => {
   const { world, remembered } = setUp();
   await Promise.all([remembered.get('a'), remembered.get('a')]);
   world.now = 999;
@@ -30,7 +30,7 @@ test('an answer is asked for once, and again when it is old or was said to be', 
   assert.equal(world.asked, 3);
 });
 
-test('who is asked and does not answer keeps nobody waiting who has an older answer, and is not asked twice at a time', async () => {
+test('a source that does not answer does not delay callers with an older answer, and gets one request at a time', async () => {
   const { world, remembered } = setUp();
   await remembered.get('a');
   const stuck = Promise.withResolvers<string>();
@@ -46,7 +46,7 @@ test('who is asked and does not answer keeps nobody waiting who has an older ans
   assert.equal(await remembered.get('a'), 'second');
 });
 
-test('an answer that cannot be had leaves the older one in force as long as a new one, and rejects where there is none', async () => {
+test('when a request fails, the older answer is valid for as long as a new one, and without one the call rejects', async () => {
   const { world, remembered } = setUp();
   await remembered.get('a');
   const failing = () => {

@@ -1,43 +1,43 @@
 /**
- * Answers that change seldom, remembered for a while.
+ * Remembers answers that seldom change, for a while.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 
-/** Beyond so many the one asked for the longest ago is forgotten. */
+/** The largest number of remembered answers. When it is exceeded, the one requested longest ago is forgotten. */
 const MAX_REMEMBERED = 10_000;
-/** Who asks for what is remembered, but old, waits this long for a newer answer; whoever answers may be stuck. */
+/** How long a caller waits for a new answer when an older one is remembered, because the source may be stuck. */
 const PATIENCE_MS = 250;
 
-/** What remembering takes. */
+/** The options of {@link Remembered}. */
 export interface RememberedOptions<Key, Answer> {
-  /** Finds the answer anew. */
+  /** Requests a new answer. */
   readonly ask: (key: Key) => Promise<Answer>;
-  /** How long an answer counts, in milliseconds. */
+  /** How long an answer is valid, in milliseconds. */
   readonly keptForMs: (answer: Answer) => number;
   readonly clock: Clock;
 }
 
 interface Entry<Answer> {
-  /** Undefined before there is one. */
+  /** Undefined before the first answer. */
   known: { readonly answer: Answer; readonly until: number } | undefined;
-  /** The question under way, shared by all who ask meanwhile, and since when. */
+  /** The request in progress, which all callers share, and the time at which it began. */
   asking: { readonly answer: Promise<Answer>; readonly since: number } | undefined;
 }
 
-/** Answers by key. One that was there before still counts while there is no newer one to be had. */
+/** Answers by key. An old answer is used while no newer one is available. */
 export class Remembered<Key, Answer> {
   readonly #options: RememberedOptions<Key, Answer>;
-  /** The longest ago first. */
+  /** The entry used longest ago comes first. */
   readonly #entries = new BoundedMap<Key, Entry<Answer>>(MAX_REMEMBERED);
 
   constructor(options: RememberedOptions<Key, Answer>) {
     this.#options = options;
   }
 
-  /** The answer. @throws what asking throws, when there was never one */
+  /** The answer. @throws the error of the request when there was never an answer */
   async get(key: Key): Promise<Answer> {
     const { clock } = this.#options;
     const entry = this.#entries.get(key) ?? this.#add(key);
@@ -62,7 +62,7 @@ export class Remembered<Key, Answer> {
     entry.known = { answer, until: this.#options.clock.monotonic() + this.#options.keptForMs(answer) };
   }
 
-  /** The answer is to be found anew the next time. */
+  /** Makes the next call request a new answer. */
   expire(key: Key): void {
     const entry = this.#entries.get(key);
     if (entry?.known !== undefined) entry.known = { ...entry.known, until: Number.NEGATIVE_INFINITY };
@@ -74,13 +74,13 @@ export class Remembered<Key, Answer> {
     return entry;
   }
 
-  /** Never rejects where there is an older answer, which then counts as long as a new one would. */
+  /** Requests an answer. It never rejects when there is an older answer, which is then valid for as long as a new one. */
   async #ask(key: Key, entry: Entry<Answer>): Promise<Answer> {
     const { ask, keptForMs, clock } = this.#options;
     try {
       const answer = await ask(key);
       entry.known = { answer, until: clock.monotonic() + keptForMs(answer) };
-      // Setting it again makes it the newest, if it has not been forgotten meanwhile.
+      // Setting the entry again makes it the newest, if it has not been forgotten in the meantime.
       if (this.#entries.has(key)) this.#entries.set(key, entry);
       return answer;
     } catch (error) {

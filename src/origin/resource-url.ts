@@ -1,8 +1,8 @@
 /**
- * The one URL of each resource, without scheme and host, as playlists name it and as players ask for it.
+ * The one URL of each resource, without scheme and host, as playlists name it and as players request it.
  *
  * Requests for the same resource may be spelled in other ways: with unknown parameters, with directives in another order, with needless
- * escapes, with a slash at the end. They are answered too, but their number has no bound, so no cache may keep what it gets under them.
+ * escapes, or with a slash at the end. They are answered, too. Because their number is unlimited, no cache may keep their answers.
  */
 import type { MediaPath, PlaybackId } from '#domain/ids.ts';
 import type { PlaylistDirectives } from '#hls/hls.ts';
@@ -32,7 +32,7 @@ export function playlistUrl(
 export const mediaUrl = (playbackId: PlaybackId, mediaPath: MediaPath, rendition: string, name: string): string =>
   `/hls/${playbackId}/${mediaPath}/${rendition}/${name}`;
 
-/** The URL of the same of a restricted stream; `restricted-playlists.ts` tells what the proof is. */
+/** The URL of media of a restricted stream. `restricted-playlists.ts` explains the proof. */
 export const restrictedMediaUrl = (
   playbackId: PlaybackId,
   mediaPath: MediaPath,

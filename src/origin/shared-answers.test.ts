@@ -7,7 +7,7 @@ interface Text extends Shareable {
   readonly text: string;
 }
 
-/** Shared answers whose questions the test answers. */
+/** Shared answers with requests that the test answers. */
 function setUp() {
   const world = { now: 0, asked: [] as { signal: AbortSignal; answer: PromiseWithResolvers<Text> }[] };
   const clock = { now: () => ms(world.now), monotonic: () => ms(world.now) };
@@ -34,7 +34,7 @@ test('a thousand requests for the same answer share one question and its answer'
   assert.equal((await another).text, 'B');
 });
 
-test('an answer is kept as long as it allows and then given without waiting, and an error is not kept', async () => {
+test('an answer is kept for as long as it allows and given without waiting, and an error is not kept', async () => {
   const { answers, ask, get, world } = setUp();
   const first = get('a');
   world.asked[0]!.answer.resolve(text('A'));
@@ -55,7 +55,7 @@ test('an answer is kept as long as it allows and then given without waiting, and
   assert.equal(world.asked.length, 3);
 });
 
-test('a question is aborted when the last one who waits leaves, not earlier, and the next request asks anew', async () => {
+test('a request is aborted when the last waiting caller leaves, and not earlier, and the next call makes a new one', async () => {
   const { get, world } = setUp();
   const [first, last] = [new AbortController(), new AbortController()];
   const [one, other] = [get('a', first.signal), get('a', last.signal)];

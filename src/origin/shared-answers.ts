@@ -1,19 +1,19 @@
 /**
- * Answers that are asked for once, however many wait for them.
+ * Requests an answer once, however many callers wait for it.
  */
 import type { Waiting } from '#hls/hls.ts';
 import type { Clock } from '#lib/clock.ts';
 
-/** What an answer must say about itself so that it can be shared. */
+/** What an answer must have to be shared. */
 export interface Shareable {
   readonly sizeBytes: number;
-  /** For how many milliseconds it may be given to those who ask later. */
+  /** The number of milliseconds for which it may be given to later callers. */
   readonly keptForMs: number;
 }
 
-/** What {@link SharedAnswers} is made with. */
+/** The options of {@link SharedAnswers}. */
 export interface SharedAnswersOptions {
-  /** How many bytes the kept answers may have together; beyond this the oldest are dropped. */
+  /** The number of bytes that the kept answers may have together. When it is exceeded, the oldest are dropped. */
   readonly maxKeptBytes: number;
   readonly clock: Clock;
 }
@@ -23,7 +23,7 @@ interface Waiter<Answer> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A question under way, and who waits for its answer. */
+/** A request in progress, and the callers that wait for its answer. */
 interface Question<Answer> {
   readonly controller: AbortController;
   readonly waiters: Set<Waiter<Answer>>;
@@ -35,11 +35,11 @@ interface Kept<Answer> {
   readonly until: number;
 }
 
-/** Asks once for all who want the same answer, and keeps it for a while for those who come later. Errors are shared but not kept. */
+/** Makes one request for all callers that want the same answer, and keeps the answer for later ones. Errors are shared but not kept. */
 export class SharedAnswers<Answer extends Shareable> {
   readonly #options: SharedAnswersOptions;
   readonly #questions = new Map<string, Question<Answer>>();
-  /** The oldest first. */
+  /** The oldest comes first. */
   readonly #kept = new Map<string, Kept<Answer>>();
   #keptBytes = 0;
 
@@ -48,10 +48,10 @@ export class SharedAnswers<Answer extends Shareable> {
   }
 
   /**
-   * Gets the answer with this name: at once when it is kept, otherwise from the question under way, or from a new one.
-   * @param ask asks a new question; its signal aborts when nobody waits for the answer any more
+   * Gets the answer with this name: at once when it is kept, otherwise from the request in progress or from a new one.
+   * @param ask makes a new request; its signal aborts when nobody waits for the answer any more
    * @param waiting the caller's place; its signal is not read when the answer is kept
-   * @throws what `ask` throws, or the reason of the caller's signal when that aborts first
+   * @throws the error of `ask`, or the reason of the caller's signal when that aborts first
    */
   get(name: string, ask: (signal: AbortSignal) => Promise<Answer>, waiting: Waiting): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -104,7 +104,7 @@ export class SharedAnswers<Answer extends Shareable> {
     return question;
   }
 
-  /** Aborts a question that nobody waits for. Whoever asks for the same answer from now on begins a new one. */
+  /** Aborts a request that nobody waits for. A later call for the same answer makes a new one. */
   #giveUp(name: string, question: Question<Answer>): void {
     if (this.#questions.get(name) === question) this.#questions.delete(name);
     question.controller.abort();

@@ -1,27 +1,27 @@
 /**
- * What viewers are shown of a session, by the same interface whether it runs at this node or at another.
+ * What viewers can be served of a session. The interface is the same whether the session runs on this node or on another.
  */
 import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Waiting } from '#hls/hls.ts';
 import type { Watchable } from '#live/live.ts';
 import type { ViewerQuota } from '#live/viewers.ts';
 
-/** An answer; when it comes from another node, with the `Cache-Control` that node gave it. */
+/** An answer. When it comes from another node, it has the `Cache-Control` of that node. */
 export type Shown<Answer> = Answer & { readonly cacheControl?: string };
 
 /** The answer to a request for a thumbnail. */
 export type ThumbnailAnswer = { readonly type: 'jpeg'; readonly bytes: Uint8Array } | { readonly type: 'not_found' };
 
-/** What viewers can ask of a session. Each answer is waited for as `Waiting` in `hls/hls.ts` says. */
+/** What viewers can request of a session. Each answer is waited for as `Waiting` in `hls/hls.ts` describes. */
 export interface Showing {
   multivariant(waiting: Waiting): Promise<Shown<PlaylistAnswer>>;
   playlist(rendition: string, directives: PlaylistDirectives, waiting: Waiting): Promise<Shown<PlaylistAnswer>>;
   media(rendition: string, name: string, waiting: Waiting): Promise<Shown<MediaAnswer>>;
   thumbnail(waiting: Waiting): Promise<Shown<ThumbnailAnswer>>;
-  /** The quota that its viewers count against; undefined for a session that runs here, whose quota `live` knows. */
+  /** The quota that its viewers count against. Undefined for a session on this node, whose quota `live` knows. */
   readonly quota: ViewerQuota | undefined;
 }
 
-/** Shows a session that runs at this node. */
+/** Serves a session that runs on this node. */
 export class ShowingHere implements Showing {
   readonly quota = undefined;
   readonly #watchable: Watchable;

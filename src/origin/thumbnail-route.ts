@@ -1,5 +1,5 @@
 /**
- * The thumbnail of a stream, `thumbnail.jpg` beside `index.m3u8`: the newest picture under a name that stays.
+ * Serves the thumbnail of a stream, `thumbnail.jpg` beside `index.m3u8`: the newest image under a stable name.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
@@ -11,7 +11,7 @@ import type { OriginContext } from './origin-context.ts';
 import { offline } from './playlist-routes.ts';
 import { thumbnailUrl } from './resource-url.ts';
 
-/** Answers `thumbnail.jpg`. Looking at it makes nobody a viewer: a page may show a hundred of them. */
+/** Serves `thumbnail.jpg`. Requests for it do not count as viewers, because a page may show a hundred thumbnails. */
 export function thumbnailRoute(app: FastifyInstance, context: OriginContext): void {
   const etags = new WeakMap<Uint8Array, string>();
   const etagOf = (jpeg: Uint8Array) => {

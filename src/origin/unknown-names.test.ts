@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ms } from '#lib/units.ts';
 import { UnknownNames } from './unknown-names.ts';
 
-/** Unknown names, and two ways of looking one up: one that never ends, and one that finds nothing at once. */
+/** Unknown names, and two lookups: one that never ends, and one that finds nothing at once. */
 function setUp() {
   const world = { now: 0, looks: 0 };
   const clock = { now: () => ms(world.now), monotonic: () => ms(world.now) };
@@ -19,7 +19,7 @@ function setUp() {
   return { names, world, stuck, nothing };
 }
 
-test('a name is looked up once for all who ask, and again after it has been remembered for its time', async () => {
+test('a name is looked up once for all callers, and again after it has been remembered for its time', async () => {
   const { names, world, nothing } = setUp();
   const answers = await Promise.all(['10.0.0.1', '10.0.1.1'].map((address) => names.look('a', address, nothing)));
   assert.deepEqual([answers, world.looks], [[undefined, undefined], 1]);
@@ -30,7 +30,7 @@ test('a name is looked up once for all who ask, and again after it has been reme
   assert.equal(world.looks, 2);
 });
 
-test('the caller gets what was found, or the error of the look', async () => {
+test('the caller gets the result or the error of the lookup', async () => {
   const { names } = setUp();
   assert.equal(await names.look('a', '10.0.0.1', async () => ({ answer: 'here' })), 'here');
   const failing = Promise.reject(new Error('away'));
@@ -40,7 +40,7 @@ test('the caller gets what was found, or the error of the look', async () => {
   );
 });
 
-test('while the store is slow, one address has four looks at a time, and one network no more than its share', async () => {
+test('while the store is slow, one address has four lookups at a time, and one network no more than its share', async () => {
   const { names, world, stuck, nothing } = setUp();
   const refused: string[] = [];
   const look = (name: string, address: string) =>
@@ -52,7 +52,7 @@ test('while the store is slow, one address has four looks at a time, and one net
   assert.equal(
     await names.look('another', '10.0.1.1', nothing),
     undefined,
-    'it takes the place of a look from the largest network',
+    'it takes the place of a lookup from the largest network',
   );
   assert.equal(refused.filter((each) => each === 'too_many_viewers site 0').length, 1);
 });

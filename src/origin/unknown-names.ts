@@ -1,5 +1,5 @@
 /**
- * Names that the store does not know. Anybody can invent them, so looking them up must cost the store next to nothing.
+ * Names that the store does not know. Anybody can invent them, so looking them up must cost the store very little.
  */
 
 import { MillraceError } from '#domain/errors.ts';
@@ -8,11 +8,11 @@ import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 
-/** How many names are remembered as unknown; beyond this the one that was looked up longest ago is forgotten. */
+/** The number of names remembered as unknown. When it is exceeded, the one looked up longest ago is forgotten. */
 const MAX_NAMES = 10_000;
-/** How many unknown names one network may ask for in a minute: more than players waiting for the same few streams ever do. */
+/** The number of unknown names that one network may ask for in a minute. Players that wait for a few streams never need more. */
 const UNKNOWN_PER_MINUTE = 600;
-/** How many names are looked up at one time, in all and for one network. */
+/** The number of names that are looked up at one time, in total and for one network. */
 const MAX_LOOKS = 32;
 const MAX_LOOKS_PER_NETWORK = 4;
 
@@ -22,9 +22,9 @@ const TOO_MANY = new MillraceError(
   { retryAfterS: 1 },
 );
 
-/** What {@link UnknownNames} is made with. */
+/** The options of {@link UnknownNames}. */
 export interface UnknownNamesOptions {
-  /** For how many milliseconds a name that was not found is taken to be still unknown. */
+  /** The number of milliseconds for which a name that was not found is taken to be unknown. */
   readonly keptForMs: number;
   readonly clock: Clock;
 }
@@ -44,10 +44,10 @@ export class UnknownNames<Answer> {
   }
 
   /**
-   * Finds what a name stands for; undefined when it is unknown.
-   * @param address the address of who asks: unknown names count against its network
+   * Finds what a name stands for. Undefined when it is unknown.
+   * @param address the address of the caller; unknown names count against its network
    * @param find looks the name up, and gives undefined when it is unknown
-   * @throws {MillraceError} `too_many_viewers` when this network, or all networks together, ask for too many; and what `find` throws
+   * @throws {MillraceError} `too_many_viewers` when this network, or all networks together, ask for too many; also the errors of `find`
    */
   async look(
     name: string,

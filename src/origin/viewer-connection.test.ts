@@ -11,17 +11,17 @@ import { makeCertificate } from '#test/support/certificate.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { cutOffWhenStuck, hasLeft, writeBody } from './viewer-connection.ts';
 
-/** As a segment is: pieces of some parts, the last one small, one of them empty. */
+/** The pieces of a segment: some parts, the last one small, one of them empty. */
 const PIECES = [700_001, 300_000, 0, 65_536, 65_537, 10].map((size) => randomBytes(size));
 const WHOLE = Buffer.concat(PIECES);
 const UNCHECKED = { rejectUnauthorized: false };
 
-/** A server that answers everything with the pieces; gives its address and what it answered with. */
+/** A server that answers every request with the pieces. Gives its address and its responses. */
 async function serverOf(t: TestContext) {
   const responses: ServerResponse[] = [];
   const server = createSecureServer({ ...makeCertificate(), allowHTTP1: true, maxSessionMemory: 20 }); // as in `http`
   server.on('request', (_request, given) => {
-    // The face of HTTP/1.1, as Fastify hands it on.
+    // The HTTP/1.1 interface of the response, as Fastify passes it on.
     const response = given as unknown as ServerResponse;
     responses.push(response);
     response.writeHead(200, { 'content-length': WHOLE.length });
@@ -47,7 +47,7 @@ test('a viewer over HTTPS/1.1 gets every byte', async (t) => {
   assert.ok((await buffer(response)).equals(WHOLE));
 });
 
-test('a viewer who does not read holds a slice, not a segment; and is seen to leave', async (t) => {
+test('a viewer who does not read holds a slice and not a segment, and its leaving is noticed', async (t) => {
   const { url, responses } = await serverOf(t);
   const session = connectHttp2(url, UNCHECKED);
   t.after(() => session.destroy());
@@ -61,7 +61,7 @@ test('a viewer who does not read holds a slice, not a segment; and is seen to le
   await waitFor(() => hasLeft(response!), { what: 'the viewer to leave' });
 });
 
-test('a viewer who takes nothing is given thirty seconds, however the answer is written', async (t) => {
+test('a viewer who reads nothing is disconnected after thirty seconds, however the answer is written', async (t) => {
   const { url, responses } = await serverOf(t);
   const asked = request(url, { ...UNCHECKED, agent: false }).end();
   const [answer] = await once(asked, 'response');
@@ -82,11 +82,11 @@ test('a viewer who takes nothing is given thirty seconds, however the answer is 
   assert.equal(responses[1]!.socket!.timeout, 30_000);
 });
 
-test('a viewer who takes an answer byte by byte is given two minutes for all of it', async (t) => {
+test('a viewer who reads an answer byte by byte is disconnected after two minutes', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
   const responses: ServerResponse[] = [];
-  const body = Buffer.alloc(32_000_000); // more than the system takes off our hands
+  const body = Buffer.alloc(32_000_000); // more than the system's buffers hold
   const server = createServer((_request, response) => {
     responses.push(response);
     response.writeHead(200);

@@ -1,27 +1,30 @@
 /**
- * Viewers are told apart by their address and user agent. A node that asks another node on behalf of its viewers names them in a header
- * that only nodes can write, so that the node which has the stream counts each viewer once, whichever node that viewer asks.
+ * Identifies viewers by their address and user agent. A node that asks another node on behalf of its viewers names them in a header that
+ * only nodes can make, so that the node with the stream counts each viewer once, whichever node the viewer asks.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Secret } from '#domain/secret.ts';
 import type { Viewer } from '#live/viewers.ts';
 
-/** The header that carries names of viewers, separated by commas, and the proof that a node wrote it. */
+/** The header that carries names of viewers, separated by commas, and the proof that a node made it. */
 export const VIEWERS_HEADER = 'x-millrace-viewers';
 
-/** Longer user agents are cut: they are chosen by the caller. */
+/** Longer user agents are truncated, because the client chooses them. */
 const MAX_USER_AGENT_LENGTH = 200;
-/** Characters of a viewer's name. They hold 72 bits of a hash: enough for a million viewers, and few enough for hundreds in one header. */
+/**
+ * The length of a viewer's name in characters. They hold 72 bits of a hash: enough for a million viewers, and short enough for hundreds in
+ * one header.
+ */
 const NAME_LENGTH = 12;
 
-/** Names viewers, in a way that gives away neither address nor user agent. */
+/** Names viewers by a hash that reveals neither address nor user agent. */
 export class ViewerNames {
   readonly #secret: Secret | undefined;
-  /** What the headers of requests under way were found to say, because several steps of an answer ask for it. */
+  /** The parsed headers of requests in progress, because several steps of an answer need them. */
   readonly #told = new WeakMap<FastifyRequest, readonly string[] | undefined>();
 
-  /** @param secret of all nodes; undefined where there is only one, which believes no header */
+  /** @param secret the secret of all nodes; undefined on a single server, which accepts no such header */
   constructor(secret: Secret | undefined) {
     this.#secret = secret;
   }
@@ -33,7 +36,7 @@ export class ViewerNames {
     return { name: hash('sha256', `${address} ${userAgent}`, 'base64url').slice(0, NAME_LENGTH), address };
   }
 
-  /** The viewers that another node names when it asks for this stream; undefined when a viewer sent the request itself. */
+  /** The viewers that another node names in its request for this stream. Undefined when a viewer sent the request itself. */
   told(request: FastifyRequest, playbackId: string): readonly string[] | undefined {
     const header = request.headers[VIEWERS_HEADER];
     if (this.#secret === undefined || typeof header !== 'string') return undefined;
@@ -49,7 +52,7 @@ export class ViewerNames {
     return names === '' ? [] : names.split(',');
   }
 
-  /** The header with which to ask another node for a stream; it names these viewers to that node. */
+  /** The header that names these viewers to another node. */
   header(playbackId: string, names: readonly string[]): Readonly<Record<string, string>> {
     return this.#secret === undefined
       ? {}

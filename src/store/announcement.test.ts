@@ -13,7 +13,7 @@ it('an announcement is read as it was written', () => {
   assert.deepEqual(announcementOfText(undefined), { type: 'missed' });
 });
 
-it('what no store wrote is no announcement', () => {
+it('a text that no store wrote is not an announcement', () => {
   for (const text of [
     '',
     'missed',

@@ -1,19 +1,20 @@
 /**
- * What processes on one store tell each other, so that a change reaches the one that has the publisher.
+ * The announcements by which processes that share a store notify each other of changes, so that the process that has the publisher learns
+ * of them.
  */
 import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
 
-/** Names what changed, never how: whoever it concerns reads the record. */
+/** Names what changed. The new state is read from the record. */
 export type StoreAnnouncement =
   | { readonly type: 'stream_changed'; readonly streamId: StreamId }
   | { readonly type: 'stream_published'; readonly streamId: StreamId; readonly nodeId: NodeId }
   | { readonly type: 'user_changed'; readonly userId: UserId }
   /** There are new events to read, or deliveries that are due. */
   | { readonly type: 'events_added' }
-  /** Some may not have been told: look at everything. Never sent. */
+  /** Announcements may have been missed, so everything must be read again. Never sent. */
   | { readonly type: 'missed' };
 
-/** The text engines carry. */
+/** Encodes an announcement for engines to carry. */
 export const textOfAnnouncement = (announcement: StoreAnnouncement): string => JSON.stringify(announcement);
 
 /** The ids that an announcement of each type must have. */
@@ -26,8 +27,8 @@ const IDS: Readonly<Record<StoreAnnouncement['type'], readonly string[]>> = {
 };
 
 /**
- * What an engine told; undefined is what it may have missed.
- * @returns undefined for a text that no store wrote: everybody who reaches a PostgreSQL may send one there
+ * Decodes what an engine delivered. Undefined stands for announcements that may have been missed.
+ * @returns undefined for a text that no store wrote, because everybody who can connect to a PostgreSQL server may send one
  */
 export function announcementOfText(text: string | undefined): StoreAnnouncement | undefined {
   if (text === undefined) return { type: 'missed' };

@@ -6,9 +6,13 @@ import { integer, type SettingValues, text } from '#lib/setting.ts';
 
 const DAYS = { min: 0, max: 36_500 };
 
-/** What an operator may set. */
+/** The settings of the store that an operator may change. */
 export const storeSettings = {
-  dataDir: text('DATA_DIR', 'data', 'Folder for what must last; made when missing, used by one server at a time'),
+  dataDir: text(
+    'DATA_DIR',
+    'data',
+    'Folder for data that must last. It is created when it is missing. One server at a time may use it',
+  ),
   databaseUrl: {
     name: 'DATABASE_URL',
     fallback: undefined,
@@ -19,19 +23,19 @@ export const storeSettings = {
   sessionRetentionDays: integer(
     'SESSION_RETENTION_DAYS',
     '365',
-    'Days that sessions are kept after their end; 0 = for ever',
+    'Days that sessions are kept after their end; 0 = forever',
     DAYS,
   ),
   auditRetentionDays: integer(
     'AUDIT_RETENTION_DAYS',
     '365',
-    'Days that entries of the audit log are kept; 0 = for ever',
+    'Days that entries of the audit log are kept; 0 = forever',
     DAYS,
   ),
   eventRetentionDays: integer(
     'EVENT_RETENTION_DAYS',
     '30',
-    'Days that events are kept, to be read and to be delivered again',
+    'Days that events are kept, so that they can be read and delivered again',
     { min: 4, max: 36_500 },
   ),
   webhookLogRetentionDays: integer(
@@ -42,7 +46,7 @@ export const storeSettings = {
   ),
 } as const;
 
-/** Their values. */
+/** The values of the settings. */
 export type StoreSettings = SettingValues<typeof storeSettings>;
 
 function parseDatabaseUrl(value: string): Secret {

@@ -5,14 +5,15 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } fr
 import { dirname, join, resolve } from 'node:path';
 import { StoreOpenError } from './open-error.ts';
 
-/** The files that Millrace keeps in its data folder. Every file with a secret is one of these. */
+/** The files that Millrace keeps in its data folder. Every file with a secret is one of them. */
 const OUR_FILES = /^(?:millrace\.(?:db|lock)|node-id|initial-api-key)/;
-/** The permissions of the group and of all others. */
+/** The permission bits of the group and of all others. */
 const OF_OTHERS = 0o077;
 
 /**
- * Makes the folder, for its owner alone. When it exists already, its group and all others lose their permissions on the files that Millrace
- * keeps in it, and on the folder itself if it holds nothing else. A folder with other files, such as a home or `/tmp`, is left as it is.
+ * Creates the folder with permissions for its owner only. When it exists already, the group and all others lose their permissions on the
+ * files that Millrace keeps in it, and on the folder itself if it holds nothing else. A folder with other files, such as a home directory
+ * or `/tmp`, keeps its permissions.
  * @throws {StoreOpenError}
  */
 export function makeFolder(dataDir: string): void {
@@ -27,7 +28,10 @@ export function makeFolder(dataDir: string): void {
   if (ours.length === names.length) closeToOthers(dataDir);
 }
 
-/** Makes a folder and its parents. Node's `recursive` never ends where the system denies that an existing folder exists (`/proc`). */
+/**
+ * Creates a folder and its parents. Node's `recursive` option never returns where the system denies that an existing folder exists, as in
+ * `/proc`.
+ */
 function makeAll(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -40,7 +44,7 @@ function makeAll(folder: string): void {
   }
 }
 
-/** The names in a folder; none when it cannot be listed, because opening the store then fails a moment later and says why. */
+/** The names in a folder. Empty when the folder cannot be listed, because opening the store then fails with the reason. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
@@ -49,7 +53,9 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Takes a file's permissions from its group and all others. Files of another user, links and files that are gone are left as they are. */
+/**
+ * Removes the permissions of the group and of all others from a file. Files of another user, links and missing files are left as they are.
+ */
 function closeToOthers(path: string): void {
   try {
     const stats = lstatSync(path);
@@ -57,13 +63,13 @@ function closeToOthers(path: string): void {
   } catch {}
 }
 
-/** What an error of the file system means to the one who starts Millrace. */
+/** Translates an error of the file system for the operator. */
 export function folderError(error: unknown, path: string, code: 'no_folder' | 'read_only'): StoreOpenError {
   const detail = error instanceof Error ? error.message.split(',')[0] : String(error);
   return new StoreOpenError(isErrno(error, 'ENOSPC') ? 'disk_full' : code, path, detail, { cause: error });
 }
 
-/** Whether an error is the system's of that code. */
+/** Whether an error is a system error with this code. */
 export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

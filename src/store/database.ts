@@ -1,5 +1,5 @@
 /**
- * The tables, as queries see them. `migrations/` makes them; the two change together.
+ * The tables as queries see them. Change them together with `migrations/`, which creates them.
  */
 import type { Generated } from 'kysely';
 import type { AuditAction } from '#domain/audit.ts';
@@ -22,7 +22,7 @@ import type { EndReason, SessionPhase } from '#domain/session.ts';
 import type { DeliveryState, WebhookDisabledReason } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
-/** A truth value as every database can hold it. */
+/** A truth value in the form that every database can store. */
 export type Flag = 0 | 1;
 
 /** Every table by its name. */
@@ -45,7 +45,7 @@ export interface Database {
   webhook_log: WebhookLogTable;
 }
 
-/** Users, unique by name. */
+/** Users. Their names are unique. */
 export interface UsersTable {
   id: UserId;
   name: string;
@@ -56,7 +56,7 @@ export interface UsersTable {
   quotas: string;
 }
 
-/** API keys; the secret only as its SHA-256 in lower-case hex. */
+/** API keys. Of the secret only its SHA-256 in lower-case hex is stored. */
 export interface ApiKeysTable {
   id: ApiKeyId;
   user_id: UserId;
@@ -64,12 +64,12 @@ export interface ApiKeysTable {
   secret_hash: string;
   created_at: Milliseconds;
   revoked_at: Milliseconds | null;
-  /** JSON text of what it may be used for; null = everything its user may do. */
+  /** JSON text of the key's access rules. Null allows everything that its user may do. */
   access: string | null;
   last_seen: Milliseconds;
 }
 
-/** Signing keys of users; the private keys are with their users only. */
+/** Signing keys of users. Their private keys are not stored. */
 export interface SigningKeysTable {
   id: SigningKeyId;
   user_id: UserId;
@@ -79,21 +79,21 @@ export interface SigningKeysTable {
   disabled: Flag;
 }
 
-/** Streams, deleted ones included. */
+/** Streams, including deleted ones. */
 export interface StreamsTable {
   id: StreamId;
   user_id: UserId;
   name: string;
-  /** The name as `domain/searchable-name.ts` makes it. */
+  /** The name in the form that `domain/searchable-name.ts` makes for searches. */
   name_search: string;
   created_at: Milliseconds;
-  /** As it is, because its owner may read it. */
+  /** Stored as plain text, because its owner may read it. */
   stream_key: string;
-  /** What publishers are looked up by: the SHA-256 of the key in lower-case hex, on its shelf; see `key-shelf.ts`. */
+  /** The SHA-256 of the key in lower-case hex, after its shelf (see `key-shelf.ts`). Publishers are looked up by it. */
   stream_key_hash: string;
   playback_id: PlaybackId;
   created_by_token_name: string;
-  /** JSON text: keeps the key order in which the customer sent it. */
+  /** JSON text, with the fields in the order in which the customer sent them. */
   profiles: string;
   is_active: Flag;
   last_seen: Milliseconds;
@@ -102,14 +102,14 @@ export interface StreamsTable {
   creator_id: string | null;
   /** JSON text. */
   user_tags: string | null;
-  /** JSON text; null = public. */
+  /** JSON text. Null means public. */
   playback_policy: string | null;
   last_terminated_at: Milliseconds | null;
   /** How often the API has terminated the stream. */
   terminations: number;
   health: string | null;
   deleted_at: Milliseconds | null;
-  /** What the last event about the stream's activity said. */
+  /** The activity that the last event about it reported. */
   reported_active: Flag;
 }
 
@@ -120,10 +120,10 @@ export interface SessionsTable {
   user_id: UserId;
   playback_id: PlaybackId;
   name: string;
-  /** The name as `domain/searchable-name.ts` makes it. */
+  /** The name in the form that `domain/searchable-name.ts` makes for searches. */
   name_search: string;
   created_by_token_name: string;
-  /** JSON text, as in streams. */
+  /** JSON text, as in the table of streams. */
   profiles: string;
   phase: SessionPhase;
   created_at: Milliseconds;
@@ -134,37 +134,37 @@ export interface SessionsTable {
   media_path: MediaPath;
   restarts: number;
   codecs: string;
-  /** Empty for a session that began before there were nodes. */
+  /** Empty for a session from a version without nodes. */
   node_id: NodeId | '';
   record: Flag;
   source_bytes: number;
   source_segments: number;
-  /** Seconds. */
+  /** In seconds. */
   source_segments_duration: number;
   transcoded_bytes: number;
   transcoded_segments: number;
-  /** Seconds. */
+  /** In seconds. */
   transcoded_segments_duration: number;
   peak_viewers: number;
   viewers: number;
-  /** The stream's `terminations` when the session began. Once the stream has more, the session must end. */
+  /** The value of the stream's `terminations` when the session began. When the stream's value is larger, the session must end. */
   terminations: number;
   health: string | null;
-  /** The last event about the session's phase; empty before the first one. */
+  /** The last event about the session's phase. Empty before the first one. */
   reported: '' | 'started' | 'ended';
 }
 
-/** Processes on this database; times are of its own clock. */
+/** Processes that share this database. Times are those of the database's clock. */
 export interface NodesTable {
   id: NodeId;
   url: string;
-  /** The node counts as gone from then on. */
+  /** The time from which the node counts as lost. */
   lease_until: Milliseconds;
-  /** Names the process that holds the lease, because a node that is started again keeps its id. */
+  /** Identifies the process that holds the lease, because a node keeps its id when it is restarted. */
   incarnation: string;
 }
 
-/** Which node was the last to take a stream for its publisher. A row stays after the publisher has gone. */
+/** The node that claimed each stream last. The row stays after the publisher has gone. */
 export interface PublishersTable {
   stream_id: StreamId;
   node_id: NodeId;
@@ -172,29 +172,29 @@ export interface PublishersTable {
   connected: Flag;
 }
 
-/** What only those who share the database know, by name. */
+/** Secrets, by name, that only the processes on this database know. */
 export interface SecretsTable {
   name: string;
   value: string;
 }
 
-/** Requests that may be repeated, unique by user, route and key. */
+/** Repeatable requests, unique by user, route and key. */
 export interface IdempotencyTable {
   user_id: UserId;
   route: string;
   key_hash: string;
   body_hash: string;
-  /** When it was claimed. */
+  /** The time at which the request was claimed. */
   claimed_at: Milliseconds;
-  /** Null until it is answered. */
+  /** Null until the request is answered. */
   answer: string | null;
 }
 
-/** Who changed what. */
+/** The audit log. */
 export interface AuditTable {
   id: AuditId;
   at: Milliseconds;
-  /** Who did it; this and the next two are null for the operator on the command line. */
+  /** The user who made the change. This column and the next two are null for changes on the command line. */
   user_id: UserId | null;
   key_id: ApiKeyId | null;
   key_name: string | null;
@@ -206,9 +206,9 @@ export interface AuditTable {
   request_id: string | null;
 }
 
-/** What happened, in the order of `sequence`. */
+/** Events. They are listed in the order of `sequence`. */
 export interface EventsTable {
-  /** In the order in which events were inserted, which need not be that of their commits. */
+  /** The order in which events were inserted, which may differ from the order of their commits. */
   position: Generated<number>;
   id: EventId;
   type: EventType;
@@ -218,30 +218,30 @@ export interface EventsTable {
   session_id: SessionId | null;
   /** JSON text. */
   payload: string;
-  /** The place in the list; null until the event has been numbered. */
+  /** The position in the list. Null until the event has been numbered. */
   sequence: number | null;
-  /** When it was numbered, by the database's clock; never earlier than that of the event before. */
+  /** When the event was numbered, by the database's clock. Never earlier than for the event before it. */
   recorded_at: Milliseconds | null;
 }
 
-/** One row: what the event numbered last has. Whoever numbers events locks it. */
+/** One row with the sequence number and time of the last numbered event. Whoever numbers events locks it. */
 export interface EventSequenceTable {
   id: number;
   last: number;
   recorded_at: Milliseconds;
 }
 
-/** Webhooks, and which process delivers to each. Times of leases and of `due_at` are of the database's clock. */
+/** Webhooks, and which process delivers to each. Lease times and `due_at` are those of the database's clock. */
 export interface WebhooksTable {
   id: WebhookId;
   user_id: UserId;
   name: string;
   url: string;
   created_at: Milliseconds;
-  /** JSON text of a list of event types; `webhook_events` holds them, too. */
+  /** JSON text of a list of event types, which `webhook_events` holds, too. */
   events: string;
   stream_id: StreamId | null;
-  /** As it is, because its owner may read it. */
+  /** Stored as plain text, because its owner may read it. */
   shared_secret: string;
   previous_secret: string | null;
   previous_until: Milliseconds | null;
@@ -250,24 +250,24 @@ export interface WebhooksTable {
   last_triggered_at: Milliseconds | null;
   /** JSON text. */
   last_failure: string | null;
-  /** When its next delivery is due; null when none waits. */
+  /** When the next delivery is due. Null when none waits. */
   due_at: Milliseconds | null;
-  /** Names the process that delivers to it. Empty for none. */
+  /** Identifies the process that delivers to the webhook. Empty for none. */
   lease: Generated<string>;
   leased_until: Generated<Milliseconds>;
 }
 
-/** Which webhooks hear of events of a type. */
+/** The event types that webhooks subscribe to. */
 export interface WebhookEventsTable {
   user_id: UserId;
   type: EventType;
   webhook_id: WebhookId;
 }
 
-/** What webhooks must still hear of, or will only hear of when their user says so. */
+/** Deliveries that have not succeeded: those that will be tried, and those that were given up until their user asks for them. */
 export interface WebhookDeliveriesTable {
   webhook_id: WebhookId;
-  /** The event. */
+  /** The sequence number of the event. */
   sequence: number;
   state: DeliveryState;
   attempts: number;

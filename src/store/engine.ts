@@ -1,5 +1,6 @@
 /**
- * What a database must do to carry the store: run compiled queries. Each engine is a file in `engines/`, listed in `engines.ts`.
+ * The contract of a database engine, which runs compiled queries for the store. Each engine is a file in `engines/`, listed in
+ * `engines.ts`.
  */
 import type { Kysely, RawBuilder, SqlBool } from 'kysely';
 import type { Secret } from '#domain/secret.ts';
@@ -8,113 +9,112 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Database } from './database.ts';
 
-/** What a parameter or a column may hold. Times and sizes are whole numbers, flags 0 or 1, everything else text. */
+/** The value of a parameter or column. Times and sizes are whole numbers, flags are 0 or 1, and everything else is text. */
 export type SqlValue = string | number | null;
 
-/** A compiled query with its parameters; `Row` is what one row of its answer looks like. */
+/** A compiled query with its parameters. `Row` is the form of one row of its result. */
 export interface Query<Row = unknown> {
   readonly sql: string;
   readonly parameters: readonly SqlValue[];
-  /** In a write: how many rows it must change; when it changes another number, the whole write is undone. */
+  /** For writes: the number of rows that the query must change. If it changes another number, the whole write is undone. */
   readonly mustChange?: number;
-  /** Whether it inserts events, which must then be numbered. */
+  /** Whether the query inserts events, which must then be numbered. */
   readonly addsEvents?: boolean;
-  /** Only carries the type; never set. */
+  /** Only carries the type. Never set. */
   readonly row?: Row;
 }
 
-/** What a write did. */
+/** The result of a write. */
 export interface WriteResult {
-  /** Rows inserted, updated or deleted. */
+  /** The number of rows inserted, updated or deleted. */
   readonly changes: number;
 }
 
 /**
- * Runs queries on one database. Calls reject with `MillraceError('store_unavailable')` when the database is away, its
- * queue is full or the time limit has passed, and have changed nothing then. A write rejects with `outcome_unknown` when the engine
- * cannot know whether it changed anything. The engine heals by itself. No call blocks the event loop.
+ * Runs queries on one database. Calls reject with `MillraceError('store_unavailable')` when the database is down, its queue is full or the
+ * time limit has passed; they have changed nothing then. A write rejects with `outcome_unknown` when the engine cannot know whether it
+ * changed anything. The engine recovers by itself. No call blocks the event loop.
  */
 export interface Engine extends AsyncDisposable {
-  /** Whether other processes may serve from the same database. */
+  /** Whether other processes may use the same database at the same time. */
   readonly isShared: boolean;
-  /** SQL for the database's own clock, in milliseconds since the epoch. */
+  /** SQL for the database's own clock, in milliseconds since the Unix epoch. */
   readonly now: RawBuilder<Milliseconds>;
-  /** SQL for a column that holds a flat JSON object as text, after a change of some of its fields: those that are null are removed. */
+  /** SQL that merges a change into a column that holds a flat JSON object as text. Fields that are null in the change are removed. */
   readonly patched: (column: string, change: string) => RawBuilder<string>;
-  /** SQL at the end of a `select` inside a changing query: leaves out rows that others are changing, instead of waiting for them. */
+  /** SQL at the end of a `select` inside a changing query. It skips rows that others are changing, instead of waiting for them. */
   readonly skipLocked: RawBuilder<unknown>;
-  /** SQL for whether a column of text has this text in it, letter for letter. */
+  /** SQL for whether a text column contains a text, compared character by character. */
   readonly contains: (column: string, text: string) => RawBuilder<SqlBool>;
-  /** Builds and compiles queries in the engine's dialect; it cannot run them. */
+  /** Builds and compiles queries in the engine's dialect. It cannot run them. */
   readonly compiler: Kysely<Database>;
   /**
-   * A number that differs from the one before when anything was committed in between, by whatever process; undefined when
-   * the engine cannot tell. Cheap and never waits: what was read while it stayed the same need not be read again.
+   * A number that changes whenever any process commits, or undefined when the engine cannot tell. It is cheap and never waits. While it
+   * stays the same, what was read before need not be read again.
    */
   version(): number | undefined;
-  /** Sees everything committed before the call, by whatever process. */
+  /** Reads everything that any process committed before the call. */
   read<Row>(query: Query<Row>): Promise<readonly Row[]>;
   /**
-   * All or nothing; resolves after a durable commit, which concurrent callers may share. A caller's failure never fails its
-   * neighbours. A write that rejects with `outcome_unknown` may have happened, may happen later, or may never happen.
+   * Runs queries in one transaction. Resolves after a durable commit, which concurrent callers may share. The failure of one caller never
+   * fails another's call. A write that rejects with `outcome_unknown` may have happened, may happen later, or may never happen.
    *
-   * Only SQLite does one write after another. In PostgreSQL each query of a write sees what others committed before it (`read
-   * committed`), and waits for those that are changing the same rows: what must not race belongs into a unique index, or into the
-   * condition of the changing query.
-   * @param announcements told to every listener of every process once it is committed, in order; each at most 4,000 bytes
-   * @throws {UniqueViolation} when a row would be there twice
-   * @throws {Unchanged} when a query with `mustChange` did not change so many rows
+   * Only SQLite runs writes one after another. In PostgreSQL each query of a write sees what others committed before it (`read committed`),
+   * and waits for those that are changing the same rows. Prevent races by a unique index, or by the condition of the changing query.
+   * @param announcements delivered in order to every listener of every process after the commit; each at most 4,000 bytes
+   * @throws {UniqueViolation} when a row with the same unique value exists
+   * @throws {Unchanged} when a query with `mustChange` changed another number of rows
    */
   write(queries: readonly Query[], announcements?: readonly string[]): Promise<readonly WriteResult[]>;
   /**
-   * Tells announcements; undefined when some may have been missed: it is told once listening works (again).
+   * Calls the listener with announcements, and with undefined when some may have been missed, as soon as it can receive them again.
    */
   listen(listener: (announcement: string | undefined) => void): Disposable;
 }
 
-/** What every engine is given. */
+/** The options of every engine. */
 export interface EngineOptions {
-  /** Folder for what must last; made when missing. */
+  /** The folder for data that must last. It is created when it is missing. */
   readonly dataDir: string;
-  /** Where the database is, for one that is not a file: `postgres://...`. Holds a password, so it is never logged or echoed. */
+  /** The URL of a database that is not a file: `postgres://...`. It holds a password, so it is never logged or shown. */
   readonly databaseUrl: Secret | undefined;
   /**
-   * Whether this process serves: it then holds the data folder until it ends, and a second one that asks for it is refused.
-   * Commands beside a running server pass false.
+   * Whether this process serves. It then holds the data folder until it ends, and a second serving process is refused. Commands that run
+   * beside a server pass false.
    */
   readonly exclusive: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Milliseconds until a read rejects, the wait in the queue included. */
+  /** Milliseconds until a read rejects, including the wait in the queue. */
   readonly readTimeoutMs: number;
-  /** Milliseconds until a write rejects, the wait in the queue included. */
+  /** Milliseconds until a write rejects, including the wait in the queue. */
   readonly writeTimeoutMs: number;
-  /** Calls waiting or running, each for reads and writes, above which more are refused. */
+  /** The largest number of reads, and of writes, that may wait or run. More are refused. */
   readonly maxPending: number;
-  /** Milliseconds that closing waits for reads under way, then for writes; those left are rejected. */
+  /** Milliseconds that closing waits for running reads, and then for writes. The rest are rejected. */
   readonly closeTimeoutMs: number;
 }
 
 /**
  * Opens a database and brings its schema up to date.
- * @throws {StoreOpenError} when it cannot serve, with a sentence for the operator
+ * @throws {StoreOpenError} when the database cannot be used, with an explanation for the operator
  */
 export type OpenEngine = (options: EngineOptions) => Promise<Engine>;
 
 /**
- * Looks at a database without changing it: where it is, as it may be shown, and which migrations it has had.
- * @throws {StoreOpenError} when it cannot be asked; one that is yet to be made has had none
+ * Inspects a database without changing it: its location in a form that may be shown, and its applied migrations.
+ * @throws {StoreOpenError} when the database cannot be read; one that does not exist yet has no migrations
  */
 export type InspectEngine = (
   options: Pick<EngineOptions, 'dataDir' | 'databaseUrl'>,
 ) => Promise<{ readonly place: string; readonly migrations: readonly string[] }>;
 
-/** A query did not change as many rows as it must; nothing of its write happened. */
+/** A query changed another number of rows than `mustChange`, so its whole write was undone. */
 export class Unchanged extends Error {
   override readonly name = 'Unchanged';
 }
 
-/** A row that must be unique is there already. */
+/** A row with the same unique value exists. */
 export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';
 }

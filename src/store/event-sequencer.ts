@@ -1,27 +1,27 @@
 /**
- * Numbers events soon after they were stored, which makes them readable and makes their deliveries.
+ * Numbers events soon after they were stored. That makes them readable and creates their deliveries.
  *
- * Each process numbers what it has stored, and looks now and then for what a process that died, or could not reach the database, has left.
+ * Each process numbers its own events. It also looks regularly for those left by a process that died or could not reach the database.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { pause } from '#lib/pause.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Store } from './store.ts';
 
-/** Events numbered by one write. */
+/** The number of events numbered by one write. */
 const BATCH = 500;
-/** Pause after a failure. */
+/** The pause after a failure. */
 const RETRY_MS = 500;
-/** How often events that others have left are looked for, where there are others. */
+/** How often events that other processes have left are looked for, if the database is shared. */
 const LOOK_EVERY_MS = 2000;
 
-/** What a sequencer is made with. */
+/** The options of an event sequencer. */
 export interface EventSequencerOptions {
   readonly store: Pick<Store, 'events' | 'isShared'>;
   readonly logger: Logger;
 }
 
-/** The sequencer of one process. It begins with what is there already. */
+/** The event sequencer of one process. It begins with the events that are already stored. */
 export class EventSequencer implements AsyncDisposable {
   readonly #options: EventSequencerOptions;
   readonly #closing = new AbortController();
@@ -39,7 +39,7 @@ export class EventSequencer implements AsyncDisposable {
     this.#running = this.#run();
   }
 
-  /** Numbers what is left, if the store takes it at once. */
+  /** Numbers the remaining events if the store accepts it at once. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listening[Symbol.dispose]();
     this.#closing.abort();
@@ -69,7 +69,7 @@ export class EventSequencer implements AsyncDisposable {
     }
   }
 
-  /** Waits until there is something to do, or until it is time to look. */
+  /** Waits until there are events to number, or until it is time to look for others' events. */
   #wanted(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;

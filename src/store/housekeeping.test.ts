@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const NOW = 100 * DAY_MS;
 const clock = { now: () => ms(NOW), monotonic: () => ms(0) };
 
-/** A store of so many rows that are due, which notes what it was asked to delete. */
+/** A store with this many rows due for deletion, which records the deletions it is asked for. */
 function storeOf(due: number, extra: Record<string, number> = {}) {
   const asked: string[] = [];
   const deleting = (what: string) => {
@@ -70,7 +70,7 @@ function storeOf(due: number, extra: Record<string, number> = {}) {
 
 const QUOTAS = someQuotas({ sessions: 10 });
 
-/** Users by id: one has the defaults, one a quota of its own, an admin has no limit. */
+/** Users by id: one has the default quotas, one a quota of its own, and an admin has no limit. */
 const USERS: Readonly<Record<string, User>> = {
   ann: someUser(),
   bob: someUser({ quotas: { sessions: 20 } }),
@@ -89,7 +89,7 @@ const OPTIONS = {
 
 const turn = () => new Promise(setImmediate);
 
-it('deletes what was kept long enough, in batches until nothing is left', async () => {
+it('deletes everything that was kept long enough, in batches', async () => {
   const { store, asked } = storeOf(700);
   await using _ = new Housekeeping({
     store,
@@ -114,7 +114,7 @@ it('deletes what was kept long enough, in batches until nothing is left', async 
   ]);
 });
 
-it('keeps for ever what is to be kept 0 days', async () => {
+it('keeps forever what has a retention of 0 days', async () => {
   const { store, asked } = storeOf(0);
   {
     await using _ = new Housekeeping({ ...OPTIONS, store });
@@ -129,7 +129,7 @@ it('keeps for ever what is to be kept 0 days', async () => {
   ]);
 });
 
-it('keeps of each user whose sessions ended only as many as its quota says, batch by batch', async () => {
+it('keeps only as many sessions as the quota for each user whose sessions ended, and deletes the others in batches', async () => {
   const { store, kept, ended } = storeOf(0, { ann: 1200, bob: 1 });
   ended('ann', 'bob', 'root', 'nobody');
   {
@@ -140,7 +140,7 @@ it('keeps of each user whose sessions ended only as many as its quota says, batc
   assert.deepEqual(kept, [{ since: -3_660_000 }, ...Array(3).fill({ id: 'ann', keep: 10 }), { id: 'bob', keep: 20 }]);
 });
 
-it('looks at sessions that ended since the last round that went well, and a minute before it', async () => {
+it('looks at sessions that ended since a minute before the last successful round', async () => {
   const { store, kept, ended, failOnce } = storeOf(0);
   ended('ann');
   failOnce();
@@ -158,7 +158,7 @@ it('looks at sessions that ended since the last round that went well, and a minu
   assert.deepEqual(since.slice(0, 3), [{ since: -3_659_000 }, { since: -3_659_000 }, { since: -57_000 }]);
 });
 
-it('tries again after a store that was away, and says so', async () => {
+it('tries again after the store was down, and logs it', async () => {
   const { store, asked, fail } = storeOf(0);
   const lines: string[] = [];
   const logger = { ...silentLogger, warn: (_: object, message: string) => void lines.push(message) };

@@ -1,7 +1,7 @@
 /**
- * Deletes what has been kept long enough: ended sessions, entries of the audit log, answers to requests that may be repeated, events, and
- * the log of webhooks. Of a user who has more sessions than it may keep, the oldest go sooner. Deliveries that have failed for too long are
- * given up, and a webhook for which too many wait is disabled.
+ * Deletes what has been kept long enough: ended sessions, entries of the audit log, answers to repeatable requests, events, and the log of
+ * webhooks. When a user has more sessions than its quota, the oldest are deleted sooner. Deliveries that have failed for too long are given
+ * up, and a webhook with too many waiting deliveries is disabled.
  */
 import type { WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
@@ -13,33 +13,33 @@ import { ANSWERS_KEPT_MS, type Store } from './store.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Between two rounds. */
+/** The time between two rounds. */
 const INTERVAL_MS = 60_000;
 
-/** The first round looks at the users who had a session ended within this time. */
+/** The first round looks at the users with sessions that ended within this time. */
 const FIRST_LOOK_BACK_MS = 3_600_000;
 
-/** Each round looks back this much further than to the previous one, since clocks of nodes differ and writes may be late. */
+/** Each round looks back this much further than to the previous one, because the clocks of nodes differ and writes may be late. */
 const LATE_MS = 60_000;
 
 /** How long a delivery is tried. */
 const DELIVERY_TRIED_MS = 3 * DAY_MS;
-/** Deliveries to one webhook that are kept, those that were given up included. */
+/** The largest number of deliveries kept for one webhook, including those that were given up. */
 const MAX_DELIVERIES = 100_000;
 
-/** Rows deleted by one write: what others wait for behind it is a few milliseconds. */
+/** The number of rows deleted by one write. Other writes wait only a few milliseconds for it. */
 const BATCH = 500;
 
-/** What housekeeping needs. */
+/** The options of housekeeping. */
 export interface HousekeepingOptions {
   readonly store: Pick<Store, 'users' | 'sessions' | 'audit' | 'idempotency' | 'events' | 'webhooks'>;
-  /** Of users who have none of their own. */
+  /** The quotas of users that have none of their own. */
   readonly quotas: Quotas;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Days after their end; 0 = for ever. */
+  /** Days that a session is kept after its end. 0 means forever. */
   readonly sessionRetentionDays: number;
-  /** 0 = for ever. */
+  /** Days that entries are kept. 0 means forever. */
   readonly auditRetentionDays: number;
   readonly eventRetentionDays: number;
   readonly webhookLogRetentionDays: number;
@@ -47,12 +47,12 @@ export interface HousekeepingOptions {
   readonly intervalMs?: number;
 }
 
-/** The housekeeping of one process; several on one database do each other's work. The first round is at once. */
+/** The housekeeping of one process. Several processes on one database share the work. The first round starts at once. */
 export class Housekeeping implements AsyncDisposable {
   readonly #options: HousekeepingOptions;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
-  /** When the last look at users whose sessions had ended began. */
+  /** When the last look at users with ended sessions began. */
   #lookedAt: Milliseconds;
 
   constructor(options: HousekeepingOptions) {
@@ -61,7 +61,7 @@ export class Housekeeping implements AsyncDisposable {
     this.#running = this.#run();
   }
 
-  /** Ends after the batch under way. */
+  /** Stops after the current batch. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#running;
@@ -104,7 +104,7 @@ export class Housekeeping implements AsyncDisposable {
     await this.#emptyOut((limit) => store.events.deleteOlder(daysBefore(now, eventRetentionDays), limit));
   }
 
-  /** Disables webhooks for which more waits than is kept. Only those for which something waits can be such. */
+  /** Disables webhooks with more deliveries than are kept. Only webhooks with waiting deliveries can have that many. */
   async #disableOverfull(now: Milliseconds): Promise<void> {
     const { webhooks } = this.#options.store;
     for (let after: WebhookId | '' = ''; !this.#closing.signal.aborted; ) {
@@ -119,7 +119,7 @@ export class Housekeeping implements AsyncDisposable {
     }
   }
 
-  /** Deletes what users have beyond their quota. Only users who had a session ended since the last look can have more than at that time. */
+  /** Deletes sessions beyond the quotas of users. Only users with a session that ended since the last look can exceed their quota now. */
   async #keepSessionsWithinQuotas(now: Milliseconds): Promise<void> {
     const { store, quotas } = this.#options;
     for (const id of await store.sessions.usersWithEnded(ms(this.#lookedAt - LATE_MS))) {
@@ -131,7 +131,7 @@ export class Housekeeping implements AsyncDisposable {
     this.#lookedAt = now;
   }
 
-  /** Deletes batch by batch until there is nothing left, so that other writes get in between. */
+  /** Deletes in batches until nothing is left, so that other writes can run between them. */
   async #emptyOut(deleteSome: (limit: number) => Promise<number>): Promise<void> {
     while (!this.#closing.signal.aborted && (await deleteSome(BATCH)) === BATCH);
   }

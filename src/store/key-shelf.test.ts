@@ -4,7 +4,7 @@ import { KeyShelves, onEveryShelf } from './key-shelf.ts';
 
 const HASH = 'f'.repeat(64);
 
-it('puts thousands of hashes in a row on one shelf, then goes on to the next, and round', () => {
+it('puts thousands of consecutive hashes on one shelf, then uses the next, and starts again after the last', () => {
   const shelves = new KeyShelves();
   const every = onEveryShelf(HASH);
   const put = Array.from({ length: (every.length + 1) * 4096 }, () => shelves.put(HASH));

@@ -1,24 +1,24 @@
 /**
- * The shelves on which the hashes of stream keys are kept, so that adding one costs the same among millions.
+ * The shelves of stream-key hashes, which keep the cost of adding a stream constant among millions.
  *
- * Hashes are random: in one index each new one would land on a page of its own, and every page is written back. The index leads with
- * the shelf; a process puts the streams it makes in a row on one shelf and then takes the next, so neighbours in time are neighbours
- * in one 128th of the index. Whoever looks a key up asks every shelf at once.
- * Measured, with what else was tried: `docs/decisions/0010-a-million-streams.md`.
+ * Hashes are random, so in one index each new hash would change a page of its own, and every changed page is written to the disk. Therefore
+ * the index begins with the shelf. A process puts consecutive streams on one shelf and then takes the next, so that their hashes share
+ * pages in one 128th of the index. A lookup asks for the key on every shelf at once. Measurements and alternatives are in
+ * `docs/decisions/0010-a-million-streams.md`.
  */
 
-/** Their names: two digits, which stand before the hash. */
+/** The names of the shelves: two hex digits, which are put before the hash. */
 const SHELVES = Array.from({ length: 128 }, (_, index) => index.toString(16).padStart(2, '0'));
 
-/** How many hashes go on one before the next is taken. */
+/** The number of hashes on one shelf before the next one is taken. */
 const RUN_LENGTH = 4096;
 
-/** Where one process puts hashes. */
+/** Assigns hashes to shelves, for one process. */
 export class KeyShelves {
   #shelf = Math.floor(Math.random() * SHELVES.length);
   #left = RUN_LENGTH;
 
-  /** A hash as it is stored from now on. */
+  /** The hash with its shelf, in the form to be stored. */
   put(hash: string): string {
     if (this.#left === 0) {
       this.#shelf = (this.#shelf + 1) % SHELVES.length;
@@ -29,5 +29,5 @@ export class KeyShelves {
   }
 }
 
-/** Every way a hash may be stored. */
+/** The hash on every shelf, for lookups. */
 export const onEveryShelf = (hash: string): readonly string[] => SHELVES.map((shelf) => shelf + hash);

@@ -1,9 +1,9 @@
 /**
- * Who listens to an engine's announcements.
+ * The listeners to an engine's announcements.
  */
 import type { Logger } from '#telemetry/logger.ts';
 
-/** What is called with an announcement; undefined when some may have been missed. */
+/** Called with an announcement, or with undefined when some may have been missed. */
 export type AnnouncementListener = (announcement: string | undefined) => void;
 
 /** The listeners of one engine. */
@@ -15,15 +15,15 @@ export class Listeners {
     this.#logger = logger;
   }
 
-  /** Calls it from now on, until disposed. */
+  /** Calls the listener from now on, until disposed. */
   add(listener: AnnouncementListener): Disposable {
-    // A function of its own, so that one who listens twice is told twice and stops listening twice.
+    // Each call makes a new function, so that a listener that was added twice is called twice and removed separately.
     const entry: AnnouncementListener = (announcement) => listener(announcement);
     this.#listeners.add(entry);
     return { [Symbol.dispose]: () => void this.#listeners.delete(entry) };
   }
 
-  /** Tells all; what one throws costs neither the others nor the one who announces. */
+  /** Calls all listeners. When one throws, the others are still called, and the caller is not affected. */
   tell(announcement: string | undefined): void {
     for (const listener of this.#listeners) {
       try {

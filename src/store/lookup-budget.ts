@@ -1,6 +1,6 @@
 /**
- * Limits look-ups of stream keys and playback ids that anybody can invent. A flood of them waits here and not in the queue of the database,
- * where it would delay everybody else's reads.
+ * Limits lookups of stream keys and playback ids, which anybody can invent. A flood of them waits in a queue of its own, and does not delay
+ * other reads in the queue of the database.
  */
 import { storeUnavailable } from './unavailable.ts';
 

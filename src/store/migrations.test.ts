@@ -15,7 +15,7 @@ import { openStore } from './open-store.ts';
 const dataDir = mkdtempSync(join(tmpdir(), 'millrace-store-'));
 after(() => rmSync(dataDir, { recursive: true }));
 
-it('keeps what a database of the first version holds', async () => {
+it('keeps the data of a database of the first version', async () => {
   const [admin, user] = [someUser({ createdAt: 1 as never }), someUser({ createdAt: 2 as never })];
   const key = someKey(user);
   const stream = someStream(user.id, { name: 'Ärger' });

@@ -1,5 +1,5 @@
 /**
- * The migrations in their order, and how a database is brought up to date. A migration that was released never changes.
+ * The migrations in their order, and the function that applies them. A released migration never changes.
  */
 import { type Kysely, sql } from 'kysely';
 import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration';
@@ -10,7 +10,7 @@ import { events } from './migrations/0004-events.ts';
 import { nameSearch } from './migrations/0005-name-search.ts';
 import { playbackRights } from './migrations/0006-playback-rights.ts';
 
-/** Every migration by its name; names sort in the order they are run. */
+/** Every migration by its name. Names sort in the order in which migrations are applied. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-users-keys-streams-sessions': usersKeysStreamsSessions,
   '0002-manage': manage,
@@ -23,10 +23,10 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
 /** How a database's schema compares with this program. */
 export type SchemaState =
   | { readonly state: 'current' }
-  | { readonly state: 'older' } // empty, too
-  | { readonly state: 'newer'; readonly migration: string }; // has a migration this program does not know
+  | { readonly state: 'older' } // also an empty database
+  | { readonly state: 'newer'; readonly migration: string }; // it has a migration that this program does not know
 
-/** Names of the migrations a database has had, also of those this program does not know; only reads. */
+/** The names of the migrations that a database has, including those that this program does not know. Only reads. */
 export async function migrationsDone(db: Kysely<never>): Promise<readonly string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
   if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return [];
@@ -34,7 +34,7 @@ export async function migrationsDone(db: Kysely<never>): Promise<readonly string
   return rows.map(({ name }) => name).toSorted();
 }
 
-/** Compares a database with {@link MIGRATIONS}; only reads. */
+/** Compares the migrations of a database with {@link MIGRATIONS}. Only reads. */
 export async function schemaState(db: Kysely<never>): Promise<SchemaState> {
   const done = await migrationsDone(db);
   const unknown = done.find((name) => !(name in MIGRATIONS));
@@ -43,8 +43,8 @@ export async function schemaState(db: Kysely<never>): Promise<SchemaState> {
 }
 
 /**
- * Runs the migrations a database has not had yet. Whoever calls this makes it one transaction where the database can.
- * @throws what a migration throws
+ * Applies the missing migrations. The caller runs this in one transaction if the database can.
+ * @throws the error of a migration
  */
 export async function applyMigrations(db: Kysely<never>): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });

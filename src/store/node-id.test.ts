@@ -12,7 +12,7 @@ function newFolder(t: TestContext): string {
   return folder;
 }
 
-it('gives a folder one id and keeps it, readable by its owner alone', (t) => {
+it('creates one id for a folder and keeps it, readable only by its owner', (t) => {
   const folder = join(newFolder(t), 'not', 'yet');
   const id = nodeIdOf(folder);
   assert.equal(nodeIdOf(folder), id);
@@ -21,7 +21,7 @@ it('gives a folder one id and keeps it, readable by its owner alone', (t) => {
   assert.equal(statSync(join(folder, 'node-id')).mode & 0o777, 0o600);
 });
 
-it('does not take something else for an id', (t) => {
+it('refuses a file that does not hold an id', (t) => {
   const folder = newFolder(t);
   for (const text of ['', 'me', '0123']) {
     writeFileSync(join(folder, 'node-id'), text);

@@ -31,7 +31,7 @@ export function nodeIdOf(dataDir: string): NodeId {
   return id;
 }
 
-/** Writes a new file and renames it, so that the file is whole whenever it exists, also after a power cut. */
+/** Writes a new file and renames it, so that the file is always complete, even after a power failure. */
 function keep(dataDir: string, path: string, id: NodeId): void {
   const fresh = `${path}.new`;
   writeFileSync(fresh, `${id}\n`, { mode: 0o600, flush: true });

@@ -8,7 +8,7 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import { someUser } from '#test/support/sample-records.ts';
 import { openStore } from './open-store.ts';
 
-it('measures how long the store takes to answer, failed calls included', async () => {
+it('measures how long the store takes to answer, including failed calls', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'millrace-store-'));
   const metrics = createMetrics();
   const store = await openStore({ dataDir, exclusive: true, logger: silentLogger, metrics });

@@ -1,5 +1,5 @@
 /**
- * Opens the store: the one call that `app.ts` and the command line make.
+ * Opens the store for `app.ts` and the command line.
  */
 import type { Secret } from '#domain/secret.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
@@ -10,14 +10,14 @@ import { ENGINES, engineNamed } from './engines.ts';
 import { storeOn } from './sql-store.ts';
 import type { Store } from './store.ts';
 
-/** What opening needs to know. */
+/** The options of {@link openStore}. */
 export interface StoreOptions {
-  /** Folder for what must last; made when missing. */
+  /** The folder for data that must last. It is created when it is missing. */
   readonly dataDir: string;
-  /** `postgres://...`: the store is there instead of in the folder. */
+  /** The URL of a PostgreSQL database to use instead of the SQLite file in the folder. */
   readonly databaseUrl?: Secret | undefined;
   /**
-   * True for the process that serves: it holds the folder until it ends. False for commands, which may run beside it.
+   * True for a process that serves: it holds the folder until it ends. False for commands, which may run beside it.
    */
   readonly exclusive: boolean;
   readonly logger: Logger;
@@ -27,15 +27,15 @@ export interface StoreOptions {
   readonly readTimeoutMs?: number;
   /** Milliseconds until a write rejects. */
   readonly writeTimeoutMs?: number;
-  /** Calls waiting or running, each for reads and writes, above which more are refused. */
+  /** The largest number of reads, and of writes, that may wait or run. More are refused. */
   readonly maxPending?: number;
-  /** Milliseconds that closing waits for reads under way, then for writes; those left are rejected. */
+  /** Milliseconds that closing waits for running reads, and then for writes. The rest are rejected. */
   readonly closeTimeoutMs?: number;
 }
 
 /**
- * Opens the store, its schema brought up to date. Dispose it to finish what is under way and let go of the folder.
- * @throws {StoreOpenError} with one sentence for the operator
+ * Opens the store and brings its schema up to date. Dispose it to finish running calls and release the folder.
+ * @throws {StoreOpenError} with an explanation for the operator
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { dataDir, exclusive, logger, metrics, clock = systemClock, databaseUrl } = options;
@@ -54,7 +54,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return storeOn(metrics === undefined ? engine : observed(engine, metrics, clock), logger, clock);
 }
 
-/** The same engine with the time of every call measured, failed ones included. */
+/** Wraps an engine to measure the time of every call, including failed ones. */
 function observed(engine: Engine, { storeSeconds }: Pick<Metrics, 'storeSeconds'>, clock: Clock): Engine {
   function timed<Args extends unknown[], Result>(kind: string, call: (...args: Args) => Promise<Result>) {
     const histogram = storeSeconds.labels(kind);

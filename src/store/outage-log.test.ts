@@ -4,7 +4,7 @@ import { ms } from '#lib/units.ts';
 import { type Logger, silentLogger } from '#telemetry/logger.ts';
 import { OutageLog } from './outage-log.ts';
 
-it('tells an outage at once, then once a second with how many calls failed, and its end when calls go well again', () => {
+it('logs an outage at once, then once a second with the number of failed calls, and its end when calls succeed again', () => {
   const lines: string[] = [];
   let now = 0;
   const note = (fields: object, message: string) => {
@@ -16,7 +16,7 @@ it('tells an outage at once, then once a second with how many calls failed, and 
   log.succeeded();
   for (now = 0; now < 2500; now += 100) {
     log.failed('disk full');
-    // Some calls still go well: the outage is not over.
+    // Some calls still succeed, so the outage is not over.
     log.succeeded();
   }
   for (now = 2500; now < 5000; now += 100) log.succeeded();

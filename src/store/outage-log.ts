@@ -1,18 +1,18 @@
 /**
- * Tells the log that the store is away and that it is back, never more than once a second however many calls fail.
+ * Logs that the store is unavailable and that it is available again, at most once a second however many calls fail.
  */
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
-/** Shortest time between two lines; also how long calls must go well before it is over. */
+/** The shortest time between two lines, and the time for which calls must succeed before an outage is over. */
 const INTERVAL_MS = 1000;
 
-/** The log of one thing that can be away. */
+/** The outage log of one connection or worker. */
 export class OutageLog {
   readonly #logger: Logger;
   readonly #clock: Clock;
-  /** Failures not told yet. */
+  /** The number of failures that have not been logged yet. */
   #untold = 0;
   #lastFailure: Milliseconds | undefined;
   #lastLine: Milliseconds | undefined;
@@ -22,7 +22,7 @@ export class OutageLog {
     this.#clock = clock;
   }
 
-  /** A call failed. @param reason in the system's words */
+  /** Notes a failed call. @param reason the system's message */
   failed(reason: string): void {
     const now = this.#clock.monotonic();
     this.#lastFailure = now;
@@ -33,7 +33,7 @@ export class OutageLog {
     this.#untold = 0;
   }
 
-  /** A call went well. */
+  /** Notes a successful call. */
   succeeded(): void {
     if (this.#lastFailure === undefined || this.#clock.monotonic() - this.#lastFailure < INTERVAL_MS) return;
     this.#logger.info({ failures: this.#untold }, 'store available again');

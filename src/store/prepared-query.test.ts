@@ -32,7 +32,7 @@ describe('a prepared query', () => {
     assert.equal(built, 1);
   });
 
-  it('takes arguments in any order and uses one twice', () => {
+  it('accepts arguments in any order, and an argument that is used twice', () => {
     const rename = prepare(({ id, ...set }: Pick<UsersTable, 'id' | 'name' | 'created_at'>) =>
       db.updateTable('users').set(set).where('id', '=', id),
     );
@@ -49,7 +49,7 @@ describe('a prepared query', () => {
     assert.deepEqual(twice({ name: 'x' }).parameters, ['x', 'x']);
   });
 
-  it('is compiled anew for other keys, so that absent columns stay as they are', () => {
+  it('is compiled again for other keys, so that absent columns stay as they are', () => {
     const change = prepare(({ id, ...set }: Pick<UsersTable, 'id'> & Partial<UsersTable>) =>
       db.updateTable('users').set(set).where('id', '=', id),
     );

@@ -1,13 +1,13 @@
 /**
- * Queries compiled once and run many times with other arguments: compiling costs tens of microseconds, more than running.
+ * Compiles queries once and runs them many times with other arguments. Compiling costs tens of microseconds, more than running.
  */
 import type { Compilable } from 'kysely';
 import type { Query, SqlValue } from './engine.ts';
 
-/** Gives the query for these arguments. */
+/** Makes the query with these arguments. */
 export type PreparedQuery<Args, Row> = (args: Args) => Query<Row>;
 
-/** Stands for an argument while the query is built. */
+/** Represents an argument while the query is built. */
 class Placeholder {
   readonly key: string;
 
@@ -22,9 +22,9 @@ interface Template {
 }
 
 /**
- * Prepares a query. It is compiled at its first use, and once more for every other set of keys it is used with (an update
- * of some columns), so the arguments' type bounds how many templates are kept.
- * @param build makes the query from its arguments; it may pass them on but not look at them, they are placeholders
+ * Prepares a query. It is compiled at its first use, and again for every other set of keys (such as an update of other columns), so the
+ * type of the arguments bounds the number of templates.
+ * @param build makes the query from its arguments, which are placeholders: it may pass them on but not read them
  */
 export function prepare<Args extends object, Row>(build: (args: Args) => Compilable<Row>): PreparedQuery<Args, Row> {
   const templates = new Map<string, Template>();
@@ -44,8 +44,8 @@ export function prepare<Args extends object, Row>(build: (args: Args) => Compila
 }
 
 /**
- * Prepares a query whose text depends on a few choices, too: it is compiled once for each of their combinations.
- * @param build as in {@link prepare}; it may look at `choice`, whose values must be few and plain
+ * Prepares a query whose text also depends on a few choices. It is compiled once for each combination of them.
+ * @param build as in {@link prepare}; it may read `choice`, which must have few, simple values
  */
 export function prepareEach<Choice extends object, Args extends object, Row>(
   build: (choice: Choice, args: Args) => Compilable<Row>,
@@ -62,7 +62,7 @@ export function prepareEach<Choice extends object, Args extends object, Row>(
   };
 }
 
-/** The same query in a write that is undone as a whole unless this one changes exactly one row. */
+/** Makes a query undo its whole write unless it changes exactly one row. */
 export const changingOne = (query: Query): Query => ({ ...query, mustChange: 1 });
 
 function compile<Args extends object>(build: (args: Args) => Compilable<unknown>, keys: readonly string[]): Template {

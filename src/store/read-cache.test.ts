@@ -27,7 +27,7 @@ describe('a read', () => {
     assert.deepEqual([await read('a'), await read('a')], [2, 2]);
   });
 
-  it('shares the answer of the same one under way, unless something was committed in between', async () => {
+  it('shares the answer of an equal read in progress, unless something was committed in between', async () => {
     const answers = [read('a'), read('a')];
     version = 2;
     answers.push(read('a'));
@@ -35,7 +35,7 @@ describe('a read', () => {
     assert.equal(await read('a'), 2);
   });
 
-  it('under way while something is committed is not kept for those who ask later', async () => {
+  it('in progress during a commit is not kept for later reads', async () => {
     const late = Promise.withResolvers<string>();
     const first = cache.get(query('a'), () => late.promise);
     version = 2;
@@ -45,7 +45,7 @@ describe('a read', () => {
     assert.equal(await read('a'), 2);
   });
 
-  it('is not answered with another one', async () => {
+  it('is not answered with the result of another one', async () => {
     assert.deepEqual([await read('a', 'b'), await read('a,b'), await read('a","b')], [1, 2, 3]);
     assert.equal(await cache.get({ sql: 'select 1 + ?', parameters: ['a', 'b'] }, load), 4);
   });
@@ -55,7 +55,7 @@ describe('a read', () => {
     assert.deepEqual([await read('a'), await read('a')], [1, 2]);
   });
 
-  it('that failed is read again', async () => {
+  it('that failed is repeated', async () => {
     const failure = new Error('away');
     await assert.rejects(
       cache.get(query('a'), () => Promise.reject(failure)),
@@ -65,7 +65,7 @@ describe('a read', () => {
   });
 });
 
-it('keeps a thousand answers, not more', async () => {
+it('keeps at most a thousand answers', async () => {
   for (let n = 0; n < 1000; n += 1) await read(String(n));
   await read('0');
   assert.equal(loads, 1000);

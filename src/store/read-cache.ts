@@ -1,36 +1,36 @@
 /**
- * Answers a read from memory while nothing has been committed since, so that what is asked again and again (the API key of every
- * request) wakes no thread of the database.
+ * Answers a read from memory while nothing has been committed since, so that repeated reads, such as the API key of every request, do not
+ * wake a database thread.
  */
 import type { Query } from './engine.ts';
 
-/** Answers kept; when there are more, all are forgotten and read again. A stream with all its profiles is about 10 kB. */
+/** The largest number of answers. When it is exceeded, all are forgotten. A stream with all its profiles takes about 10 kB. */
 const MAX_ENTRIES = 1000;
 
-/** What was read from one database. Callers share the answers, and must not change them. */
+/** The answers read from one database. Callers share them, and must not change them. */
 export class ReadCache {
   readonly #currentVersion: () => number | undefined;
-  /** Of which version {@link ReadCache.#answers} are. */
+  /** The version that {@link ReadCache.#answers} belong to. */
   #version: number | undefined;
   /**
-   * By the query's text and its parameters, those still under way included. Not by both in one text: that of a query is the same string
-   * each time, whose hash is known, while a new one would have to be hashed at every read.
+   * Answers by the text of the query and then by its parameters, including reads in progress. The two are not joined into one key, because
+   * the text of a query is always the same string object, whose hash is known, while a joined key would be hashed at every read.
    */
   readonly #answers = new Map<string, Map<string, Promise<unknown>>>();
   #count = 0;
 
-  /** @param currentVersion of the database, as engines tell it: asked at every read */
+  /** @param currentVersion the version of the database, which is asked for at every read */
   constructor(currentVersion: () => number | undefined) {
     this.#currentVersion = currentVersion;
   }
 
   /**
-   * The answer to a query, which is as new as one read now: of two who ask the same, the second gets the answer of the first when
-   * nothing was committed between their asking. A failed read is not kept.
-   * @param load reads it; called at once or not at all. The same query must always come with the same way to read it.
+   * The answer to a query, as up to date as one read now. Of two equal reads, the second gets the answer of the first if nothing was
+   * committed between the two calls. A failed read is not kept.
+   * @param load reads the answer; it is called at once or not at all. The same query must always come with the same function
    */
   get<Item>(query: Query, load: () => Promise<Item>): Promise<Item> {
-    // Asked before reading: what is read can only be newer than the version it is kept under.
+    // The version is asked for before reading, because the answer may be newer than the version it is kept under, but never older.
     const version = this.#currentVersion();
     if (version === undefined) return load();
     if (version !== this.#version) this.#forget();
@@ -45,7 +45,7 @@ export class ReadCache {
     this.#answers.set(query.sql, answers.set(key, answer));
     this.#count += 1;
     answer.catch(() => {
-      // What was forgotten meanwhile, or read again, counts no more.
+      // The entry was removed or replaced in the meantime.
       if (this.#answers.get(query.sql)?.get(key) !== answer) return;
       answers.delete(key);
       this.#count -= 1;

@@ -4,7 +4,7 @@ import { newUserId } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
 import { RowQuota } from './row-quota.ts';
 
-/** Quotas of several processes that share the same rows, with a clock that the test sets. */
+/** The quotas of several processes that share the same rows, with a clock that the test sets. */
 function setUp(processes = 1) {
   const world = { rows: 0, counts: 0, counted: 0, now: 0 };
   const quotas = Array.from(
@@ -30,7 +30,7 @@ function setUp(processes = 1) {
 
 const user = newUserId();
 
-test('far below the quota rows are counted rarely: few are read for each create, however many there are', async () => {
+test('far below the quota, rows are counted rarely, so that few are read for each create', async () => {
   const readPerCreate: number[] = [];
   for (const atMost of [2000, 20_000]) {
     const { world, quotas, add } = setUp();

@@ -1,10 +1,10 @@
 /**
  * Limits how many rows of a kind a user may have, without counting them at every create.
  *
- * After a count, a 32nd of the room that was left may be used up before the rows are counted again, so that up to 32 processes that
- * count at the same time cannot exceed the quota together. Near the limit every create counts. Within one process a quota is therefore
- * exact. Processes that create at the same moment may exceed it by one row each, and by a 32nd of the quota each when a user fills it up
- * through several of them within {@link COUNT_KEPT_MS}.
+ * After a count, a 32nd of the remaining room may be used before the rows are counted again, so that up to 32 processes that count at the
+ * same time cannot exceed the quota together. Near the limit every create counts. Within one process the quota is therefore exact.
+ * Processes that create at the same moment may exceed it by one row each, and by a 32nd of the quota each when a user fills it through
+ * several of them within {@link COUNT_KEPT_MS}.
  */
 
 import { MillraceError } from '#domain/errors.ts';
@@ -13,21 +13,21 @@ import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
-/** The part of the room left that may be used up without counting again: one in so many. */
+/** The part of the remaining room that may be used without counting again: one in 32. */
 const SHARE_OF_ROOM = 32;
 /** How long a count is valid. Other processes create and delete rows as well. */
 const COUNT_KEPT_MS = 1000;
-/** How many users are remembered. When there are more, the one remembered the longest is forgotten, and counted anew. */
+/** The largest number of remembered users. When it is exceeded, the oldest entry is forgotten, and its user's rows are counted again. */
 const MAX_USERS = 10_000;
 
-/** What is known about one user's rows. */
+/** The known numbers of one user's rows. */
 interface UserRows {
-  /** How many creates need no count, as long as the last one is valid. */
+  /** The number of creates that need no count while the last count is valid. */
   granted: number;
   /** The monotonic time of the last count. */
   countedAt: Milliseconds;
   readonly creating: Set<Promise<unknown>>;
-  /** The count under way, which gives how many more rows there may be. */
+  /** The count in progress, which gives how many more rows the user may have. */
   counting: Promise<number> | undefined;
 }
 
@@ -39,8 +39,8 @@ export class RowQuota {
   readonly #users = new BoundedMap<UserId, UserRows>(MAX_USERS);
 
   /**
-   * @param options.what the kind of row, as errors name it to people: `streams`
-   * @param options.count counts a user's rows, but no further than `atMost`
+   * @param options.what the kind of row in error texts, such as `streams`
+   * @param options.count counts a user's rows up to `atMost`
    */
   constructor(options: {
     readonly what: string;
@@ -54,7 +54,7 @@ export class RowQuota {
 
   /**
    * Creates a row, if the user may have one more.
-   * @param atMost how many rows the user may have; 0 = any number
+   * @param atMost the largest number of rows that the user may have; 0 means no limit
    * @throws {MillraceError} `quota_exceeded`
    */
   async create(user: UserId, atMost: number, create: () => Promise<void>): Promise<void> {
@@ -67,7 +67,7 @@ export class RowQuota {
       if ((await rows.counting) > 0) continue;
       throw new MillraceError(
         'quota_exceeded',
-        `You have ${atMost} ${this.#what}, which is as many as you may have; delete some first, or ask an admin for more.`,
+        `You have ${atMost} ${this.#what}, which is your limit; delete some first, or ask an admin for a larger limit.`,
       );
     }
     rows.granted -= 1;
@@ -80,7 +80,7 @@ export class RowQuota {
     }
   }
 
-  /** Counts the rows, after the creates under way have ended, so that none of them is missed. @returns how many more there may be */
+  /** Counts the rows after the running creates have ended, so that none of them is missed. @returns how many more rows there may be */
   async #recount(user: UserId, rows: UserRows, atMost: number): Promise<number> {
     rows.granted = 0;
     await Promise.allSettled(rows.creating);

@@ -1,5 +1,5 @@
 /**
- * Runs the queries of every kind of record on one engine: reads, pages, and changes with what is stored beside them.
+ * Runs the queries of all kinds of records on one engine: reads, pages, and changes with their receipts.
  */
 import { randomUUID } from 'node:crypto';
 import { MillraceError } from '#domain/errors.ts';
@@ -15,20 +15,20 @@ import { ReadCache } from './read-cache.ts';
 import type { IdempotencyClaim, Page, PageKey, Receipt, Scope } from './store.ts';
 import { storeUnavailable } from './unavailable.ts';
 
-/** How long a look-up that anybody can cause may wait for its turn, in milliseconds. */
+/** Milliseconds that a lookup which anybody can cause may wait for its turn. */
 const STRANGERS_WAIT_MS = 5000;
 
-/** What goes with a change. */
+/** The options of a change. */
 export interface ChangeOptions {
-  /** Told once it is committed. */
+  /** Announced after the commit. */
   readonly announce?: readonly StoreAnnouncement[];
-  /** The sentence of the `conflict` when a row would be there twice. */
+  /** The text of the `conflict` error when a row with the same unique value exists. */
   readonly taken?: string;
 }
 
 /** Runs queries. */
 export class Runner {
-  /** Names this opening of the store, unlike any other: a process that is started again gets another name. */
+  /** A unique id of this opening of the store. A restarted process gets another one. */
   readonly incarnation = randomUUID();
   readonly #engine: Engine;
   readonly #cache: ReadCache;
@@ -46,43 +46,43 @@ export class Runner {
     this.#idempotency = idempotencyQueries(engine.compiler);
   }
 
-  /** Every row as a record. */
+  /** Reads all rows as records. */
   async all<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item[]> {
     return (await this.#engine.read(query)).map(itemOf);
   }
 
-  /** The first row as a record, if there is a row. */
+  /** Reads the first row as a record, if there is one. */
   async one<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
     const [row] = await this.#engine.read(query);
     return row && itemOf(row);
   }
 
-  /** The number that a counting query gives. */
+  /** Reads the number that a counting query gives. */
   async count(query: Query<{ readonly count: number }>): Promise<number> {
     return (await this.one(query, ({ count }) => count)) ?? 0;
   }
 
-  /** As `one`, for what is asked at every request: callers share the record. */
+  /** Like `one`, with a cache, for reads at every request. Callers share the record. */
   cachedOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
     return this.#cache.get(query, () => this.one(query, itemOf));
   }
 
   /**
-   * Reads one row as `cachedOne` does, for look-ups that anybody can cause with names that may not exist. They have a budget and a cache
-   * of their own, so that a flood of them neither delays other reads nor displaces what is cached for those.
+   * Like `cachedOne`, for lookups that anybody can cause with invented names. They have a budget and a cache of their own, so that a flood
+   * of them neither delays other reads nor displaces their cached answers.
    */
   strangersOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
     return this.#strangersCache.get(query, () => this.#strangers.run(() => this.one(query, itemOf)));
   }
 
-  /** Reads rows as `all` does, within the budget for look-ups that anybody can cause. */
+  /** Like `all`, within the budget for lookups that anybody can cause. */
   strangersAll<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item[]> {
     return this.#strangers.run(() => this.all(query, itemOf));
   }
 
   /**
-   * One page of a list.
-   * @param queryOf makes the query for so many rows; it is asked for one more than `limit`, which tells whether there is a next page
+   * Reads one page of a list.
+   * @param queryOf makes the query for a number of rows; it gets one more than `limit`, which shows whether there is a next page
    */
   async page<Row, Item>(
     limit: number,
@@ -96,7 +96,7 @@ export class Runner {
     return { rows, next: found.length > limit && last !== undefined ? keyOf(last) : undefined };
   }
 
-  /** Runs queries all or nothing and says how many rows each changed. @throws {Unchanged} {UniqueViolation} */
+  /** Runs queries in one transaction and returns how many rows each changed. @throws {Unchanged} {UniqueViolation} */
   async write(queries: readonly Query[], announcements: readonly StoreAnnouncement[] = []): Promise<number[]> {
     let addsEvents = false;
     try {
@@ -104,7 +104,7 @@ export class Runner {
       addsEvents = queries.some((query, index) => query.addsEvents === true && results[index]!.changes > 0);
       return results.map(({ changes }) => changes);
     } catch (error) {
-      // It may have been done.
+      // The write may have happened.
       addsEvents = error instanceof MillraceError && error.code === 'outcome_unknown';
       throw error;
     } finally {
@@ -118,15 +118,15 @@ export class Runner {
     return { [Symbol.dispose]: () => void this.#onUnnumbered.delete(listener) };
   }
 
-  /** The arguments that name this process as the writer, for queries that only the holder of the node's lease may make. */
+  /** The arguments that identify this process as the writer, for queries that only the holder of the node's lease may make. */
   writer(node: NodeId): WriterArgs {
     return { writer: node, incarnation: this.incarnation };
   }
 
   /**
    * Runs queries of which the last one changes something only when the writer is the owner and holds its lease. Returns whether it did.
-   * @param isOwned gives a row when the writer is the owner, whether or not it holds its lease at the moment
-   * @param reports are run in the same write, whoever the owner is: they report what is stored
+   * @param isOwned returns a row when the writer is the owner, whether or not it holds its lease at the moment
+   * @param reports run in the same write for any owner: they add the events for what is stored
    * @throws {MillraceError} `store_unavailable` when only the lease was missing: try again once it is renewed
    */
   async writeAsOwner(queries: readonly Query[], isOwned: Query, reports: readonly Query[] = []): Promise<boolean> {
@@ -136,8 +136,8 @@ export class Runner {
   }
 
   /**
-   * Finds out why an owner's write changed nothing. Returns false when the writer is not the owner any more.
-   * @throws {MillraceError} `store_unavailable` when it still is the owner, so that only its lease can have run out
+   * Determines why an owner's write changed nothing. Returns false when the writer is not the owner any more.
+   * @throws {MillraceError} `store_unavailable` when the writer is still the owner, so that its lease must have run out
    */
   async mustHaveLapsed(isOwned: Query): Promise<false> {
     if ((await this.#engine.read(isOwned)).length === 0) return false;
@@ -145,13 +145,13 @@ export class Runner {
   }
 
   /**
-   * What somebody asked for, in one write with its receipts; says whether every query changed what it must.
-   * @throws {MillraceError} `conflict` when a row would be there twice, or a repeat of the request has taken its place
+   * Makes a change that somebody requested, in one write with its receipts. Returns whether every query changed as many rows as it must.
+   * @throws {MillraceError} `conflict` when a row with the same unique value exists, or a repeat of the request has taken over its claim
    */
   async change(
     queries: readonly Query[],
     receipts: readonly Receipt[],
-    { announce = [], taken = 'It exists already.' }: ChangeOptions = {},
+    { announce = [], taken = 'It already exists.' }: ChangeOptions = {},
   ): Promise<boolean> {
     try {
       await this.write([...queries, ...receipts.flatMap((receipt) => this.#entries(receipt))], announce);
@@ -164,7 +164,7 @@ export class Runner {
     }
   }
 
-  /** What is stored beside a change. */
+  /** The queries that store a receipt. */
   #entries({ audit, answer }: Receipt): Query[] {
     const entry = this.#audit.add(rowOfAudit(audit));
     if (answer === undefined) return [entry];
@@ -179,9 +179,12 @@ export class Runner {
       (row) => row.claimed_at === claimedAt && row.answer === null,
     );
     if (holds === true) return;
-    throw new MillraceError('conflict', 'A repeat of this request was taken up meanwhile; its answer counts.');
+    throw new MillraceError(
+      'conflict',
+      'A repeat of this request was carried out in the meantime; the answer to the repeat is valid.',
+    );
   }
 }
 
-/** The arguments that keep a query to what a scope may see. */
+/** The arguments that limit a query to what a scope may see. */
 export const ofScope = (scope: Scope) => (scope === 'everyone' ? {} : { user_id: scope });

@@ -1,6 +1,6 @@
 /**
- * The store on any engine: domain records in, queries out, rows back into domain records. Each kind of record is a file in `records/`,
- * its queries one in `queries/`.
+ * The store on any engine. It maps domain records to queries, and rows to domain records. Each kind of record is a file in `records/`, and
+ * its queries are a file in `queries/`.
  */
 import { type Clock, systemClock } from '#lib/clock.ts';
 import { CountedLines } from '#telemetry/counted-lines.ts';
@@ -21,7 +21,7 @@ import { webhookRecords } from './records/webhooks.ts';
 import { Runner } from './runner.ts';
 import type { Store } from './store.ts';
 
-/** The store on `engine`, which it owns from now on. @param clock decides how long a count of rows is good for */
+/** Makes the store on `engine`, and takes over its ownership. @param clock decides how long a count of rows is valid */
 export function storeOn(engine: Engine, logger: Logger, clock: Clock = systemClock): Store {
   const runner = new Runner(engine);
   const lines = new CountedLines(logger);

@@ -1,5 +1,5 @@
 /**
- * The suite every engine passes: what the contract in `store.ts` promises, asked through the contract alone.
+ * The contract suite, which every engine passes. It tests the promises of `store.ts` through that interface alone.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -38,7 +38,7 @@ import type { ListOptions, Page, PageKey, Store } from './store.ts';
 
 /**
  * Declares the suite.
- * @param open gives an empty store each time; the suite disposes it
+ * @param open opens an empty store each time; the suite disposes it
  */
 export function storeContract(name: string, open: OpenStore): void {
   listsContract(name, open);
@@ -60,13 +60,13 @@ export function storeContract(name: string, open: OpenStore): void {
     after(() => store[Symbol.asyncDispose]());
 
     describe('users', () => {
-      it('makes a user once and gives the same one from then on', async () => {
+      it('creates a user once and returns the same one from then on', async () => {
         assert.deepEqual(await store.users.ensure(someUser({ name: user.name })), user);
         assert.deepEqual(await store.users.byName(user.name), user);
         assert.equal(await store.users.byName('nobody'), undefined);
       });
 
-      it('makes one user when many ask for it at once', async () => {
+      it('creates one user when many calls ask for it at once', async () => {
         const { name } = someUser();
         const asked = Array.from({ length: 8 }, () => store.users.ensure(someUser({ name })));
         const ids = (await Promise.all(asked)).map(({ id }) => id);
@@ -75,7 +75,7 @@ export function storeContract(name: string, open: OpenStore): void {
     });
 
     describe('streams', () => {
-      it('gives a stream back as it was created, by id, stream key and playback id', async () => {
+      it('returns a stream as it was created, by id, stream key and playback id', async () => {
         const profiles = [{ width: 1, name: 'é "quoted" \u{1f3a5}', fps: 0, height: 2, bitrate: 3, quality: 4 }];
         const stream = someStream(user.id, { name: `two\nlines, 'quotes' \u{1f600}`, profiles });
         await store.streams.create(stream, someReceipt());
@@ -110,7 +110,7 @@ export function storeContract(name: string, open: OpenStore): void {
         );
       });
 
-      it('does not show a stream to another user, nor one that is not there', async () => {
+      it('finds no stream of another user, and none that does not exist', async () => {
         const stream = someStream(user.id);
         await store.streams.create(stream, someReceipt());
         const other = await store.users.ensure(someUser());
@@ -121,7 +121,7 @@ export function storeContract(name: string, open: OpenStore): void {
         assert.deepEqual(await store.streams.list(other.id, newestFirst(10)), { rows: [], next: undefined });
       });
 
-      it('refuses a stream whose id or playback id is taken, and says so without the key', async () => {
+      it('refuses a stream whose id or playback id is taken, without showing the stream key', async () => {
         const stream = someStream(user.id);
         await store.streams.create(stream, someReceipt());
         for (const taken of ['id', 'playbackId'] as const) {
@@ -133,7 +133,7 @@ export function storeContract(name: string, open: OpenStore): void {
         }
       });
 
-      it('keeps what live media says of a stream', async () => {
+      it('keeps the activity and health of a stream', async () => {
         const stream = someStream(user.id);
         await store.streams.create(stream, someReceipt());
         await store.streams.setActivity(stream.id, {
@@ -152,8 +152,8 @@ export function storeContract(name: string, open: OpenStore): void {
         assert.deepEqual([idle?.isActive, idle?.health], [false, undefined]);
       });
 
-      it('gives every stream once, newest first, whatever the size of the pages', async () => {
-        // Few different times, so that pages end between streams of the same one.
+      it('lists every stream once, newest first, for any page size', async () => {
+        // There are few different times, so that pages end between streams with the same time.
         const ages = fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 12 });
         const limits = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 });
         await fc.assert(
@@ -180,7 +180,7 @@ export function storeContract(name: string, open: OpenStore): void {
         assert.deepEqual([rows.length, next], [4, undefined]);
       });
 
-      it('goes on after a page although streams were created meanwhile', async () => {
+      it('continues after a page although streams were created in the meantime', async () => {
         for (const time of [1, 2, 3])
           await store.streams.create(someStream(user.id, { createdAt: ms(time) }), someReceipt());
         const { next } = await store.streams.list(user.id, newestFirst(2));
@@ -200,7 +200,7 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.streams.create(stream, someReceipt());
       });
 
-      it('gives a session back as it was created, to its owner alone', async () => {
+      it('returns a session as it was created, only to its owner', async () => {
         const full = { reconnectUntil: ms(7), endedAt: ms(8), endReason: 'replaced', phase: 'ended' } as const;
         for (const session of [
           someSession(stream),
@@ -213,7 +213,7 @@ export function storeContract(name: string, open: OpenStore): void {
         }
       });
 
-      it('changes what it is told to and leaves the rest', async () => {
+      it('changes the given fields and leaves the others', async () => {
         const session = someSession(stream, { codecs: 'avc1' });
         await store.sessions.create(session);
         const [until, seen] = [ms(99), ms(98)];
@@ -231,7 +231,7 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.sessions.change(newSessionId(), { viewers: 1 });
       });
 
-      it('takes the creation of a session again, for a writer that does not know whether it happened', async () => {
+      it('accepts a repeated creation of a session, for a writer that does not know whether it happened', async () => {
         const session = someSession(stream);
         await store.sessions.create(session);
         const later = { ...session, phase: 'live', lastSeen: ms(5) } as const;
@@ -247,7 +247,7 @@ export function storeContract(name: string, open: OpenStore): void {
         for (const session of [...sessions, foreign]) await store.sessions.create(session);
         const ofNode = async (...asked: Exclude<SessionPhase, 'ended'>[]) =>
           (await store.sessions.ofNode(node, asked)).filter(({ streamId }) => streamId === stream.id);
-        // Who serves a store that is not shared owns everything in it.
+        // In a store that is not shared, the serving process owns every session.
         const others = store.isShared ? [] : [foreign];
         assert.deepEqual(await ofNode('starting', 'live', 'reconnecting'), [
           ...others,
@@ -260,7 +260,7 @@ export function storeContract(name: string, open: OpenStore): void {
         assert.deepEqual(await store.sessions.openOf(stream.id), [foreign, sessions[3], sessions[2], sessions[0]]);
       });
 
-      it('finds what a playback id shows, and by the path of its media, with the node it runs on', async () => {
+      it('finds the session of a playback id, and of a media path, with the node it runs on', async () => {
         const node = someNode();
         await store.nodes.renew(node, 60_000);
         const sessions = [1, 3, 2].map((at) => someSession(stream, { createdAt: ms(at), nodeId: node.id }));
@@ -273,14 +273,14 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.sessions.create(homeless);
         assert.deepEqual(await store.sessions.newest(stream.playbackId), { session: homeless, node: undefined });
         await store.sessions.change(homeless.id, { phase: 'ended' });
-        assert.deepEqual(await store.sessions.newest(stream.playbackId), newest, 'of those that have not ended');
+        assert.deepEqual(await store.sessions.newest(stream.playbackId), newest, 'of the open sessions');
         for (const { id } of sessions) await store.sessions.change(id, { phase: 'ended' });
-        assert.equal((await store.sessions.newest(stream.playbackId))?.session.id, homeless.id, 'of all');
+        assert.equal((await store.sessions.newest(stream.playbackId))?.session.id, homeless.id, 'of all sessions');
         assert.equal(await store.sessions.newest(newPlaybackId()), undefined);
         assert.equal(await store.sessions.byMediaPath(newMediaPath()), undefined);
       });
 
-      it('deletes sessions that ended before a time, the oldest first and no more than it may', async () => {
+      it('deletes sessions that ended before a time, the oldest first and at most as many as the limit', async () => {
         const ended = [5, 3, 4, 9].map((at) => someSession(stream, { phase: 'ended', endedAt: ms(at) }));
         const open = someSession(stream, { phase: 'live' });
         for (const session of [...ended, open]) await store.sessions.create(session);
@@ -295,11 +295,11 @@ export function storeContract(name: string, open: OpenStore): void {
         assert.deepEqual(await left(), [undefined, undefined, undefined, 9, 'open']);
       });
 
-      it('deletes ended sessions older than the newest ones a user keeps, the oldest first and no more than it may', async () => {
+      it('deletes ended sessions older than the newest ones that a user keeps, the oldest first and at most as many as the limit', async () => {
         const [owner, other] = [await store.users.ensure(someUser()), await store.users.ensure(someUser())];
         const [own, foreign] = [someStream(owner.id), someStream(other.id)];
         for (const each of [own, foreign]) await store.streams.create(each, someReceipt());
-        // Created in another order than they began; two began at the same time, and one has not ended.
+        // The sessions are not created in the order in which they began. Two began at the same time, and one has not ended.
         const begun = [5, 2, 3, 7, 4, 4, 6];
         const sessions = begun.map((at) => someSession(own, { createdAt: ms(at), phase: 'ended', endedAt: ms(9) }));
         const open = someSession(own, { createdAt: ms(1), phase: 'live' });
@@ -319,7 +319,7 @@ export function storeContract(name: string, open: OpenStore): void {
         assert.equal(await store.sessions.deleteBeyond(newUserId(), 1, 10), 0);
       });
 
-      it('tells the users who had a session ended since a time, each once', async () => {
+      it('lists the users with a session that ended since a time, each once', async () => {
         const [owner, other] = [await store.users.ensure(someUser()), await store.users.ensure(someUser())];
         const [own, foreign] = [someStream(owner.id), someStream(other.id)];
         for (const each of [own, foreign]) await store.streams.create(each, someReceipt());
@@ -355,7 +355,7 @@ export function storeContract(name: string, open: OpenStore): void {
       assert.deepEqual(await store.apiKeys.list(), [{ ...key, revokedAt: 5, userName: user.name }]);
     });
 
-    it("refuses a second key of one name among a user's unrevoked keys", async () => {
+    it("refuses a second key with the same name among a user's unrevoked keys", async () => {
       const first = someKey(user);
       await store.apiKeys.create(first, someReceipt());
       await assert.rejects(store.apiKeys.create(someKey(user), someReceipt()), isMillraceError('conflict'));
@@ -380,7 +380,7 @@ export function storeContract(name: string, open: OpenStore): void {
       );
     });
 
-    it('makes the first key once, however many ask', async () => {
+    it('creates the first key once, however many calls ask for it', async () => {
       const admin = someUser({ name: 'admin' });
       const made = await Promise.all(
         Array.from({ length: 8 }, () =>
@@ -392,10 +392,14 @@ export function storeContract(name: string, open: OpenStore): void {
         (await store.apiKeys.list()).map(({ name, userName, userId }) => ({ name, userName, userId })),
         [{ name: 'default', userName: 'admin', userId: admin.id }],
       );
-      assert.equal((await store.audit.list({}, { limit: 10 })).rows.length, 1, 'those that made none leave no entry');
+      assert.equal(
+        (await store.audit.list({}, { limit: 10 })).rows.length,
+        1,
+        'calls that created no key leave no entry',
+      );
     });
 
-    it('makes no first key, nor its user, beside a revoked one', async () => {
+    it('creates neither a first key nor its user when a revoked key exists', async () => {
       const key = someKey(user);
       await store.apiKeys.create(key, someReceipt());
       await store.apiKeys.revoke(key.id, 'everyone', someReceipt({ at: ms(5) }));
@@ -404,13 +408,13 @@ export function storeContract(name: string, open: OpenStore): void {
       assert.equal(await store.users.byName('admin'), undefined);
     });
 
-    it('gives the first key to a user who is there already', async () => {
+    it('gives the first key to a user that already exists', async () => {
       const sameName = someUser({ name: user.name });
       assert.equal(await store.apiKeys.createFirst(sameName, someKey(sameName), [someReceipt()]), true);
       assert.equal((await store.apiKeys.list())[0]?.userId, user.id);
     });
 
-    it('rejects calls after it was closed, and closes once', async () => {
+    it('rejects calls after closing, and closes once', async () => {
       const closing = store[Symbol.asyncDispose]();
       await Promise.all([closing, store[Symbol.asyncDispose]()]);
       await assert.rejects(store.users.byName(user.name), isMillraceError('store_unavailable'));
@@ -422,15 +426,15 @@ export function storeContract(name: string, open: OpenStore): void {
   });
 }
 
-/** Text with letters, marks, emoji and control characters, U+0000 left out as the interface does. */
+/** Arbitrary text with letters, marks, emoji and control characters. U+0000 is left out, as in the API. */
 const unicode = fc.string({ unit: 'binary', maxLength: 40 }).filter((text) => !text.includes('\0'));
 
-/** A stream with its key shown, to be compared. */
+/** A stream with its key as plain text, for comparison. */
 function plain(stream: Stream | undefined) {
   return stream && { ...stream, streamKey: stream.streamKey.reveal() };
 }
 
-/** What a session measured, and where. */
+/** The measured fields of a session and its node. */
 const MEASURED = {
   totals: {
     sourceBytes: 2 ** 40,
@@ -447,7 +451,7 @@ const MEASURED = {
   nodeId: newNodeId(),
 } as const;
 
-/** A page of everything, the newest first. */
+/** The options for a page of everything, the newest first. */
 const newestFirst = (limit: number, after?: PageKey): ListOptions => ({
   limit,
   after,
@@ -456,7 +460,7 @@ const newestFirst = (limit: number, after?: PageKey): ListOptions => ({
   filter: {},
 });
 
-/** The ids on all pages, one size after the other. */
+/** Reads all pages with each page size, and returns their ids. */
 async function walk<Row extends { readonly id: string }>(
   list: (limit: number, after: PageKey | undefined) => Promise<Page<Row>>,
   sizes: readonly number[],

@@ -1,15 +1,15 @@
 /**
- * The contract of the store, in the domain's words. Every engine passes the suite in `store.contract.ts`.
+ * The contract of the store in terms of the domain. Every engine passes the suite in `store.contract.ts`.
  *
- * Every write resolves only after it is durable; concurrent writes may share one commit. Every call rejects with
- * `MillraceError('store_unavailable')` when the store is away, its queue is full or its time limit has passed. Nothing has happened
- * then, and nothing will. When nobody can know whether a write happened, it rejects with `outcome_unknown` instead: repeat it only if it
- * is harmless twice. The store heals by itself. No call blocks the event loop.
+ * Every write resolves only after it is durable. Concurrent writes may share one commit. Every call rejects with
+ * `MillraceError('store_unavailable')` when the store is down, its queue is full or its time limit has passed; nothing has happened then,
+ * and nothing will. When it is unknown whether a write happened, it rejects with `outcome_unknown` instead. Repeat such a write only if
+ * repeating it is harmless. The store recovers by itself. No call blocks the event loop.
  *
- * Where several processes share the database, some calls take the node that writes. What they say about live media counts only from the
- * node that took the stream last, and only while the process holds the lease of that node (`docs/decisions/0014-who-may-write.md`).
- * Such a call returns false when the stream or session belongs to another node by now, and rejects with `store_unavailable` while the
- * lease has run out. Both times nothing has changed.
+ * Where several processes share the database, some calls take the node that writes. What they report about live media is accepted only from
+ * the node that claimed the stream last, and only while the process holds the lease of that node (`docs/decisions/0014-who-may-write.md`).
+ * Such a call returns false when the stream or session belongs to another node by now, and rejects with `store_unavailable` while the lease
+ * has run out. In both cases nothing has changed.
  */
 import type { AuditEntry } from '#domain/audit.ts';
 import type { DisabledReason, EventType, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
@@ -37,64 +37,64 @@ import type { DeliveryState, Webhook, WebhookDelivery, WebhookLog } from '#domai
 import type { Milliseconds } from '#lib/units.ts';
 import type { StoreAnnouncement } from './announcement.ts';
 
-/** Whose records a call may see: one user's, or everybody's for an admin. */
+/** The records that a call may see: those of one user, or those of everybody for an admin. */
 export type Scope = UserId | 'everyone';
 
-/** Where a list page ended: the value it is ordered by, of its last row, and that row's id. */
+/** The end of a list page: the value by which the list is ordered and the id of the last row. */
 export interface PageKey {
   readonly at: Milliseconds;
   readonly id: string;
 }
 
-/** Part of a list. */
+/** A part of a list. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
-  /** Where the next page starts; undefined when there is none. */
+  /** The end of this page, where the next one begins. Undefined when there is none. */
   readonly next: PageKey | undefined;
 }
 
-/** What every list takes. Rows of the same time are ordered by id, the same way. */
+/** The options of every list. Rows with the same time are ordered by id, in the same direction. */
 export interface PageOptions {
-  /** 1..1000 */
+  /** From 1 to 1000. */
   readonly limit: number;
   readonly after?: PageKey | undefined;
 }
 
-/** By which time records are listed. */
+/** The times by which records can be ordered. */
 export const LIST_ORDERS = ['createdAt', 'lastSeen'] as const;
-/** One of {@link LIST_ORDERS}. */
+/** A value of {@link LIST_ORDERS}. */
 export type ListOrder = (typeof LIST_ORDERS)[number];
 
-/** Which records are listed: those that meet every condition. Each is answered from an index. */
+/** Conditions for the listed records, all of which must hold. Each is answered from an index, except the name. */
 export interface ListFilter {
   readonly id?: string;
   readonly playbackId?: PlaybackId;
   readonly isActive?: boolean;
   /**
-   * Part of the name, in any letter case; at least one character. The only field that no index leads to: a page is given after at most
-   * 100,000 rows were compared, so it may have fewer rows than its limit, even none, although there is a next page.
+   * Part of the name, in any letter case, with at least one character. No index leads to names: a page ends after at most 100,000 rows were
+   * compared, so it may have fewer rows than its limit, even none, although there is a next page.
    */
   readonly name?: string;
-  /** Streams only. */
+  /** For streams only. */
   readonly creatorId?: string;
-  /** Sessions only: those of this stream. */
+  /** The stream of the sessions. For sessions only. */
   readonly parentId?: StreamId;
-  /** Sessions only. */
+  /** For sessions only. */
   readonly record?: boolean;
-  /** Bounds of the time the list is ordered by, both included. */
+  /** Bounds of the time by which the list is ordered, both included. */
   readonly from?: Milliseconds;
   readonly to?: Milliseconds;
 }
 
-/** A list asked for. */
+/** The options of a list of streams or sessions. */
 export interface ListOptions extends PageOptions {
   readonly order: ListOrder;
-  /** `desc`: the newest first. */
+  /** With `desc`, the newest come first. */
   readonly direction: 'asc' | 'desc';
   readonly filter: ListFilter;
 }
 
-/** What may change on a stream; absent keys stay, `undefined` empties. */
+/** The fields that may change on a stream. Absent keys leave a field as it is, and `undefined` empties it. */
 export type StreamChange = Partial<
   Pick<
     Stream,
@@ -110,7 +110,7 @@ export type StreamChange = Partial<
   >
 >;
 
-/** What may change on a session; absent keys stay. */
+/** The fields that may change on a session. Absent keys leave a field as it is. */
 export type SessionChange = Partial<
   Pick<
     Session,
@@ -129,30 +129,32 @@ export type SessionChange = Partial<
   >
 >;
 
-/** What may change on a signing key; absent keys stay. */
+/** The fields that may change on a signing key. Absent keys leave a field as it is. */
 export type SigningKeyChange = Partial<Pick<SigningKey, 'name' | 'disabled'>>;
 
-/** What may change on a user; absent keys stay. Each quota changes by itself, whatever else changes at the same time. */
+/**
+ * The fields that may change on a user. Absent keys leave a field as it is. Quotas change independently of each other, also concurrently.
+ */
 export type UserChange = Partial<Pick<User, 'name' | 'isAdmin' | 'suspended'>> & { readonly quotas?: QuotaChange };
 
-/** What may change on a webhook; absent keys stay, `undefined` empties. */
+/** The fields that may change on a webhook. Absent keys leave a field as it is, and `undefined` empties it. */
 export type WebhookChange = Partial<
   Pick<Webhook, 'name' | 'url' | 'events' | 'streamId' | 'sharedSecret' | 'previousSecret' | 'disabled'>
 >;
 
-/** Which events are listed: those that meet all that is there. Each combination is answered from an index. */
+/** Conditions for the listed events, all of which must hold. Each combination is answered from an index. */
 export interface EventFilter {
-  /** Needs a user's scope, or `streamId`. */
+  /** Requires the scope of a user, or `streamId`. */
   readonly type?: EventType;
   readonly streamId?: StreamId;
-  /** Bounds of the time at which events were numbered, both included; by the database's clock. */
+  /** Bounds of the time at which events were numbered, both included, by the database's clock. */
   readonly from?: Milliseconds;
   readonly to?: Milliseconds;
 }
 
-/** What an attempt at a delivery did, and what becomes of the delivery. */
+/** The result of an attempt at a delivery, which decides what happens to the delivery. */
 export interface DeliveryOutcome {
-  /** The event's. */
+  /** The sequence number of the event. */
   readonly sequence: number;
   readonly log: WebhookLog;
   readonly result:
@@ -161,87 +163,87 @@ export interface DeliveryOutcome {
     | { readonly type: 'dead' };
 }
 
-/** What is stored together with a change that somebody asked for: all of it or nothing. */
+/** What is stored in one transaction with a change that somebody requested. */
 export interface Receipt {
   readonly audit: AuditEntry;
-  /** Answers repeats of the request from now on; see {@link Store.idempotency}. */
+  /** The answer to repeats of the request from now on. See {@link Store.idempotency}. */
   readonly answer?: { readonly claim: IdempotencyClaim; readonly sealed: string } | undefined;
 }
 
-/** How long a request is remembered after it was answered, for those who repeat it; in milliseconds. */
+/** Milliseconds that the answer to a request is kept for repeats. */
 export const ANSWERS_KEPT_MS = 24 * 3600 * 1000;
 
-/** How many rows of a kind the user may have when another one is created. */
+/** The limit on the rows of a user when another one is created. */
 export interface RowLimit {
-  /** The quota; 0 = any number. `row-quota.ts` says how exactly it is kept. */
+  /** The quota. 0 means no limit. `row-quota.ts` describes how exactly it is enforced. */
   readonly atMost?: number;
 }
 
-/** Names one request that its sender may repeat. */
+/** Identifies one repeatable request. */
 export interface IdempotencyClaim {
   readonly userId: UserId;
-  /** `POST /stream` */
+  /** The method and route, such as `POST /stream`. */
   readonly route: string;
-  /** SHA-256 of the Idempotency-Key, lower-case hex. */
+  /** SHA-256 of the `Idempotency-Key` in lower-case hex. */
   readonly keyHash: string;
-  /** SHA-256 of the body, lower-case hex. */
+  /** SHA-256 of the body in lower-case hex. */
   readonly bodyHash: string;
   readonly at: Milliseconds;
 }
 
-/** What is known of a request that may be a repeat. */
+/** The state of a request that may be a repeat. */
 export type IdempotencyState =
-  | { readonly state: 'claimed' } // by this call: go on, then answer or release it
-  | { readonly state: 'pending' } // its twin is under way
+  | { readonly state: 'claimed' } // by this call, which must answer or release it
+  | { readonly state: 'pending' } // an equal request is in progress
   | { readonly state: 'answered'; readonly sealed: string }
   | { readonly state: 'other_body' };
 
-/** Everything that must last. */
+/** The records that must last. */
 export interface Store extends AsyncDisposable {
-  /** Whether other processes may serve from the same database. */
+  /** Whether other processes may use the same database at the same time. */
   readonly isShared: boolean;
   /**
-   * Tells what this process and others announced, each after its commit; the order of one process's is kept. What happens while
-   * the database is away is told as `missed`. The listener must not throw.
+   * Calls the listener with the announcements of this and other processes, each after its commit. The order of one process is preserved.
+   * After an outage of the database, `missed` is delivered in place of what may have been lost. The listener must not throw.
    */
   listen(listener: (announcement: StoreAnnouncement) => void): Disposable;
-  /** Tells all processes, this one included; resolves once it is on its way. */
+  /** Announces to all processes, including this one. Resolves once the announcement is sent. */
   announce(announcement: StoreAnnouncement): Promise<void>;
 
   readonly users: {
-    /** The user of that name, made if there is none. */
+    /** The user with that name, who is created if there is none. */
     ensure(user: User): Promise<User>;
     /** @throws {MillraceError} `conflict` when the name is taken */
     create(user: User, receipt: Receipt): Promise<void>;
     get(id: UserId): Promise<User | undefined>;
     byName(name: string): Promise<User | undefined>;
-    /** Newest first. */
+    /** Lists users, newest first. */
     list(page: PageOptions): Promise<Page<User>>;
     /**
-     * Says whether there is such a user. Announces `user_changed`.
+     * Changes a user, and announces `user_changed`. Returns whether there is such a user.
      * @throws {MillraceError} `conflict` when the name is taken, or no active admin would be left
      */
     change(id: UserId, change: UserChange, receipt: Receipt): Promise<boolean>;
   };
 
   readonly apiKeys: {
-    /** @throws {MillraceError} `conflict` when the user has an unrevoked key of that name, `quota_exceeded` */
+    /** @throws {MillraceError} `conflict` when the user has an unrevoked key with that name, `quota_exceeded` */
     create(key: ApiKey, receipt: Receipt, limit?: RowLimit): Promise<void>;
-    /** Makes the user, if there is none of that name, and its key when the store holds no key at all; says whether it did. Atomic. */
+    /** Creates the key, and the user if there is none with that name, when the store has no key at all. Returns whether it did. Atomic. */
     createFirst(user: User, key: ApiKey, receipts: readonly Receipt[]): Promise<boolean>;
-    /** The unrevoked key with that SHA-256 (lower-case hex) and its user. Sees at once what another process revoked. */
+    /** The unrevoked key with that SHA-256 (lower-case hex) and its user. A key that another process revoked is not found from then on. */
     byHash(secretHash: string): Promise<{ readonly key: ApiKey; readonly user: User } | undefined>;
     /** An unrevoked key. */
     get(id: ApiKeyId, scope: Scope): Promise<ApiKey | undefined>;
     /** The unrevoked keys of a user, newest first. */
     ofUser(user: UserId, page: PageOptions): Promise<Page<ApiKey>>;
-    /** How many unrevoked ones a user has; counts no further than `atMost`. */
+    /** Counts a user's unrevoked keys up to `atMost`. */
     countOf(user: UserId, atMost: number): Promise<number>;
     /** All keys, revoked ones included, oldest first. For the command line. */
     list(): Promise<readonly (ApiKey & { readonly userName: string })[]>;
-    /** Says whether there was such an unrevoked key. */
+    /** Revokes a key. Returns whether there was such an unrevoked key. */
     revoke(id: ApiKeyId, scope: Scope, receipt: Receipt): Promise<boolean>;
-    /** Notes when keys were last used; never sets one back. */
+    /** Stores when keys were last used. A time is never set back. */
     seen(times: ReadonlyMap<ApiKeyId, Milliseconds>): Promise<void>;
   };
 
@@ -257,31 +259,34 @@ export interface Store extends AsyncDisposable {
     delete(id: SigningKeyId, scope: Scope, receipt: Receipt): Promise<boolean>;
   };
 
-  /** Deleted streams are kept, so that no id or key is ever used again, but only {@link Store.sessions} still tells of them. */
+  /**
+   * Deleted streams are kept, so that no id or key is ever reused, but they can only be found through {@link Store.sessions} and `getMany`
+   * with `all`.
+   */
   readonly streams: {
     /**
-     * That no two streams have one key rests on the key's 80 random bits; nothing else is checked.
-     * @throws {MillraceError} `conflict` when its id or playback id is taken, `quota_exceeded`
+     * Creates a stream. Stream keys are not checked to be unique, because they have 80 random bits.
+     * @throws {MillraceError} `conflict` when the id or playback id is taken, `quota_exceeded`
      */
     create(stream: Stream, receipt: Receipt, limit?: RowLimit): Promise<void>;
     get(id: StreamId, scope: Scope): Promise<Stream | undefined>;
-    /** Those of `ids` that are there, in any order. @param of `all`: deleted ones, too */
+    /** The streams with these ids that exist, in any order. @param of `all` includes deleted streams */
     getMany(ids: readonly StreamId[], of?: 'all'): Promise<readonly Stream[]>;
     byStreamKey(key: Secret): Promise<Stream | undefined>;
     byPlaybackId(id: PlaybackId): Promise<Stream | undefined>;
     list(scope: Scope, options: ListOptions): Promise<Page<Stream>>;
     count(scope: Scope, filter: ListFilter, order: ListOrder): Promise<number>;
-    /** How many a user has; counts no further than `atMost`, so that it costs no more than that. */
+    /** Counts a user's streams up to `atMost`, at a cost that depends only on `atMost`. */
     countOf(user: UserId, atMost: number): Promise<number>;
     /**
-     * Says whether there is such a stream. Announces `stream_changed`.
-     * @param when `idle`: only while no media is coming in and no publisher is connected to a node that lives
-     * @throws {MillraceError} `conflict` when there is
+     * Changes a stream, and announces `stream_changed`. Returns whether there is such a stream.
+     * @param when `idle` allows the change only while no media is received and no publisher is connected to a live node
+     * @throws {MillraceError} `conflict` when `idle` is required and the stream is not idle
      */
     change(id: StreamId, scope: Scope, change: StreamChange, receipt: Receipt, when?: 'idle'): Promise<boolean>;
     /**
      * Counts one more termination, which disconnects every publisher that was accepted before it. Announces `stream_changed`.
-     * @param notWithinMs refused when that was done less than so long ago
+     * @param notWithinMs refuses when the last termination was less than this long ago
      */
     terminate(
       id: StreamId,
@@ -290,14 +295,14 @@ export interface Store extends AsyncDisposable {
       receipt: Receipt,
     ): Promise<'done' | 'not_found' | { readonly retryAfterMs: number }>;
     /**
-     * All of them, or none when one is not there: says which. Announces `stream_changed` for each.
-     * @param ids each once @param receipts one each, in order
+     * Deletes all of the streams, or none when one does not exist. Returns whether it did. Announces `stream_changed` for each.
+     * @param ids without repeats @param receipts one for each id, in the same order
      */
     delete(ids: readonly StreamId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
     /**
-     * Sets what live media says about the stream. When `isActive` changes, the event `stream.started` or `stream.idle` is stored with it.
-     * @param activity.at when that happened; now by default
-     * @param writer the node that says so, where processes share the store
+     * Sets the activity of a stream. When `isActive` changes, the event `stream.started` or `stream.idle` is stored with it.
+     * @param activity.at when the activity changed; now by default
+     * @param writer the node that reports it, where processes share the store
      */
     setActivity(
       id: StreamId,
@@ -308,147 +313,148 @@ export interface Store extends AsyncDisposable {
 
   readonly sessions: {
     /**
-     * Harmless twice: a session that is there already gets what {@link SessionChange} names. Stores the event `session.started` with it,
-     * and `session.ended` where it has ended.
-     * @param writer the node it runs on, where processes share the store
-     * @param at when it could first be watched; now by default
+     * Creates a session, with the event `session.started`, and `session.ended` if it has ended. It may be repeated: a session that exists
+     * gets the fields that {@link SessionChange} names.
+     * @param writer the node that the session runs on, where processes share the store
+     * @param at when the session could first be watched; now by default
      */
     create(session: Session, writer?: NodeId, at?: Milliseconds): Promise<boolean>;
     get(id: SessionId, scope: Scope): Promise<Session | undefined>;
     /**
      * Changes a session. Returns false when there is no such session. The end of the session is stored with the event `session.ended`.
-     * @param writer the node it runs on, where processes share the store: nothing changes once another node has ended it as `node_lost`
+     * @param writer the node that the session runs on, where processes share the store; nothing changes once another node has ended it as
+     *   `node_lost`
      */
     change(id: SessionId, change: SessionChange, writer?: NodeId): Promise<boolean>;
     /**
      * Resumes a session that other nodes may have ended as `node_lost` because they took its node for dead. Returns false, and changes
-     * nothing, when another node has taken the stream meanwhile.
+     * nothing, when another node has claimed the stream in the meantime.
      */
     resume(session: Pick<Session, 'id' | 'streamId'>, change: SessionChange, writer: NodeId): Promise<boolean>;
     list(scope: Scope, options: ListOptions): Promise<Page<Session>>;
     count(scope: Scope, filter: ListFilter, order: ListOrder): Promise<number>;
     /**
-     * Every session of a node in one of these phases, oldest first: what a starting process must take up or end. In a store that is
-     * not shared, every session is its only process's.
+     * The sessions of a node in these phases, oldest first, which a starting process must resume or end. In a store that is not shared, its
+     * process owns every session.
      */
     ofNode(node: NodeId, phases: readonly Exclude<SessionPhase, 'ended'>[]): Promise<readonly Session[]>;
     /** The sessions of a stream that have not ended, oldest first. */
     openOf(stream: StreamId): Promise<readonly Session[]>;
     /**
-     * What a playback id shows, and where it runs: of its sessions the one that began last, of those that have not ended if there are any,
-     * since the clocks of two nodes need not agree on the order.
+     * The newest session of a playback id, with the node it runs on. Open sessions come first, because the clocks of two nodes may disagree
+     * on the order.
      */
     newest(
       playbackId: PlaybackId,
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
-    /** The same by the path of its media. */
+    /** The same for the path of its media. */
     byMediaPath(
       path: MediaPath,
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
-    /** Deletes ended sessions that ended before; at most `limit` at once, the oldest first. Says how many. */
+    /** Deletes sessions that ended before a time, at most `limit` at once, the oldest first. Returns how many. */
     deleteEnded(before: Milliseconds, limit: number): Promise<number>;
-    /** The users of whom a session ended at that time or later, each once. */
+    /** The users with a session that ended at that time or later, each once. */
     usersWithEnded(since: Milliseconds): Promise<readonly UserId[]>;
     /**
-     * Deletes ended sessions of a user that are older than its newest `keep` ones; at most `limit` at once, the oldest first. Says how
+     * Deletes ended sessions of a user that are older than its newest `keep` ones, at most `limit` at once, the oldest first. Returns how
      * many.
      */
     deleteBeyond(user: UserId, keep: number, limit: number): Promise<number>;
   };
 
-  /** Who shares the database. Times are the database's, so that clocks need not agree. */
+  /** The nodes that share the database. Times are those of the database, so that the clocks of nodes need not agree. */
   readonly nodes: {
     /**
-     * Holds the lease for so long from now; the node is there from its first call on. Says whether the lease that this process held had
-     * run out since. The first call of a process takes the lease over from an earlier process of the node and releases the publishers that
-     * were connected to that one.
+     * Holds the lease for this long from now. The first call adds the node. Returns whether the lease that this process held had run out
+     * since. The first call of a process takes the lease over from an earlier process of the node, and releases the publishers that were
+     * connected to that process.
      */
     renew(node: ServiceNode, leaseMs: number): Promise<{ readonly hadLapsed: boolean }>;
-    /** Gives the lease back: the node stops, and no publisher is connected to it any more. */
+    /** Gives the lease up, because the node stops and has no connected publisher any more. */
     leave(id: NodeId): Promise<void>;
-    /** A secret that only those who share the database know, the same for all of them; made at the first call. */
+    /** A secret that only the nodes on this database know, the same for all. It is created at the first call. */
     clusterSecret(): Promise<Secret>;
-    /** Nodes whose lease has run out, until what they owned is ended. */
+    /** Nodes whose lease has run out and that still own something. */
     lapsed(): Promise<readonly NodeId[]>;
     /**
-     * Ends all that a node owned, if its lease is still out: sessions as `node_lost`, streams idle, with their events; and forgets the node.
-     * Says which sessions. None ends before it was last seen, however early `at` is.
+     * Ends all that a node owned, if its lease has still run out: sessions as `node_lost`, streams idle, with their events. Then deletes
+     * the node. Returns the ended sessions. No session ends before it was last seen, however early `at` is.
      */
     endSessionsOf(id: NodeId, at: Milliseconds): Promise<readonly Session[]>;
   };
 
-  /** Which node a stream's publisher is connected to: one at a time. */
+  /** The node that a stream's publisher is connected to, one at a time. */
   readonly publishers: {
     /**
-     * Takes the stream for a node, unless a publisher of it is connected to another node that lives. A stream that is taken over from
-     * another node is not active at first. Announces `stream_published`.
+     * Claims the stream for a node, unless a publisher is connected to another live node. A stream that is taken over from another node is
+     * not active at first. Announces `stream_published`.
      * @throws {MillraceError} `store_unavailable`, also when this process does not hold the lease of the node
      */
     claim(stream: StreamId, node: NodeId): Promise<boolean>;
-    /** Notes that the stream's publisher at this node is gone. Does nothing when another node has taken the stream. */
+    /** Releases the stream, because its publisher on this node is gone. Does nothing when another node has claimed the stream. */
     release(stream: StreamId, node: NodeId): Promise<void>;
-    /** The node that took each stream last, even if its publisher has gone since. */
+    /** The node that claimed each stream last, even if its publisher has gone since. */
     ownersOf(streams: readonly StreamId[]): Promise<ReadonlyMap<StreamId, NodeId>>;
   };
 
-  /** Requests that their sender may repeat. */
+  /** Repeatable requests. */
   readonly idempotency: {
     /**
-     * Claims a request for its first sender. A claim neither answered nor released is anybody's after `pendingMs`.
+     * Claims a request for its first sender. A claim that is neither answered nor released can be taken over after `pendingMs`.
      * @param keepMs how long answers are kept
      */
     claim(
       claim: IdempotencyClaim,
       options: { readonly pendingMs: number; readonly keepMs: number },
     ): Promise<IdempotencyState>;
-    /** It was refused and changed nothing: a repeat is judged anew. */
+    /** Releases the claim of a request that was refused and changed nothing, so that a repeat is carried out anew. */
     release(claim: IdempotencyClaim): Promise<void>;
-    /** Forgets answers kept long enough; at most `limit` at once. Says how many. */
+    /** Deletes answers older than a time, at most `limit` at once. Returns how many. */
     deleteOlder(before: Milliseconds, limit: number): Promise<number>;
   };
 
   readonly audit: {
-    /** Newest first. */
+    /** Lists entries, newest first. */
     list(
       filter: { readonly userId?: UserId; readonly resourceId?: string },
       page: PageOptions,
     ): Promise<Page<AuditEntry>>;
-    /** At most `limit` at once, the oldest first. Says how many. */
+    /** Deletes entries older than a time, at most `limit` at once, the oldest first. Returns how many. */
     deleteOlder(before: Milliseconds, limit: number): Promise<number>;
   };
 
   /**
-   * What happened, in the order of `sequence`. Most events are stored by the change they tell of: `streams` and `sessions` do that, too.
+   * Events, in the order of `sequence`. Most events are stored by the change they report, in `streams` and `sessions`.
    *
-   * An event can be read once it is numbered. Numbers are given in the order in which events become readable, so whoever has read up to
-   * a number misses none by going on after it (`docs/decisions/0017-events-numbered-after-their-commit.md`).
+   * An event can be read once it is numbered. Numbers are given in the order in which events become readable, so a reader that continues
+   * after a number misses none (`docs/decisions/0017-events-numbered-after-their-commit.md`).
    */
   readonly events: {
-    /** Adds events that no stored change makes, about streams that there are or were. Harmless twice. */
+    /** Adds events that no stored change makes, about streams that exist or existed. It may be repeated. */
     add(events: readonly NewStreamEvent[]): Promise<void>;
     /**
-     * Numbers up to `limit` events and makes their deliveries to webhooks, in one write; then announces `events_added`. Says how many.
-     * Processes do this one at a time.
+     * Numbers up to `limit` events and creates their deliveries to webhooks, in one write, and then announces `events_added`. Returns how
+     * many. Processes do this one at a time.
      */
     number(limit: number): Promise<number>;
     /** Whether events wait to be numbered. */
     areWaiting(): Promise<boolean>;
-    /** Calls it when this process has stored events that wait to be numbered, or may have. */
+    /** Calls the listener when this process has stored events that wait to be numbered, or may have. */
     onUnnumbered(listener: () => void): Disposable;
-    /** The number given last; 0 before the first. */
+    /** The last number given. 0 before the first event. */
     last(): Promise<number>;
-    /** @param options.after only those after this number, in the direction of the list */
+    /** @param options.after lists only events that follow this number in the order of the list */
     list(
       scope: Scope,
       options: {
         readonly limit: number;
-        /** `asc`: the smallest number first. */
+        /** With `asc`, the smallest number comes first. */
         readonly direction: 'asc' | 'desc';
         readonly after?: number | undefined;
         readonly filter: EventFilter;
       },
     ): Promise<readonly ServiceEvent[]>;
-    /** Deletes events that were numbered before; at most `limit` at once, the oldest first. Says how many. */
+    /** Deletes events that were numbered before a time, at most `limit` at once, the oldest first. Returns how many. */
     deleteOlder(before: Milliseconds, limit: number): Promise<number>;
   };
 
@@ -457,55 +463,61 @@ export interface Store extends AsyncDisposable {
     /** @throws {MillraceError} `quota_exceeded` */
     create(webhook: Webhook, receipt: Receipt, limit?: RowLimit): Promise<void>;
     get(id: WebhookId, scope: Scope): Promise<Webhook | undefined>;
-    /** Newest first. */
+    /** Lists webhooks, newest first. */
     list(scope: Scope, page: PageOptions): Promise<Page<Webhook>>;
-    /** Those of a user that hear of events of a type, newest first. */
+    /** The webhooks of a user that subscribe to an event type, newest first. */
     ofEvent(user: UserId, type: EventType, limit: number): Promise<readonly Webhook[]>;
-    /** How many a user has; counts no further than `atMost`. */
+    /** Counts a user's webhooks up to `atMost`. */
     countOf(user: UserId, atMost: number): Promise<number>;
-    /** Says whether it is there. A webhook that is enabled, or gets another URL, is sent at once what waits for it. */
+    /** Changes a webhook. Returns whether it exists. When it is enabled or gets another URL, its waiting deliveries become due. */
     change(webhook: Pick<Webhook, 'id' | 'userId'>, change: WebhookChange, receipt: Receipt): Promise<boolean>;
-    /** All of them with their deliveries, or none when one is not there: says which. @param receipts one each, in order */
+    /**
+     * Deletes all of the webhooks with their deliveries, or none when one does not exist. Returns whether it did. @param receipts one for
+     * each id, in the same order
+     */
     delete(ids: readonly WebhookId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
 
-    /** Leases webhooks with deliveries that are due. Returns all that this process has leased, or none when there was nothing new. */
+    /** Leases webhooks with due deliveries. Returns all that this process has leased, or none when there was nothing new. */
     claimDue(options: { readonly leaseMs: number; readonly limit: number }): Promise<readonly Webhook[]>;
-    /** Lengthens all leases of this process. */
+    /** Extends all leases of this process. */
     renewLeases(leaseMs: number): Promise<void>;
-    /** Gives a lease back. */
+    /** Releases a lease. */
     release(id: WebhookId): Promise<void>;
-    /** In how many milliseconds a webhook can be leased; undefined while nothing waits. */
+    /** Milliseconds until a webhook can be leased. Undefined while nothing waits. */
     nextDueInMs(): Promise<number | undefined>;
-    /** Deliveries that are due, the ones that wait longest first. `ageMs`: since the delivery was made. */
+    /** The due deliveries, beginning with the one that has waited longest. `ageMs` is the time since the delivery was created. */
     due(
       id: WebhookId,
       limit: number,
     ): Promise<readonly { readonly event: ServiceEvent; readonly attempts: number; readonly ageMs: number }[]>;
-    /** Stores what attempts at deliveries to one webhook did. */
+    /** Stores the results of attempts at deliveries to one webhook. */
     record(id: WebhookId, outcomes: readonly DeliveryOutcome[]): Promise<void>;
-    /** Disables a webhook, gives up what waits for it, and stores the event `webhook.disabled`. Does nothing when it is disabled already. */
+    /**
+     * Disables a webhook, gives up its pending deliveries, and stores the event `webhook.disabled`. Does nothing when it is already
+     * disabled.
+     */
     disable(webhook: Pick<Webhook, 'id' | 'userId'>, reason: DisabledReason, at: Milliseconds): Promise<void>;
-    /** Deliveries that have not succeeded, the latest event first. @param options.before only events before this number */
+    /** Deliveries that have not succeeded, the latest event first. @param options.before lists only events before this number */
     deliveries(
       id: WebhookId,
       options: { readonly state?: DeliveryState; readonly limit: number; readonly before?: number },
     ): Promise<readonly WebhookDelivery[]>;
     /** Makes deliveries that failed or were given up due now, of events that were numbered at that time or later. */
     resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
-    /** Stores what one more attempt did that its user asked for. A delivery that it made succeed is over. */
+    /** Stores the result of an attempt that the user requested. A delivery that succeeded by it is deleted. */
     resent(outcome: DeliveryOutcome, receipt: Receipt): Promise<boolean>;
-    /** Gives up deliveries that were made before; at most `limit` at once. Says how many. */
+    /** Gives up deliveries created before a time, at most `limit` at once. Returns how many. */
     expire(before: Milliseconds, limit: number): Promise<number>;
-    /** Deletes deliveries that were given up and made before; at most `limit` at once. Says how many. */
+    /** Deletes deliveries that were given up and created before a time, at most `limit` at once. Returns how many. */
     deleteDead(before: Milliseconds, limit: number): Promise<number>;
-    /** Webhooks for which something waits, in the order of their ids. */
+    /** Webhooks with pending deliveries, in the order of their ids. */
     waiting(after: WebhookId | '', limit: number): Promise<readonly WebhookId[]>;
-    /** Whether more than so many deliveries of a webhook are kept. */
+    /** Whether a webhook has more than `count` deliveries. */
     hasMoreThan(id: WebhookId, count: number): Promise<boolean>;
-    /** An event, for a delivery that is made again. */
+    /** An event that is delivered again. */
     event(id: EventId): Promise<ServiceEvent | undefined>;
     logEntry(id: WebhookLogId, scope: Scope): Promise<WebhookLog | undefined>;
-    /** Newest first. */
+    /** Lists entries of the log, newest first. */
     log(
       id: WebhookId,
       filter: {
@@ -516,7 +528,7 @@ export interface Store extends AsyncDisposable {
       },
       page: PageOptions,
     ): Promise<Page<WebhookLog>>;
-    /** Deletes entries of the log from before; at most `limit` at once, the oldest first. Says how many. */
+    /** Deletes entries of the log from before a time, at most `limit` at once, the oldest first. Returns how many. */
     deleteLog(before: Milliseconds, limit: number): Promise<number>;
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The errors that every engine gives when its database is away, and when nobody can know whether a write happened.
+ * The errors of all engines for a database that cannot be reached, and for a write with an unknown outcome.
  */
 import { MillraceError } from '#domain/errors.ts';
 
@@ -12,6 +12,6 @@ export function storeUnavailable(reason: string): MillraceError {
 /** Makes the error of a write that may have happened, or may still happen later. */
 export function outcomeUnknown(reason: string): MillraceError {
   const sentence =
-    'The store did not answer whether this was done; check that before you ask again, or repeat the request with its Idempotency-Key.';
+    'It is unknown whether this was done, because the store did not answer; check before you send the request again, or repeat it with the same Idempotency-Key.';
   return new MillraceError('outcome_unknown', sentence, { cause: new Error(reason), retryAfterS: 1 });
 }

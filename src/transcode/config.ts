@@ -3,15 +3,15 @@
  */
 import { choice, integer, type SettingValues } from '#lib/setting.ts';
 
-/** x264's presets, fastest first. */
+/** The presets of x264, fastest first. */
 export const PRESETS = ['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow'] as const;
 
-/** What an operator may set. */
+/** The settings of transcoding that an operator may change. */
 export const transcodeSettings = {
   preset: choice(
     'TRANSCODE_PRESET',
     'veryfast',
-    'Speed of the encoders: slower looks better at the same bitrate and costs CPU',
+    'Speed of the encoders: a slower preset looks better at the same bitrate and costs more CPU',
     PRESETS,
   ),
   threads: integer(
@@ -23,16 +23,16 @@ export const transcodeSettings = {
   maxTranscodes: integer(
     'TRANSCODE_MAX',
     '32',
-    'Streams transcoded at the same time. Any further stream plays only its source rendition until another stream ends',
+    'Streams transcoded at the same time. Further streams have only the source rendition until another stream ends',
     { min: 0, max: 10_000 },
   ),
   memoryMib: integer(
     'TRANSCODE_MEMORY_MIB',
     '1280',
-    'Memory that one transcoder process may take, in MiB. A process that needs more is replaced; on Linux with `prlimit` the kernel enforces the limit. A source of 4096x2304 with renditions up to 2160p takes 900 MiB',
+    'Memory that one transcoder process may use, in MiB. A process that uses more is replaced; on Linux with `prlimit` the kernel enforces the limit. A source of 4096x2304 with renditions up to 2160p uses 900 MiB',
     { min: 256, max: 65_536 },
   ),
 } as const;
 
-/** Their values. */
+/** The values of the settings. */
 export type TranscodeSettings = SettingValues<typeof transcodeSettings>;

@@ -3,7 +3,7 @@
  */
 import type { RenditionPlan } from './rendition-plan.ts';
 
-/** What an encoder is given besides the plan of its rendition. */
+/** The settings of an encoder besides the plan of its rendition. */
 export interface EncoderSettings {
   /** The encoder's own name for a balance of speed and quality. */
   readonly preset: string;
@@ -12,12 +12,12 @@ export interface EncoderSettings {
   readonly framesPerSecond: number;
 }
 
-/** An encoder as data: its name in FFmpeg and its options, so that only the worker loads FFmpeg. */
+/** The description of an encoder: its FFmpeg name and options. It is plain data, so that only the worker loads FFmpeg. */
 export interface EncoderDescription {
-  /** FFmpeg's name. */
+  /** The name in FFmpeg. */
   readonly name: string;
-  /** Frame rate from which frames may wait for later ones; below it, options differ so that no frame waits longer than a part. */
+  /** The frame rate from which the encoder may hold frames back. Below it the options differ, so that no frame waits longer than a part. */
   readonly waitsFrom?: number;
-  /** FFmpeg options, by name. They must make length-prefixed NAL units and keyframes only where a frame is marked so. */
+  /** The FFmpeg options by name. They must produce length-prefixed NAL units, and keyframes only where a frame is marked as one. */
   options(plan: RenditionPlan, settings: EncoderSettings): Readonly<Record<string, string>>;
 }

@@ -1,5 +1,5 @@
 /**
- * The encoders that can make renditions: a list, one entry an encoder. The first that fits is taken.
+ * The list of encoders that can make renditions. The first one that fits is used.
  */
 import type { EncoderDescription } from './encoder.ts';
 import { libx264 } from './encoders/libx264.ts';

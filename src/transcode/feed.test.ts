@@ -5,7 +5,7 @@ import type { PacketEvent } from '#media/session-event.ts';
 import { asEvent, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { Feed } from './feed.ts';
 
-/** A packet a second, keyframes where the rhythm says. */
+/** A packet per second, with keyframes as given. */
 const at = (second: number, keyframe = false, changes: Partial<Packet> = {}): PacketEvent =>
   asEvent({ ...packetAt(VIDEO_TRACK, second * 1000, { keyframe }), ...changes });
 
@@ -29,7 +29,7 @@ it('begins at a keyframe', () => {
   assert.equal(feed.dropped, 2);
 });
 
-it('gives a worker eight packets ahead, and more as it deals with them', () => {
+it('gives a worker eight packets ahead, and more as it processes them', () => {
   const feed = new Feed();
   feed.open();
   for (let second = 0; second < 20; second += 1) feed.offer(at(second, second === 0), second);
@@ -39,8 +39,8 @@ it('gives a worker eight packets ahead, and more as it deals with them', () => {
   assert.equal(feed.done(3), true);
   while (feed.next() !== undefined) taken += 1;
   assert.equal(taken, 11);
-  assert.equal(feed.lagMs(20), 17, 'the oldest not dealt with came at 3');
-  assert.equal(feed.done(9), false, 'more than it was given');
+  assert.equal(feed.lagMs(20), 17, 'the oldest unprocessed packet was sent at 3 ms');
+  assert.equal(feed.done(9), false, 'more packets than it was given');
 });
 
 it('keeps only the newest two segments while there is no worker', () => {
@@ -82,7 +82,7 @@ it('starts the next worker at the newest keyframe that waits, without a gap', ()
   assert.equal(feed.dropped, 10);
 });
 
-it('skips to the newest keyframe, and says that something is missing', () => {
+it('skips to the newest keyframe, and reports a gap', () => {
   const feed = new Feed();
   feed.open();
   for (let second = 0; second < 12; second += 1) feed.offer(at(second, second % 5 === 0), 0);
@@ -91,12 +91,12 @@ it('skips to the newest keyframe, and says that something is missing', () => {
   for (let second = 12; second < 16; second += 1) feed.offer(at(second, second === 15), 0);
   feed.skip();
   feed.skip();
-  assert.deepEqual(all(feed), [], 'the only keyframe is the first: wait for another');
+  assert.deepEqual(all(feed), [], 'the only keyframe comes first, so another one is waited for');
   for (const packet of [at(16), at(17, true)]) feed.offer(packet, 0);
   assert.deepEqual(all(feed), [{ second: 17, afterGap: true }]);
 });
 
-it('bounds what waits by bytes and by packets', () => {
+it('bounds the waiting packets by bytes and by number', () => {
   const feed = new Feed();
   feed.open();
   const megabyte = new Uint8Array(1024 * 1024);
@@ -111,7 +111,7 @@ it('bounds what waits by bytes and by packets', () => {
   assert.ok(tiny.dropped >= 3800);
 });
 
-it('drops what waits of an earlier track', () => {
+it('drops the waiting packets of an earlier track', () => {
   const feed = new Feed();
   for (const packet of [at(0, true), at(1)]) feed.offer(packet, 0);
   feed.reset();

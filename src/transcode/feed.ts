@@ -1,24 +1,25 @@
 /**
- * What waits for a worker and what a worker has in hand: a queue with a bound, which drops to a keyframe. Pure: it is told the time.
+ * The queue of packets for a worker, and the record of packets that the worker has not processed yet. The queue is bounded and drops
+ * packets up to a keyframe. Pure: the time is passed in.
  *
- * A worker is given only a few packets ahead, so that whatever else it is told reaches it soon, and what waits can still be dropped.
+ * A worker gets only a few packets ahead, so that other messages reach it soon and waiting packets can still be dropped.
  */
 import type { HeldEvent, PacketEvent } from '#media/session-event.ts';
 
-/** Packets a worker may have in hand: enough to hide the way there and back. */
+/** The number of unprocessed packets that a worker may have: enough to hide the latency of the connection. */
 const MAX_IN_HAND = 8;
-/** Bytes waiting: ten seconds at 25 Mbit/s, or one enormous frame. */
+/** The number of waiting bytes: ten seconds at 25 Mbit/s, or one very large frame. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
-/** Packets waiting, for sources of many tiny ones: ten seconds at 120 frames a second. */
+/** The number of waiting packets, for sources with many small ones: ten seconds at 120 frames per second. */
 const MAX_WAITING_PACKETS = 1200;
 
-/** What a worker is given: a packet of the video, or that its last frame is held. */
+/** An event for a worker: a video packet, or that the last frame is held. */
 export type VideoEvent = PacketEvent | HeldEvent;
 
 /** An event on its way to the worker. */
 export interface FedEvent {
   readonly event: VideoEvent;
-  /** Packets between the one before and this keyframe were dropped. */
+  /** Whether packets between the previous one and this keyframe were dropped. */
   readonly afterGap: boolean;
 }
 
@@ -39,14 +40,14 @@ const bytesOf = (event: VideoEvent): number => (event.type === 'packet' ? event.
 export class Feed {
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
-  /** Since when the worker has had each packet to deal with, oldest first; flushes count as packets. */
+  /** The times at which the unprocessed packets were sent to the worker, oldest first. Flushes count as packets. */
   #inHand: number[] = [];
   #needsKeyframe = true;
   #gap = false;
   #dropped = 0;
   #open = false;
 
-  /** Packets dropped so far. */
+  /** The number of packets dropped so far. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -55,34 +56,34 @@ export class Feed {
     return this.#waitingBytes;
   }
 
-  /** A worker is there and has nothing in hand. */
+  /** Notes that a new worker has started, without unprocessed packets. */
   open(): void {
     this.#open = true;
     this.#inHand = [];
   }
 
-  /** The worker is gone with what it had in hand; the next one begins at a keyframe. */
+  /** Notes that the worker is gone with its unprocessed packets. The next worker begins at a keyframe. */
   close(): void {
     this.#open = false;
     this.#dropped += this.#inHand.length;
     this.#inHand = [];
     this.#dropUntil(this.#waiting.findLastIndex(({ event }) => isKeyframe(event)));
-    this.#gap = false; // the next worker has no past
+    this.#gap = false; // the next worker has received nothing before
   }
 
-  /** Another track begins, with a keyframe: what waits of the one before is dropped, what is in hand is not. */
+  /** Begins another track, with a keyframe. Waiting packets of the previous track are dropped, and those that the worker has are not. */
   reset(): void {
     this.#dropUntil(-1);
     this.#gap = false;
   }
 
-  /** Takes an event; drops it, or others, when it cannot be of use. */
+  /** Takes an event. It, or others, may be dropped when they cannot be used. */
   offer(event: VideoEvent, nowMs: number): void {
     if (this.#needsKeyframe && !isKeyframe(event)) {
       this.#dropped += 1;
       return;
     }
-    // There is no worker to read: only the newest two segments, with which renditions can begin, are worth keeping.
+    // There is no worker. Only the newest two segments with which renditions can begin are worth keeping.
     if (!this.#open && beginsSegment(event)) {
       const last = this.#waiting.findLastIndex((each) => beginsSegment(each.event));
       if (last > 0) this.#dropUntil(last);
@@ -94,8 +95,8 @@ export class Feed {
   }
 
   /**
-   * The next event for the worker; undefined when it has enough in hand or nothing waits.
-   * @param all however much it has in hand: something must be said after all that waits
+   * The next event for the worker. Undefined when the worker has enough, or nothing waits.
+   * @param all returns an event however many the worker has, because a message must be sent after everything that waits
    */
   next({ all = false } = {}): FedEvent | undefined {
     if (!this.#open || (!all && this.#inHand.length >= MAX_IN_HAND)) return undefined;
@@ -108,31 +109,34 @@ export class Feed {
     return { event: first.event, afterGap };
   }
 
-  /** Something else was sent that the worker will report as done. */
+  /** Notes that another message was sent which the worker will report as done. */
   sent(nowMs: number): void {
     this.#inHand.push(nowMs);
   }
 
-  /** The worker dealt with that many; false when it never had them. */
+  /** Notes that the worker processed this many messages. Returns false when it never had them. */
   done(count: number): boolean {
     if (count > this.#inHand.length) return false;
     this.#inHand.splice(0, count);
     return true;
   }
 
-  /** Age of the oldest packet not dealt with. */
+  /** The age of the oldest unprocessed packet. */
   lagMs(nowMs: number): number {
     const since = this.#inHand[0] ?? this.#waiting[0]?.sinceMs ?? nowMs;
     return Math.max(0, nowMs - since);
   }
 
-  /** Drops what waits before the newest keyframe; where that is the first packet, everything up to the next keyframe that comes. */
+  /**
+   * Drops the waiting packets before the newest keyframe. When that is the first packet, drops everything up to the next keyframe that
+   * arrives.
+   */
   skip(): void {
     const newest = this.#waiting.findLastIndex(({ event }) => isKeyframe(event));
     this.#dropUntil(newest > 0 ? newest : -1);
   }
 
-  /** Drops the packets before an index; with -1 all, and those to come until a keyframe. */
+  /** Drops the packets before an index. With -1, drops all, and later packets until a keyframe. */
   #dropUntil(index: number): void {
     const count = index === -1 ? this.#waiting.length : index;
     if (index === -1) this.#needsKeyframe = true;

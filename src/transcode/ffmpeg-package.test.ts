@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { hasFfmpeg } from './ffmpeg-package.ts';
 
-test('FFmpeg is found beside the package that loads it, and missed where the optional one was left out', async (t) => {
+test('FFmpeg is found beside the package that loads it, and not found where the optional package was omitted', async (t) => {
   assert.equal(hasFfmpeg(), true);
   const folder = await mkdtemp(join(tmpdir(), 'millrace-ffmpeg-'));
   t.after(() => rm(folder, { recursive: true }));

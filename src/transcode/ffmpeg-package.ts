@@ -1,11 +1,12 @@
 /**
- * Whether FFmpeg is there. It comes in an optional npm package for each platform, which `npm install --omit=optional` leaves out.
+ * Checks whether FFmpeg is installed. It is part of an optional npm package for each platform, which `npm install --omit=optional` leaves
+ * out.
  */
 import { createRequire } from 'node:module';
 
 /**
- * Looks for the package of this platform without loading it: the server process runs no native code.
- * @param from a file that Node resolves packages for
+ * Whether the package of this platform exists. It is not loaded, because the server process runs no native code.
+ * @param from the file that packages are resolved for
  */
 export function hasFfmpeg(from: string = import.meta.filename): boolean {
   try {

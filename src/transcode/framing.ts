@@ -1,19 +1,19 @@
 /**
- * Frames on a byte stream: 32 bits of length, 8 bits of type, payload. Big-endian; the length counts the payload.
+ * Frames on a byte stream: 32 bits of payload length, 8 bits of type, payload. Big-endian.
  */
 
-/** Largest payload taken: far above any access unit an H.264 level allows at a rate one would send live. */
+/** The largest accepted payload: far above any access unit that an H.264 level allows at a live bitrate. */
 export const MAX_PAYLOAD_BYTES = 16 * 1024 * 1024;
 
 const HEADER_BYTES = 5;
 
-/** A frame as read. */
+/** A frame that was read. */
 export interface StreamFrame {
   readonly type: number;
   readonly payload: Buffer;
 }
 
-/** The other side broke the protocol; the connection is of no use any more. */
+/** The other side broke the protocol, so the connection cannot be used any more. */
 export class FramingError extends Error {
   readonly code = 'worker_protocol_broken';
 
@@ -23,7 +23,7 @@ export class FramingError extends Error {
   }
 }
 
-/** The header to send before a payload of that many bytes. */
+/** Makes the header of a payload with this many bytes. */
 export function frameHeader(type: number, payloadBytes: number): Buffer {
   const header = Buffer.allocUnsafe(HEADER_BYTES);
   header.writeUInt32BE(payloadBytes, 0);
@@ -31,16 +31,19 @@ export function frameHeader(type: number, payloadBytes: number): Buffer {
   return header;
 }
 
-/** Cuts a byte stream into frames. What it holds is bounded by {@link MAX_PAYLOAD_BYTES} and never allocated before it came. */
+/**
+ * Splits a byte stream into frames. What it holds is bounded by {@link MAX_PAYLOAD_BYTES}, and memory is not allocated before the bytes
+ * arrive.
+ */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** Bytes needed before there is something to do: a header, or a header and its payload. */
+  /** The number of bytes needed for the next step: a header, or a header and its payload. */
   #needed = HEADER_BYTES;
 
   /**
-   * Takes the next bytes and gives every frame they complete, in order. Payloads may be views of `chunk`.
-   * @throws {FramingError} at a length beyond the limit; what came before it was given
+   * Takes the next bytes and yields every frame that they complete, in order. Payloads may be views of `chunk`.
+   * @throws {FramingError} at a length beyond the limit, after yielding the frames before it
    */
   *push(chunk: Buffer): Generator<StreamFrame, void, undefined> {
     this.#chunks.push(chunk);

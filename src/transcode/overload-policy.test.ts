@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { OverloadPolicy } from './overload-policy.ts';
 
-/** Asks every 100 ms from `fromMs` to `toMs` and lists what was decided. */
+/** Calls the policy every 100 ms from `fromMs` to `toMs` and lists its decisions. */
 function run(policy: OverloadPolicy, lagMs: number, fromMs: number, toMs: number): string[] {
   const decided: string[] = [];
   for (let now = fromMs; now < toMs; now += 100) {
@@ -14,27 +14,27 @@ function run(policy: OverloadPolicy, lagMs: number, fromMs: number, toMs: number
   return decided;
 }
 
-it('leaves a worker alone that is not a second behind', () => {
+it('does nothing while a worker lags less than a second', () => {
   assert.deepEqual(run(new OverloadPolicy(['large', 'small']), 1000, 0, 60_000), []);
 });
 
-it('gives up the largest first, with time in between to see what it brought, and never the smallest', () => {
+it('sheds the largest rendition first, waits to see the effect, and never sheds the smallest', () => {
   const policy = new OverloadPolicy(['large', 'middle', 'small']);
   assert.deepEqual(run(policy, 1500, 0, 2000), ['0 shed large', '500 shed middle', '1000 skip', '1500 skip']);
   assert.deepEqual(policy.shed, ['large', 'middle']);
 });
 
-it('skips at once when two seconds behind', () => {
+it('skips at once at a lag of two seconds', () => {
   assert.deepEqual(run(new OverloadPolicy(['large', 'small']), 2500, 0, 500), ['0 skip']);
 });
 
-it('takes them up again in the opposite order, each after ten steady seconds', () => {
+it('restores renditions in the opposite order, each after ten steady seconds', () => {
   const policy = new OverloadPolicy(['large', 'middle', 'small']);
   run(policy, 1500, 0, 1000);
   assert.deepEqual(run(policy, 100, 1000, 40_000), ['11000 restore middle', '21000 restore large']);
 });
 
-it('waits twice as long after a relapse, and as short as before once it held for a minute', () => {
+it('waits twice as long after a relapse, and as before after a minute without one', () => {
   const policy = new OverloadPolicy(['large', 'small']);
   run(policy, 1500, 0, 500);
   assert.deepEqual(run(policy, 0, 500, 11_000), ['10500 restore large']);
@@ -45,7 +45,7 @@ it('waits twice as long after a relapse, and as short as before once it held for
   assert.deepEqual(run(policy, 0, 120_500, 140_000), ['130500 restore large']);
 });
 
-it('counts anew when the worker falls back a little in between', () => {
+it('restarts the wait when the worker lags a little in between', () => {
   const policy = new OverloadPolicy(['large', 'small']);
   run(policy, 1500, 0, 500);
   run(policy, 0, 500, 9000);
@@ -53,7 +53,7 @@ it('counts anew when the worker falls back a little in between', () => {
   assert.deepEqual(run(policy, 0, 9100, 25_000), ['19100 restore large']);
 });
 
-it('keeps what is given up among the renditions there are', () => {
+it('keeps shed only renditions that exist', () => {
   const policy = new OverloadPolicy(['a', 'b', 'c']);
   run(policy, 1500, 0, 1000);
   policy.replaceOrder(['x', 'y']);
@@ -63,7 +63,7 @@ it('keeps what is given up among the renditions there are', () => {
   assert.deepEqual(run(policy, 1500, 1000, 1500), ['1000 skip']);
 });
 
-it('whatever the lag, what is given up is a beginning of the order without its last', () => {
+it('for any lag, the shed renditions are the first ones of the order, and never include the last', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 500 }),

@@ -1,56 +1,56 @@
 /**
- * What to give up when a worker cannot keep up, and when to try again. Pure: it is told the lag and the time.
+ * Decides what to shed when a worker cannot keep up, and when to restore it. Pure: the lag and the time are passed in.
  */
 import { Backoff } from '#lib/backoff.ts';
 
-/** A worker that is this far behind gives up a rendition. */
+/** The lag at which a rendition is shed. */
 const BEHIND_MS = 1000;
-/** Time for what was given up to show. */
+/** The time in which shedding a rendition takes effect. */
 const SETTLE_MS = 500;
-/** So far behind that no rendition given up brings it back soon. */
+/** A lag that shedding renditions cannot reduce soon. */
 const FAR_BEHIND_MS = 2000;
-/** A worker that keeps within this has caught up. */
+/** The lag below which a worker has caught up. */
 const CAUGHT_UP_MS = 250;
-/** How long it must keep up before a rendition is tried again; longer after every relapse. */
+/** How long a worker must keep up before a rendition is restored. It is longer after every relapse. */
 const RETRY = { firstMs: 10_000, maxMs: 300_000 } as const;
-/** A rendition that held this long after it was tried again was no mistake. */
+/** When a restored rendition has been made for this long, restoring it counts as a success. */
 const HELD_MS = 60_000;
 
 /** What to do. */
 export type OverloadAction =
   | { readonly type: 'shed'; readonly renditionId: string }
   | { readonly type: 'restore'; readonly renditionId: string }
-  /** Drop what waits, up to a keyframe. */
+  /** Drop waiting packets up to a keyframe. */
   | { readonly type: 'skip' };
 
-/** The rule for one session. Renditions are given up largest first and come back in the opposite order; the smallest is never given up. */
+/** The policy of one session. Renditions are shed largest first and restored in the opposite order. The smallest is never shed. */
 export class OverloadPolicy {
   readonly #retry = new Backoff(RETRY);
   #order: readonly string[];
   #shed: readonly string[] = [];
   #actedAt = Number.NEGATIVE_INFINITY;
   #restoredAt = Number.POSITIVE_INFINITY;
-  /** Since when the worker has kept up. */
+  /** The time since which the worker has kept up. */
   #steadySince: number | undefined;
   #waitMs: number = RETRY.firstMs;
 
-  /** @param order rendition ids, largest first */
+  /** @param order the ids of the renditions, largest first */
   constructor(order: readonly string[]) {
     this.#order = order;
   }
 
-  /** Renditions given up, in that order. */
+  /** The shed renditions, in the order in which they were shed. */
   get shed(): readonly string[] {
     return this.#shed;
   }
 
-  /** Other renditions are made from now on; those given up stay so where they still exist. */
+  /** Sets other renditions. Shed ones that still exist remain shed. */
   replaceOrder(order: readonly string[]): void {
     this.#order = order;
     this.#shed = order.slice(0, Math.min(this.#shed.length, Math.max(0, order.length - 1)));
   }
 
-  /** What to do now; asked several times a second. */
+  /** Decides what to do now. Called several times a second. */
   judge(lagMs: number, nowMs: number): OverloadAction | undefined {
     if (nowMs - this.#restoredAt > HELD_MS) {
       this.#retry.succeeded();
@@ -76,7 +76,7 @@ export class OverloadPolicy {
     if (lagMs > FAR_BEHIND_MS || renditionId === undefined || this.#shed.length >= this.#order.length - 1) {
       return { type: 'skip' };
     }
-    // The first time nothing was tried again yet: the pause doubles only at a relapse.
+    // The pause doubles only after a relapse. The first time nothing has been restored yet.
     if (this.#shed.length === 0 || this.#restoredAt !== Number.POSITIVE_INFINITY) this.#waitMs = this.#retry.failed();
     this.#restoredAt = Number.POSITIVE_INFINITY;
     this.#shed = [...this.#shed, renditionId];

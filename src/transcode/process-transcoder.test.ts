@@ -9,8 +9,8 @@ import type { Packet } from '#media/packet.ts';
 import type { GapReason } from '#media/session-event.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { hearBeeps, makeAudioClip } from '#test/support/audio-clip.ts';
 import { later, makeClip, marked, show } from '#test/support/clip.ts';
-import { hearBeeps, makeSoundClip } from '#test/support/sound-clip.ts';
 import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
@@ -24,7 +24,7 @@ const PROFILES: readonly Profile[] = [
 const clip = makeClip({ frames: 60, gop: 30 });
 const TWO_SECONDS = 180_000;
 
-/** Everything a transcoder said. */
+/** Records all callbacks of a transcoder. */
 class Recording {
   readonly tracks = new Map<string, VideoTrack[]>();
   readonly packets = new Map<string, Packet[]>();
@@ -73,7 +73,7 @@ function begin(recording: Recording, options: { patience?: Partial<Patience>; me
     callbacks: recording,
     clock: systemClock,
     logger: silentLogger,
-    // Tests write seconds of packets at once: how far behind these a worker is says nothing about its speed.
+    // Tests write seconds of packets at once, so the lag says nothing about the worker's speed.
     patience: { graceMs: 600_000, ...patience },
   });
 }
@@ -82,10 +82,10 @@ function begin(recording: Recording, options: { patience?: Partial<Patience>; me
 const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 30_000 });
 
 const workedOff = (transcoder: ProcessTranscoder) =>
-  until('the worker to deal with all', () => transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0);
+  until('the worker to process everything', () => transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0);
 const running = (transcoder: ProcessTranscoder) => until('the worker', () => transcoder.stats.state === 'running');
 
-/** Sends a keyframe-led group again and again, each later than the one before, until something has happened. */
+/** Sends a group that begins with a keyframe again and again, each later than the last, until a condition holds. */
 async function keepSending(transcoder: ProcessTranscoder, at: { pts: number }, enough: () => boolean): Promise<void> {
   const group = marked(clip.packets.slice(0, 3), (packet) => packet.keyframe);
   await until('renditions', () => {
@@ -95,7 +95,7 @@ async function keepSending(transcoder: ProcessTranscoder, at: { pts: number }, e
   });
 }
 
-it('makes every rendition with the times, frames and cuts of its source', async () => {
+it('makes every rendition with the times, frames and segment starts of its source', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording);
   const source = marked(clip.packets, (packet) => packet.keyframe);
@@ -114,7 +114,7 @@ it('makes every rendition with the times, frames and cuts of its source', async 
       shown.map(({ pts, code }) => [pts, code?.counter]),
       source.map(({ pts }, index) => [pts, index]),
     );
-    assert.ok(shown.every((picture) => picture.width === width && picture.height === height));
+    assert.ok(shown.every((frame) => frame.width === width && frame.height === height));
     assert.deepEqual(
       recording.of(id).flatMap(({ pts, keyframe, mark }) => (keyframe ? [[pts, mark?.ordinal]] : [])),
       [
@@ -132,23 +132,23 @@ it('makes every rendition with the times, frames and cuts of its source', async 
   assert.deepEqual([recording.warnings, recording.restarts, transcoder.stats.droppedPackets], [[], [], 0]);
 });
 
-it('makes AAC of sound, at its time, whatever becomes of the pictures', async () => {
+it('transcodes audio to AAC at its time, whatever happens to the video', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { patience: { firstPauseMs: 500 } });
-  const sound = makeSoundClip({ seconds: 6 });
+  const audio = makeAudioClip({ seconds: 6 });
   const [before, lost, after] = [-1, 2.5, 3.3].map((fromS, index, all) =>
-    sound.packets.filter(({ pts }) => pts >= (fromS + 1) * 48_000 && pts < ((all[index + 1] ?? 6) + 1) * 48_000),
+    audio.packets.filter(({ pts }) => pts >= (fromS + 1) * 48_000 && pts < ((all[index + 1] ?? 6) + 1) * 48_000),
   );
-  transcoder.setAudioTrack(sound.track);
+  transcoder.setAudioTrack(audio.track);
   for (const packet of before!) transcoder.write(asEvent(packet));
-  // The worker was still starting: nothing is lost by that.
-  await until('sound', () => recording.audio.length > 2.4 * 46);
+  // The worker was still starting, so nothing was lost.
+  await until('audio', () => recording.audio.length > 2.4 * 46);
   assert.deepEqual(
     recording.audioTracks.map(({ codecString }) => codecString),
     ['mp4a.40.2'],
   );
   process.kill(transcoder.stats.pid!, 'SIGKILL');
-  await until('the kill to be seen', () => recording.restarts.length === 1);
+  await until('the kill to be noticed', () => recording.restarts.length === 1);
   for (const packet of lost!) transcoder.write(asEvent(packet));
   await running(transcoder);
   for (const packet of after!) transcoder.write(asEvent(packet));
@@ -156,7 +156,7 @@ it('makes AAC of sound, at its time, whatever becomes of the pictures', async ()
   recording.end();
   assert.equal(recording.audioTracks.length, 1, 'the same track is not announced again');
   for (const [index, { pts }] of recording.audio.entries()) {
-    assert.equal(pts, recording.audio[0]!.pts + index * 1024, 'a short pause is silence, not a hole');
+    assert.equal(pts, recording.audio[0]!.pts + index * 1024, 'a short pause becomes silence, and not a hole');
   }
   const beeps = hearBeeps(recording.audioTracks[0]!, recording.audio);
   assert.deepEqual(
@@ -165,7 +165,7 @@ it('makes AAC of sound, at its time, whatever becomes of the pictures', async ()
   );
 });
 
-it('survives ten kills of its worker: each is reaped, and renditions resume at a marked keyframe', async () => {
+it('survives ten kills of its worker, reaps each, and resumes renditions at a marked keyframe', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { patience: { firstPauseMs: 1, maxPauseMs: 10 } });
   transcoder.setTrack(clip.track);
@@ -178,7 +178,7 @@ it('survives ten kills of its worker: each is reaped, and renditions resume at a
     pids.push(pid);
     const resumesAt = at.pts;
     process.kill(pid, 'SIGKILL');
-    await until('the kill to be seen', () => recording.restarts.length === kill);
+    await until('the kill to be noticed', () => recording.restarts.length === kill);
     await keepSending(transcoder, at, () => recording.of('small').some(({ pts }) => pts >= resumesAt));
     const first = recording.of('small').find(({ pts }) => pts >= resumesAt)!;
     assert.ok(first.keyframe && first.mark !== undefined);
@@ -195,7 +195,7 @@ it('survives ten kills of its worker: each is reaped, and renditions resume at a
   );
 });
 
-it('has a worker of lower priority, which goes on when all processes of a terminal are told to end', async () => {
+it('has a worker of lower priority, which ignores the signals of a terminal', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording);
   transcoder.setTrack(clip.track);
@@ -228,7 +228,7 @@ it('replaces a worker that hangs', async () => {
   await transcoder[Symbol.asyncDispose]();
 });
 
-it('replaces a worker that leaves unread what a publisher makes it be told at once', async () => {
+it('replaces a worker that does not read the many messages that a publisher causes', async () => {
   const recording = new Recording();
   const never = { hungAfterMs: 600_000, firstPauseMs: 600_000, maxPauseMs: 600_000 };
   await using transcoder = begin(recording, { patience: never });
@@ -251,7 +251,7 @@ it('replaces a worker that leaves unread what a publisher makes it be told at on
   assert.equal(recording.restarts[0]?.reason, 'hung', `${queuedBytes} bytes were queued`);
 });
 
-it('gives up the largest rendition when its worker is too slow, and drops frames rather than wait', async () => {
+it('sheds the largest rendition when its worker is too slow, and drops frames rather than wait', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { patience: { hungAfterMs: 60_000, graceMs: 0 } });
   transcoder.setTrack(clip.track);
@@ -273,7 +273,7 @@ it('gives up the largest rendition when its worker is too slow, and drops frames
   assert.deepEqual(recording.restarts, []);
 });
 
-it('replaces a worker that takes too much memory', async () => {
+it('replaces a worker that uses too much memory', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { memoryMib: 10, patience: { firstPauseMs: 1 } });
   transcoder.setTrack(clip.track);
@@ -282,13 +282,13 @@ it('replaces a worker that takes too much memory', async () => {
   assert.equal(recording.restarts[0]?.reason, 'too_much_memory');
 });
 
-it('goes on behind packets that cannot be decoded', async () => {
+it('continues after packets that cannot be decoded', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording);
   transcoder.setTrack(clip.track);
   await running(transcoder);
   const source = marked(clip.packets, (packet) => packet.keyframe).map((packet, index) =>
-    index % 30 === 10 ? { ...packet, data: Buffer.from('this is no access unit at all') } : packet,
+    index % 30 === 10 ? { ...packet, data: Buffer.from('this is not an access unit') } : packet,
   );
   for (const packet of source) transcoder.write(asEvent(packet));
   await workedOff(transcoder);
@@ -300,7 +300,7 @@ it('goes on behind packets that cannot be decoded', async () => {
   assert.deepEqual(counters, [...range(0, 10), ...range(30, 40)]);
 });
 
-it('outlives bitstreams with random damage, and makes good pictures behind them', async () => {
+it('survives bitstreams with random damage, and makes good frames after them', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { patience: { firstPauseMs: 1, maxPauseMs: 10 } });
   transcoder.setTrack(clip.track);
@@ -311,33 +311,33 @@ it('outlives bitstreams with random damage, and makes good pictures behind them'
   for (const places of fc.sample(damage, { numRuns: 15, seed: 20_261_120 })) {
     for (const packet of later(source.slice(0, 20), at)) {
       const data = Buffer.from(packet.data);
-      // The lengths of NAL units are checked before a packet gets here; what is inside them is not.
+      // The lengths of NAL units are checked before a packet arrives here, but not their contents.
       for (const [place, value] of places) data[4 + (place % (data.length - 4))] = value;
       transcoder.write(asEvent({ ...packet, data }));
     }
     at += TWO_SECONDS;
     await until(
-      'the damage to be dealt with',
+      'the damaged packets to be processed',
       () => transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0,
     );
   }
-  const soundAt = at;
-  for (const packet of later(source, soundAt)) transcoder.write(asEvent(packet));
+  const goodFrom = at;
+  for (const packet of later(source, goodFrom)) transcoder.write(asEvent(packet));
   await workedOff(transcoder);
   transcoder.flush();
-  const sound = () => recording.of('large').filter(({ pts }) => pts >= soundAt);
-  await until('the last group', () => sound().length === 60);
-  const shown = show(recording.tracks.get('large')!.at(-1)!.config, sound());
+  const good = () => recording.of('large').filter(({ pts }) => pts >= goodFrom);
+  await until('the last group', () => good().length === 60);
+  const shown = show(recording.tracks.get('large')!.at(-1)!.config, good());
   assert.deepEqual(
     shown.map(({ code }) => code?.counter),
     source.map((_, index) => index),
   );
 });
 
-it('takes up another resolution in the middle: what was sent before comes out before, each as what it is', async () => {
+it('changes the resolution in the middle, and hands out all earlier frames first with their own size', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording);
-  // Too small for the first profile, so that the second takes the first place.
+  // The new size is too small for the first profile, so that the second one becomes the first rendition.
   const other = makeClip({ width: 320, height: 240, frames: 6 });
   transcoder.setTrack(clip.track);
   await running(transcoder);
@@ -366,7 +366,7 @@ it('takes up another resolution in the middle: what was sent before comes out be
   assert.deepEqual(recording.restarts, []);
 });
 
-it('hands out what the encoders hold when the publisher is gone', async () => {
+it('hands out the frames held by the encoders when the publisher is gone', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording);
   transcoder.setTrack(clip.track);
@@ -377,7 +377,7 @@ it('hands out what the encoders hold when the publisher is gone', async () => {
   await transcoder[Symbol.asyncDispose]();
 });
 
-it('says nothing in its arguments and environment', { skip: process.platform !== 'linux' }, async () => {
+it('has no secrets in its arguments and environment', { skip: process.platform !== 'linux' }, async () => {
   await using transcoder = begin(new Recording());
   transcoder.setTrack(clip.track);
   await running(transcoder);
@@ -390,7 +390,7 @@ it('says nothing in its arguments and environment', { skip: process.platform !==
   await transcoder[Symbol.asyncDispose]();
 });
 
-it('leaves nothing behind: no process, no handle', async () => {
+it('leaves no process and no handle', async () => {
   const handles = () => process.getActiveResourcesInfo().filter((name) => /Pipe|Process|Timeout/.test(name)).length;
   const before = handles();
   for (let round = 0; round < 3; round += 1) {
@@ -400,7 +400,7 @@ it('leaves nothing behind: no process, no handle', async () => {
     await Promise.all([transcoder[Symbol.asyncDispose](), transcoder[Symbol.asyncDispose]()]);
     assert.equal(isThere(transcoder.stats.pid ?? -1), false);
   }
-  await until('handles to be gone', () => handles() <= before);
+  await until('the handles to be closed', () => handles() <= before);
 });
 
 function isThere(pid: number): boolean {
@@ -412,7 +412,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** proc_pid_stat(5): the name in parentheses may hold anything; behind it state, parent, group, session. */
+/** See proc_pid_stat(5). The name in parentheses may hold anything. After it come state, parent, group and session. */
 function sessionOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]);

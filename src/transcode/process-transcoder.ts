@@ -1,5 +1,5 @@
 /**
- * The transcoder in a process of its own: feeds a worker, listens to it, and replaces it when it fails.
+ * The transcoder in a process of its own: sends packets to a worker, receives its results, and replaces it when it fails.
  */
 import { AUDIO_RENDITION, type Profile } from '#domain/profile.ts';
 import { Backoff } from '#lib/backoff.ts';
@@ -23,30 +23,33 @@ import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
 import { PROTOCOL_VERSION } from './worker-protocol.ts';
 import { WorkerResults } from './worker-results.ts';
 
-/** How often the worker is checked. */
+/** The time between two checks of the worker. */
 const TICK_MS = 100;
 const MIB = 1024 * 1024;
-/** A worker that ran this long did not fail for the reason of the one before. */
+/** After a worker has run this long, its failure has no connection with that of the previous one. */
 const STABLE_MS = 30_000;
-/** Time for a worker to hand out its last packets when the transcoder is disposed. */
+/** How long a worker may take to hand out its last packets when the transcoder is disposed. */
 const DRAIN_MS = 2000;
-/** Audio is sent at once, without waiting for what was sent before. A worker that does not read loses what is beyond this. */
+/**
+ * The limit on queued audio. Audio is sent at once, without waiting for earlier packets to be processed, and a worker that does not read
+ * loses what exceeds this.
+ */
 const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
 /**
- * The most bytes that a worker may leave unread. It is given a few packets at a time, but everything that waits before a flush or another
- * track, and a publisher that causes many of these could fill the memory.
+ * The largest number of bytes that a worker may leave unread. It gets a few packets at a time, but before a flush or another track it gets
+ * everything that waits, and a publisher that causes many of these could fill the memory.
  */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
-/** When a worker counts as failed. The defaults suit a service; tests are less patient. */
+/** When a worker counts as failed. The defaults are for production. Tests use shorter times. */
 export interface Patience {
-  /** Time without a sign of life, which is due twice a second. */
+  /** The time without a sign of life, which is due twice a second. */
   readonly hungAfterMs: number;
-  /** The same for one that has not said `ready` yet: it loads a large library, perhaps from a cold disk. */
+  /** The same for a worker that has not sent `ready` yet, because it loads a large library, perhaps from a cold disk. */
   readonly startWithinMs: number;
-  /** How long a new worker may lag: it first works off the packets that waited for it, which are a second of media at least. */
+  /** How long a new worker may lag, because it first processes the packets that waited for it, at least a second of media. */
   readonly graceMs: number;
-  /** Pause before a worker is replaced, doubled at every failure in a row. */
+  /** The pause before a worker is replaced. It doubles at every consecutive failure. */
   readonly firstPauseMs: number;
   readonly maxPauseMs: number;
 }
@@ -59,26 +62,26 @@ const PATIENCE: Patience = {
   maxPauseMs: 10_000,
 };
 
-/** What a session's transcoder needs. */
+/** The options of a session's transcoder. */
 export interface ProcessTranscoderOptions {
   readonly profiles: readonly Profile[];
   readonly settings: Pick<TranscodeSettings, 'preset' | 'threads' | 'memoryMib'>;
   readonly callbacks: TranscoderCallbacks;
   readonly clock: Clock;
-  /** With the session's ids. */
+  /** A logger with the session's ids. */
   readonly logger: Logger;
   readonly patience?: Partial<Patience>;
 }
 
-/** Where the worker stands. */
+/** The state of the worker. */
 type State =
-  | { readonly type: 'idle' } // not started: there is nothing to transcode yet, or no more
+  | { readonly type: 'idle' } // not started, because there is nothing to transcode
   | { readonly type: 'starting'; readonly worker: WorkerProcess | undefined; readonly hasAnswered: boolean }
   | {
       readonly type: 'running';
       readonly worker: WorkerProcess;
       readonly sinceMs: number;
-      /** Whether the kernel bounds the worker's memory. */
+      /** Whether the kernel limits the worker's memory. */
       readonly isBounded: boolean;
     }
   | { readonly type: 'pausing'; readonly timer: NodeJS.Timeout } // until another worker is started
@@ -86,7 +89,7 @@ type State =
 
 const NO_HEALTH: WorkerHealth = { rssBytes: 0, cpuMs: 0, decodeErrors: 0 };
 
-/** A {@link Transcoder}; the worker is started with the first track. */
+/** A {@link Transcoder}. The worker is started with the first track. */
 export class ProcessTranscoder implements Transcoder {
   readonly #options: ProcessTranscoderOptions;
   readonly #patience: Patience;
@@ -96,19 +99,19 @@ export class ProcessTranscoder implements Transcoder {
   readonly #trust = new SourceTrust();
   readonly #results: WorkerResults;
   #state: State = { type: 'idle' };
-  /** The video to be transcoded, and what its bitstream declares. */
+  /** The video to be transcoded, and the frame rate that its bitstream declares. */
   #source: { readonly description: SourceDescription; readonly declaredFrameRate: number | undefined } | undefined;
   /** The size of the newest video track. */
   #size: { readonly width: number; readonly height: number } | undefined;
   #audioSource: AudioTrack | undefined;
   #ticker: NodeJS.Timeout | undefined;
-  /** Ticks since the worker gave a sign of life. */
+  /** The number of ticks since the worker's last sign of life. */
   #silentTicks = 0;
-  /** What the feed had dropped when that was reported last. */
+  /** The number of dropped packets that was last reported. */
   #reportedDrops = 0;
   #restarts = 0;
   #health = NO_HEALTH;
-  /** Of workers that are gone. */
+  /** The totals of workers that are gone. */
   #past = { cpuMs: 0, decodeErrors: 0 };
   #disposal: Promise<void> | undefined;
 
@@ -220,7 +223,7 @@ export class ProcessTranscoder implements Transcoder {
       });
       this.#state = { type: 'starting', worker, hasAnswered: false };
     } catch (error) {
-      // Some of a system's refusals are thrown, others come as an event.
+      // Some errors of the system are thrown, and others arrive as an event. Both are handled alike.
       setImmediate(() => this.#onEnd({ reason: 'not_started', exit: undefined, words: String(error) }));
     }
     this.#sendSource();
@@ -257,12 +260,12 @@ export class ProcessTranscoder implements Transcoder {
     this.#worker?.send({ type: 'active', renditions });
   }
 
-  /** The renditions that are made, those shed included. */
+  /** The planned renditions, including shed ones. */
   get #plans(): readonly RenditionPlan[] {
     return this.#source?.description.renditions ?? [];
   }
 
-  /** Gives the worker what it may have. */
+  /** Sends the worker the events that it may have. */
   #pump(options: { all?: boolean } = {}): void {
     for (;;) {
       const fed = this.#feed.next(options);
@@ -273,7 +276,7 @@ export class ProcessTranscoder implements Transcoder {
     }
   }
 
-  /** @throws {Error} when the worker says what it must not */
+  /** Handles a message. @throws {Error} when the worker must not send it */
   #onMessage(message: FromWorker): void {
     this.#silentTicks = 0;
     switch (message.type) {
@@ -284,7 +287,8 @@ export class ProcessTranscoder implements Transcoder {
         this.#results.begun();
         break;
       case 'done':
-        if (!this.#feed.done(message.count)) throw new FramingError('It dealt with more packets than it was given.');
+        if (!this.#feed.done(message.count))
+          throw new FramingError('The worker processed more packets than it was given.');
         this.#pump();
         break;
       case 'config':
@@ -315,14 +319,15 @@ export class ProcessTranscoder implements Transcoder {
   }
 
   #onReady(version: number): void {
-    if (version !== PROTOCOL_VERSION) throw new FramingError(`It speaks version ${version}, not ${PROTOCOL_VERSION}.`);
+    if (version !== PROTOCOL_VERSION)
+      throw new FramingError(`The worker uses version ${version}, not ${PROTOCOL_VERSION}.`);
     const { worker, hasAnswered } = this.#state.type === 'starting' ? this.#state : { hasAnswered: true };
-    if (hasAnswered || worker === undefined) throw new FramingError('It said `ready` more than once.');
+    if (hasAnswered || worker === undefined) throw new FramingError('The worker sent `ready` more than once.');
     this.#state = { type: 'starting', worker, hasAnswered: true };
     void this.#bound(worker);
   }
 
-  /** Asks the kernel to bound the worker's memory, where the system can do that, before the worker is given any video. */
+  /** Makes the kernel limit the worker's memory, if the system can do that, before the worker gets any video. */
   async #bound(worker: WorkerProcess): Promise<void> {
     const isBounded = worker.pid !== undefined && (await limitMemory(worker.pid, this.#memoryLimit));
     if (this.#state.type !== 'starting' || this.#state.worker !== worker) return;
@@ -342,7 +347,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#measure();
   }
 
-  /** Ends a worker that takes too much memory. Its own report counts only where the system does not measure it. */
+  /** Ends a worker that uses too much memory. Its own report is used only where the system does not measure it. */
   #measure(): void {
     const worker = this.#worker;
     if (worker?.pid === undefined) return;
@@ -352,7 +357,8 @@ export class ProcessTranscoder implements Transcoder {
   }
 
   #tick(): void {
-    // Counted in turns of this loop, not read from a clock: a server that was held up itself must not blame its worker.
+    // The time is counted in ticks of this loop and not read from a clock, so that a server that was itself delayed does not blame its
+    // worker.
     this.#silentTicks += 1;
     const { hungAfterMs, startWithinMs } = this.#patience;
     const state = this.#state;
@@ -366,7 +372,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#relieve(state.sinceMs);
   }
 
-  /** Gives up what the worker cannot do in time, and takes it up again. */
+  /** Sheds renditions that the worker cannot make in time, and restores them. */
   #relieve(runningSinceMs: number): void {
     const nowMs = this.#options.clock.monotonic();
     const lagMs = this.#feed.lagMs(nowMs);
@@ -394,7 +400,7 @@ export class ProcessTranscoder implements Transcoder {
     }
   }
 
-  /** Tells that packets of every rendition are missing; of a rendition that is shed this is known already. */
+  /** Reports that packets of every rendition are missing, except for shed renditions, of which this is known. */
   #reportMissing(why: GapReason = 'lost'): void {
     const { shed } = this.#policy;
     for (const { id } of this.#plans) if (!shed.includes(id)) this.#options.callbacks.onMissing(id, why);
@@ -428,13 +434,13 @@ export class ProcessTranscoder implements Transcoder {
     this.#options.callbacks.onRestart({ reason, exit, pauseMs });
   }
 
-  /** Stops transcoding the video, and goes on with the audio. */
+  /** Stops transcoding the video, and continues with the audio. */
   #refuseSource(): void {
     const code = 'transcode_source_refused';
     this.#source = undefined;
     this.#feed.reset();
     this.#options.callbacks.onWarning({ code });
-    this.#options.logger.warn({ code }, 'video no longer transcoded: it has ended two workers');
+    this.#options.logger.warn({ code }, 'video no longer transcoded because it ended two workers');
   }
 }
 

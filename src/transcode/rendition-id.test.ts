@@ -5,7 +5,7 @@ import { renditionIdOf } from './rendition-id.ts';
 
 const profile = (name: string) => ({ name, width: 640, height: 360, fps: 0, bitrate: 500_000 });
 
-test('a rendition is called as its profile, unless an address cannot hold that or the sound is called so', () => {
+test('a rendition has the name of its profile, unless an address cannot hold that name or it is the name of the audio', () => {
   const profiles = ['720p', '1.5M_low-delay', 'audio', '720p HD', 'a/b', '.hidden', 'größer', 'x'.repeat(65)].map(
     profile,
   );
@@ -13,7 +13,7 @@ test('a rendition is called as its profile, unless an address cannot hold that o
   assert.deepEqual(ids, ['720p', '1.5M_low-delay', '~2', '~3', '~4', '~5', '~6', '~7']);
 });
 
-test('profiles of different names have renditions of different ids, none of which is that of the sound', () => {
+test('profiles with different names have renditions with different ids, none of which is that of the audio', () => {
   const names = fc.uniqueArray(fc.oneof(fc.string(), fc.stringMatching(/^[~a-c0-9]{1,3}$/), fc.constant('audio')));
   fc.assert(
     fc.property(names, (given) => {

@@ -26,7 +26,7 @@ for (const [name, [width, height], [boxWidth, boxHeight], expected] of [
   ['16:9 into the box of the default 240p', [1920, 1080], [426, 240], [426, 240]],
   ['the same size', [1280, 720], [1280, 720], [1280, 720]],
   ['4:3 keeps its shape', [640, 480], [640, 360], [480, 360]],
-  ['a wide film keeps its shape', [1920, 800], [1280, 720], [1280, 534]],
+  ['a wide source keeps its shape', [1920, 800], [1280, 720], [1280, 534]],
   ['a portrait source turns the box', [720, 1280], [640, 360], [360, 640]],
   ['a portrait box is left as it is for a portrait source', [720, 1280], [360, 640], [360, 640]],
   ['a portrait box does not turn for a landscape source', [1280, 720], [360, 640], [360, 202]],
@@ -36,7 +36,7 @@ for (const [name, [width, height], [boxWidth, boxHeight], expected] of [
   ['larger in one direction only still fits', [640, 480], [854, 480], [640, 480]],
   ['a source too thin for its box keeps a macroblock', [8000, 128], [128, 128], [128, 16]],
 ] as const) {
-  it(`fits the picture into the box: ${name}`, () => {
+  it(`fits the frame into the box: ${name}`, () => {
     const { renditions, leftOut } = planRenditions([profile(boxWidth, boxHeight)], source(width, height));
     assert.deepEqual(
       renditions.map((each) => [each.width, each.height]),
@@ -46,7 +46,7 @@ for (const [name, [width, height], [boxWidth, boxHeight], expected] of [
   });
 }
 
-it('plans within every box, even, never larger than the source, with its shape', () => {
+it('plans an even size within every box, never larger than the source, with its shape', () => {
   const side = fc.integer({ min: 128, max: 8192 });
   fc.assert(
     fc.property(side, side, side, side, (width, height, boxWidth, boxHeight) => {
@@ -57,7 +57,7 @@ it('plans within every box, even, never larger than the source, with its shape',
       assert.ok(plan.width % 2 === 0 && plan.height % 2 === 0);
       assert.ok(plan.width <= maxWidth && plan.height <= maxHeight);
       assert.ok(plan.width <= width + 1 && plan.height <= height + 1);
-      // Each side is rounded by one pixel at most, or by two down to an odd box, unless it was too thin to keep.
+      // Each side is rounded by at most one pixel, or by two down to an odd box, unless it was too small to keep.
       if (Math.min(plan.width, plan.height) > 16) {
         const scale = Math.min(maxWidth / width, maxHeight / height);
         assert.ok(Math.abs(plan.width - width * scale) < 2 && Math.abs(plan.height - height * scale) < 2);
@@ -66,14 +66,14 @@ it('plans within every box, even, never larger than the source, with its shape',
   );
 });
 
-it('limits the rate whatever the source declares, and not at all for fps 0', () => {
+it('limits the frame rate for any declared rate of the source, and not at all for fps 0', () => {
   const limit = (profile: Profile) => planRenditions([profile], source(1280, 720, 30)).renditions[0]?.frameRate;
   assert.equal(limit(profile(640, 360, { fps: 0 })), undefined);
   assert.deepEqual(limit(profile(640, 360, { fps: 30 })), { num: 30, den: 1 });
   assert.deepEqual(limit(profile(640, 360, { fps: 30_000, fpsDen: 1001 })), { num: 30_000, den: 1001 });
 });
 
-it('reads gop as seconds, every frame, or nothing besides the cuts', () => {
+it('reads gop as seconds, as every frame, or as segment starts only', () => {
   const keyframes = (gop?: string) =>
     planRenditions([profile(640, 360, gop === undefined ? {} : { gop })], source(1280, 720)).renditions[0]?.keyframes;
   assert.deepEqual([undefined, '0', '2.0', '0.5', 'intra'].map(keyframes), [
@@ -85,7 +85,7 @@ it('reads gop as seconds, every frame, or nothing besides the cuts', () => {
   ]);
 });
 
-it('keeps the order of the profiles, and announces a peak the buffer allows over the shortest segment', () => {
+it('keeps the order of the profiles, and announces the peak that the buffer allows over the shortest segment', () => {
   const { renditions, leftOut } = planRenditions(DEFAULT_PROFILES, source(854, 480));
   assert.deepEqual(
     renditions.map(({ id, bitrateBps, peakBitrateBps, h264Profile }) => [id, bitrateBps, peakBitrateBps, h264Profile]),

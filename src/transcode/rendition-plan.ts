@@ -1,55 +1,55 @@
 /**
- * What each profile becomes for a given source: a pure function of the two.
+ * Plans the renditions that are made of a source: a pure function of the profiles and the source.
  */
 import type { H264_PROFILES, Profile } from '#domain/profile.ts';
 import type { RenditionId } from '#media/session-event.ts';
 import type { VideoTrack } from '#media/track.ts';
 import { renditionIdOf } from './rendition-id.ts';
 
-/** Seconds of its bitrate a rendition may send ahead: the size of the encoder's VBV buffer. */
+/** The size of the encoder's VBV buffer, as seconds of the rendition's bitrate. */
 const VBV_SECONDS = 1;
-/** No segment that is cut for length is shorter; one cut by a discontinuity may be, and counts for no peak. */
+/** The shortest segment that is cut for its length. A segment before a discontinuity may be shorter, and does not count for the peak. */
 const SHORTEST_SEGMENT_S = 2;
-/** Below this an encoder gets nothing to work with: one macroblock. */
+/** The smallest side of a frame: one macroblock. */
 const MIN_SIDE = 16;
 
-/** How often a rendition has keyframes besides those at segment cuts, which are always there. */
+/** The keyframes of a rendition besides those at the starts of segments, which always exist. */
 export type KeyframeRule = { readonly type: 'cuts' } | { readonly type: 'every_frame' } | SecondsInterval;
 interface SecondsInterval {
   readonly type: 'seconds';
   readonly seconds: number;
 }
 
-/** One rendition to make. Plain data: it is sent to the worker as it is. */
+/** One rendition to make. It is plain data that is sent to the worker. */
 export interface RenditionPlan {
   readonly id: RenditionId;
-  /** The name of the profile it is made for. */
+  /** The name of the profile that it is made for. */
   readonly profile: string;
-  /** Pixels, even, samples square. */
+  /** In pixels, even, with square samples. */
   readonly width: number;
   readonly height: number;
-  /** Frames per second at most, as a fraction, also where the source declares fewer; undefined keeps every frame. */
+  /** The highest frame rate as a fraction, also where the source declares a lower one. Undefined keeps every frame. */
   readonly frameRate: { readonly num: number; readonly den: number } | undefined;
-  /** Average over time, and what the VBV buffer fills at. */
+  /** The average over time, at which the VBV buffer fills. */
   readonly bitrateBps: number;
-  /** No segment that was cut for its length exceeds it, whatever the pictures: announced as `BANDWIDTH`. */
+  /** The limit for every segment that is cut for its length, whatever the content. It is announced as `BANDWIDTH`. */
   readonly peakBitrateBps: number;
-  /** Bits the VBV buffer holds. */
+  /** The size of the VBV buffer in bits. */
   readonly bufferBits: number;
-  /** Constant quality, lower is better; then `bitrateBps` is only the cap. */
+  /** The constant quality, where lower is better. With it, `bitrateBps` is only the limit. */
   readonly quality: number | undefined;
   readonly keyframes: KeyframeRule;
   readonly h264Profile: (typeof H264_PROFILES)[number];
 }
 
-/** A profile no rendition is made of. */
+/** A profile without a rendition. */
 export interface LeftOutProfile {
-  /** The profile's name. */
+  /** The name of the profile. */
   readonly profile: string;
   readonly reason: 'larger_than_source';
 }
 
-/** All that is made of a source, in the order of the profiles. */
+/** Everything that is made of a source, in the order of the profiles. */
 export interface LadderPlan {
   readonly renditions: readonly RenditionPlan[];
   readonly leftOut: readonly LeftOutProfile[];
@@ -58,8 +58,8 @@ export interface LadderPlan {
 /**
  * Plans the renditions of a source.
  *
- * `width` x `height` of a profile is a box: the picture as displayed is fitted into it with its aspect ratio, and the box turns
- * with a portrait source. Nothing is ever enlarged. A profile that names no H.264 profile gets High, the best for its bits.
+ * The `width` x `height` of a profile is a box. The frame as displayed is fitted into it with its aspect ratio, and the box is turned for a
+ * portrait source. Nothing is ever enlarged. A profile that names no H.264 profile gets High, which has the best quality for its bits.
  */
 export function planRenditions(profiles: readonly Profile[], source: VideoTrack): LadderPlan {
   const renditions: RenditionPlan[] = [];
@@ -93,7 +93,7 @@ interface Size {
   readonly height: number;
 }
 
-/** Undefined when the picture would have to be enlarged to reach the box. */
+/** Undefined when the frame would have to be enlarged to fill the box. */
 function fit(profile: Profile, source: VideoTrack): Size | undefined {
   const turned = source.height > source.width && profile.width > profile.height;
   const [boxWidth, boxHeight] = turned ? [profile.height, profile.width] : [profile.width, profile.height];
@@ -102,7 +102,7 @@ function fit(profile: Profile, source: VideoTrack): Size | undefined {
   return { width: evenSide(source.width * scale, boxWidth), height: evenSide(source.height * scale, boxHeight) };
 }
 
-/** The nearest even number that stays in the box: 4:2:0 halves both sides. */
+/** The nearest even number within the box, because 4:2:0 halves both sides. */
 function evenSide(side: number, box: number): number {
   return Math.max(MIN_SIDE, Math.min(2 * Math.round(side / 2), 2 * Math.floor(box / 2)));
 }

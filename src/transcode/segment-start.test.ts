@@ -5,7 +5,7 @@ import type { HeldEvent, PacketEvent } from '#media/session-event.ts';
 import { asEvent, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { type SegmentStart, withEvent } from './segment-start.ts';
 
-/** A packet shown at a time, in ms, that may begin a segment. */
+/** A packet with a presentation time in ms that may begin a segment. */
 function shownAt(milliseconds: number, ordinal?: number): PacketEvent {
   const packet = packetAt(VIDEO_TRACK, milliseconds);
   return asEvent(ordinal === undefined ? packet : { ...packet, mark: markAt(ordinal) });
@@ -16,7 +16,7 @@ function startsOf(events: readonly (PacketEvent | HeldEvent)[], most = 10) {
   return starts.map(({ mark, firstPts, lastPts }) => [mark.ordinal, firstPts / 90, lastPts / 90]);
 }
 
-test('a segment begins with the frame of it that is shown first, wherever that follows its mark', () => {
+test('a segment begins with its first frame in presentation order, wherever that follows its mark', () => {
   const packets = [shownAt(0, 0), shownAt(120), shownAt(40), shownAt(80), shownAt(240, 1), shownAt(200), shownAt(160)];
   assert.deepEqual(startsOf(packets), [
     [0, 0, 0],
@@ -24,7 +24,7 @@ test('a segment begins with the frame of it that is shown first, wherever that f
   ]);
 });
 
-test('a frame held after a start may be what it begins with', () => {
+test('a segment may begin with a frame that is held after its start', () => {
   const held = (milliseconds: number): HeldEvent => ({ type: 'held', pts: ticks(milliseconds * 90) });
   assert.deepEqual(startsOf([held(0), shownAt(0, 0), shownAt(40), held(100), held(133), shownAt(240, 1)]), [
     [0, 0, 133],

@@ -5,7 +5,7 @@ import { SourceTrust } from './source-trust.ts';
 const MEMORY = { reason: 'too_much_memory', exit: 'SIGKILL', ranMs: 3_600_000 } as const;
 const CRASH = { reason: 'exited', exit: 'SIGSEGV', ranMs: 2000 } as const;
 
-it('a source whose worker takes too much memory or soon crashes is given up after the second worker', () => {
+it('a source whose worker uses too much memory or soon crashes is refused after the second worker', () => {
   for (const losses of [
     [MEMORY, MEMORY],
     [CRASH, MEMORY],
@@ -31,13 +31,13 @@ it('a worker that is lost for another reason does not count against the source',
   assert.equal(trust.isLost, false);
 });
 
-it('a source that was given up may end one more worker with another size, and only once', () => {
+it('a refused source gets one more worker with another size, and only once', () => {
   const trust = new SourceTrust();
   trust.resized();
   trust.lost(MEMORY);
   trust.resized();
   trust.lost(MEMORY);
-  assert.equal(trust.isLost, true, 'another size does not reset the count of a source that was not given up');
+  assert.equal(trust.isLost, true, 'another size does not reset the count of a source that was not refused');
   trust.resized();
   assert.equal(trust.isLost, false);
   trust.lost(MEMORY);

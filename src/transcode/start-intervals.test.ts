@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { newStreamId, newUserId } from '#domain/ids.ts';
 import { StartIntervals } from './start-intervals.ts';
 
-it('forgets users and streams once their starts no longer matter', () => {
+it('forgets users and streams when their starts no longer delay others', () => {
   const starts = new StartIntervals();
   let most = 0;
   for (let now = 0; now < 1_000_000; now += 100) {

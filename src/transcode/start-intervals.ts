@@ -1,29 +1,29 @@
 /**
- * Decides how soon one transcoder may be started after another: a process costs a second of CPU before it makes its first frame. Pure:
- * each call brings the time with it.
+ * Decides how soon one transcoder may be started after another, because a process costs a second of CPU before it makes its first frame.
+ * Pure: the time is passed in.
  */
 import type { StreamId, UserId } from '#domain/ids.ts';
 
 /** The time between two starts of one stream. */
 const STREAM_MS = 5000;
-/** The time between two starts of one user that has used up the starts it may make at once. */
+/** The time between two starts of one user who has used up the starts without an interval. */
 const USER_MS = 2000;
 
 /** Remembers starts for as long as they delay others. */
 export class StartIntervals {
-  /** When each stream may start again; the earliest first. */
+  /** When each stream may start again, the earliest first. */
   readonly #streams = new Map<StreamId, number>();
-  /** When each user may again make all its starts at once. */
+  /** When each user may again make all its starts without an interval. */
   readonly #users = new Map<UserId, number>();
 
-  /** How many users and streams are remembered. */
+  /** The number of remembered users and streams. */
   get size(): number {
     return this.#streams.size + this.#users.size;
   }
 
   /**
-   * Takes a start; false when it is too early for one.
-   * @param atOnce how many starts a user may make without an interval; each becomes available again after the interval
+   * Takes a start. Returns false when it is too early.
+   * @param atOnce the number of starts that a user may make without an interval; each becomes available again after the interval
    * @param nowMs monotonic time
    */
   take({ streamId, userId, atOnce }: { streamId: StreamId; userId: UserId; atOnce: number }, nowMs: number): boolean {

@@ -6,7 +6,7 @@ import { silentLogger } from '#telemetry/logger.ts';
 import type { Transcoder } from './transcoder.ts';
 import { type TranscodeRequest, TranscoderPool } from './transcoder-pool.ts';
 
-/** A pool with a clock that the test moves. Its transcoders start no worker before they are given a track. */
+/** A pool with a clock that the test controls. Its transcoders start no worker before they get a track. */
 function setUp(maxTranscodes: number, isAvailable = true) {
   let now = 1_000_000;
   const settings = { preset: 'veryfast', threads: 1, maxTranscodes, memoryMib: 768 } as const;
@@ -50,7 +50,7 @@ function assertOpened(answer: ReturnType<TranscoderPool['open']>): asserts answe
   if (typeof answer === 'string') assert.fail(answer);
 }
 
-it('hands out as many transcoders as may be, and another when one is disposed', async () => {
+it('hands out transcoders up to the limit, and another when one is disposed', async () => {
   const { pool, open } = setUp(2);
   const first = open();
   assertOpened(first);
@@ -63,7 +63,7 @@ it('hands out as many transcoders as may be, and another when one is disposed', 
   assert.equal(setUp(0).open(), 'limit');
 });
 
-it('without FFmpeg nobody gets a transcoder', () => {
+it('without FFmpeg no session gets a transcoder', () => {
   assert.equal(setUp(2, false).open(), 'unavailable');
 });
 
@@ -115,7 +115,7 @@ it('a user that starts and stops gets as many starts at once as its quota, then 
   assert.ok(started >= 60 / 2, `${started} in a minute`);
 });
 
-it('a user that holds every place gives them up, the newest first, until others have their share', () => {
+it('a user that holds every place loses them, the newest first, until others have their share', () => {
   const { pool, open } = setUp(32);
   const userId = newUserId();
   const revoked: number[] = [];

@@ -1,5 +1,5 @@
 /**
- * The transcoders of this process: how many there may be, and who gets them.
+ * The transcoders of this process: how many there may be, and which sessions get them.
  */
 import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Profile } from '#domain/profile.ts';
@@ -10,41 +10,40 @@ import { ProcessTranscoder } from './process-transcoder.ts';
 import { StartIntervals } from './start-intervals.ts';
 import type { Transcoder, TranscoderCallbacks } from './transcoder.ts';
 
-/** How long media must have lasted to be worth a transcoder. */
+/** How long media must have been received before a transcoder is started for it. */
 const WORTHWHILE_MS = 1000;
 
-/** The request of one session for a transcoder. */
+/** The request of a session for a transcoder. */
 export interface TranscodeRequest {
   readonly userId: UserId;
   readonly streamId: StreamId;
-  /** How many transcoders the user may have at the same time; 0 or undefined = any number. */
+  /** The number of transcoders that the user may have at the same time. 0 or undefined means no limit. */
   readonly atMost?: number | undefined;
-  /** How long media has been coming in, in milliseconds: the shorter of what its timestamps and what the clock say. */
+  /** How long media has been received, in milliseconds: the shorter of the times by its timestamps and by the clock. */
   readonly lastedMs: number;
   readonly profiles: readonly Profile[];
   readonly callbacks: TranscoderCallbacks;
-  /** Called when the place goes to another user. The pool disposes the transcoder; what it still hands out must be ignored. */
+  /** Called when the place goes to another user. The pool disposes the transcoder, and its later results must be ignored. */
   readonly onRevoked: () => void;
-  /** With the session's ids. */
+  /** A logger with the session's ids. */
   readonly logger: Logger;
 }
 
 /**
- * Why a request got no transcoder. `limit`: the server has no place for this user. `quota`: the user has as many as it may. `unavailable`: FFmpeg is
- * not installed. `later`: it is
- * too early, and the caller should ask again with its next packet.
+ * Why a request got no transcoder. `limit`: the server has no place for this user. `quota`: the user has reached its quota. `unavailable`:
+ * FFmpeg is not installed. `later`: it is too early, and the caller should ask again with its next packet.
  */
 export type TranscodeRefusal = 'limit' | 'quota' | 'unavailable' | 'later';
 
-/** What a pool is made with. */
+/** The options of a pool. */
 export interface TranscoderPoolOptions {
   readonly settings: TranscodeSettings;
   readonly clock: Clock;
-  /** Whether FFmpeg is installed; without it nobody gets a transcoder. */
+  /** Whether FFmpeg is installed. Without it no session gets a transcoder. */
   readonly isAvailable: boolean;
 }
 
-/** One of the limited places for transcoders, once it is taken. */
+/** One of the limited places for transcoders, after it was taken. */
 interface Place {
   readonly transcoder: ProcessTranscoder;
   readonly onRevoked: () => void;
@@ -68,14 +67,14 @@ export class TranscoderPool {
     this.#isAvailable = isAvailable;
   }
 
-  /** How many places are taken, by transcoders that were neither disposed nor revoked. */
+  /** The number of taken places: transcoders that were neither disposed nor revoked. */
   get count(): number {
     let count = 0;
     for (const places of this.#places.values()) count += places.size;
     return count;
   }
 
-  /** Hands out a transcoder, which the caller must dispose, or says why there is none. */
+  /** Hands out a transcoder, which the caller must dispose, or returns why there is none. */
   open(request: TranscodeRequest): Transcoder | TranscodeRefusal {
     const { userId, streamId, atMost = 0, onRevoked } = request;
     const { maxTranscodes } = this.#settings;
@@ -117,7 +116,7 @@ export class TranscoderPool {
     };
   }
 
-  /** The user with the most places; undefined when no user has more than `moreThan`. */
+  /** The user with the most places. Undefined when no user has more than `moreThan`. */
   #largestHolder(moreThan: number): UserId | undefined {
     let [largest, most]: [UserId | undefined, number] = [undefined, moreThan];
     for (const [userId, { size }] of this.#places) if (size > most) [largest, most] = [userId, size];

@@ -7,9 +7,9 @@ import { systemClock } from '#lib/clock.ts';
 import { ticks } from '#lib/units.ts';
 import type { VideoCodec } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { makeAudioClip } from '#test/support/audio-clip.ts';
 import { later, makeClip, marked } from '#test/support/clip.ts';
 import { oversizedUnits } from '#test/support/oversized-units.ts';
-import { makeSoundClip } from '#test/support/sound-clip.ts';
 import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ProcessTranscoder } from './process-transcoder.ts';
@@ -31,7 +31,7 @@ const LARGE: readonly Profile[] = [2160, 1440, 1080].map((height) => ({
 
 const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 20_000 });
 
-/** A transcoder, and the peak of its workers' memory. */
+/** A transcoder, and a record of the peak of its workers' memory. */
 function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
   const restarts: TranscoderRestart[] = [];
   const warnings: TranscoderWarningCode[] = [];
@@ -77,7 +77,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
   };
 }
 
-/** The most resident memory that a process has had; 0 when the process is gone. */
+/** The largest resident memory that a process has had. 0 when the process is gone. */
 function peakOf(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/status`, 'latin1').match(/^VmHWM:\s+(\d+) kB$/m)?.[1] ?? 0) * 1024;
@@ -90,7 +90,7 @@ describe('a worker that receives in-band parameter sets of 16000x16000', {
   skip: process.platform !== 'linux',
 }, () => {
   for (const codec of ['h264', 'h265', 'av1'] as const satisfies readonly VideoCodec[]) {
-    it(`decodes no such frame of ${codec}, takes no memory for it, and goes on with good video`, async () => {
+    it(`decodes no such frame of ${codec}, allocates no memory for it, and continues with good video`, async () => {
       const { config, units } = oversizedUnits(codec, 16_000, 16_000);
       await using world = setUp(512);
       const { transcoder, made, restarts, peak } = world;
@@ -116,7 +116,7 @@ describe('a worker that receives in-band parameter sets of 16000x16000', {
 });
 
 it(
-  'video that needs more memory than a worker may take gets none beyond the limit, and after two workers no third one',
+  'video that needs more memory than the limit gets none beyond it, and after two workers no third one',
   NEEDS_PRLIMIT,
   async () => {
     await using world = setUp(256, [...LARGE, SMALL]);
@@ -136,7 +136,7 @@ it(
     });
     assert.equal(transcoder.stats.state, 'refused');
     assert.deepEqual(
-      // A worker whose encoder is refused memory may simply exit, because the encoder does not say why it failed.
+      // A worker whose encoder cannot allocate memory may simply exit, because the encoder does not report the cause.
       restarts.map(({ reason }) => (reason === 'exited' ? 'too_much_memory' : reason)),
       ['too_much_memory', 'too_much_memory'],
     );
@@ -165,9 +165,9 @@ it('audio is transcoded even when the video of its session is refused', NEEDS_PR
   await using world = setUp(256, [...LARGE, SMALL]);
   const { transcoder, made } = world;
   const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });
-  const sound = makeSoundClip({ seconds: 2 });
+  const audio = makeAudioClip({ seconds: 2 });
   transcoder.setTrack(huge.track);
-  transcoder.setAudioTrack(sound.track);
+  transcoder.setAudioTrack(audio.track);
   let at = 0;
   await until('the video to be refused', () => {
     if (transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0) {
@@ -179,13 +179,13 @@ it('audio is transcoded even when the video of its session is refused', NEEDS_PR
   });
   await world.running();
   const before = made.audio;
-  for (const packet of sound.packets) transcoder.write(asEvent(packet));
+  for (const packet of audio.packets) transcoder.write(asEvent(packet));
   for (const packet of huge.packets) transcoder.write(asEvent(packet));
   await until('audio', () => made.audio > before + 50);
   assert.ok(transcoder.stats.isSourceRefused);
 });
 
-it('a source of 4096x2304 and renditions of 1080p and below fit the default limit', NEEDS_PRLIMIT, async () => {
+it('a source of 4096x2304 and renditions of 1080p and below fit into the default limit', NEEDS_PRLIMIT, async () => {
   await using world = setUp(1280, [...LARGE.slice(2), SMALL]);
   const { transcoder, made, restarts } = world;
   const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });

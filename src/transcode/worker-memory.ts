@@ -1,6 +1,6 @@
 /**
- * Measures and bounds the memory of a worker from outside: a decoder that a hostile bitstream has overwhelmed cannot report its own
- * memory.
+ * Measures and limits the memory of a worker from outside, because a worker whose decoder is overwhelmed by a hostile bitstream cannot
+ * report its own.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ const LIMIT_WITHIN_MS = 5000;
 
 /** The memory of a process, in bytes. */
 export interface ProcessMemory {
-  /** What is in physical memory now (`VmRSS`). */
+  /** The resident memory (`VmRSS`). */
   readonly residentBytes: number;
-  /** What is private and writable (`VmData`), whether it was ever written to or not. RLIMIT_DATA limits this. */
+  /** The private writable memory (`VmData`), whether it was used or not. RLIMIT_DATA limits it. */
   readonly dataBytes: number;
 }
 
-/** Measures a process; undefined on other systems than Linux, and when the process is gone. */
+/** Measures a process. Undefined on systems other than Linux, and when the process is gone. */
 export function memoryOf(pid: number): ProcessMemory | undefined {
   if (process.platform !== 'linux') return undefined;
   let status: string;
@@ -34,10 +34,10 @@ export function memoryOf(pid: number): ProcessMemory | undefined {
 }
 
 /**
- * Makes the kernel refuse a process memory beyond a limit. Memory that the process has reserved but not used by now is allowed on top: V8
- * reserves hundreds of megabytes. Call this when the process has started up.
- * @param limitBytes of resident memory
- * @returns false when the limit could not be set: on other systems than Linux, without `prlimit` (util-linux), or when the process is gone
+ * Makes the kernel refuse a process memory beyond a limit. Memory that the process has reserved but not used by now is added to the limit,
+ * because V8 reserves hundreds of megabytes. Call this after the process has started up.
+ * @param limitBytes the limit of resident memory
+ * @returns false when the limit could not be set: on systems other than Linux, without `prlimit` (util-linux), or when the process is gone
  */
 export async function limitMemory(pid: number, limitBytes: number): Promise<boolean> {
   const memory = memoryOf(pid);

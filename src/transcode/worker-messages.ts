@@ -1,71 +1,74 @@
 /**
  * The messages between the server and a transcoder's worker, as objects.
  *
- * The server begins with the job, which carries the version; the worker answers `ready`. Times are of video ticks of 90 kHz, of
- * audio samples.
+ * The server begins with the job, which carries the protocol version, and the worker answers `ready`. Times are ticks of 90 kHz for video,
+ * and samples for audio.
  */
 import type { Packet } from '#media/packet.ts';
 import type { HeldEvent } from '#media/session-event.ts';
 import type { AudioCodec, VideoCodec } from '#media/track.ts';
 import type { RenditionPlan } from './rendition-plan.ts';
 
-/** The first message: what stays the same as long as the worker lives. */
+/** The first message, with what stays the same for the life of the worker. */
 export interface Job {
   readonly version: number;
   readonly preset: string;
-  /** Of each encoder. */
+  /** The number of threads of each encoder. */
   readonly threads: number;
   readonly thumbnails: boolean;
 }
 
-/** A source and what is to be made of it. */
+/** A source and its renditions. */
 export interface SourceDescription {
   readonly codec: VideoCodec;
-  /** Its decoder configuration record, as in a track. */
+  /** The decoder configuration record, as in a track. */
   readonly config: Uint8Array;
-  /** Pixels, as displayed. */
+  /** In pixels, as displayed. */
   readonly width: number;
   readonly height: number;
-  /** As declared, or a guess. */
+  /** The declared frame rate, or an estimate. */
   readonly framesPerSecond: number;
-  /** Later messages name renditions by their place here. */
+  /** Later messages identify renditions by their index in this list. */
   readonly renditions: readonly RenditionPlan[];
 }
 
-/** Sound that is to become AAC. */
+/** Audio to be transcoded to AAC. */
 export interface AudioSourceDescription {
   readonly codec: AudioCodec;
   /** As in a track. */
   readonly config: Uint8Array;
   readonly sampleRate: number;
   readonly channels: number;
-  /** End of what an earlier worker made, in samples: a short pause until now becomes silence. */
+  /** The end of the audio made by an earlier worker, in samples. A short pause since then becomes silence. */
   readonly continuesAt?: number;
 }
 
-/** A packet of sound, of a source or of what was made of it. */
+/** A packet of audio, before or after transcoding. */
 export interface AudioPacket {
   /** In samples. */
   readonly pts: number;
   readonly data: Uint8Array;
 }
 
-/** From the server. */
+/** A message from the server. */
 export type ToWorker =
   | { readonly type: 'job'; readonly job: Job }
   | { readonly type: 'source'; readonly source: SourceDescription }
-  /** A packet of the video; of its mark only the fact and the discontinuity arrive. `afterGap`: packets before this keyframe were dropped. */
+  /**
+   * A packet of the video. Of its mark only the presence and the discontinuity are sent. `afterGap` means that packets before this keyframe
+   * were dropped.
+   */
   | { readonly type: 'packet'; readonly packet: Packet; readonly afterGap: boolean }
-  /** The last frame is held; of its mark only the fact arrives. */
+  /** The last frame is held. Of the mark only the presence is sent. */
   | HeldEvent
   | { readonly type: 'audio_source'; readonly source: AudioSourceDescription }
   | { readonly type: 'audio'; readonly packet: AudioPacket }
-  /** The renditions to make from now on; all of them until told otherwise. */
+  /** The renditions to make from now on. Before the first such message, all are made. */
   | { readonly type: 'active'; readonly renditions: readonly number[] }
-  /** Nothing follows for now: give out everything that is held. */
+  /** No packet follows for now, so everything that is held must be handed out. */
   | { readonly type: 'flush' };
 
-/** A packet of a rendition. `cut`: the first of a segment. */
+/** A packet of a rendition. `cut` marks the first of a segment. */
 export interface RenditionPacket {
   readonly rendition: number;
   readonly pts: number;
@@ -75,28 +78,28 @@ export interface RenditionPacket {
   readonly data: Uint8Array;
 }
 
-/** How a worker is, said twice a second and so a sign of life. */
+/** The state of a worker, which it sends twice a second as a sign of life. */
 export interface WorkerHealth {
   readonly rssBytes: number;
-  /** User and system, since it began. */
+  /** User and system time since the worker started. */
   readonly cpuMs: number;
   readonly decodeErrors: number;
 }
 
-/** From the worker. */
+/** A message from the worker. */
 export type FromWorker =
   | { readonly type: 'ready'; readonly version: number }
-  /** The earlier source is finished; from now on renditions are those of the next source that was sent. */
+  /** The previous source is finished. From now on renditions are those of the next source that was sent. */
   | { readonly type: 'begun' }
   | { readonly type: 'config'; readonly rendition: number; readonly config: Uint8Array }
   | { readonly type: 'packet'; readonly packet: RenditionPacket }
   | { readonly type: 'audio_config'; readonly config: Uint8Array }
   | { readonly type: 'audio'; readonly packet: AudioPacket }
   | { readonly type: 'thumbnail'; readonly jpeg: Uint8Array }
-  /** Frames were lost between the packets sent before and those to come: no rendition goes on before the next segment. */
+  /** Frames were lost between the packets sent before and those to come. No rendition continues before the next segment. */
   | { readonly type: 'missing' }
-  /** Video packets, held frames and flushes dealt with since the last time; what came of them was sent before. */
+  /** The number of video packets, held frames and flushes processed since the last such message. Their results were sent before it. */
   | { readonly type: 'done'; readonly count: number }
-  /** The worker was refused memory and can do nothing more: it must be replaced. */
+  /** The worker could not allocate memory and must be replaced. */
   | { readonly type: 'out_of_memory' }
   | { readonly type: 'health'; readonly health: WorkerHealth };

@@ -1,5 +1,5 @@
 /**
- * One worker process: started, spoken to, ended, reaped.
+ * One worker process: starts it, exchanges messages with it, ends it and reaps it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
@@ -11,34 +11,34 @@ import type { FromWorker, Job, ToWorker } from './worker-messages.ts';
 import { decodeFromWorker, encodeToWorker } from './worker-protocol.ts';
 
 const WORKER_FILE = join(import.meta.dirname, 'worker/main.ts');
-/** JavaScript's part is small; pictures live outside its heap. */
+/** The limit of the JavaScript heap, which is small, because frames are outside of it. */
 const MAX_HEAP_MIB = 64;
-/** Below the server's priority: when CPU is short, renditions wait and everything else goes on. */
+/** A priority below that of the server: when CPU is short, renditions wait and everything else continues. */
 const NICENESS = 5;
-/** Of its last words, for the log. */
+/** The number of characters kept of the worker's standard error, for the log. */
 const MAX_WORDS = 2000;
 
 /** How a worker ended. */
 export interface WorkerEnd {
-  /** Why the server ended it; `exited` when it was the worker's own doing. */
+  /** Why the server ended it, or `exited` when it ended by itself. */
   readonly reason: RestartReason;
-  /** Exit code or signal name; undefined when it never began. */
+  /** The exit code or the name of a signal. Undefined when it never started. */
   readonly exit: number | string | undefined;
-  /** The end of what it wrote on standard error. */
+  /** The end of what it wrote to standard error. */
   readonly words: string;
 }
 
-/** Called from the event loop; nothing comes behind `onEnd`. */
+/** Callbacks, called from the event loop. `onEnd` is the last. */
 export interface WorkerEvents {
-  /** @throws {Error} when the message is wrong: the worker is killed for it */
+  /** Called with a message. @throws {Error} when the message is wrong, for which the worker is killed */
   onMessage(message: FromWorker): void;
   onEnd(end: WorkerEnd): void;
 }
 
 /**
- * A worker from its start to its reaping. Its job goes over the connection; arguments and environment hold nothing.
- * It stays in the server's session: Linux shares cores out among sessions first, and a low priority counts only within one
- * (sched(7), "The autogroup feature").
+ * A worker from its start to its reaping. Its job is sent over the connection, and its arguments and environment hold no data. It stays in
+ * the server's session, because Linux divides cores among sessions first, and a low priority counts only within one (sched(7), "The
+ * autogroup feature").
  */
 export class WorkerProcess {
   readonly #child: ChildProcess;
@@ -54,12 +54,12 @@ export class WorkerProcess {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
       env: {},
     });
-    this.#child.on('error', () => {}); // told apart by the missing pid
+    this.#child.on('error', () => {}); // a failed start is recognised by the missing pid
     this.#child.once('close', (code, signal) => this.#over(code ?? signal ?? undefined));
     if (this.#child.pid === undefined) return;
     lowerPriority(this.#child.pid);
     this.#connection = this.#child.stdio[3] as Duplex;
-    this.#connection.on('error', () => {}); // the worker is gone; `close` says so
+    this.#connection.on('error', () => {}); // the worker is gone, and `close` is emitted
     this.#listen(this.#connection);
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#words = (this.#words + chunk.toString()).slice(-MAX_WORDS);
@@ -71,17 +71,17 @@ export class WorkerProcess {
     return this.#child.pid;
   }
 
-  /** Bytes sent that the system has not taken over yet. */
+  /** The number of bytes that were sent and not accepted by the system yet. */
   get queuedBytes(): number {
     return this.#connection?.writableLength ?? 0;
   }
 
-  /** Settles when it has been reaped and everything it sent was read. Never rejects. */
+  /** Settles when the process has been reaped and everything it sent was read. Never rejects. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** Sends; does not wait. The caller bounds what is on its way. */
+  /** Sends a message without waiting. The caller bounds what is queued. */
   send(message: ToWorker): void {
     if (!this.#connection?.writable) return;
     this.#connection.cork();
@@ -89,12 +89,12 @@ export class WorkerProcess {
     this.#connection.uncork();
   }
 
-  /** Nothing more is sent: the worker hands out what it holds, and exits. */
+  /** Makes the worker hand out what it holds and exit. Nothing more can be sent. */
   end(): void {
     this.#connection?.end();
   }
 
-  /** Ends it by force; what it still sends is not heard. */
+  /** Ends the worker by force. Anything it still sends is ignored. */
   kill(reason: RestartReason): void {
     this.#killedFor ??= reason;
     this.#child.kill('SIGKILL');
@@ -124,6 +124,6 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS);
   } catch {
-    // It is gone already, or the system does not allow it: it works all the same.
+    // The process is already gone, or the system does not allow it. Neither matters.
   }
 }

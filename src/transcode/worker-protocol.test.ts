@@ -12,7 +12,7 @@ const time = fc.maxSafeInteger();
 const bytes = fc.uint8Array({ maxLength: 50 }).map((array) => Buffer.from(array));
 const index = fc.nat(255);
 
-/** Objects as code writes them, not without a prototype. */
+/** Makes plain objects, with a prototype like those in code. */
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(model, { noNullPrototype: true });
 
 const toWorker: fc.Arbitrary<ToWorker> = fc.oneof(
@@ -73,19 +73,19 @@ const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
 
 const read = (pieces: readonly Uint8Array[]): StreamFrame => [...new FrameReader().push(Buffer.concat(pieces))][0]!;
 
-it('carries every message of the server', () => {
+it('encodes and decodes every message of the server', () => {
   fc.assert(
     fc.property(toWorker, (message) => assert.deepEqual(decodeToWorker(read(encodeToWorker(message))), message)),
   );
 });
 
-it('carries every message of a worker', () => {
+it('encodes and decodes every message of a worker', () => {
   fc.assert(
     fc.property(fromWorker, (message) => assert.deepEqual(decodeFromWorker(read(encodeFromWorker(message))), message)),
   );
 });
 
-it('carries a source with its configuration and renditions', () => {
+it('encodes and decodes a source with its configuration and renditions', () => {
   const profile = { name: 'p', bitrate: 1_000_000, fps: 15, width: 640, height: 360, quality: 20, gop: '1.0' };
   const { renditions } = planRenditions([profile], VIDEO_TRACK);
   const size = { width: 1280, height: 720 };
@@ -94,7 +94,7 @@ it('carries a source with its configuration and renditions', () => {
   assert.deepEqual(decodeToWorker(read(encodeToWorker(message))), message);
 });
 
-it('refuses whatever else a worker sends, and does nothing but refuse', () => {
+it('refuses everything else that a worker sends with a FramingError', () => {
   const anything = fc.record({
     type: index,
     payload: fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array)),

@@ -1,11 +1,11 @@
 /**
- * The messages between the server and a transcoder's worker, as bytes: the payloads of frames as in `framing.ts`.
+ * Encodes the messages between the server and a transcoder's worker as bytes, the payloads of the frames of `framing.ts`.
  *
- * Both sides are started from the same files, so a version can differ only where files were replaced under a running server: then
- * the worker is refused and ended. What cannot be understood ends the connection on either side. The server trusts a worker with nothing:
- * its bytes come from a program that decodes what strangers send.
+ * Both sides are started from the same files, so their versions can differ only when files were replaced under a running server. The worker
+ * is then refused and ended. An invalid message ends the connection on either side. The server does not trust a worker, because its bytes
+ * come from a program that decodes the input of strangers.
  *
- * Packets are binary, what is rare is JSON. Times are signed, 64 bits.
+ * Packets are binary, and rare messages are JSON. Times are signed 64-bit integers.
  */
 import { ticks } from '#lib/units.ts';
 import { FramingError, frameHeader, type StreamFrame } from './framing.ts';
@@ -18,7 +18,7 @@ import type {
   ToWorker,
 } from './worker-messages.ts';
 
-/** Raised by every change of messages or bytes that an older side would misread. */
+/** Increased by every change of messages or bytes that an older side would misread. */
 export const PROTOCOL_VERSION = 5;
 
 const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7, held: 8 } as const;
@@ -36,7 +36,7 @@ const FROM_WORKER = {
   missing: 139,
 } as const;
 
-/** The most bytes that each type of message from a worker may have. Video packets are limited by the framing alone. */
+/** The largest number of bytes of each type of message from a worker. Video packets are limited only by the framing. */
 const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
   [FROM_WORKER.ready, 1024],
   [FROM_WORKER.begun, 0],
@@ -58,15 +58,15 @@ const AFTER_GAP = 8;
 const TIME_BYTES = 8;
 /** flags, pts, dts */
 const PACKET_HEADER_BYTES = 17;
-/** rendition, then as a packet */
+/** rendition, then a packet header */
 const RENDITION_HEADER_BYTES = 1 + PACKET_HEADER_BYTES;
 
-/** A mark as the worker knows it: it counts no segments. */
+/** A mark as the worker knows it, without numbers. */
 const UNNUMBERED_MARK = { ordinal: 0, independent: true, discontinuity: false, discontinuitiesBefore: 0 } as const;
 
 const KNOWN_FLAGS = KEYFRAME | CUT | DISCONTINUITY | AFTER_GAP;
 
-/** A message as bytes to write one after the other; media is not copied. */
+/** Encodes a message as pieces to be written one after another. Media is not copied. */
 export function encodeToWorker(message: ToWorker): readonly Uint8Array[] {
   switch (message.type) {
     case 'job':
@@ -101,7 +101,7 @@ export function encodeToWorker(message: ToWorker): readonly Uint8Array[] {
   }
 }
 
-/** A message as bytes to write one after the other; media is not copied. */
+/** Encodes a message as pieces to be written one after another. Media is not copied. */
 export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
   switch (message.type) {
     case 'ready':
@@ -136,8 +136,8 @@ export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
 }
 
 /**
- * Reads a message of the server.
- * @throws {FramingError} when it is unknown or malformed
+ * Decodes a message of the server.
+ * @throws {FramingError} when the message is unknown or malformed
  */
 export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
   switch (type) {
@@ -184,8 +184,8 @@ export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
 }
 
 /**
- * Reads a message of a worker; every number in it is checked to be one.
- * @throws {FramingError} when the message is unknown, malformed, or longer than messages of its type may be
+ * Decodes a message of a worker, and checks every number in it.
+ * @throws {FramingError} when the message is unknown, malformed, or longer than its type allows
  */
 export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
   const most = MOST_FROM_WORKER.get(type) ?? payload.length;
@@ -232,7 +232,7 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
 function frame(type: number, ...payload: readonly Uint8Array[]): readonly Uint8Array[] {
   const bytes = payload.reduce((sum, piece) => sum + piece.length, 0);
   const [first, ...rest] = payload;
-  // The small first piece rides with the header; media pieces stay as they are.
+  // The small first piece is joined with the header, and pieces of media are not copied.
   const header = frameHeader(type, bytes);
   return first === undefined ? [header] : [Buffer.concat([header, first]), ...rest];
 }
@@ -266,7 +266,7 @@ function readAudioPacket(payload: Buffer): AudioPacket {
 
 function readTime(payload: Buffer, at: number): number {
   const time = Number(payload.readBigInt64BE(at));
-  if (!Number.isSafeInteger(time)) throw new FramingError('A packet has an impossible time.');
+  if (!Number.isSafeInteger(time)) throw new FramingError('A packet has an invalid time.');
   return time;
 }
 
@@ -285,7 +285,7 @@ function parseJson(payload: Buffer): Readonly<Record<string, unknown>> {
   return value as Record<string, unknown>;
 }
 
-/** JSON behind its length in 32 bits, then bytes. */
+/** JSON with its length in 32 bits before it, then bytes. */
 function jsonAndBytes(value: object, bytes: Uint8Array): readonly Uint8Array[] {
   const text = json(value);
   const length = Buffer.allocUnsafe(4);

@@ -14,7 +14,7 @@ const MARK = markAt(7, { independent: false });
 const SOURCE_PACKET = packetAt(VIDEO_TRACK, 100);
 const PACKET = { rendition: 0, pts: 9000, dts: 6000, keyframe: true, cut: false, data: new Uint8Array(3) };
 
-/** Results of a worker that has begun with a source. */
+/** The results of a worker that has begun with a source. */
 function begun({ declaredFrameRate = 30, fps = 0 } = {}) {
   const tracks: VideoTrack[] = [];
   const packets: Packet[] = [];
@@ -34,7 +34,7 @@ function begun({ declaredFrameRate = 30, fps = 0 } = {}) {
   return { results, announce, tracks, packets };
 }
 
-/** The same with the rendition's configuration known. */
+/** The same results after the rendition's configuration is known. */
 function configured() {
   const made = begun();
   made.results.sent(asEvent(SOURCE_PACKET));
@@ -42,14 +42,14 @@ function configured() {
   return made;
 }
 
-test('a packet carries the mark of its source packet, and says that it is independent, as every cut of a rendition is', () => {
+test('a packet carries the mark of its source packet, and is marked independent, like every segment start of a rendition', () => {
   const { results, packets } = configured();
   results.sent(asEvent({ ...SOURCE_PACKET, mark: MARK }));
   results.packet({ ...PACKET, cut: true });
   assert.deepEqual(packets[0]?.mark, { ...MARK, independent: true });
 });
 
-test('a segment may begin before its marked packet is shown, and with it where what is shown before was lost', () => {
+test('a segment may begin before its marked packet is shown, or with it where the frames before it were lost', () => {
   const { results, packets } = configured();
   results.sent(asEvent({ ...SOURCE_PACKET, mark: MARK }));
   results.sent(asEvent(packetAt(VIDEO_TRACK, 80)));
@@ -61,7 +61,7 @@ test('a segment may begin before its marked packet is shown, and with it where w
   assert.throws(() => results.packet({ ...PACKET, pts: 9090, cut: true }), FramingError);
 });
 
-test('decoding times never go back, also where an encoder begins before its first picture', () => {
+test('decoding times never go back, also where an encoder begins before its first frame', () => {
   const { results, packets } = configured();
   for (const [pts, dts] of [
     [0, -3000],
@@ -76,7 +76,7 @@ test('decoding times never go back, also where an encoder begins before its firs
   );
 });
 
-test('a track has the rate of its own source while the next one is already announced, or that of its profile', () => {
+test('a track has the frame rate of its own source, even after the next one was announced, or that of its profile', () => {
   const next = begun({ declaredFrameRate: 30 });
   next.announce(60);
   next.results.config(0, VIDEO_TRACK.config);
@@ -87,14 +87,14 @@ test('a track has the rate of its own source while the next one is already annou
 });
 
 for (const [what, send] of [
-  ['a rendition there is not', ({ results }) => results.packet({ ...PACKET, rendition: 1 })],
-  ['a cut nobody asked for', ({ results }) => results.packet({ ...PACKET, cut: true })],
+  ['an unknown rendition', ({ results }) => results.packet({ ...PACKET, rendition: 1 })],
+  ['a segment start that was not requested', ({ results }) => results.packet({ ...PACKET, cut: true })],
   ['no data', ({ results }) => results.packet({ ...PACKET, data: new Uint8Array() })],
-  ['a picture shown before it is decoded', ({ results }) => results.packet({ ...PACKET, pts: 5000 })],
-  ['a picture later than any it was given', ({ results }) => results.packet({ ...PACKET, pts: 9001 })],
-  ['sound of no track', ({ results }) => results.audio({ pts: 0, data: new Uint8Array(1) })],
+  ['a frame shown before it is decoded', ({ results }) => results.packet({ ...PACKET, pts: 5000 })],
+  ['a frame later than any it was given', ({ results }) => results.packet({ ...PACKET, pts: 9001 })],
+  ['audio without a track', ({ results }) => results.audio({ pts: 0, data: new Uint8Array(1) })],
   [
-    'sound later than what it was given',
+    'audio later than what it was given',
     ({ results }) => {
       results.audioConfig(audioTrack().config);
       results.expectAudioUntil(1024);
@@ -102,20 +102,20 @@ for (const [what, send] of [
     },
   ],
   [
-    'anything at all once it is lost',
+    'anything after it was lost',
     ({ results }) => {
       results.lost();
       results.packet(PACKET);
     },
   ],
 ] satisfies readonly (readonly [string, (made: ReturnType<typeof configured>) => void])[]) {
-  test(`a worker that sends ${what} is not believed`, () => {
+  test(`a worker that sends ${what} is refused`, () => {
     const made = configured();
     assert.throws(() => send(made), FramingError);
     assert.deepEqual(made.packets, []);
   });
 }
 
-test('packets before their configuration are not believed', () => {
+test('packets before their configuration are refused', () => {
   assert.throws(() => begun().results.packet(PACKET), FramingError);
 });

@@ -1,5 +1,5 @@
 /**
- * What a worker sends, checked and turned into tracks and packets: it decodes what strangers send, so it is believed nothing.
+ * Checks what a worker sends and turns it into tracks and packets. Nothing is trusted, because the worker decodes the input of strangers.
  */
 import { ticks } from '#lib/units.ts';
 import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
@@ -14,30 +14,30 @@ import { type SegmentStart, withEvent } from './segment-start.ts';
 import type { TranscoderCallbacks } from './transcoder.ts';
 import type { AudioPacket, RenditionPacket } from './worker-messages.ts';
 
-/** Segments a worker may still begin: what it can have in hand, many times over. */
+/** The number of segments that a worker may still begin: many times what it can have unprocessed. */
 const MAX_STARTS = 64;
 
-/** What is made of one source. */
+/** A source and its renditions. */
 export interface AnnouncedSource {
   readonly renditions: readonly RenditionPlan[];
-  /** Of the source, as its bitstream declares it. */
+  /** The frame rate that the bitstream of the source declares. */
   readonly declaredFrameRate: number | undefined;
 }
 
-/** Where checked results go. */
+/** The receivers of checked results. */
 export type ResultCallbacks = Pick<TranscoderCallbacks, 'onTrack' | 'onPacket' | 'onAudioTrack' | 'onAudioPacket'>;
 
 const NOTHING: AnnouncedSource = { renditions: [], declaredFrameRate: undefined };
 
-/** Reads what the workers of one session make, one worker after the other: their times go on where those of the last one ended. */
+/** Reads the results of a session's workers, one worker after another. The times of each continue after those of the previous one. */
 export class WorkerResults {
   readonly #callbacks: ResultCallbacks;
-  /** What this worker was told and has not begun, then what its packets belong to. */
+  /** The sources that this worker was sent and has not begun, and then the one that its packets belong to. */
   #announced: AnnouncedSource[] = [];
   #begun = NOTHING;
-  /** Of segments whose rendition packets may still come. */
+  /** The starts of segments whose rendition packets may still come. */
   #starts: readonly SegmentStart[] = [];
-  /** The latest it was sent. */
+  /** The latest presentation time that was sent. */
   #sentPts = Number.NEGATIVE_INFINITY;
   readonly #outputs = new Map<RenditionId, { readonly track: VideoTrack; lastDts: number }>();
   #audioTrack: AudioTrack | undefined;
@@ -48,39 +48,39 @@ export class WorkerResults {
     this.#callbacks = callbacks;
   }
 
-  /** End of the sound that was made, in samples; 0 before the first. */
+  /** The end of the audio made so far, in samples. 0 before the first. */
   get audioEnd(): number {
     return this.#audioEnd;
   }
 
-  /** The worker was told of a source. */
+  /** Notes that the worker was sent a source. */
   announce(source: AnnouncedSource): void {
     this.#announced.push(source);
   }
 
-  /** The worker was sent the next event of the video: what comes back shows no later frame. */
+  /** Notes that the worker was sent a video event. Results show no later frame. */
   sent(event: VideoEvent): void {
     this.#sentPts = Math.max(this.#sentPts, event.type === 'packet' ? event.packet.pts : event.pts);
     this.#starts = withEvent(this.#starts, event, MAX_STARTS);
   }
 
-  /** The worker was sent audio up to here, in samples: what comes back begins before it. */
+  /** Notes that the worker was sent audio up to this sample. Results begin before it. */
   expectAudioUntil(end: number): void {
     this.#audioSentEnd = end;
   }
 
-  /** The worker is gone, and what it was told with it. */
+  /** Notes that the worker is gone with everything it was sent. */
   lost(): void {
     this.#announced = [];
     this.#begun = NOTHING;
   }
 
-  /** From now on packets are of the next source. */
+  /** Notes that from now on packets are of the next source. */
   begun(): void {
     this.#begun = this.#announced.shift() ?? NOTHING;
   }
 
-  /** @throws {Error} when there is no such rendition, or this is no decoder configuration */
+  /** @throws {Error} when there is no such rendition, or the bytes are not a decoder configuration */
   config(rendition: number, config: Uint8Array): void {
     const { id, frameRate } = this.#rendition(rendition);
     const limit = frameRate && frameRate.num / frameRate.den;
@@ -93,24 +93,24 @@ export class WorkerResults {
     this.#callbacks.onTrack(id, track);
   }
 
-  /** @throws {FramingError} when the packet cannot be */
+  /** @throws {FramingError} when the packet is invalid */
   packet({ rendition, pts, dts, keyframe, cut, data }: RenditionPacket): void {
     const { id } = this.#rendition(rendition);
     const output = this.#outputs.get(id);
     const isStart = ({ firstPts, lastPts }: SegmentStart) => firstPts <= pts && pts <= lastPts;
     const mark = cut ? this.#starts.findLast(isStart)?.mark : undefined;
-    // x264 begins B-frames before the first picture's time; a session's times begin at 0 and never go back.
+    // With B-frames, x264 begins before the time of the first frame. The times of a session begin at 0 and never go back.
     const orderedDts = Math.max(dts, (output?.lastDts ?? -1) + 1);
     const isPossible = orderedDts <= pts && pts <= this.#sentPts && data.length > 0;
     if (output === undefined || !isPossible || (cut && !(keyframe && mark !== undefined))) {
-      throw new FramingError(`It sent a packet that cannot be: pts ${pts}, dts ${dts}, ${data.length} bytes.`);
+      throw new FramingError(`The worker sent an invalid packet: pts ${pts}, dts ${dts}, ${data.length} bytes.`);
     }
     output.lastDts = orderedDts;
     const packet: Packet = { kind: 'video', pts: ticks(pts), dts: ticks(orderedDts), keyframe, data };
     this.#callbacks.onPacket(id, mark === undefined ? packet : { ...packet, mark: { ...mark, independent: true } });
   }
 
-  /** @throws {Error} when this is no decoder configuration */
+  /** @throws {Error} when the bytes are not a decoder configuration */
   audioConfig(config: Uint8Array): void {
     const track = parseAudioSpecificConfig(config);
     if (this.#audioTrack !== undefined && sameTrack(this.#audioTrack, track)) return;
@@ -118,13 +118,13 @@ export class WorkerResults {
     this.#callbacks.onAudioTrack(track);
   }
 
-  /** @throws {FramingError} when the packet cannot be */
+  /** @throws {FramingError} when the packet is invalid */
   audio({ pts, data }: AudioPacket): void {
     const track = this.#audioTrack;
     if (track === undefined || pts >= this.#audioSentEnd || data.length === 0) {
-      throw new FramingError(`It sent sound that cannot be: pts ${pts}, ${data.length} bytes.`);
+      throw new FramingError(`The worker sent invalid audio: pts ${pts}, ${data.length} bytes.`);
     }
-    // A new encoder begins a packet before its first sound.
+    // A new encoder begins one packet before its first samples.
     if (pts < this.#audioEnd) return;
     this.#audioEnd = pts + track.samplesPerPacket;
     this.#callbacks.onAudioPacket({ kind: 'audio', pts: ticks(pts), dts: ticks(pts), keyframe: true, data });
@@ -132,7 +132,7 @@ export class WorkerResults {
 
   #rendition(index: number): RenditionPlan {
     const rendition = this.#begun.renditions[index];
-    if (rendition === undefined) throw new FramingError(`It has no rendition ${index}.`);
+    if (rendition === undefined) throw new FramingError(`The source has no rendition ${index}.`);
     return rendition;
   }
 }

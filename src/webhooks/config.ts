@@ -3,15 +3,15 @@
  */
 import { choice, type SettingValues } from '#lib/setting.ts';
 
-/** What an operator may set. */
+/** The settings of webhooks that an operator may change. */
 export const webhookSettings = {
   allowPrivate: choice(
     'WEBHOOKS_ALLOW_PRIVATE',
     '0',
-    'Whether webhooks may lead to private and local addresses: 1 only where nobody but you can create webhooks',
+    'Whether webhooks may have private and local addresses. Set 1 only if nobody else can create webhooks',
     ['0', '1'],
   ),
 } as const;
 
-/** Their values. */
+/** The values of the settings. */
 export type WebhookSettings = SettingValues<typeof webhookSettings>;

@@ -1,5 +1,5 @@
 /**
- * Makes attempts at deliveries: puts the request together, sends it, and says what becomes of the delivery.
+ * Makes attempts at deliveries: builds the request, sends it, and decides what happens to the delivery.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { ServiceEvent } from '#domain/events.ts';
@@ -14,26 +14,26 @@ import type { Sender } from './sender.ts';
 import { signatureHeaders } from './signature.ts';
 import type { PresentStream, Resending } from './webhooks.ts';
 
-/** What is sent besides the signatures. */
+/** The headers besides the signatures. */
 const HEADERS = { 'content-type': 'application/json', 'user-agent': 'millrace' };
 
 /** A delivery that is due. */
 export interface DueDelivery {
   readonly event: ServiceEvent;
-  /** Attempts before. */
+  /** The number of earlier attempts. */
   readonly attempts: number;
   readonly ageMs: number;
-  /** The event's stream as receivers are to see it. */
+  /** The event's stream in the form for receivers. */
   readonly stream: object | undefined;
 }
 
-/** What an attempt did. */
+/** The result of an attempt. */
 export interface Attempt {
   readonly outcome: DeliveryOutcome;
   readonly next: NextStep;
 }
 
-/** What a deliverer is made with. */
+/** The options of a deliverer. */
 export interface DelivererOptions {
   readonly store: Pick<Store, 'streams' | 'webhooks'>;
   readonly sender: Pick<Sender, 'post'>;
@@ -41,11 +41,11 @@ export interface DelivererOptions {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, 'webhookAttempts' | 'webhookDelay'>;
   readonly limits: RetryLimits;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random?: () => number;
 }
 
-/** Makes attempts. */
+/** Makes attempts at deliveries. */
 export class Deliverer implements Resending {
   readonly #options: DelivererOptions;
 
@@ -53,7 +53,7 @@ export class Deliverer implements Resending {
     this.#options = options;
   }
 
-  /** Adds to deliveries the streams that they are about, as they are now. */
+  /** Adds to each delivery the stream that it is about, in its present state. */
   async withStreams(due: Awaited<ReturnType<Store['webhooks']['due']>>): Promise<readonly DueDelivery[]> {
     const { store, presentStream } = this.#options;
     const ids = [...new Set(due.flatMap(({ event }) => event.streamId ?? []))];
@@ -65,7 +65,7 @@ export class Deliverer implements Resending {
     }));
   }
 
-  /** Makes one attempt. @throws the reason of `signal` when that aborts; the attempt does not count then */
+  /** Makes one attempt. @throws the reason of `signal` when it aborts; the attempt does not count then */
   async attempt(webhook: Webhook, due: DueDelivery, signal: AbortSignal): Promise<Attempt> {
     const { sender, clock, metrics, limits, random = Math.random } = this.#options;
     const { event, attempts } = due;
@@ -107,7 +107,7 @@ export class Deliverer implements Resending {
   async resend(webhook: Webhook, entry: WebhookLog): Promise<DeliveryOutcome> {
     const event = await this.#options.store.webhooks.event(entry.eventId);
     if (event === undefined) {
-      throw new MillraceError('not_found', 'The event of this entry is not kept any more, so it cannot be sent again.');
+      throw new MillraceError('not_found', 'The event of this entry has been deleted, so it cannot be sent again.');
     }
     const [due] = await this.withStreams([{ event, attempts: entry.attempt, ageMs: 0 }]);
     return (await this.attempt(webhook, due!, new AbortController().signal)).outcome;

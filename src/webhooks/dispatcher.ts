@@ -1,8 +1,8 @@
 /**
- * Delivers events to webhooks: leases webhooks that something is due for, and runs a queue for each as long as there is something.
+ * Delivers events to webhooks: leases webhooks with due deliveries, and runs a queue for each as long as there are any.
  *
- * A lease is for a webhook and not for a delivery, so that no receiver gets more requests at a time than one process sends, and an attempt
- * costs one write. A process that dies loses its leases when they run out, and another one makes again the attempts it had under way.
+ * A lease covers a webhook and not a delivery. So no receiver gets more requests at a time than one process sends, and an attempt costs one
+ * write. When a process dies, its leases run out, and another process repeats its attempts that were in progress.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { WebhookId } from '#domain/ids.ts';
@@ -18,23 +18,23 @@ import { Slots } from './slots.ts';
 import { WebhookQueue } from './webhook-queue.ts';
 import type { PresentStream, Resending } from './webhooks.ts';
 
-/** How long a lease is held, and how often it is renewed. */
+/** How long a lease lasts, and how often it is renewed. */
 const LEASE_MS = 30_000;
 const RENEW_EVERY_MS = 8000;
-/** Webhooks that one process delivers to at a time. */
+/** The number of webhooks that one process delivers to at a time. */
 const MAX_QUEUES = 2000;
-/** Requests under way, of all users and of one. */
+/** The number of requests in progress, in total and for one user. */
 const SLOTS = { total: 1000, perUser: 100 };
-/** How often the store is asked without being told of anything, where other processes may have died. */
+/** How often the store is polled without an announcement, because other processes may have died. */
 const LOOK_EVERY_MS = 5000;
-/** The shortest pause between two questions that gave nothing, and the pause after a failure. */
+/** The shortest pause between two polls that found nothing, and the pause after a failure. */
 const SHORT_MS = 50;
 const RETRY_MS = 500;
-/** How long attempts under way may take when the process stops, and how long it may take to store what came of them. */
+/** How long attempts in progress may take when the process stops, and how long storing their results may take. */
 const DRAIN_MS = 1500;
 const STORE_MS = 1500;
 
-/** What a dispatcher is made with. */
+/** The options of a dispatcher. */
 export interface DispatcherOptions {
   readonly store: Pick<Store, 'streams' | 'webhooks' | 'listen' | 'isShared'>;
   readonly sender: Pick<Sender, 'post'>;
@@ -43,7 +43,7 @@ export interface DispatcherOptions {
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'webhookAttempts' | 'webhookDelay' | 'webhookRequests'>;
   readonly limits?: RetryLimits;
-  /** Default: 30 s. */
+  /** The default is 30 s. */
   readonly leaseMs?: number;
 }
 
@@ -56,9 +56,9 @@ export class Dispatcher implements AsyncDisposable {
   readonly #slots = new Slots(SLOTS);
   readonly #queues = new Map<WebhookId, WebhookQueue>();
   readonly #running = new Set<Promise<void>>();
-  /** Aborts first: nothing new is begun. */
+  /** Aborted first: no new work begins. */
   readonly #closing = new AbortController();
-  /** Aborts later: what is under way is given up. */
+  /** Aborted later: work in progress is abandoned. */
   readonly #stopping = new AbortController();
   readonly #listening: Disposable;
   readonly #loop: Promise<void>;
@@ -71,7 +71,7 @@ export class Dispatcher implements AsyncDisposable {
     this.#options = options;
     this.#leaseMs = options.leaseMs ?? LEASE_MS;
     this.#deliverer = new Deliverer({ ...options, limits: options.limits ?? RETRY_LIMITS });
-    // What a user asks for takes the same places as what is sent by itself.
+    // Resends that a user requests share the slots of regular deliveries.
     this.resending = {
       resend: async (webhook, entry) => {
         using _slot = await this.#slots.take(webhook.userId);
@@ -87,17 +87,17 @@ export class Dispatcher implements AsyncDisposable {
     this.#loop = this.#run();
   }
 
-  /** Begins nothing more, waits a moment for what is under way, and gives the leases back. */
+  /** Begins no new work, waits briefly for work in progress, and releases the leases. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listening[Symbol.dispose]();
     this.#closing.abort();
     this.#look();
     const stop = setTimeout(() => this.#stopping.abort(), DRAIN_MS);
     await this.#loop;
-    // Queues that have nothing under way end at once.
+    // Queues without work in progress end at once.
     if (this.#slots.taken === 0) this.#stopping.abort();
     for (const queue of this.#queues.values()) queue.wake();
-    // What is not stored by then is sent again.
+    // Results that are not stored by then are lost, and those events are sent again.
     await Promise.race([Promise.all(this.#running), pause(DRAIN_MS + STORE_MS)]);
     clearTimeout(stop);
     clearInterval(this.#renewal);
@@ -164,7 +164,7 @@ export class Dispatcher implements AsyncDisposable {
       await store.webhooks.release(id);
     } catch (error) {
       // The lease runs out by itself.
-      logger.debug({ err: error, webhookId: id }, 'lease of a webhook not given back');
+      logger.debug({ err: error, webhookId: id }, 'lease of a webhook not released');
     }
     this.#queues.delete(id);
     if (this.#queues.size === 0) {
@@ -180,7 +180,7 @@ export class Dispatcher implements AsyncDisposable {
     });
   }
 
-  /** Waits until something may be due. @param inMs see `nextDueInMs` */
+  /** Waits until something may be due. @param inMs the result of `nextDueInMs` */
   #wanted(inMs: number | undefined): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;

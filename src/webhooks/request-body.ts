@@ -1,14 +1,14 @@
 /**
- * The body of a delivery: the reference service's, with what tells the order of events.
+ * The body of a delivery: that of the reference service, and the order of events in addition.
  */
 import type { ServiceEvent } from '#domain/events.ts';
 import type { WebhookId } from '#domain/ids.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
 /**
- * The text that is sent and signed.
- * @param stream as receivers are to see it; undefined for an event that is about none
- * @param at when the attempt is made
+ * Makes the text that is sent and signed.
+ * @param stream the stream in the form for receivers; undefined for an event without one
+ * @param at the time of the attempt
  */
 export function requestBody(
   event: ServiceEvent,

@@ -6,19 +6,19 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const facts = { statusCode: 500 as number | undefined, retryAfterMs: undefined, attempts: 0, ageMs: 0 };
 
-test('2xx is a success, whatever else', () => {
+test('2xx is always a success', () => {
   for (const statusCode of [200, 204, 299]) {
     assert.deepEqual(nextStep({ ...facts, statusCode, ageMs: 9 * DAY_MS }, 0), { type: 'delivered' });
   }
 });
 
-test('everything else is tried again: no answer, redirects, 4xx and 5xx', () => {
+test('everything else is retried: no answer, redirects, 4xx and 5xx', () => {
   for (const statusCode of [undefined, 100, 301, 302, 400, 401, 404, 408, 429, 500, 503]) {
     assert.equal(nextStep({ ...facts, statusCode }, 0).type, 'retry', String(statusCode));
   }
 });
 
-test('410 ends it for the whole webhook', () => {
+test('410 ends all deliveries of the webhook', () => {
   assert.deepEqual(nextStep({ ...facts, statusCode: 410 }, 0), { type: 'gone' });
 });
 
@@ -33,7 +33,7 @@ test('pauses double from 5 s to an hour, and half of each is random', () => {
   assert.deepEqual(pauses, [longest.map((pause) => pause / 2), longest]);
 });
 
-test('Retry-After makes a pause longer, never shorter, and not longer than a day', () => {
+test('Retry-After makes a pause longer, up to a day, and never shorter', () => {
   const delay = (retryAfterMs: number, statusCode = 429) => nextStep({ ...facts, statusCode, retryAfterMs }, 0);
   assert.deepEqual(delay(60_000), { type: 'retry', delayMs: 60_000 });
   assert.deepEqual(delay(60_000, 503), { type: 'retry', delayMs: 60_000 });
@@ -41,7 +41,7 @@ test('Retry-After makes a pause longer, never shorter, and not longer than a day
   assert.deepEqual(delay(9 * DAY_MS), { type: 'retry', delayMs: DAY_MS });
 });
 
-test('a delivery is given up when its next attempt would come three days after it was made', () => {
+test('a delivery is given up when its next attempt would be three days after its creation', () => {
   const last = { ...facts, attempts: 70 };
   assert.equal(nextStep({ ...last, ageMs: 3 * DAY_MS - HOUR_MS }, 0.5).type, 'retry');
   assert.equal(nextStep({ ...last, ageMs: 3 * DAY_MS - HOUR_MS / 2 }, 0.5).type, 'dead');

@@ -1,36 +1,36 @@
 /**
- * Decides what becomes of a delivery after an attempt.
+ * Decides what happens to a delivery after an attempt.
  */
 
-/** How soon a delivery is tried again, and for how long. */
+/** How soon a delivery is retried, and for how long. */
 export interface RetryLimits {
-  /** The pause after the first failure; it doubles with each one. */
+  /** The pause after the first failure. It doubles with each further one. */
   readonly firstMs: number;
   /** The longest pause that the server chooses. */
   readonly maxMs: number;
-  /** How long after a delivery was made it is given up. */
+  /** How long after its creation a delivery is given up. */
   readonly giveUpAfterMs: number;
 }
 
-/** The limits that deliveries have. */
+/** The limits of all deliveries. */
 export const RETRY_LIMITS: RetryLimits = { firstMs: 5000, maxMs: 3_600_000, giveUpAfterMs: 3 * 24 * 3_600_000 };
 
-/** The longest `Retry-After` that is obeyed. */
+/** The longest `Retry-After` that is respected. */
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 /** What is known after an attempt. */
 export interface AttemptFacts {
   /** Undefined when there was no answer. */
   readonly statusCode: number | undefined;
-  /** What the receiver asked for in `Retry-After`. */
+  /** The pause that the receiver requested by `Retry-After`. */
   readonly retryAfterMs: number | undefined;
-  /** Attempts before this one. */
+  /** The number of attempts before this one. */
   readonly attempts: number;
-  /** How long ago the delivery was made. */
+  /** The age of the delivery. */
   readonly ageMs: number;
 }
 
-/** What becomes of the delivery; `gone`: its webhook must be disabled as well. */
+/** What happens to the delivery. With `gone`, its webhook must be disabled as well. */
 export type NextStep =
   | { readonly type: 'delivered' }
   | { readonly type: 'retry'; readonly delayMs: number }
@@ -38,8 +38,8 @@ export type NextStep =
   | { readonly type: 'gone' };
 
 /**
- * The pause is half fixed and half random, so that deliveries which failed together do not come back together. A receiver may ask for a
- * longer pause, never for a shorter one.
+ * Decides what happens after an attempt. The pause is half fixed and half random, so that deliveries which failed together are not retried
+ * together. A receiver may request a longer pause, but not a shorter one.
  * @param random from 0 to 1, 1 excluded
  */
 export function nextStep(facts: AttemptFacts, random: number, limits: RetryLimits = RETRY_LIMITS): NextStep {

@@ -9,7 +9,7 @@ import { Sender } from './sender.ts';
 
 const never = new AbortController().signal;
 
-/** A server that answers as a test says, and a sender that may reach it. */
+/** A server that answers as the test says, and a sender that may reach it. */
 async function setUp(t: TestContext, answer: Parameters<typeof createServer>[1], resolve?: () => Promise<string[]>) {
   const server = createServer(answer as never).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -26,20 +26,20 @@ async function setUp(t: TestContext, answer: Parameters<typeof createServer>[1],
   return { post, server };
 }
 
-test('the connection goes to the address that was checked, under the name of the URL', async (t) => {
+test('the connection goes to the address that was checked, with the host name of the URL', async (t) => {
   const hosts: (string | undefined)[] = [];
   const answer = (request: { headers: { host?: string } }, response: { end(text: string): void }) => {
     hosts.push(request.headers.host);
     response.end('hello');
   };
-  // The name leads nowhere but by what the guard resolved.
+  // The host name can only be resolved by the guard.
   const { post, server } = await setUp(t, answer as never, async () => ['127.0.0.1']);
   const sent = await post('no-such-host.invalid');
   assert.deepEqual([sent.statusCode, sent.body.toString()], [200, 'hello']);
   assert.deepEqual(hosts, [`no-such-host.invalid:${(server.address() as AddressInfo).port}`]);
 });
 
-test('redirects are not followed, and Retry-After is handed on', async (t) => {
+test('redirects are not followed, and Retry-After is returned', async (t) => {
   let requests = 0;
   const { post } = await setUp(t, ((
     _: unknown,
@@ -52,7 +52,7 @@ test('redirects are not followed, and Retry-After is handed on', async (t) => {
   assert.deepEqual([sent.statusCode, sent.retryAfter, requests], [302, '7', 1]);
 });
 
-test('of a long answer only the beginning is read', async (t) => {
+test('only the beginning of a long answer is read', async (t) => {
   let written = 0;
   const { post } = await setUp(t, ((_: unknown, response: NodeJS.WritableStream) => {
     const write = (): void => {
@@ -73,7 +73,7 @@ test('of a long answer only the beginning is read', async (t) => {
   assert.ok(written < 32 * 1024 * 1024, `${written} bytes were sent`);
 });
 
-test('an answer whose body never ends counts by its status', async (t) => {
+test('an answer whose body never ends is judged by its status', async (t) => {
   const { post } = await setUp(
     t,
     ((_: unknown, response: NodeJS.WritableStream) => void response.write('part')) as never,
@@ -81,7 +81,7 @@ test('an answer whose body never ends counts by its status', async (t) => {
   assert.deepEqual([(await post()).statusCode, (await post()).body.toString()], [200, 'part']);
 });
 
-test('no answer is told as a sentence, without the address', async (t) => {
+test('a missing answer is described in a sentence without the address', async (t) => {
   const { post, server } = await setUp(t, ((request: { socket: { destroy(): void } }) =>
     request.socket.destroy()) as never);
   assert.deepEqual(

@@ -1,5 +1,5 @@
 /**
- * Sends one request to a webhook, within limits of time and size, to no address but those that were checked for this attempt.
+ * Sends one request to a webhook, with limits of time and size, and only to addresses that were checked for this attempt.
  */
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher, Pool } from 'undici';
@@ -12,20 +12,20 @@ const CONNECT_TIMEOUT_MS = 5000;
 const ANSWER_TIMEOUT_MS = 15_000;
 /** How long the body of an answer may take after its status. */
 const BODY_TIMEOUT_MS = 2000;
-/** Bytes of an answer that are read before the connection is closed. */
+/** The number of bytes of a body that are read before the connection is closed. */
 const MAX_BODY_BYTES = 16_384;
-/** Bytes of headers of an answer that are accepted. */
+/** The number of bytes of an answer's headers that are accepted. */
 const MAX_HEADER_BYTES = 16_384;
 /** How long an unused connection is kept. */
 const KEEP_ALIVE_MS = 4000;
-/** Destinations whose connections are kept; of more, the one used longest ago is closed. */
+/** The number of destinations whose connections are kept. When it is exceeded, those used longest ago are closed. */
 const MAX_POOLS = 256;
-/** Connections to one destination. */
+/** The number of connections to one destination. */
 const CONNECTIONS = 64;
 
 type Undici = typeof import('undici');
 
-/** What came of a request. */
+/** The result of a request. */
 export interface Sent {
   /** Undefined when there was no answer. */
   readonly statusCode: number | undefined;
@@ -37,17 +37,17 @@ export interface Sent {
   readonly error: string | undefined;
 }
 
-/** What a sender is made with. */
+/** The options of a sender. */
 export interface SenderOptions {
   readonly guard: DestinationGuard;
   readonly clock: Clock;
 }
 
-/** Sends requests. Follows no redirects. */
+/** Sends requests. It follows no redirects. */
 export class Sender implements AsyncDisposable {
   readonly #guard: DestinationGuard;
   readonly #clock: Clock;
-  /** By origin and addresses, the one used last at the end. */
+  /** The pools by origin and addresses, with the one used last at the end. */
   readonly #pools = new Map<string, Pool>();
 
   constructor({ guard, clock }: SenderOptions) {
@@ -55,7 +55,7 @@ export class Sender implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** Sends a request and never throws, but when `signal` aborts. */
+  /** Sends a request. It never throws, except when `signal` aborts. */
   async post(
     target: string,
     {
@@ -110,7 +110,7 @@ export class Sender implements AsyncDisposable {
     this.#pools.clear();
   }
 
-  /** Connections to these very addresses. */
+  /** The connections to exactly these addresses. */
   #pool(undici: Undici, url: URL, addresses: readonly CheckedAddress[]): Pool {
     const key = [url.origin, ...addresses.map(({ address }) => address)].join(' ');
     const known = this.#pools.get(key);
@@ -121,7 +121,7 @@ export class Sender implements AsyncDisposable {
       const [oldest] = this.#pools;
       if (oldest !== undefined) {
         this.#pools.delete(oldest[0]);
-        // Requests under way are finished.
+        // Requests in progress are finished.
         void oldest[1].close();
       }
     }
@@ -130,7 +130,7 @@ export class Sender implements AsyncDisposable {
 }
 
 function openPool(undici: Undici, origin: string, addresses: readonly CheckedAddress[]): Pool {
-  // Not called for a URL that names an address: the connection goes to that one, which was checked.
+  // This is not called for a URL with an address, to which the connection goes directly and which was checked.
   const lookup: LookupFunction = (_hostname, options, done) => {
     const [first] = addresses;
     if (options.all) done(null, [...addresses]);
@@ -148,7 +148,7 @@ function openPool(undici: Undici, origin: string, addresses: readonly CheckedAdd
   });
 }
 
-/** Reads the first bytes of a body. An answer whose body breaks off is an answer all the same. */
+/** Reads the first bytes of a body. An answer whose body breaks off still counts as an answer. */
 async function firstBytes(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
@@ -160,7 +160,7 @@ async function firstBytes(body: Dispatcher.ResponseData['body']): Promise<Buffer
       if (sizeBytes > MAX_BODY_BYTES) break;
     }
   } catch {
-    // What has arrived is enough.
+    // The bytes received so far are enough.
   } finally {
     clearTimeout(late);
   }

@@ -10,7 +10,7 @@ const at = ms(Date.now());
 const content = { id: '0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e21', at, body: '{"event":"stream.started","ü":1}' };
 const [secret, older] = [new Secret('a shared secret'), new Secret('the one before')];
 
-test('the package of Standard Webhooks accepts a delivery, by either of two secrets', () => {
+test('the library of Standard Webhooks accepts a delivery with either of two secrets', () => {
   const headers = signatureHeaders(content, [secret, older]);
   for (const each of [secret, older]) new Webhook(standardSecret(each)).verify(content.body, headers);
   const other = new Webhook(standardSecret(new Secret('another')));
@@ -18,13 +18,13 @@ test('the package of Standard Webhooks accepts a delivery, by either of two secr
   assert.throws(() => new Webhook(standardSecret(secret)).verify(`${content.body} `, headers));
 });
 
-test("the reference service's signature is the HMAC of the body, the newest secret's first", () => {
+test("the reference service's signature is the HMAC of the body, and that of the newest secret comes first", () => {
   const [time, first, second] = signatureHeaders(content, [secret, older])['livepeer-signature']!.split(',');
   const hmac = (key: Secret) => createHmac('sha256', key.reveal()).update(content.body).digest('hex');
   assert.deepEqual([time, first, second], [`t=${at}`, `v1=${hmac(secret)}`, `v1=${hmac(older)}`]);
 });
 
-test('a delivery that was changed, is old, or lacks a signature is found out', () => {
+test('a delivery that was changed, is too old, or lacks a signature is refused', () => {
   const headers = signatureHeaders(content, [secret]);
   assert.equal(signatureProblem(headers, content.body, secret, at), undefined);
   assert.match(signatureProblem(headers, '{}', secret, at)!, /wrong/);

@@ -1,6 +1,6 @@
 /**
- * Signs deliveries in two ways, and verifies them: as the reference service does (`Livepeer-Signature`), and as Standard Webhooks says
- * (https://www.standardwebhooks.com). While a secret is being replaced, each way carries a signature by the new and one by the old secret.
+ * Signs deliveries in two ways, and verifies them: like the reference service (`Livepeer-Signature`), and by Standard Webhooks
+ * (https://www.standardwebhooks.com). While a secret is being replaced, each way has a signature with the new and one with the old secret.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Secret } from '#domain/secret.ts';
@@ -8,18 +8,18 @@ import type { Milliseconds } from '#lib/units.ts';
 
 /** A request to be signed. */
 export interface SignedContent {
-  /** The event's id, the same for every attempt. */
+  /** The event's id, which is the same in every attempt. */
   readonly id: string;
-  /** When the attempt is made. */
+  /** The time of the attempt. */
   readonly at: Milliseconds;
   /** The body, byte for byte. */
   readonly body: string;
 }
 
-/** How old or how far in the future a delivery may be that is still accepted; in milliseconds. */
+/** The largest difference between the time of a delivery and the present, in milliseconds, with which it is accepted. */
 export const TOLERANCE_MS = 5 * 60_000;
 
-/** The headers that prove a delivery genuine. @param secrets at least one; the one that holds longest first */
+/** The headers that prove that a delivery is genuine. @param secrets at least one, the newest first */
 export function signatureHeaders(
   { id, at, body }: SignedContent,
   secrets: readonly Secret[],
@@ -34,13 +34,13 @@ export function signatureHeaders(
   };
 }
 
-/** The form in which Standard Webhooks libraries take a shared secret. */
+/** The form of a shared secret for libraries of Standard Webhooks. */
 export const standardSecret = (secret: Secret): string => `whsec_${Buffer.from(secret.reveal()).toString('base64')}`;
 
 /**
  * Checks both signatures of a delivery.
- * @param headers by lower-case names
- * @returns what is wrong, as a sentence; undefined when nothing is
+ * @param headers with lower-case names
+ * @returns what is wrong, as a sentence; undefined when both are right
  */
 export function signatureProblem(
   headers: Readonly<Record<string, string | undefined>>,

@@ -5,7 +5,7 @@ import { Slots } from './slots.ts';
 
 const [ann, bob] = [newUserId(), newUserId()];
 
-/** Asks for slots and notes who got one, in order. */
+/** Requests slots and records who got one, in order. */
 function setUp(limits: { readonly total: number; readonly perUser: number }) {
   const slots = new Slots(limits);
   const got: string[] = [];
@@ -19,7 +19,7 @@ function setUp(limits: { readonly total: number; readonly perUser: number }) {
   return { slots, got, held, ask, turn };
 }
 
-test('a user who wants much takes turns with the others when slots are scarce', async () => {
+test('a user with many requests takes turns with others when slots are scarce', async () => {
   const { got, held, ask, turn } = setUp({ total: 1, perUser: 9 });
   for (const name of ['ann1', 'ann2', 'ann3', 'bob1', 'bob2']) ask(name);
   for (let given = 0; given < 5; given += 1) {

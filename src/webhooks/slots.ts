@@ -1,19 +1,19 @@
 /**
- * Limits how many requests are under way, and lets users take turns, so that the receivers of one user never hold up those of another.
+ * Limits the number of requests in progress, and lets users take turns, so that the receivers of one user never delay those of another.
  */
 import type { UserId } from '#domain/ids.ts';
 
-/** How many requests may be under way. */
+/** The number of requests that may be in progress. */
 export interface SlotLimits {
   readonly total: number;
   readonly perUser: number;
 }
 
-/** The slots of one process. What waits is bounded by whoever asks. */
+/** The slots of one process. The callers limit how many wait. */
 export class Slots {
   readonly #limits: SlotLimits;
   readonly #taken = new Map<UserId, number>();
-  /** Who waits, by user. The user whose turn is next comes first. */
+  /** The waiting callers, by user. The user whose turn is next comes first. */
   readonly #waiting = new Map<UserId, (() => void)[]>();
   #total = 0;
 
@@ -21,12 +21,12 @@ export class Slots {
     this.#limits = limits;
   }
 
-  /** Requests under way. */
+  /** The number of requests in progress. */
   get taken(): number {
     return this.#total;
   }
 
-  /** Waits for a slot. Dispose it to give it back. */
+  /** Waits for a slot. Dispose it to release it. */
   async take(user: UserId): Promise<Disposable> {
     if (this.#total >= this.#limits.total || !this.#mayTake(user)) {
       await new Promise<void>((resolve) => {
@@ -58,7 +58,7 @@ export class Slots {
       if (this.#total >= this.#limits.total) return;
       if (!this.#mayTake(next)) continue;
       const resolve = waiting.shift();
-      // Its next turn comes after everybody else's.
+      // The user's next turn comes after those of all others.
       this.#waiting.delete(next);
       if (waiting.length > 0) this.#waiting.set(next, waiting);
       if (resolve === undefined) continue;

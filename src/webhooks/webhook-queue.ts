@@ -1,5 +1,5 @@
 /**
- * Delivers to one webhook, as long as this process holds its lease: loads what is due, makes attempts, and stores what came of them.
+ * Delivers to one webhook while this process holds its lease: loads due deliveries, makes attempts, and stores their results.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { WebhookId } from '#domain/ids.ts';
@@ -11,28 +11,31 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { Deliverer, DueDelivery } from './deliverer.ts';
 import type { Slots } from './slots.ts';
 
-/** Requests to one webhook that are under way: at first, and once its receiver answers. One only while it does not. */
+/**
+ * The number of requests to one webhook that may be in progress: at first, and after its receiver has answered. While it does not answer,
+ * there is only one.
+ */
 const FIRST_CONCURRENCY = 4;
 const MAX_CONCURRENCY = 16;
-/** Deliveries loaded at a time, for each request that may be under way. */
+/** The number of deliveries loaded at a time, for each request that may be in progress. */
 const LOADED_PER_REQUEST = 8;
-/** Attempts that are not stored yet, above which no more are made. */
+/** The number of attempts without a stored result above which no more are made. */
 const MAX_UNSTORED = 256;
-/** Pause after the store refused. */
+/** The pause after the store failed. */
 const RETRY_MS = 500;
-/** How often the store is asked to keep an attempt while the queue is closing. */
+/** How often storing a result is tried while the queue is closing. */
 const CLOSING_TRIES = 3;
 
-/** What a queue is made with. */
+/** The options of a queue. */
 export interface WebhookQueueOptions {
   readonly store: Pick<Store, 'webhooks'>;
   readonly deliverer: Deliverer;
   readonly slots: Slots;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Aborts when the process begins to stop: nothing more is begun. */
+  /** Aborts when the process begins to stop, so that no new work begins. */
   readonly closing: AbortSignal;
-  /** Aborts when it stops: attempts under way are given up and made again later. */
+  /** Aborts when the process stops. Attempts in progress are abandoned and repeated later. */
   readonly signal: AbortSignal;
 }
 
@@ -40,7 +43,7 @@ export interface WebhookQueueOptions {
 export class WebhookQueue {
   readonly #id: WebhookId;
   readonly #options: WebhookQueueOptions;
-  /** Deliveries that are loaded and not settled, by sequence: being sent, or being stored. */
+  /** The deliveries that are being sent or stored, by sequence number. */
   readonly #busy = new Set<number>();
   readonly #unstored: DeliveryOutcome[] = [];
   #concurrency = FIRST_CONCURRENCY;
@@ -55,14 +58,14 @@ export class WebhookQueue {
     this.#options = options;
   }
 
-  /** Tells that there may be more to deliver. */
+  /** Notes that there may be more to deliver. */
   wake(): void {
     if (this.#sending >= this.#concurrency) return;
     this.#isWoken = true;
     this.#wake();
   }
 
-  /** Delivers until nothing is due or the process stops, and stores what was done. Throws what the store throws. */
+  /** Delivers until nothing is due or the process stops, and stores the results. Throws the errors of the store. */
   async run(): Promise<void> {
     const { closing } = this.#options;
     try {
@@ -125,11 +128,11 @@ export class WebhookQueue {
       });
     } catch (error) {
       this.#busy.delete(delivery.event.sequence);
-      if (!signal.aborted) logger.warn({ err: error, webhookId: this.#id }, 'attempt failed inside');
+      if (!signal.aborted) logger.warn({ err: error, webhookId: this.#id }, 'attempt failed by an internal error');
     }
   }
 
-  /** Stores all that is to be stored, as one write for what has come together meanwhile. */
+  /** Stores all results in one write, including those that arrive in the meantime. */
   async #store(): Promise<void> {
     const { store, logger, signal } = this.#options;
     for (let closingTries = 0; this.#unstored.length > 0; ) {
@@ -154,7 +157,7 @@ export class WebhookQueue {
     this.#wake();
   }
 
-  /** Waits until an attempt was made or stored, or somebody says that there is more to do. */
+  /** Waits until an attempt was made or stored, or {@link WebhookQueue.wake} was called. */
   #progress(): Promise<void> {
     if (this.#isWoken) {
       this.#isWoken = false;

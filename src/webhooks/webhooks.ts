@@ -5,14 +5,14 @@ import type { Stream } from '#domain/stream.ts';
 import type { Webhook, WebhookLog } from '#domain/webhook.ts';
 import type { DeliveryOutcome } from '#store/store.ts';
 
-/** Shows a stream as receivers are to see it. Holds no stream key. */
+/** Presents a stream to receivers, without its stream key. */
 export type PresentStream = (stream: Stream) => object;
 
-/** Sends what was sent before once more. */
+/** Sends again what was sent before. */
 export interface Resending {
   /**
-   * Makes one more attempt now, and returns what came of it; nothing is stored.
-   * @throws {MillraceError} `not_found` when the event is not kept any more
+   * Makes one more attempt now, and returns its result. Nothing is stored.
+   * @throws {MillraceError} `not_found` when the event has been deleted
    */
   resend(webhook: Webhook, entry: WebhookLog): Promise<DeliveryOutcome>;
 }

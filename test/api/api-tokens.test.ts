@@ -46,7 +46,7 @@ test('a key is shown once, and works', async (t) => {
   assert.equal((await api.call('GET', '/stream', { key: made })).statusCode, 200);
 });
 
-test('a body is not needed: the key gets a name and may do what its maker may', async (t) => {
+test('without a body the key gets a random name and may do what its creator may', async (t) => {
   const api = await startApi(t);
   const ann = await api.makeKey('ann');
   const [first, second] = [await create(api, ann), await create(api, ann, {})];
@@ -78,7 +78,7 @@ test('a deleted key fails at the next request; a key may delete itself', async (
   assert.equal((await api.call('GET', '/stream', { key: ann })).statusCode, 401);
 });
 
-test('keys of somebody else are as unknown as those that never were; an admin sees all', async (t) => {
+test('keys of another user get the same answer as keys that do not exist, and an admin sees all', async (t) => {
   const api = await startApi(t);
   const [ann, bob, admin] = [await api.makeKey('ann'), await api.makeKey('bob'), await api.makeKey('admin')];
   for (const method of ['GET', 'DELETE'] as const) {
@@ -117,7 +117,7 @@ test('lists of keys go page by page', async (t) => {
   assert.deepEqual(names.toSorted(), ['key 0', 'key 1', 'key 2', 'key 3', 'key 4']);
 });
 
-test('what the rules of a key do not name is 403 before the body is read', async (t) => {
+test('a request that the rules of a key do not allow is answered 403 before its body is read', async (t) => {
   const api = await startApi(t);
   const ann = await api.makeKey('ann');
   const { id } = (await api.call('POST', '/stream', { key: ann, body: { name: 'x' } })).json();
@@ -143,7 +143,7 @@ test('what the rules of a key do not name is 403 before the body is read', async
   );
 });
 
-test('a rule holds for the path as the router understands it, however it is written', async (t) => {
+test('a rule applies to the path as the router parses it, however it is written', async (t) => {
   const api = await startApi(t);
   const ann = await api.makeKey('ann');
   const { id } = (await api.call('POST', '/stream', { key: ann, body: { name: 'x' } })).json();
@@ -176,7 +176,7 @@ test('a key never grants more than it has', async (t) => {
   }
 });
 
-test('rules that cannot be kept are refused with the field and the way out', async (t) => {
+test('invalid rules are refused with the field and how to correct it', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   for (const [access, field] of [
@@ -194,7 +194,7 @@ test('rules that cannot be kept are refused with the field and the way out', asy
   }
 });
 
-test('when a key was last used is known after a while, and after a restart', async (t) => {
+test('the last use of a key is known after a while, and after a restart', async (t) => {
   const api = await startApi(t);
   const ann = await api.makeKey('ann');
   await api.call('GET', '/stream', { key: ann });
@@ -205,7 +205,7 @@ test('when a key was last used is known after a while, and after a restart', asy
   assert.equal(stored?.lastSeen, api.time.now);
 });
 
-test('a key is made without a body, but not with one that is no object', async (t) => {
+test('a key is created without a body, but not with a body that is not an object', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   assert.equal((await api.call('POST', '/api-token', { key })).statusCode, 201);

@@ -18,7 +18,7 @@ interface Entry {
 const readAudit = async (api: TestApi, key: TestKey, query = ''): Promise<Entry[]> =>
   (await api.call('GET', `/audit?limit=1000${query}`, { key })).json();
 
-/** What each mutating route is called with, and what is to be found of it. Made anew for each, by an admin. */
+/** The request for each mutating route, and the expected entry. An admin makes the objects anew for each. */
 const MUTATIONS: Record<
   string,
   (made: Made) => { path: string; body?: unknown; action: string; resourceId?: string; fields?: string[] }
@@ -132,7 +132,7 @@ const MUTATIONS: Record<
   }),
 };
 
-/** What there is to be changed. */
+/** The objects that can be changed. */
 interface Made {
   readonly streamId: string;
   readonly tokenId: string;
@@ -142,7 +142,7 @@ interface Made {
   readonly logId: string;
 }
 
-/** Nobody is there, and nothing is sent there by itself. */
+/** A webhook URL that nothing listens on, and to which nothing is sent automatically. */
 const HOOK = 'https://example.invalid/hook';
 
 /** Puts a request into the log of a webhook. */
@@ -172,7 +172,7 @@ async function logged(api: TestApi, webhook: { readonly id: string; readonly use
   return log.id;
 }
 
-test('every mutating operation of the document leaves an entry: who, what, when, from where; and no secret', async (t) => {
+test('every mutating operation of the document leaves an entry with who, what, when and from where, and without secrets', async (t) => {
   const api = await startApi(t, { MILLRACE_TRUSTED_PROXIES: '10.0.0.0/8' });
   const key = await api.makeKey('admin', 'office');
   const document = (await api.call('GET', '/openapi.json')).json<{
@@ -241,7 +241,7 @@ interface Operation {
   readonly responses: object;
 }
 
-test('what is refused leaves no entry, and neither does a repeat', async (t) => {
+test('a refused request leaves no entry, and neither does a repeat', async (t) => {
   const api = await startApi(t);
   const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
   const stream = (await api.call('POST', '/stream', { key: admin, body: { name: 'x' } })).json();
@@ -258,7 +258,7 @@ test('what is refused leaves no entry, and neither does a repeat', async (t) => 
   assert.equal((await readAudit(api, admin)).length, count + 1);
 });
 
-test('the log is read page by page, of one user or one thing', async (t) => {
+test('the log is read page by page, and filtered by user or resource', async (t) => {
   const api = await startApi(t);
   const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
   const ids: string[] = [];

@@ -24,7 +24,7 @@ test('a missing, malformed or unknown key is 401 with WWW-Authenticate', async (
   }
 });
 
-test('the scheme may be written in any case, with blanks around the key', async (t) => {
+test('the scheme may be written in any letter case, with spaces around the key', async (t) => {
   const api = await startApi(t);
   const { secret } = await api.makeKey('ann');
   for (const authorization of [`Bearer ${secret}`, `bearer ${secret}`, `  BEARER   ${secret}  `]) {
@@ -34,14 +34,14 @@ test('the scheme may be written in any case, with blanks around the key', async 
 
 test('a key of any characters works', async (t) => {
   const api = await startApi(t);
-  // The last byte is 0xA0, which is a blank in Latin-1.
+  // The last byte is 0xA0, which is a space in Latin-1.
   const text = 'Ein Schlüssel mit 漢字 und Leerzeichen, voilà';
   await api.makeKey('ann', 'odd', new Secret(text));
   const onTheWire = Buffer.from(`Bearer ${text}`).toString('latin1');
   assert.equal((await api.call('GET', '/stream', { headers: { authorization: onTheWire } })).statusCode, 200);
 });
 
-test('the key is judged before the body is read', async (t) => {
+test('the key is checked before the body is read', async (t) => {
   const api = await startApi(t);
   for (const [body, type] of [
     ['{"name":', 'application/json'],
@@ -61,7 +61,7 @@ test('a revoked key fails at the next request', async (t) => {
   assert.equal((await api.call('GET', '/stream', { key })).statusCode, 401);
 });
 
-test('a stream keeps the name its key had', async (t) => {
+test('a stream keeps the name that its API key had', async (t) => {
   const api = await startApi(t);
   const [first, second] = [await api.makeKey('ann', 'first'), await api.makeKey('ann', 'second')];
   const { id } = (await api.call('POST', '/stream', { key: first, body: { name: 'x' } })).json();
@@ -69,7 +69,7 @@ test('a stream keeps the name its key had', async (t) => {
   assert.equal((await api.call('GET', `/stream/${id}`, { key: second })).json().createdByTokenName, 'first');
 });
 
-test('an address that keeps guessing gets 429 and none of its keys is judged', async (t) => {
+test('an address that keeps guessing gets 429, and its keys are not checked', async (t) => {
   const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '3' });
   const key = await api.makeKey('ann');
   const remoteAddress = '198.51.100.7';
@@ -89,7 +89,7 @@ test('an address that keeps guessing gets 429 and none of its keys is judged', a
   assert.equal((await api.call('GET', '/stream', { key, remoteAddress })).statusCode, 200);
 });
 
-test('a key in use at an address goes on working while another client there is throttled, until it is revoked', async (t) => {
+test('a key in use at an address works while another client of that address is throttled, until the key is revoked', async (t) => {
   const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '1' });
   const key = await api.makeKey('ann', 'in use');
   const remoteAddress = '198.51.100.7';
@@ -102,7 +102,7 @@ test('a key in use at an address goes on working while another client there is t
   assert.equal((await api.call('GET', '/stream', { key, remoteAddress })).statusCode, 429);
 });
 
-test('behind a trusted proxy each client has its own throttle; others cannot choose their address', async (t) => {
+test('behind a trusted proxy each client has its own throttle; clients of other addresses cannot choose their address', async (t) => {
   const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '1', MILLRACE_TRUSTED_PROXIES: '10.0.0.0/8' });
   const from = (client: string, remoteAddress: string) =>
     api.call('GET', '/stream', { key: wrong, remoteAddress, headers: { 'x-forwarded-for': client } });

@@ -16,7 +16,7 @@ import { SCHEMAS } from '#api/schemas.ts';
 import { someSession } from '#test/support/sample-records.ts';
 import { startApi } from './server.ts';
 
-/** What the tests below read of the document. */
+/** The parts of the document that the tests read. */
 interface Document {
   readonly openapi: string;
   readonly servers: readonly { readonly url: string }[];
@@ -65,7 +65,7 @@ function references(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, inner]) => (key === '$ref' ? [String(inner)] : references(inner)));
 }
 
-/** Whether an answer is as its schema says; references are looked up among the API's schemas. */
+/** Whether an answer matches its schema. References are resolved among the API's schemas. */
 function conforms(schema: TSchema, answer: unknown): boolean {
   const context = Object.fromEntries(SCHEMAS.map((each) => [`${(each as { $id?: string }).$id}#`, each]));
   return Value.Check(context, schema, answer);
@@ -110,7 +110,7 @@ test('the document is OpenAPI 3.1 and describes every operation with its errors 
   assert.equal(operations.length, routes.length - 1, 'all routes but the one that says what is not there');
 });
 
-test('whatever is wrong with a request, its answer is one that the document tells of', async (t) => {
+test('every answer to a wrong request is in the document', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('admin');
   const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
@@ -144,7 +144,7 @@ test('whatever is wrong with a request, its answer is one that the document tell
   }
 });
 
-test("an operation on what has an owner says how an admin reaches what is somebody else's", async (t) => {
+test('an operation on owned objects says how an admin reaches those of others', async (t) => {
   const api = await startApi(t);
   const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
   for (const [path, methods] of Object.entries(paths)) {
@@ -157,7 +157,7 @@ test("an operation on what has an owner says how an admin reaches what is somebo
   }
 });
 
-test('every operation has a name, a summary, a tag, examples of what it takes and gives, and parameters that say what they are', async (t) => {
+test('every operation has a name, a summary, a tag, examples of its input and output, and described parameters', async (t) => {
   const api = await startApi(t);
   const { paths, components } = (await api.call('GET', '/openapi.json')).json<Document>();
   const resolve = (schema: Schema): Schema =>
@@ -189,7 +189,7 @@ test('every operation has a name, a summary, a tag, examples of what it takes an
   }
 });
 
-test('every reference in the document leads somewhere, by name', async (t) => {
+test('every reference in the document leads to a named component', async (t) => {
   const api = await startApi(t);
   const document = (await api.call('GET', '/openapi.json')).json<Document>();
   const names = Object.keys(document.components.schemas);
@@ -202,7 +202,7 @@ test('every reference in the document leads somewhere, by name', async (t) => {
   }
 });
 
-test('answers and examples are as the schemas say', async (t) => {
+test('answers and examples match their schemas', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const created = await api.call('POST', '/stream', { key, body: { name: 'x' } });
@@ -227,7 +227,7 @@ test('answers and examples are as the schemas say', async (t) => {
   assert.ok(!conforms(ProfileSchema, {}), 'the check can fail');
 });
 
-test('the document is made once, is compressed for those who take it, and is sent again only when it changed', async (t) => {
+test('the document is made once, is compressed for clients that accept it, and is sent again only when it changed', async (t) => {
   const api = await startApi(t);
   const { headers, body } = await api.call('GET', '/openapi.json');
   assert.equal(headers['cache-control'], 'no-cache');
@@ -238,7 +238,7 @@ test('the document is made once, is compressed for those who take it, and is sen
   for (const path of ['/docs/json', '/docs/yaml']) assert.equal((await api.call('GET', path)).statusCode, 404, path);
 });
 
-test('operations on keys, users and the audit log say how they may be refused', async (t) => {
+test('operations on keys, users and the audit log have their possible refusals', async (t) => {
   const api = await startApi(t);
   const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
   const operations = Object.entries(paths)
@@ -260,7 +260,7 @@ test('operations on keys, users and the audit log say how they may be refused', 
   ]);
 });
 
-test('answers to a request with a valid key have the rate limit, and every change takes an Idempotency-Key', async (t) => {
+test('answers to a request with a valid key have the rate limit, and every change accepts an Idempotency-Key', async (t) => {
   const api = await startApi(t);
   const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
   for (const [path, methods] of Object.entries(paths)) {
@@ -278,7 +278,7 @@ test('answers to a request with a valid key have the rate limit, and every chang
   }
 });
 
-test('lists tell of the header that leads to the next page, and of their length where it can be asked for', async (t) => {
+test('lists have the header that leads to the next page, and the one with their length', async (t) => {
   const api = await startApi(t);
   const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
   const told: Record<string, string[]> = {};

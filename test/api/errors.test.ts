@@ -84,7 +84,7 @@ const REFUSED: readonly (readonly [title: string, body: unknown, status: number,
   ],
 ];
 
-test('what a stream cannot be made of is refused with a sentence naming the field', async (t) => {
+test('a body from which no stream can be created is refused with a sentence that names the field', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   for (const [title, body, status, names] of REFUSED) {
@@ -101,7 +101,7 @@ test('what a stream cannot be made of is refused with a sentence naming the fiel
   assert.deepEqual((await api.call('GET', '/stream', { key })).json(), [], 'nothing was created');
 });
 
-test('names of 1 and of 512 characters outside the Basic Multilingual Plane are taken', async (t) => {
+test('names of 1 and of 512 characters outside the Basic Multilingual Plane are accepted', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   for (const name of ['𝒳', '𝒳'.repeat(512)]) {
@@ -110,7 +110,7 @@ test('names of 1 and of 512 characters outside the Basic Multilingual Plane are 
   assert.equal((await api.call('POST', '/stream', { key, body: { name: '𝒳'.repeat(513) } })).statusCode, 422);
 });
 
-test('only JSON is taken, whatever its charset parameter says', async (t) => {
+test('only JSON is accepted, whatever its charset parameter is', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const post = (type: string | undefined, payload: string | Buffer) =>
@@ -148,7 +148,7 @@ test('an unknown key is named only when it is short and plain', async (t) => {
   }
 });
 
-test('a limit or cursor that is wrong is refused, saying what is right', async (t) => {
+test('a wrong limit or cursor is refused with the correct form', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   for (const limit of ['0', '-1', '1001', '1e2', '0x10', '', 'all', '2.5', ' 2', '99999999999999999999']) {
@@ -159,7 +159,7 @@ test('a limit or cursor that is wrong is refused, saying what is right', async (
   const twice = await api.call('GET', '/stream?limit=1&limit=2', { key });
   assert.deepEqual(
     [twice.statusCode, twice.json().errors],
-    [400, ['The query parameter limit must be there only once.']],
+    [400, ['The query parameter limit must be given only once.']],
   );
   for (const cursor of ['', 'x', 'skip20', 'MTox', '1&cursor=2']) {
     const response = await api.call('GET', `/stream?cursor=${cursor}`, { key });
@@ -168,7 +168,7 @@ test('a limit or cursor that is wrong is refused, saying what is right', async (
   }
 });
 
-test('an unknown path is 404 before anything else is judged', async (t) => {
+test('an unknown path is answered 404 before any other check', async (t) => {
   const api = await startApi(t);
   for (const [method, path] of [
     ['GET', '/nothing'],
@@ -181,7 +181,7 @@ test('an unknown path is 404 before anything else is judged', async (t) => {
   }
 });
 
-test('every path of the API refuses each method it does not take with 405, and names in Allow those that it takes', async (t) => {
+test('every path of the API refuses unsupported methods with 405, and names the supported ones in Allow', async (t) => {
   const api = await startApi(t);
   const { paths } = (await api.call('GET', '/openapi.json')).json<{ paths: Record<string, object> }>();
   const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const;
@@ -205,7 +205,7 @@ test('every path of the API refuses each method it does not take with 405, and n
   assert.ok(refused > 40, `${refused} refused`);
 });
 
-test('a store that is away is 503 with Retry-After, whatever asks it', async (t) => {
+test('during an outage of the store every operation answers 503 with Retry-After', async (t) => {
   let away = false;
   const api = await startApi(t, {}, (store) => {
     const fail = () => Promise.reject(new MillraceError('store_unavailable', 'The store does not answer; try again.'));
@@ -245,7 +245,7 @@ test('a store that is away is 503 with Retry-After, whatever asks it', async (t)
   assert.equal((await api.http.inject('/healthz')).statusCode, 200, 'live viewers need no store');
 });
 
-test('an unexpected failure tells nothing of itself, but is logged with the request id', async (t) => {
+test('an unexpected failure reveals nothing in its answer, and is logged with the request id', async (t) => {
   const api = await startApi(t, {}, (store) => ({
     ...store,
     streams: { ...store.streams, create: () => Promise.reject(new Error('inner detail')) },

@@ -25,7 +25,7 @@ async function events(api: TestApi, key: TestKey, query = ''): Promise<EventObje
   return response.json();
 }
 
-/** The events of a user once there are so many, oldest first. */
+/** Waits until a user has this many events, and returns them oldest first. */
 const untilThereAre = (api: TestApi, key: TestKey, count: number) =>
   waitFor(
     async () => {
@@ -152,7 +152,7 @@ async function read(key: TestKey, port: number, { lastEventId = '', query = '' }
     get text() {
       return text;
     },
-    /** Sequence numbers in the order in which they came. */
+    /** The sequence numbers in the order in which they came. */
     get ids() {
       return [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
     },
@@ -162,7 +162,7 @@ async function read(key: TestKey, port: number, { lastEventId = '', query = '' }
   };
 }
 
-test('events are streamed as they happen, and a reader that comes back gets what it missed, once', async (t) => {
+test('events are streamed as they happen, and a reader that reconnects gets the missed ones once', async (t) => {
   const api = await startApi(t);
   const [ann, bob] = [await api.makeKey('ann'), await api.makeKey('bob')];
   const port = Number(new URL(await api.http.listen({ host: '127.0.0.1', port: 0 })).port);
@@ -196,7 +196,7 @@ test('events are streamed as they happen, and a reader that comes back gets what
   for (const { socket } of [back, filtered]) socket.destroy();
 });
 
-test('a reader ends with its API key, and with the server', async (t) => {
+test('a reader is disconnected when its API key is revoked, and when the server stops', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const api = await startApi(t);
   const [key, other] = [await api.makeKey('ann'), await api.makeKey('ann', 'other')];
@@ -212,7 +212,7 @@ test('a reader ends with its API key, and with the server', async (t) => {
   await waitFor(() => hasEnded(left), { what: 'the end with the server' });
 });
 
-test('a user holds only as many event streams open as its quota says', async (t) => {
+test('a user may have as many event streams open as its quota', async (t) => {
   const api = await startApi(t, { MILLRACE_QUOTA_EVENT_STREAMS: '1' });
   const key = await api.makeKey('ann');
   const port = Number(new URL(await api.http.listen({ host: '127.0.0.1', port: 0 })).port);
@@ -232,7 +232,7 @@ const awayStore = (store: Store): Store => ({
   events: { ...store.events, list: () => Promise.reject(new Error('away')) },
 });
 
-test('a reader is disconnected when the store cannot be read, so that it comes back', async (t) => {
+test('a reader is disconnected when the store cannot be read, so that it reconnects', async (t) => {
   const api = await startApi(t, {}, awayStore);
   const key = await api.makeKey('ann');
   const port = Number(new URL(await api.http.listen({ host: '127.0.0.1', port: 0 })).port);

@@ -12,7 +12,7 @@ const post = (api: TestApi, key: TestKey, idempotencyKey: string, body: unknown,
 const countStreams = async (api: TestApi, key: TestKey): Promise<number> =>
   (await api.call('GET', '/stream?limit=1000', { key })).json().length;
 
-test('a repeat gets the same answer and does nothing', async (t) => {
+test('a repeat gets the same answer and changes nothing', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const first = await post(api, key, 'a', { name: 'x' });
@@ -46,7 +46,7 @@ test('another body, path or API key with the same Idempotency-Key is refused; an
   assert.equal(elsewhere.json().code, 'idempotency_key_reused');
 });
 
-test('a new API key comes again to who asked for it, and is nowhere in the store', async (t) => {
+test('a new API key is repeated to the sender of the request, and is nowhere in the store', async (t) => {
   const stored: unknown[] = [];
   const api = await startApi(t, {}, (store) => ({
     ...store,
@@ -75,7 +75,7 @@ test('a new API key comes again to who asked for it, and is nowhere in the store
     assert.ok(!each.includes(secret) && !each.includes(secret.slice('millrace_'.length)));
 });
 
-test('twins at the same moment make one thing and get one answer', async (t) => {
+test('concurrent equal requests create one object and get one answer', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const twins = await Promise.all(Array.from({ length: 8 }, () => post(api, key, 'a', { name: 'x' })));
@@ -85,7 +85,7 @@ test('twins at the same moment make one thing and get one answer', async (t) => 
   assert.equal(await countStreams(api, key), 1);
 });
 
-/** An API whose first creation of a stream hangs until it is let go on. */
+/** An API whose first creation of a stream hangs until the test releases it. */
 async function hangingApi(t: TestContext) {
   const hanging = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -107,7 +107,7 @@ async function hangingApi(t: TestContext) {
   return { api, begun: begun.promise, goOn: hanging.resolve };
 }
 
-test('a twin waits until the first is done, whichever process that is in', async (t) => {
+test('a repeat waits until the first request is done, in any process', async (t) => {
   const { api, begun, goOn } = await hangingApi(t);
   const key = await api.makeKey('ann');
   const first = post(api, key, 'a', { name: 'x' });
@@ -120,7 +120,7 @@ test('a twin waits until the first is done, whichever process that is in', async
   assert.equal((await twin).headers['idempotency-replayed'], 'true');
 });
 
-test('a minute after its process died a request is done anew, and what was left of it is not', async (t) => {
+test('a minute after its process died a request is carried out by a repeat, and no longer by the first', async (t) => {
   const { api, begun, goOn } = await hangingApi(t);
   const key = await api.makeKey('ann');
   const first = post(api, key, 'a', { name: 'x' });
@@ -134,7 +134,7 @@ test('a minute after its process died a request is done anew, and what was left 
   assert.equal(await countStreams(api, key), 1);
 });
 
-test('a twin that has waited for long is told when to come back', async (t) => {
+test('a repeat that has waited too long is told when to try again', async (t) => {
   const api = await startApi(t, {}, (store) => ({
     ...store,
     idempotency: { ...store.idempotency, claim: () => Promise.resolve({ state: 'pending' }) },
@@ -155,7 +155,7 @@ test('a twin that has waited for long is told when to come back', async (t) => {
   assert.equal(refused.headers['retry-after'], '5');
 });
 
-test('what was refused may be sent again, corrected or not', async (t) => {
+test('a refused request may be sent again, corrected or not', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('admin');
   await api.call('POST', '/user', { key, body: { name: 'taken' } });
@@ -178,7 +178,7 @@ test('an Idempotency-Key is 1 to 255 printable characters', async (t) => {
     assert.equal((await post(api, key, good, { name: 'x' })).statusCode, 201);
 });
 
-test('while the store is away a repeat is refused with 503, and done once it is back', async (t) => {
+test('during an outage of the store a repeat is refused with 503, and carried out after it', async (t) => {
   const state = { isAway: false };
   const api = await startApi(t, {}, (store) => ({
     ...store,
@@ -199,7 +199,7 @@ test('while the store is away a repeat is refused with 503, and done once it is 
   assert.equal(done.headers['idempotency-replayed'], undefined);
 });
 
-test('a repeated PATCH or DELETE gets the same answer without a body, and nothing is done twice', async (t) => {
+test('a repeated PATCH or DELETE gets the same answer without a body, and nothing is changed twice', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('admin');
   const made = [];
@@ -260,7 +260,7 @@ test('a request whose outcome is unknown, but which was carried out, is not carr
   assert.equal(await countStreams(api, key), 1);
 });
 
-test('a request whose outcome is unknown, and which was not carried out, keeps its claim until that runs out', async (t) => {
+test('a request whose outcome is unknown, and which was not carried out, keeps its claim until the claim expires', async (t) => {
   const state = { isSlow: true };
   const released: unknown[] = [];
   const api = await startApi(t, {}, (store) => ({

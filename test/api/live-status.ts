@@ -1,5 +1,5 @@
 /**
- * What a running session says of itself, for tests: complete, so that a test states only what it is about.
+ * A complete status of a running session for tests, so that a test states only what it is about.
  */
 import { newSessionId } from '#domain/ids.ts';
 import { NO_TOTALS } from '#domain/session.ts';

@@ -1,6 +1,6 @@
 /**
- * The official client of the service whose interface this is, pointed here: every method of it gives data or fails with 501,
- * since some of its methods take an unexpected answer for success without data.
+ * Tests every method of the reference service's official client with Millrace: each gives data or fails with 501, because some of its
+ * methods take an unexpected answer for success without data.
  */
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
@@ -16,7 +16,7 @@ import { startApi } from './server.ts';
 
 const profile = { name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 };
 
-test('the official client works with streams, sessions, viewers and playback, and is told what is not supported yet', async (t) => {
+test('the official client works with streams, sessions, viewers and playback, and gets 501 for what is not supported yet', async (t) => {
   const api = await startApi(t);
   const { secret } = await api.makeKey('ann', 'ann-laptop');
   const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;
@@ -97,7 +97,7 @@ test('the official client manages signing keys, and sees the policies it sets', 
   assert.equal(playbackInfo?.meta.playbackPolicy?.type, 'jwt');
 });
 
-test('the official client creates, reads, changes and deletes webhooks, and reads and repeats what was sent', async (t) => {
+test('the official client creates, reads, changes and deletes webhooks, and reads and repeats deliveries', async (t) => {
   const api = await startApi(t, { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' });
   await using receiver = await startReceiver();
   const { secret } = await api.makeKey('ann');
@@ -127,7 +127,7 @@ test('the official client creates, reads, changes and deletes webhooks, and read
   await assert.rejects(webhooks.get(id), { statusCode: 404 });
 });
 
-test('what is not built yet fails in the official client with 501 and a sentence, never with silence', async (t) => {
+test('what is not supported yet fails in the official client with 501 and an explanation', async (t) => {
   const api = await startApi(t);
   const { secret } = await api.makeKey('ann');
   const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;

@@ -1,5 +1,5 @@
 /**
- * The code in `docs/14-playback-rights.md` does what the page says.
+ * Runs the code in `docs/14-playback-rights.md`.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -14,10 +14,10 @@ interface Guide {
   signPlaybackToken(key: { privateKey: string; publicKey: string }, playbackId: string): Promise<string>;
 }
 
-test('a token that is signed by the code in the guide lets a viewer in', async () => {
+test('a token that is signed by the code in the guide admits a viewer', async () => {
   const guide = await readFile(join(import.meta.dirname, '../../docs/14-playback-rights.md'), 'utf8');
   const [, code] = /```js\n(.*?)```/s.exec(guide)!;
-  // Beside the packages that it imports.
+  // In the folder with the packages that it imports.
   const source = code!.replace("'jose'", `'${import.meta.resolve('jose')}'`);
   const written = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as Guide;
 

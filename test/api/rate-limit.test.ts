@@ -5,7 +5,7 @@ import { startApi, type TestKey } from './server.ts';
 const headersOf = (response: { headers: Record<string, unknown> }) =>
   ['limit', 'remaining', 'reset'].map((name) => response.headers[`ratelimit-${name}`]);
 
-test('each key may make so many requests a minute, and every answer says how many are left', async (t) => {
+test('each key has a limit of requests per minute, and every answer shows how many are left', async (t) => {
   const api = await startApi(t, { MILLRACE_API_RATE_LIMIT: '60' });
   const [key, other] = [await api.makeKey('ann'), await api.makeKey('ann', 'other')];
   const first = await api.call('GET', '/stream', { key });
@@ -23,7 +23,7 @@ test('each key may make so many requests a minute, and every answer says how man
   assert.equal((await api.call('GET', '/stream', { key })).statusCode, 429);
 });
 
-test('there are no limit and no headers when it is off, nor where no key is needed', async (t) => {
+test('there is no limit and no header when it is off, or where no key is needed', async (t) => {
   const off = await startApi(t, { MILLRACE_API_RATE_LIMIT: '0' });
   const key = await off.makeKey('ann');
   assert.deepEqual(headersOf(await off.call('GET', '/stream', { key })), [undefined, undefined, undefined]);

@@ -10,7 +10,7 @@ test('no error and no log line ever holds an API key or stream key, wherever a c
     { MILLRACE_BOOTSTRAP_API_KEY: bootstrapKey, MILLRACE_WRONG_KEYS_PER_MINUTE: '1000' },
     (store) => ({
       ...store,
-      // An unexpected failure whose error carries the secret in a field of the record.
+      // An unexpected failure whose error has the secret in a field.
       streams: {
         ...store.streams,
         byStreamKey: (key) => Promise.reject(Object.assign(new Error('unexpected'), { secret: key.reveal() })),

@@ -1,5 +1,5 @@
 /**
- * The API as it runs, over a real store in a temporary folder; only what is live, and the time, are a test's to say.
+ * The running API over a real store in a temporary folder. Only live sessions and the time are set by tests.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -45,13 +45,13 @@ export interface TestKey {
   readonly secret: string;
 }
 
-/** What {@link startApi} gives. */
+/** The result of {@link startApi}. */
 export type TestApi = Awaited<ReturnType<typeof startApi>>;
 
 /**
- * @param t closes all of it when it is over: a test, or what else uses the API
- * @param environment settings, as the server would get them
- * @param wrapStore puts faults in front of the store
+ * @param t disposes everything at its end: a test, or another user of the API
+ * @param environment the settings of the server
+ * @param wrapStore injects faults before the store
  */
 export async function startApi(
   t: { after(close: () => Promise<void>): void },
@@ -64,7 +64,7 @@ export async function startApi(
   const config: Config = readConfig(environment);
   const time = { now: 1_795_175_107_399, monotonic: 1000 };
   const clock: Clock = { now: () => ms(time.now), monotonic: () => ms(time.monotonic) };
-  // Its disk may be busy with other tests.
+  // The disk may be busy with other tests.
   const patient = { readTimeoutMs: 60_000, writeTimeoutMs: 60_000 };
   const realStore = await openStore({ dataDir, exclusive: true, logger, ...patient });
   const store = wrapStore(realStore);
@@ -115,7 +115,7 @@ export async function startApi(
     await rm(dataDir, { recursive: true });
   });
 
-  /** Makes a key of the user of that name, with a chosen secret if need be; rules limit it. The user `admin` is one. */
+  /** Makes a key of the user with that name, optionally with a chosen secret and rules. The user `admin` is an admin. */
   async function makeKey(
     userName: string,
     keyName = 'key',
@@ -149,7 +149,7 @@ export async function startApi(
     return { userId: user.id, id, secret: secret.reveal() };
   }
 
-  /** Revokes a key as the command line does. */
+  /** Revokes a key like the command line does. */
   const revoke = ({ id }: TestKey) =>
     realStore.apiKeys.revoke(
       id,
@@ -157,7 +157,7 @@ export async function startApi(
       operatorReceipt(clock.now(), { action: 'api_key.deleted', resourceId: id }),
     );
 
-  /** Sends a request under `/api`, with a key if one is given; a body that is not text is sent as JSON. */
+  /** Sends a request under `/api`, with a key if one is given. A body that is not text is sent as JSON. */
   async function call(
     method: InjectOptions['method'],
     path: string,

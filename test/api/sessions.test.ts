@@ -11,7 +11,7 @@ import { startApi, type TestApi, type TestKey } from './server.ts';
 const create = async (api: TestApi, key: TestKey, body: object = { name: 'x' }) =>
   (await api.call('POST', '/stream', { key, body })).json();
 
-/** A session of a stream, stored. */
+/** Stores a session of a stream. */
 async function publish(api: TestApi, streamId: string, change: Partial<Session> = {}): Promise<Session> {
   const session = someSession((await api.store.streams.get(streamId as StreamId, 'everyone'))!, change);
   await api.store.sessions.create(session);
@@ -20,7 +20,7 @@ async function publish(api: TestApi, streamId: string, change: Partial<Session> 
 
 const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
 
-test('an ended session tells when and why it ended and what it took in and put out', async (t) => {
+test('an ended session has the time and reason of its end, and its totals', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const stream = await create(api, key, { name: 'x', profiles: [] });
@@ -87,7 +87,7 @@ const HEALTH: SessionHealth = {
   warnings: [],
 };
 
-test('a session that ended after the clock was set back took no time, rather than less than none', async (t) => {
+test('a session that ended after the clock was set back has a duration of 0, and not a negative one', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const stream = await create(api, key);
@@ -95,7 +95,7 @@ test('a session that ended after the clock was set back took no time, rather tha
   assert.equal((await api.call('GET', `/session/${id}`, { key })).json().duration, 0);
 });
 
-test('a session that runs here is as it says itself, one that runs elsewhere as it was stored', async (t) => {
+test('a session on this node is shown from memory, and one on another node as it was stored', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id, playbackId } = await create(api, key);
@@ -177,7 +177,7 @@ test('sessions are listed for all streams or one, filtered, ordered, counted and
   }
 });
 
-test("sessions and viewers are their owner's to see, and an admin's who says so", async (t) => {
+test('sessions and viewers are shown to their owner, and to an admin who asks for them', async (t) => {
   const api = await startApi(t);
   const [ann, bob, admin] = [await api.makeKey('ann'), await api.makeKey('bob'), await api.makeKey('admin')];
   const { id, playbackId } = await create(api, ann);
@@ -194,7 +194,7 @@ test("sessions and viewers are their owner's to see, and an admin's who says so"
   assert.deepEqual(idsOf((await api.call('GET', '/session?all=true', { key: admin })).json()), [session.id]);
 });
 
-test('nobody watches a stream that never was live; viewers are asked for by playback id alone', async (t) => {
+test('a stream that was never live has no viewers, and viewers are counted by playback id only', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { playbackId } = await create(api, key);
@@ -205,7 +205,7 @@ test('nobody watches a stream that never was live; viewers are asked for by play
   assert.equal((await views(`playbackId=${playbackId}&breakdownBy=country`)).statusCode, 501);
 });
 
-test('info tells what an id, stream key or playback id stands for', async (t) => {
+test('info shows what an id, stream key or playback id stands for', async (t) => {
   const api = await startApi(t);
   const [key, bob] = [await api.makeKey('ann'), await api.makeKey('bob')];
   const stream = await create(api, key);
@@ -228,7 +228,7 @@ test('info tells what an id, stream key or playback id stands for', async (t) =>
   assert.equal((await api.call('GET', '/stream/nothing/info', { key })).statusCode, 404);
 });
 
-test('wrong stream keys are throttled wherever they are asked about, with those of publishers', async (t) => {
+test('wrong stream keys are throttled on every route, together with those of publishers', async (t) => {
   const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '3' });
   const [key, bob] = [await api.makeKey('ann'), await api.makeKey('bob')];
   const { id, streamKey } = await create(api, key);

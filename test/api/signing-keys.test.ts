@@ -18,7 +18,7 @@ async function createWebhook(api: TestApi, key: TestKey): Promise<string> {
   return response.json().id;
 }
 
-test('the private key is shown once, fits the public one, and is stored nowhere', async (t) => {
+test('the private key is shown once, matches the public key, and is not stored', async (t) => {
   const api = await startApi(t);
   const ann = await api.makeKey('ann');
   const { privateKey, ...shown } = await create(api, ann, { name: 'website' });
@@ -36,7 +36,7 @@ test('the private key is shown once, fits the public one, and is stored nowhere'
   assert.ok(!api.lines.join().includes(privateKey));
 });
 
-test('a key is changed, disabled and deleted by its user, and unknown to others', async (t) => {
+test('a key is changed, disabled and deleted by its user, and hidden from others', async (t) => {
   const api = await startApi(t);
   const [ann, bob, admin] = [await api.makeKey('ann'), await api.makeKey('bob'), await api.makeKey('admin')];
   const { id } = await create(api, ann);
@@ -53,7 +53,7 @@ test('a key is changed, disabled and deleted by its user, and unknown to others'
   }
 });
 
-test('what is no field of a signing key is refused', async (t) => {
+test('unknown fields of a signing key are refused', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id } = await create(api, key);
@@ -65,7 +65,7 @@ test('what is no field of a signing key is refused', async (t) => {
   }
 });
 
-test('a user may have ten, and one more when one is deleted', async (t) => {
+test('a user may have a limited number, and another after one is deleted', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const made = [];
@@ -94,7 +94,7 @@ test('a policy may name only a webhook of the owner of the stream', async (t) =>
   assert.equal((await api.call('PATCH', `/stream/${id}`, { key, body: policy(webhookId) })).statusCode, 204);
 });
 
-test('what a policy holds is shown to its owner; others are told its type only', async (t) => {
+test('a policy is shown to its owner, and to others only its type', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const playbackPolicy = {

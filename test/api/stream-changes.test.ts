@@ -13,11 +13,11 @@ const create = async (api: TestApi, key: TestKey, body: object = { name: 'x' }) 
 
 const read = async (api: TestApi, key: TestKey, id: string) => (await api.call('GET', `/stream/${id}`, { key })).json();
 
-/** What the audit log says of a stream, oldest first. */
+/** The entries of the audit log about a stream, oldest first. */
 const auditOf = async (api: TestApi, resourceId: string) =>
   (await api.store.audit.list({ resourceId }, { limit: 100 })).rows.toReversed();
 
-test('every field a client may set is stored on creation and on change, and shown', async (t) => {
+test('every field that a client may set is stored on creation and on change, and shown', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const userTags = { show: 'evening', season: 3, hosts: ['ann', 2], '': 1 };
@@ -52,7 +52,7 @@ test('every field a client may set is stored on creation and on change, and show
   assert.equal(changed?.actor?.userId, key.userId);
 });
 
-test('a stream that asks to be recorded is answered with a warning that nothing is, for as long as it asks', async (t) => {
+test('a stream with record has a warning that nothing is recorded', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const codes = ({ warnings }: { warnings?: { code: string }[] }) => warnings?.map(({ code }) => code);
@@ -68,7 +68,7 @@ test('a stream that asks to be recorded is answered with a warning that nothing 
   assert.equal(codes(await read(api, key, recorded.id)), undefined);
 });
 
-test('a change of nothing changes nothing and is not noted, but the stream must be there', async (t) => {
+test('an empty change changes nothing and leaves no entry, but the stream must exist', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const stream = await create(api, key);
@@ -80,7 +80,7 @@ test('a change of nothing changes nothing and is not noted, but the stream must 
   assert.equal((await api.call('PATCH', unknown, { key, body: {} })).statusCode, 404);
 });
 
-/** Bodies of `PATCH` and, with a name, of `POST` that are refused with 422: what is not built is never ignored. */
+/** Bodies of `PATCH` and, with a name, of `POST` that are refused with 422. What is not supported is never ignored. */
 const REFUSED: readonly (readonly [body: object, names: RegExp])[] = [
   [{ record: 1 }, /^The field record must be of type boolean/],
   [{ creatorId: 7 }, /^The field creatorId must be of type string or object/],
@@ -88,7 +88,7 @@ const REFUSED: readonly (readonly [body: object, names: RegExp])[] = [
   [{ creatorId: { type: 'verified', value: 'x' } }, /^The field creatorId\.type must be unverified/],
   [{ creatorId: { type: 'unverified' } }, /^The field creatorId\.value is missing/],
   [{ userTags: [] }, /^The field userTags must be of type object/],
-  [{ userTags: { secretName: { a: 1 } } }, /^The field userTags holds something else/],
+  [{ userTags: { secretName: { a: 1 } } }, /^The field userTags may hold only/],
   [{ userTags: { t: 'x'.repeat(2048) } }, /^The field userTags has more than 2048 characters/],
   [{ multistream: { targets: [{ profile: 'source', id: 'x' }] } }, /targets are not supported yet\.$/],
   [{ playbackPolicy: 'jwt' }, /^The field playbackPolicy must be of type object or null/],
@@ -115,7 +115,7 @@ const REFUSED: readonly (readonly [body: object, names: RegExp])[] = [
   [{ profiles: [{ ...profile, name: 'source' }] }, /^The field profiles\[0\]\.name must not be "source"/],
 ];
 
-test('what cannot be honoured is refused, on creation and on change alike', async (t) => {
+test('fields that cannot be honoured are refused on creation and on change', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const stream = await create(api, key);
@@ -136,7 +136,7 @@ test('what cannot be honoured is refused, on creation and on change alike', asyn
   assert.deepEqual(await read(api, key, stream.id), stream);
 });
 
-test('profiles and record stay as they are while media is coming in; all else may change', async (t) => {
+test('profiles and record cannot change while media is received, and all other fields can', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id } = await create(api, key);
@@ -178,7 +178,7 @@ test('suspended and record have paths of their own', async (t) => {
   }
 });
 
-test('a deleted stream is gone for everything but its sessions, and cannot be deleted twice', async (t) => {
+test('a deleted stream is gone except for its sessions, and cannot be deleted twice', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id, playbackId, streamKey } = await create(api, key);
@@ -226,7 +226,7 @@ test('many streams are deleted all together or not at all', async (t) => {
   assert.equal((await auditOf(api, two.id)).at(-1)?.action, 'stream.deleted');
 });
 
-test('a broadcast is terminated at most once in five seconds, also while there is none', async (t) => {
+test('a broadcast can be terminated at most once in five seconds, also while there is none', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id } = await create(api, key);
@@ -267,7 +267,7 @@ test('a rotated key replaces the old one at once, and nothing else', async (t) =
   assert.deepEqual((await auditOf(api, stream.id)).at(-1)?.action, 'stream.key_rotated');
 });
 
-test('a session cannot be changed in the place of its stream', async (t) => {
+test('a session cannot be changed with the routes of its stream', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id } = await create(api, key);
@@ -284,7 +284,7 @@ test('a session cannot be changed in the place of its stream', async (t) => {
   ] as const) {
     const response = await api.call(method, `/stream/${session.id}${path}`, { key, body });
     assert.equal(response.statusCode, 400, `${method} ${path}`);
-    assert.match(response.json().errors[0], /^That id is of a session/);
+    assert.match(response.json().errors[0], /^This id belongs to a session/);
   }
 });
 

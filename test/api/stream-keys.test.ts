@@ -1,5 +1,5 @@
 /**
- * Walks every operation of the OpenAPI document and looks for keys in what it answers.
+ * Calls every operation of the OpenAPI document and searches the answers for keys.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import type { AccessRule } from '#domain/user.ts';
 import { someSession } from '#test/support/sample-records.ts';
 import { startApi, type TestKey } from './server.ts';
 
-/** The operations that may show a stream key, and only to the stream's user and to admins who ask for others'. */
+/** The operations that may show a stream key, and only to the stream's user and to admins who ask for those of others. */
 const MAY_SHOW = new Set([
   'createStream',
   'getStream',
@@ -20,7 +20,7 @@ const MAY_SHOW = new Set([
   'rotateStreamKey',
 ]);
 
-/** The parts of the document that are walked. */
+/** The parts of the document that are used. */
 interface Document {
   readonly paths: Record<
     string,
@@ -36,14 +36,14 @@ interface Document {
   readonly components: { readonly schemas: Record<string, { readonly examples?: readonly object[] }> };
 }
 
-/** Every object inside an answer that has a stream key. */
+/** Every object in an answer that has a stream key. */
 function keyHolders(value: unknown): Record<string, unknown>[] {
   if (typeof value !== 'object' || value === null) return [];
   const holder = value as Record<string, unknown>;
   return [...('streamKey' in holder ? [holder] : []), ...Object.values(holder).flatMap(keyHolders)];
 }
 
-test('no operation shows a stream key but to the user of the stream and to an admin who asks for others, and none of a session', async (t) => {
+test('operations show a stream key only to the user of the stream and to an admin who asks for others, and none shows it in a session', async (t) => {
   const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '10000' });
   const [ann, bob, admin] = [await api.makeKey('ann'), await api.makeKey('bob'), await api.makeKey('admin')];
   const reader = await api.makeKey('ann', 'reader', undefined, [
@@ -51,7 +51,7 @@ test('no operation shows a stream key but to the user of the stream and to an ad
   ]);
   const document = (await api.call('GET', '/openapi.json')).json<Document>();
   const shown = new Set<string>();
-  /** Makes a stream with a session, asks one operation about each of its names, and collects what it answered. */
+  /** Makes a stream with a session, calls one operation with each of its names, and collects the answers. */
   async function ask(operationId: string, method: string, path: string, key: TestKey | undefined) {
     const operation = document.paths[path]![method]!;
     const made = await api.call('POST', '/stream', { key: ann, body: { name: 'x' } });
@@ -81,7 +81,7 @@ test('no operation shows a stream key but to the user of the stream and to an ad
     }
   }
   for (const [path, methods] of Object.entries(document.paths)) {
-    // Its answer goes on until somebody closes it, and shows the same events as GET /event.
+    // The answer does not end by itself, and shows the same events as GET /event.
     if (path === '/event/stream') continue;
     for (const [method, { operationId }] of Object.entries(methods)) {
       for (const key of [ann, bob, admin, reader, undefined]) await ask(operationId, method, path, key);

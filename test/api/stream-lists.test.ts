@@ -12,7 +12,7 @@ const create = async (api: TestApi, key: TestKey, body: object = { name: 'x' }) 
 
 const filtered = (filters: object[]) => `filters=${encodeURIComponent(JSON.stringify(filters))}`;
 
-/** Ids of a list, all its pages. */
+/** The ids on all pages of a list. */
 async function walk(api: TestApi, key: TestKey, path: string): Promise<string[]> {
   const ids: string[] = [];
   for (let next: string | undefined = path; next !== undefined; ) {
@@ -24,7 +24,7 @@ async function walk(api: TestApi, key: TestKey, path: string): Promise<string[]>
   return ids;
 }
 
-test('a list goes by creation or by activity, either way, and its Link headers keep to it', async (t) => {
+test('a list is ordered by creation or activity in either direction, and its Link headers keep the order', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const ids: string[] = [];
@@ -42,7 +42,7 @@ test('a list goes by creation or by activity, either way, and its Link headers k
   assert.deepEqual(await walk(api, key, '/stream?limit=2&order=lastSeen-false'), [b, d, e, a, c]);
 });
 
-test('the URL of the next page keeps what was asked, and nothing else the query holds', async (t) => {
+test('the URL of the next page keeps the known query parameters, and no others', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   for (let index = 0; index < 3; index += 1) await create(api, key, { name: 'x', creatorId: 'c & d' });
@@ -57,10 +57,10 @@ test('the URL of the next page keeps what was asked, and nothing else the query 
   );
 });
 
-/** As the URL has them. */
+/** Filters in the form for URLs. */
 const ORDER: Record<string, number> = { limit: 0, order: 1, filters: 2, count: 3 };
 
-test('a list holds what meets all filters, and X-Total-Count tells how many that are', async (t) => {
+test('a list holds the entries that match all filters, and X-Total-Count their number', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const [first, second, third] = [
@@ -91,7 +91,7 @@ test('a list holds what meets all filters, and X-Total-Count tells how many that
   assert.equal((await api.call('GET', '/stream', { key })).headers['x-total-count'], undefined);
 });
 
-test('streams and sessions are found by a part of their names, in any letter case, where nothing is a wildcard', async (t) => {
+test('streams and sessions are found by a part of their names, in any letter case, without wildcards', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const names = ['Morning show', '100% live', 'a_b\\c', 'Ärger am Morgen'];
@@ -163,7 +163,7 @@ test('sessionsonly lists sessions as streams with a parent; otherwise there are 
   }
 });
 
-test('a query that cannot be answered is 400 with what can be', async (t) => {
+test('a query that cannot be answered gets 400 with the valid forms', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   for (let index = 0; index < 3; index += 1) await create(api, key);
@@ -206,7 +206,7 @@ test("an admin lists another user's streams or everybody's, others only their ow
   assert.equal((await api.call('GET', '/stream?userId=bob', { key: admin })).statusCode, 400);
 });
 
-test('what only sessions have narrows every list of sessions, and is refused for streams', async (t) => {
+test('filters of session fields apply to every list of sessions, and are refused for streams', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const [one, two] = [await create(api, key), await create(api, key)];
@@ -228,7 +228,7 @@ test('what only sessions have narrows every list of sessions, and is refused for
   }
 });
 
-test('only an admin may name another user, on any route, and never where that would say nothing', async (t) => {
+test('only an admin may name another user, on all routes where that has a meaning', async (t) => {
   const api = await startApi(t);
   const [admin, ann, bob] = [await api.makeKey('admin'), await api.makeKey('ann'), await api.makeKey('bob')];
   const { id } = await create(api, ann);

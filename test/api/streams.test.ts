@@ -47,7 +47,7 @@ test('a created stream can be read at once, byte for byte the same', async (t) =
   assert.equal(read.headers['cache-control'], 'no-store');
 });
 
-test('HEAD and a trailing slash are taken like GET', async (t) => {
+test('HEAD and a trailing slash are handled like GET', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
@@ -58,7 +58,7 @@ test('HEAD and a trailing slash are taken like GET', async (t) => {
   assert.equal((await api.call('POST', '/stream/', { key, body: { name: 'x' } })).statusCode, 201);
 });
 
-test('any name of 1 to 512 characters without U+0000 comes back as it was sent', async (t) => {
+test('any name of 1 to 512 characters without U+0000 is returned as it was sent', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const names = fc.string({ unit: 'binary', minLength: 1, maxLength: 512 }).filter((name) => !name.includes('\0'));
@@ -73,7 +73,7 @@ test('any name of 1 to 512 characters without U+0000 comes back as it was sent',
   );
 });
 
-test('profiles come back exactly as sent, key order included, after a read from the store too', async (t) => {
+test('profiles are returned exactly as sent, including the order of keys, also from the store', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const profiles =
@@ -87,7 +87,7 @@ test('profiles come back exactly as sent, key order included, after a read from 
   for (const { body } of [created, read, listed]) assert.ok(body.includes(`"profiles":${profiles}`), body);
 });
 
-test('profiles left out or null give the default ladder, [] stays empty', async (t) => {
+test('missing or null profiles give the default ladder, and [] stays empty', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const profilesOf = async (body: object) => (await api.call('POST', '/stream', { key, body })).json().profiles;
@@ -103,7 +103,7 @@ test('the default ladder is a setting', async (t) => {
   assert.deepEqual(created.json().profiles, [profile]);
 });
 
-test("a stream is unknown to another user, and known to each of its user's keys", async (t) => {
+test("a stream is hidden from other users, and visible with each of its user's keys", async (t) => {
   const api = await startApi(t);
   const [ann, annToo, bob] = [await api.makeKey('ann'), await api.makeKey('ann', 'other'), await api.makeKey('bob')];
   const { id } = (await api.call('POST', '/stream', { key: ann, body: { name: 'x' } })).json();
@@ -126,7 +126,7 @@ test('neither a stream key nor a playback id can be used as an id', async (t) =>
   }
 });
 
-test('isActive and lastSeen are as the running session says, else as stored', async (t) => {
+test('isActive and lastSeen come from the running session, or else from the store', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id, playbackId } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
@@ -145,7 +145,7 @@ test('isActive and lastSeen are as the running session says, else as stored', as
   assert.deepEqual(await stateOf(), { isActive: true, lastSeen: 6000, live: 1 });
 });
 
-test('a thumbnail is listed while there is one, also where the stream runs at another node', async (t) => {
+test('a thumbnail is listed while there is one, also when the stream runs on another node', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id, playbackId } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
@@ -166,7 +166,7 @@ test('a thumbnail is listed while there is one, also where the stream runs at an
   }
 });
 
-test('while media comes in, a stream and its session tell how they are doing', async (t) => {
+test('while media is received, a stream and its session show their health', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
@@ -221,7 +221,7 @@ test('while media comes in, a stream and its session tell how they are doing', a
   assert.deepEqual(ill.health.warnings, [notice, issue]);
 });
 
-test('a session reads as a stream with a parent and without a stream key', async (t) => {
+test('a session can be read as a stream with a parent and without a stream key', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann', 'ann-laptop');
   const stream = (await api.call('POST', '/stream', { key, body: { name: 'x', profiles: [profile] } })).json();
@@ -250,7 +250,7 @@ test('a session reads as a stream with a parent and without a stream key', async
   );
 });
 
-test('a list is newest first, and its Link headers lead through all of it exactly once', async (t) => {
+test('a list is newest first, and its Link headers lead to every entry exactly once', async (t) => {
   const api = await startApi(t, { MILLRACE_PUBLIC_URL: 'https://live.example.com' });
   const key = await api.makeKey('ann');
   const created: string[] = [];
@@ -285,7 +285,7 @@ test('a page that is exactly full has no Link when nothing follows', async (t) =
   assert.equal(response.headers.link, undefined);
 });
 
-test('a list holds 20 streams unless told otherwise', async (t) => {
+test('a list page holds 20 streams by default', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   await Promise.all(Array.from({ length: 21 }, () => api.call('POST', '/stream', { key, body: { name: 'x' } })));
@@ -293,7 +293,7 @@ test('a list holds 20 streams unless told otherwise', async (t) => {
   assert.equal((await api.call('GET', '/stream?limit=1000&streamsonly=1', { key })).json().length, 21);
 });
 
-test('playback is told to anybody, with absolute URLs, whatever runs', async (t) => {
+test('playback information is public and has absolute URLs, whether the stream is live or not', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const { id, playbackId } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
@@ -326,7 +326,7 @@ test('playback is told to anybody, with absolute URLs, whatever runs', async (t)
   assert.equal((await api.call('GET', `/playback/${id}`)).statusCode, 404, 'a stream id is not a playback id');
 });
 
-test('ingest names the host the request was sent to', async (t) => {
+test('ingest URLs have the host that the request was sent to', async (t) => {
   const api = await startApi(t);
   const response = await api.call('GET', '/ingest', { headers: { host: 'live.example.com:8080' } });
   const base = 'http://live.example.com:8080';
@@ -335,7 +335,7 @@ test('ingest names the host the request was sent to', async (t) => {
   ]);
 });
 
-test('the API lies under the path the settings say', async (t) => {
+test('the API is under the path of the settings', async (t) => {
   const api = await startApi(t, { MILLRACE_API_PREFIX: '/v1/live/' });
   assert.equal((await api.http.inject('/v1/live/ingest')).statusCode, 200);
   assert.equal((await api.http.inject('/api/ingest')).statusCode, 404);

@@ -49,7 +49,7 @@ test('an admin creates, lists, gets, renames and suspends users', async (t) => {
   assert.match(String(list.headers.link), /\/api\/user\?limit=1&cursor=[\w-]+>; rel="next"$/);
 });
 
-test('admins set quotas one by one, users see those that hold for them, and the audit log names which changed', async (t) => {
+test('admins set quotas one by one, users see those that apply to them, and the audit log names the changed ones', async (t) => {
   const api = await startApi(t, { MILLRACE_QUOTA_STREAMS: '7' });
   const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
   const change = (quotas: object) => api.call('PATCH', `/user/${ann.userId}`, { key: admin, body: { quotas } });
@@ -69,7 +69,7 @@ test('admins set quotas one by one, users see those that hold for them, and the 
   assert.deepEqual(made.json().quotas, { ...defaults, publishers: 2 });
 });
 
-test('what is used of the quotas is shown to the user and to admins, and only where one user is asked for', async (t) => {
+test('usage is shown to the user and to admins, and only in answers about one user', async (t) => {
   const api = await startApi(t);
   const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
   const revoked = await api.makeKey('ann', 'revoked');
@@ -86,7 +86,7 @@ test('what is used of the quotas is shown to the user and to admins, and only wh
 test('of two admins who change different quotas of a user at once, neither undoes the other', async (t) => {
   let readers = 0;
   const bothHaveRead = Promise.withResolvers<void>();
-  // Each request goes on only when both have read the user.
+  // Each request continues only after both have read the user.
   const meet = async (path: string) => {
     if (!path.startsWith('meet')) return;
     readers += 1;
@@ -115,7 +115,7 @@ test('of two admins who change different quotas of a user at once, neither undoe
   assert.deepEqual((await api.store.users.get(id))?.quotas, { streams: 5, viewers: 6 });
 });
 
-test('users that are not there are 404, bodies that do not fit 422', async (t) => {
+test('unknown users are answered 404, and invalid bodies 422', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('admin');
   for (const id of [UNKNOWN, 'me2']) {
@@ -136,7 +136,7 @@ test('users that are not there are 404, bodies that do not fit 422', async (t) =
   }
 });
 
-test('others may not manage users, but may know who they are', async (t) => {
+test('others may not manage users, but may read their own user', async (t) => {
   const api = await startApi(t);
   await api.makeKey('admin');
   const key = await api.makeKey('ann');

@@ -60,7 +60,7 @@ test('an event is delivered once, signed in both ways, with the stream and witho
   const secret = new Secret(webhook.sharedSecret);
   const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   assert.equal(signatureProblem(plain, text, secret, ms(body.timestamp)), undefined);
-  // The time of the test's server is not the machine's, which the package compares with.
+  // The clock of the test's server differs from the machine's, which the package uses.
   const standard = new StandardWebhook(standardSecret(secret));
   const at = new Date(Number(headers['webhook-timestamp']) * 1000);
   assert.ok(
@@ -86,7 +86,7 @@ test('an event is delivered once, signed in both ways, with the stream and witho
   assert.equal((await get(api, key, `/webhook/${webhook.id}`)).status.lastTriggeredAt, log.createdAt);
 });
 
-test('a webhook hears only of the types and the stream that it is for, and only of its user', async (t) => {
+test('a webhook gets only events of its types, its stream and its user', async (t) => {
   const api = await startApi(t, LAB);
   await using receiver = await startReceiver();
   const [ann, bob] = [await api.makeKey('ann'), await api.makeKey('bob')];
@@ -106,7 +106,7 @@ test('a webhook hears only of the types and the stream that it is for, and only 
   ]);
 });
 
-test('a delivery that failed is tried again with the same id, and can be sent once more by hand', async (t) => {
+test('a delivery that failed is tried again with the same id, and can be sent again on request', async (t) => {
   const api = await startApi(t, LAB);
   await using receiver = await startReceiver();
   receiver.answer = () => ({ status: 500, body: 'no' });
@@ -134,7 +134,7 @@ test('a delivery that failed is tried again with the same id, and can be sent on
   assert.deepEqual([repeat.json(), receiver.received.length], [again.json(), 2]);
 });
 
-test('410 disables a webhook and says so; enabled again, it gets what is sent again since a time', async (t) => {
+test('410 disables a webhook with an event, and after it is enabled, resending from a time works', async (t) => {
   const api = await startApi(t, LAB);
   await using receiver = await startReceiver();
   receiver.answer = () => ({ status: 410 });
@@ -166,7 +166,7 @@ test('410 disables a webhook and says so; enabled again, it gets what is sent ag
   assert.equal(receiver.received.at(-1)!.body.id, dead.eventId);
 });
 
-test('two secrets sign while one replaces the other, and the old one does so for a day only', async (t) => {
+test('deliveries are signed with both secrets for a day after a replacement', async (t) => {
   const api = await startApi(t, LAB);
   await using receiver = await startReceiver();
   const key = await api.makeKey('ann');
@@ -187,7 +187,7 @@ test('two secrets sign while one replaces the other, and the old one does so for
   assert.deepEqual([isSignedBy(1, next), isSignedBy(1, webhook.sharedSecret)], [true, false]);
 });
 
-test('a webhook is found, changed and deleted by its user alone, and its secret is shown to those who may change it', async (t) => {
+test('a webhook is found, changed and deleted only by its user, and its secret is shown to those who may change it', async (t) => {
   const api = await startApi(t);
   const [ann, bob] = [await api.makeKey('ann'), await api.makeKey('bob')];
   const reader = await api.makeKey('ann', 'reader', undefined, [
@@ -237,7 +237,7 @@ test('a webhook is found, changed and deleted by its user alone, and its secret 
   assert.ok(!JSON.stringify(log).includes(sharedSecret));
 });
 
-test('a user has no more webhooks than its quota says', async (t) => {
+test('a user has no more webhooks than its quota', async (t) => {
   const api = await startApi(t, { MILLRACE_QUOTA_WEBHOOKS: '1' });
   const key = await api.makeKey('ann');
   await create(api, key, 'https://example.com/');
@@ -246,7 +246,7 @@ test('a user has no more webhooks than its quota says', async (t) => {
   assert.deepEqual([second.statusCode, second.json().code], [403, 'quota_exceeded']);
 });
 
-test('what a webhook cannot be is refused with the name of the field', async (t) => {
+test('an invalid webhook is refused with the name of the field', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const good = { name: 'x', url: 'https://example.com/', events: [] };

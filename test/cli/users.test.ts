@@ -14,7 +14,7 @@ test('users are created, listed, suspended, resumed, promoted and demoted, each 
   assert.equal((await users('create', 'ann')).code, 0);
   const taken = await users('create', 'ann');
   assert.equal(taken.code, 1);
-  assert.match(taken.stderr, /^There is already a user with that name; .*\.\n$/);
+  assert.match(taken.stderr, /^There is already a user with this name; .*\.\n$/);
 
   assert.equal((await users('suspend', 'ann')).stdout, 'The user ann is suspended now.\n');
   assert.match(

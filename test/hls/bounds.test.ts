@@ -8,7 +8,7 @@ import { ticks } from '#lib/units.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
 import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 
-test('a gap of any length is filled no further than its segment may last', () => {
+test('a gap of any length is filled only up to the longest duration of its segment', () => {
   const feed = new Feed({ video: videoTrack(), audio: audioTrack() });
   feed.play(10);
   const before = feed.presentation.stats;

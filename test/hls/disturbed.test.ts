@@ -1,5 +1,5 @@
 /**
- * Publishers that stop, stumble and come back, held to every rule a playlist must keep.
+ * Tests publishers that stop, fail and come back. Playlists must keep every rule.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -17,7 +17,7 @@ const { signal } = new AbortController();
 
 type Write = Presentation['write'];
 
-/** Puts itself between a session and its presentation: each event is handed on by `take`, or not, or with others. */
+/** Puts itself between a session and its presentation: `take` passes on each event, drops it, or adds others. */
 function intercept(take: (write: Write, ...event: Parameters<Write>) => void) {
   return (presentation: Presentation): void => {
     const write = presentation.write.bind(presentation);
@@ -25,7 +25,7 @@ function intercept(take: (write: Write, ...event: Parameters<Write>) => void) {
   };
 }
 
-/** What a sequence says of packets that were lost, where segments begin every two seconds. */
+/** The events of a sequence about lost packets, where segments begin every two seconds. */
 function gaps(fromS: number, untilS: number): readonly SessionEvent[] {
   const gap = { type: 'gap', why: 'lost' } as const;
   const events: SessionEvent[] = [];
@@ -38,9 +38,9 @@ function gaps(fromS: number, untilS: number): readonly SessionEvent[] {
 }
 
 const both = { video: videoTrack(), audio: audioTrack() };
-/** Video may lie a target duration behind audio, and a part: a source may send no frames for a while. */
+/** Video may lag behind audio by a target duration and a part, because a source may send no frames for a while. */
 const PAUSE_STEP_S = 4.9;
-/** Audio that does not come is waited for, and a part more. */
+/** Missing audio is waited for, and a part more. */
 const STEP_S = 1.5;
 
 async function playlistOf(feed: Feed, rendition: string) {
@@ -64,7 +64,7 @@ async function bytesOf(feed: Feed, uri: string): Promise<Buffer> {
   return Buffer.concat(answer.resource.pieces);
 }
 
-/** Each sample begins where the one before ends. */
+/** Asserts that each sample begins where the previous one ends. */
 function assertContiguous(samples: readonly ReadSample[]): void {
   for (const [index, { dts, duration }] of samples.slice(0, -1).entries()) {
     assert.equal(samples[index + 1]!.dts, dts + duration, `sample ${index + 1}`);
@@ -77,7 +77,7 @@ const seconds = (samples: readonly ReadSample[], timescale: number) =>
   samples.reduce((sum, { duration }) => sum + duration, 0) / timescale;
 
 describe('a presentation', () => {
-  test("keeps the target duration with OBS's default of a keyframe every 250 frames, saying which segments are not independent", async () => {
+  test("keeps the target duration with OBS's default of a keyframe every 250 frames, and marks the segments that are not independent", async () => {
     const feed = new Feed({ ...both, fps: 30, gop: 250 });
     await feed.watch(60);
     assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
@@ -87,7 +87,7 @@ describe('a presentation', () => {
     assert.equal((await playlistOf(feed, 'audio')).tags.has('EXT-X-INDEPENDENT-SEGMENTS'), true);
   });
 
-  test('goes on while nobody publishes, with the newest keyframe and silence, and with a discontinuity afterwards', async () => {
+  test('continues while nobody publishes, with the newest keyframe and silence, and with a discontinuity afterwards', async () => {
     const feed = new Feed({ ...both, presentation: { windowS: 60 } });
     await feed.watch(9.3);
     await feed.pause(11);
@@ -125,7 +125,7 @@ describe('a presentation', () => {
     );
   });
 
-  test('is silent where the audio stops, and takes the audio up again', async () => {
+  test('is silent where the audio stops, and continues with the audio when it is back', async () => {
     const feed = new Feed(both);
     await feed.watch(7.1);
     await feed.watch(6.5, { audio: true });
@@ -156,7 +156,7 @@ describe('a presentation', () => {
     assertContiguous(await samplesOf(feed, 'source'));
   });
 
-  test('lets the last frame last where the video pauses and the audio goes on', async () => {
+  test('extends the last frame where the video pauses and the audio continues', async () => {
     const feed = new Feed(both);
     for (let pauses = 0; pauses < 5; pauses += 1) {
       await feed.watch(3.1);
@@ -203,7 +203,7 @@ describe('a presentation', () => {
     });
   }
 
-  test('has no playlist any more for a rendition that ends alone, and lists it anew when it begins again', async () => {
+  test('has no playlist for a rendition that ends alone, and lists it again when it begins again', async () => {
     const feed = new Feed({
       ...both,
       beforeTracks: intercept((write, id, event) => {
@@ -257,7 +257,7 @@ describe('a presentation', () => {
     assert.equal((await playlistOf(feed, 'source')).segments.at(-1)?.map, 'source/init-4.mp4');
   });
 
-  test('takes audio of another sample rate, keeping its PART-TARGET', async () => {
+  test('accepts audio of another sample rate, and keeps its PART-TARGET', async () => {
     const feed = new Feed(both);
     await feed.watch(5);
     feed.reconfigure(audioTrack(44_100));
@@ -267,7 +267,7 @@ describe('a presentation', () => {
     assert.deepEqual([segments.at(-1)?.map, partTargetS], ['audio/init-3.mp4', 0.342]);
   });
 
-  test('takes nothing of another configuration before the segment that has it', async () => {
+  test('uses no media of another configuration before the segment that has it', async () => {
     const feed = new Feed({ ...both, audio: audioTrack(44_100) });
     await feed.watch(5);
     const faster = audioTrack(48_000);
@@ -336,7 +336,7 @@ describe('a presentation', () => {
     assert.ok(segments.every(({ parts }) => parts.length === 0));
   });
 
-  test('that ends while nobody publishes still gives the part that it has announced', async () => {
+  test('that ends while nobody publishes still has the part that it has announced', async () => {
     const feed = new Feed(both);
     await feed.watch(4.1);
     await feed.pause(3);
@@ -366,7 +366,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ type: fc.constant('pause' as const), seconds: duration }),
 );
 
-test('every rule is kept whatever a publisher does', async () => {
+test('every rule is kept for any behaviour of a publisher', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({
@@ -388,7 +388,7 @@ test('every rule is kept whatever a publisher does', async () => {
           else await feed.watch(each.seconds, { video: each.type === 'mute video', audio: each.type === 'mute audio' });
         }
         await feed.watch(2);
-        // Where frames are missing, no part target fits.
+        // With missing frames no part target can be met.
         const variableFrameRate = steps.some(({ type }) => type === 'mute video');
         assert.deepEqual(await feed.violations({ stepS: 3.5, variableFrameRate, lossy: variableFrameRate }), []);
       },

@@ -1,5 +1,5 @@
 /**
- * Sessions of several users that share the media memory.
+ * Tests sessions of several users that share the media memory.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
 /**
- * Those who are handed what is packaged: what they keep is what viewers were shown.
+ * Tests part sinks, which receive exactly what viewers were shown.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -13,7 +13,7 @@ import { makeClip } from '../support/clip.ts';
 import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 import { needs } from '../support/tools.ts';
 
-/** Writes each rendition into a file of its own, as a recorder would. */
+/** Writes each rendition into a file of its own, like a recorder. */
 class FileSink implements PartSink {
   readonly folder = mkdtempSync(join(tmpdir(), 'millrace-sink-'));
   readonly packaged = new Map<string, Packaged[]>();
@@ -36,7 +36,7 @@ const both = { video: videoTrack(), audio: audioTrack() };
 const typesOf = (packaged: readonly Packaged[] = []) => packaged.map(({ type }) => type);
 
 describe('a part sink', () => {
-  test('is handed the bytes that viewers get, each segment after its parts, and every gap', async () => {
+  test('receives the bytes that viewers get, each segment after its parts, and every gap', async () => {
     const feed = new Feed(both);
     using sink = new FileSink();
     feed.presentation.attach(sink);
@@ -91,7 +91,7 @@ describe('a part sink', () => {
     assert.equal(sink.packaged.get('source')?.length, before);
   });
 
-  test('that throws is detached, and neither viewers nor other sinks notice', async () => {
+  test('that throws is detached, without effect on viewers and other sinks', async () => {
     const failures: unknown[] = [];
     const feed = new Feed({ ...both, presentation: { onSinkFailed: (error) => void failures.push(error) } });
     using sink = new FileSink();

@@ -1,5 +1,5 @@
 /**
- * Parts of a rendition as the transcoder's encoder and the packager make them together: no part holds back a frame of the one before.
+ * Tests parts that the transcoder's encoder and the packager make together: no part holds back a frame of the previous one.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ import { asEvent, markAt } from '../support/tracks.ts';
 const NTSC = 60_000 / 1001;
 const SEGMENT_S = 2;
 const SEGMENTS = 3;
-/** As in a session: encoders decode some frames before time 0. */
+/** As in a session, because encoders decode some frames before time 0. */
 const START = VIDEO_TIMESCALE;
 
 interface Case {
@@ -46,13 +46,13 @@ for (const { fps, limit = 0, ...rest } of CASES) {
   const rate = limit === 0 ? '' : ` reduced to ${limit.toFixed(2)}`;
   test(`at ${fps.toFixed(2)} frames a second${saysSo}${rate} every part shows the frames behind those of the part before`, () => {
     const { source, rendition } = partsOf({ fps, declared, limit });
-    // What is not declared was measured over a segment.
+    // Without a declaration the rate was measured over a segment.
     const from = declared === fps ? 0 : START + SEGMENT_S * VIDEO_TIMESCALE;
-    // The last part is made at the end: it may repeat a frame, so that all tracks end together.
+    // The last part is made at the end. It may repeat a frame, so that all tracks end together.
     assertInOrder(rendition.slice(0, -1), from);
     assert.ok(rendition.length > (SEGMENTS - 1) * 5, `${rendition.length} parts`);
     if (limit > 0) return;
-    // How long the very last frame lasts is a guess, and what follows it is made at the end.
+    // The duration of the last frame is an estimate, and later media is made at the end.
     assert.deepEqual(
       lastFrames(rendition, from).slice(0, -2),
       lastFrames(source, from).slice(0, lastFrames(rendition, from).length - 2),
@@ -60,7 +60,7 @@ for (const { fps, limit = 0, ...rest } of CASES) {
   });
 }
 
-/** Presentation times of each part's frames, in ticks. */
+/** The presentation times of each part's frames, in ticks. */
 type Parts = readonly (readonly number[])[];
 
 function assertInOrder(parts: Parts, from: number): void {
@@ -76,7 +76,7 @@ function assertInOrder(parts: Parts, from: number): void {
 const lastFrames = (parts: Parts, from: number) =>
   parts.filter(([first]) => first! >= from).map((times) => Math.max(...times));
 
-/** Publishes a clip whose times are whole milliseconds, as RTMP has them, and lists the parts of both renditions. */
+/** Publishes a clip with times in whole milliseconds, as in RTMP, and lists the parts of both renditions. */
 function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; rendition: Parts } {
   const perSegment = Math.round(fps * SEGMENT_S);
   const clip = makeClip({
@@ -119,7 +119,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
       const declaredFrameRate = frameRate === undefined ? declared : frameRate.num / frameRate.den;
       presentation.write('small', { type: 'track', track: { ...parseAvcConfig(config), declaredFrameRate } });
     },
-    onPicture: (_, { pts, dts, cut, ...picture }) => {
+    onFrame: (_, { pts, dts, cut, ...picture }) => {
       lastDts = Math.max(dts, lastDts + 1);
       const packet = { kind: 'video', pts: ticks(pts), dts: ticks(lastDts), ...picture } as const;
       const mark = markAt(Math.round((pts - START) / VIDEO_TIMESCALE / SEGMENT_S));

@@ -1,5 +1,5 @@
 /**
- * Steady publishers of every common rate, held to every rule a playlist must keep.
+ * Tests steady publishers with every common frame rate. Playlists must keep every rule.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

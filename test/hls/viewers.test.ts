@@ -1,5 +1,5 @@
 /**
- * What viewers of a presentation get: held playlists and parts, media by name, and how long it stays.
+ * Tests what viewers of a presentation get: held playlists and parts, media by name, and how long it stays.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -16,7 +16,7 @@ import { asEvent, markAt } from '../support/tracks.ts';
 const both = { video: videoTrack(), audio: audioTrack() };
 const signal = new AbortController().signal;
 
-/** What a player asks for that can begin with parts, whatever the number of the first segment is. */
+/** The request of a player that can begin with parts, whatever the number of the first segment is. */
 const FIRST_PART = { msn: 0, part: 0 };
 
 async function playlist(
@@ -58,7 +58,7 @@ describe('a playlist', () => {
     assert.equal(feed.firstParts, 1);
   });
 
-  test('without directives is held until two segments are complete, since stock players fail before, and then lists nothing else', async () => {
+  test('without directives is held until two segments are complete, because standard players fail before, and then lists only these', async () => {
     const feed = new Feed(both);
     feed.play(3.5);
     assert.equal((await feed.presentation.playlist('source', FIRST_PART, { signal })).type, 'playlist');
@@ -81,7 +81,7 @@ describe('a playlist', () => {
     assert.equal(await feed.text('audio'), undefined);
   });
 
-  test('waits until the renditions that are being made are in step, since players read the list of variants once', async () => {
+  test('waits until the renditions that are being made are in step, because players read the list of variants once', async () => {
     const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.offer(['small']) });
     feed.play(3.5);
     assert.equal(await feed.multivariant(), undefined, 'a transcoder on a busy machine takes its time');
@@ -124,7 +124,7 @@ describe('a playlist', () => {
     assert.match((await feed.multivariant()) ?? '', /source\.m3u8/);
   });
 
-  test('of a session taken up after a restart is held until the publisher is back, also by its old name', async () => {
+  test('of a session resumed after a restart is held until the publisher is back, also by its old name', async () => {
     const held: Promise<PlaylistAnswer>[] = [];
     const feed = new Feed({
       ...both,
@@ -140,7 +140,7 @@ describe('a playlist', () => {
     assert.equal(unknown?.type, 'not_found');
   });
 
-  test('asked for by segment and part is answered as soon as that is in it, and not before', async () => {
+  test('with directives is answered as soon as it has the named part, and not before', async () => {
     const feed = new Feed(both);
     feed.play(3);
     const held = feed.presentation.playlist('source', { msn: 1, part: 3 }, { signal });
@@ -233,7 +233,7 @@ describe('a playlist', () => {
     assert.match((await later.multivariant()) ?? '', /640x360/);
   });
 
-  test('is not found for a rendition nobody announced', async () => {
+  test('is not found for a rendition that was not announced', async () => {
     const feed = new Feed(both);
     assert.deepEqual(await feed.presentation.playlist('other', {}, { signal }), { type: 'not_found' });
   });
@@ -258,7 +258,7 @@ describe('media', () => {
     }
   });
 
-  test('of a hinted part is held until the part is whole, and is what the playlist then names', async () => {
+  test('of a hinted part is held until the part is complete, and is what the playlist then lists', async () => {
     const feed = new Feed(both);
     feed.play(3);
     for (const rendition of feed.renditions) {
@@ -273,7 +273,7 @@ describe('media', () => {
     }
   });
 
-  test('of a hinted part is never not found, although no more frames come: it has those there are, and the newest keyframe again', async () => {
+  test('of a hinted part always exists in the end, even if no more frames come: it has the frames so far, and the newest keyframe again', async () => {
     const feed = new Feed(both);
     feed.play(3.2);
     const names = async () =>
@@ -292,7 +292,7 @@ describe('media', () => {
     }
   });
 
-  test('that was never named is not found at once', async () => {
+  test('that was never listed is answered as not found at once', async () => {
     const feed = new Feed(both);
     feed.play(3);
     for (const unknown of ['9.m4s', '0.99.m4s', 'init-9.mp4', '../secret', '']) {
@@ -300,7 +300,7 @@ describe('media', () => {
     }
   });
 
-  test('stays for as long as the playlist that listed it and itself, then its memory is free again', async () => {
+  test('stays for its own duration and that of the playlist that listed it, and then its memory is freed', async () => {
     const feed = new Feed({ ...both, frameBytes: 1000 });
     feed.play(38.5);
     assert.equal((await feed.media('source', '0.m4s'))?.type, 'media');
@@ -317,7 +317,7 @@ describe('media', () => {
     assert.equal(feed.options.memory.usedBytes, feed.presentation.stats.mediaBytes);
   });
 
-  test('gives up what no playlist lists when memory runs out, then drops what comes and says so once', async () => {
+  test('that no playlist lists is freed when memory runs out, and then new media is dropped with one report', async () => {
     const feed = new Feed({ ...both, frameBytes: 1000, presentation: { memory: createMediaMemory(1_900_000) } });
     feed.play(70);
     assert.equal(feed.exhausted, 0);
@@ -331,7 +331,7 @@ describe('media', () => {
     assert.equal((await small.media('source', '0.m4s'))?.type, 'media');
   });
 
-  test('is given back when the presentation is disposed of, and everyone who waits is told', async () => {
+  test('is freed when the presentation is disposed, and all waiting requests are answered', async () => {
     const feed = new Feed(both);
     feed.play(60);
     const name = hintOf(await playlist(feed, 'source'));
@@ -350,7 +350,7 @@ describe('media', () => {
     assert.deepEqual([feed.options.memory.usedBytes, feed.presentation.stats.mediaBytes], [0, 0]);
   });
 
-  test('requests that were given up leave nothing behind', async () => {
+  test('requests that were aborted leave nothing behind', async () => {
     const feed = new Feed(both);
     feed.play(3);
     const held = await atOnce((left) => feed.presentation.playlist('source', { msn: 2 }, { signal: left }));
@@ -358,11 +358,11 @@ describe('media', () => {
   });
 });
 
-// It counts three segments where the draft counts three target durations, and says so aloud.
+// The checker counts three segments where the draft counts three target durations, and reports that.
 HLS.setOptions({ silent: true });
 
 describe('other readers of HLS', () => {
-  test('read the playlists as they are meant', async () => {
+  test('read the playlists correctly', async () => {
     const feed = new Feed(both);
     feed.play(20);
     await feed.pause(3);

@@ -10,7 +10,7 @@ import { needs } from '../support/tools.ts';
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const textOf = (name: string): string => readFileSync(join(DEPLOY, name), 'utf8');
 
-test('every line of the example environment is a comment or a setting the server takes', () => {
+test('every line of the example environment is a comment or a setting that the server accepts', () => {
   const lines = textOf('millrace.env.example').split('\n');
   const assignments = lines.flatMap((line) => line.match(/^#?(MILLRACE_\w+)=(.+)$/)?.slice(1, 3) ?? []);
   assert.ok(assignments.length > 20);
@@ -25,7 +25,7 @@ test('systemd finds nothing wrong with the unit', needs('systemd-analyze'), () =
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', join(DEPLOY, 'millrace.service')], {
     encoding: 'utf8',
   });
-  // Of other units of the machine it may have something to say as well.
+  // systemd may also report problems of other units of the machine.
   assert.deepEqual(
     stderr.split('\n').filter((line) => line.includes('millrace')),
     [],
@@ -33,17 +33,17 @@ test('systemd finds nothing wrong with the unit', needs('systemd-analyze'), () =
   assert.equal(status, 0, stderr);
 });
 
-test('the unit starts again without end, as a database that is away may come back, but not with wrong settings', () => {
+test('the unit is restarted without end, because a database may come back, but not with wrong settings', () => {
   const unit = textOf('millrace.service');
   assert.match(unit, /^RestartPreventExitStatus=2$/m);
   assert.match(unit, /^StartLimitIntervalSec=0$/m);
 });
 
-test('the unit lets Node ask for the addresses of the machine, without which it cannot listen on all of them', () => {
+test("the unit allows Node to read the machine's addresses, which it needs to listen on all of them", () => {
   assert.match(textOf('millrace.service'), /^RestrictAddressFamilies=.*\bAF_NETLINK\b/m);
 });
 
-test('all files name only settings that there are', () => {
+test('all files name only settings that exist', () => {
   const known = new Set(
     Object.values(SETTINGS).flatMap((stage) => Object.values(stage).map(({ name }) => PREFIX + name)),
   );
@@ -58,7 +58,7 @@ test('all files name only settings that there are', () => {
 test('Compose finds nothing wrong with compose.yaml', needs('docker-compose'), (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-compose-'));
   t.after(() => rmSync(folder, { recursive: true }));
-  // Debian 12 has a Compose that is older than the name of a project.
+  // The Compose of Debian 12 is too old for the name of a project.
   writeFileSync(join(folder, 'compose.yaml'), textOf('compose.yaml').replace(/^name: .*$/m, ''));
   const env = { ...process.env, POSTGRES_PASSWORD: 'secret' };
   const { status, stderr } = spawnSync('docker-compose', ['config', '--quiet'], { cwd: folder, env, encoding: 'utf8' });

@@ -12,12 +12,12 @@ const pageText = (page: string): string => readFileSync(join(ROOT, page), 'utf8'
 
 describe('the docs', () => {
   for (const [name, text] of Object.entries(FILES)) {
-    it(`say in reference/${name} what the code says; node docs/generate.ts writes it`, () => {
+    it(`have a reference/${name} that agrees with the code; node docs/generate.ts writes it`, () => {
       assert.equal(pageText(join('docs/reference', name)), text);
     });
   }
 
-  it('name only settings and metrics that there are', () => {
+  it('name only settings and metrics that exist', () => {
     const known = Object.values(FILES).join('\n');
     const strangers = PAGES.flatMap((page) =>
       [...pageText(page).matchAll(/\b(?:MILLRACE_[A-Z_]*[A-Z]|millrace_[a-z_]+_(?:count|total|bytes|seconds))\b/g)]
@@ -31,13 +31,13 @@ describe('the docs', () => {
     const ageS = BEAT_MS / 1000;
     assert.ok(
       pageText('docs/4-operations.md').includes(
-        `Viewers and health of a stream at another server are up to ${ageS} and `,
+        `The number of viewers of a stream on another server is up to ${ageS} s old`,
       ),
     );
     assert.ok(pageText('docs/7-streams-and-sessions.md').includes(`at another server is up to ${ageS} seconds old`));
   });
 
-  it('link only to files that there are', () => {
+  it('link only to files that exist', () => {
     const dead = PAGES.flatMap((page) =>
       [...pageText(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
         .filter(([, target]) => !existsSync(join(ROOT, dirname(page), target!)))

@@ -37,7 +37,7 @@ it('no name is exported by two files in src/, so that each has one meaning', () 
   );
 });
 
-it('the search finds every kind of declaration, and nothing that another file declares', () => {
+it('the search finds every kind of declaration, and none of another file', () => {
   const source = [
     'export const a = 1, b = 2;',
     'export function c() {}',

@@ -1,10 +1,10 @@
 /**
- * Which way imports may point inside `src/`, as a pure function of a file's path and text.
- * `docs/2-architecture.md` explains the rules; `imports.test.ts` holds the tree to them.
+ * Checks the direction of imports inside `src/`: a pure function of a file's path and text. `docs/2-architecture.md` explains the rules,
+ * and `imports.test.ts` applies them to the tree.
  */
 import { posix } from 'node:path';
 
-/** A rule broken at a place. */
+/** A broken rule with its place. */
 export interface Violation {
   /** `src/folder/file.ts:line`, as editors and terminals link it. */
   readonly at: string;
@@ -12,7 +12,7 @@ export interface Violation {
   readonly rule: string;
 }
 
-/** From the caller down to what knows nobody; an import points to a later row. */
+/** The folders from the top down. An import must point to a later row. */
 const ROWS: readonly (readonly string[])[] = [
   ['cli'],
   ['app.ts'],
@@ -41,7 +41,7 @@ const IMPLEMENTATIONS: Readonly<Record<string, readonly string[]>> = {
   'transcode/worker': [],
 };
 
-/** What only some files may name, and why. */
+/** Names that only some files may use, with the reasons. */
 const RESERVED: readonly { readonly names: RegExp; readonly allowedIn: RegExp; readonly rule: string }[] = [
   {
     names: /\bprocess\s*(\.\s*env\b|\[\s*['"]env)|\benv\b[^;]*\bfrom 'node:process'/g,
@@ -65,13 +65,13 @@ const RESERVED: readonly { readonly names: RegExp; readonly allowedIn: RegExp; r
   },
 ];
 
-/** Tests sit beside what they test and may look behind contracts and at the real clock. */
+/** Tests are beside the files they test, and may use internals behind contracts and the real clock. */
 const TEST_FILE = /\.(test|contract)\.ts$/;
 
 const IMPORT = /\b(?:import|export)\b[^;'"`()]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
 
 /**
- * Every rule a file breaks. Type-only imports count like others: the arrow is the same for the reader.
+ * Every rule that a file breaks. Type-only imports count, because a reader has to follow them, too.
  * @param path below `src/`, with forward slashes: `hls/packager.ts`
  */
 export function importViolations(path: string, text: string): readonly Violation[] {
@@ -82,7 +82,7 @@ export function importViolations(path: string, text: string): readonly Violation
 
   for (const match of code.matchAll(IMPORT)) {
     const specifier = (match[1] ?? match[2]) as string;
-    // A list of imported names may span lines: point at the specifier, where the arrow is.
+    // A list of imported names may span several lines, so the line of the specifier is given.
     const index = match.index + match[0].lastIndexOf(specifier);
     for (const rule of specifierRules(path, specifier)) report(index, rule);
   }
@@ -114,7 +114,7 @@ function specifierRules(path: string, specifier: string): string[] {
   return directionRules(path, target);
 }
 
-/** The rules on who may know whom. Both paths are below `src/`. */
+/** The rules for imports between folders. Both paths are relative to `src/`. */
 function directionRules(path: string, target: string): string[] {
   const broken: string[] = [];
   const [from = '', to = ''] = [path, target].map((each) => each.split('/')[0]);
@@ -135,7 +135,7 @@ function directionRules(path: string, target: string): string[] {
   return broken;
 }
 
-/** The files that the import declarations and expressions of a file name, as paths below `src/`. Those of packages are left out. */
+/** The files that the imports of a file name, as paths relative to `src/`. Packages are left out. */
 export function importsOf(path: string, text: string): readonly string[] {
   return [...withoutComments(text).matchAll(IMPORT)].flatMap(([, from, called]) => {
     const specifier = (from ?? called) as string;
@@ -179,7 +179,7 @@ function shortestWay(imports: ReadonlyMap<string, readonly string[]>, start: str
   return undefined;
 }
 
-/** Blanks comments and keeps every line where it was, so that prose may name what code may not. */
+/** Blanks comments but keeps all line numbers, so that comments may name what code may not. */
 function withoutComments(text: string): string {
   const token = /\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
   return text.replace(token, (match) => (match.startsWith('/') ? match.replace(/[^\n]/g, ' ') : match));

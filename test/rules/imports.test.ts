@@ -12,14 +12,14 @@ const source: ReadonlyMap<string, string> = new Map(
   globSync('**/*.ts', { cwd: SRC }).map((file) => [file.split(sep).join('/'), readFileSync(join(SRC, file), 'utf8')]),
 );
 
-it('there is source to judge', () => assert.ok(source.size > 100));
+it('there are source files to check', () => assert.ok(source.size > 100));
 
-it('every import in src/ points the way the architecture says', () => {
+it('every import in src/ points in the direction that the architecture allows', () => {
   const violations = [...source].flatMap(([path, text]) => importViolations(path, text));
   assert.equal(violations.map(({ at, rule }) => `${at} ${rule}`).join('\n'), '');
 });
 
-it('no file in src/ imports itself through others, not even for types', () => {
+it('no file in src/ imports itself through others, not even types', () => {
   const imports = new Map(
     [...source].filter(([path]) => !TEST_FILE.test(path)).map(([path, text]) => [path, importsOf(path, text)]),
   );
@@ -27,7 +27,7 @@ it('no file in src/ imports itself through others, not even for types', () => {
 });
 
 describe('the search for rings', () => {
-  it('finds the shortest way round, type-only imports included', () => {
+  it('finds the shortest ring, including type-only imports', () => {
     const imports = new Map([
       ['a/x.ts', importsOf('a/x.ts', `import type { Y } from './y.ts';\nexport { Z } from '#b/z.ts';`)],
       ['a/y.ts', importsOf('a/y.ts', `import { z } from '#b/other.ts';`)],
@@ -36,7 +36,7 @@ describe('the search for rings', () => {
     assert.deepEqual(importRings(imports), [['a/x.ts', 'b/z.ts']]);
   });
 
-  it('finds none where several ways lead to the same file', () => {
+  it('finds no ring where several paths lead to the same file', () => {
     const imports = new Map([
       ['a.ts', ['b.ts', 'c.ts']],
       ['b.ts', ['d.ts']],

@@ -10,18 +10,18 @@ import { expressionsIn, slowness } from './regular-expressions.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Expressions that are made of a constant, with the constant that is judged in their place. */
+/** Expressions that are made of a constant, with the constant that is checked in their place. */
 const CONSTANTS: Readonly<Record<string, string>> = {
   "new RegExp(STORABLE, 'u')": STORABLE,
   "new RegExp(NAME_PATTERN, 'u')": NAME_PATTERN,
 };
 
-/** Expressions that the analysis cannot judge, and why they are harmless all the same. */
+/** Expressions that the analysis cannot check, and why they are harmless. */
 const HARMLESS: Readonly<Record<string, string>> = {
   '/^::ffff:(?=[\\d.]+$)/': 'it only sees addresses as the kernel writes them',
 };
 
-it('every regular expression takes time in proportion to the text it sees', () => {
+it('every regular expression takes time in proportion to the length of its input', () => {
   const files = globSync(['{src,bin}/**/*.{ts,js}', 'web/**/*.js'], {
     cwd: ROOT,
     exclude: ['**/*.{test,contract}.ts'],
@@ -42,7 +42,7 @@ it('every regular expression takes time in proportion to the text it sees', () =
   assert.deepEqual(slow, []);
 });
 
-it('every pattern in the schemas that check requests takes time in proportion to the text it sees', async (t) => {
+it('every pattern in request schemas takes time in proportion to the length of its input', async (t) => {
   const api = await startApi(t);
   const patterns = patternsIn([SCHEMAS, (await api.http.inject('/api/openapi.json')).json()]);
   assert.ok(patterns.size >= 4, 'found the patterns to judge');
@@ -54,7 +54,7 @@ it('every pattern in the schemas that check requests takes time in proportion to
 });
 
 describe('the search for regular expressions', () => {
-  it('finds literals and calls, but no comments or strings that look like one', () => {
+  it('finds literals and calls, but no comments or strings that look like them', () => {
     const source = [
       '/** not /this+/ */',
       "const path = 'a/b/c';",
@@ -70,7 +70,7 @@ describe('the search for regular expressions', () => {
     ]);
   });
 
-  it('calls an expression slow when its time can grow with the square of the length of a text, or faster', () => {
+  it("reports an expression as slow when its time can grow with the square of the input's length, or faster", () => {
     assert.equal(slowness('^ *bearer +(.*\\S) *$', 'i'), '2nd degree polynomial');
     assert.match(slowness('(a+)+$', '') ?? '', /^exponential/);
     assert.equal(slowness('^ *bearer +', 'i'), undefined);

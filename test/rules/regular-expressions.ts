@@ -1,5 +1,5 @@
 /**
- * Finds the regular expressions of a source file, and judges how their time grows with the text they see.
+ * Finds the regular expressions of a source file, and checks how their time grows with the length of their input.
  */
 import { type CallExpression, type NewExpression, parseSync, type Span, Visitor } from 'oxc-parser';
 import { checkSync } from 'recheck';
@@ -10,7 +10,7 @@ export interface Expression {
   readonly at: string;
   /** The expression as it stands in the source. */
   readonly text: string;
-  /** Its pattern; undefined where the source builds it from something else than literals. */
+  /** Its pattern. Undefined when it is built from anything except literals. */
   readonly pattern: string | undefined;
   readonly flags: string;
 }
@@ -38,9 +38,9 @@ export function expressionsIn(path: string, source: string): readonly Expression
   return found;
 }
 
-/** Says why an expression is not proven to take time in proportion to the text it sees; undefined when it is. */
+/** Explains why an expression is not proven to take time in proportion to the length of its input. Undefined when it is. */
 export function slowness(pattern: string, flags: string): string | undefined {
-  // Only the automaton proves something. The package's other checker tries many texts, which proves nothing.
+  // Only the automaton proves something. The package's other checker tries many inputs, which proves nothing.
   const verdict = checkSync(pattern, flags, { checker: 'automaton' });
   switch (verdict.status) {
     case 'safe':

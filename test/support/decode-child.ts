@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { AV_LOG_WARNING, AVMEDIA_TYPE_AUDIO, AVMEDIA_TYPE_VIDEO } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, FormatContext, Frame, Log, Packet, type Stream } from 'node-av/lib';
-import type { Decoded, DecodedFrame, DecodedSound } from './decode.ts';
+import type { Decoded, DecodedAudio, DecodedFrame } from './decode.ts';
 import { readFrameCode } from './frame-code.ts';
 import { findBeeps } from './test-pattern.ts';
 
@@ -119,7 +119,7 @@ class AudioCollector {
     this.#blocks.push(new Float32Array(plane.buffer, plane.byteOffset, nbSamples).slice());
   }
 
-  sound(): DecodedSound | undefined {
+  sound(): DecodedAudio | undefined {
     if (this.#format === undefined) return undefined;
     const { startS, sampleRate } = this.#format;
     const samples = new Float32Array(this.#sampleCount());

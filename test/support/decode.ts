@@ -10,7 +10,7 @@ import type { FrameCode } from './frame-code.ts';
 /** What came out of the decoder, in the order it is shown. */
 export interface Decoded {
   readonly frames: readonly DecodedFrame[];
-  readonly sound: DecodedSound | undefined;
+  readonly sound: DecodedAudio | undefined;
   /** What FFmpeg complained about; none in a clean stream. */
   readonly complaints: readonly string[];
 }
@@ -26,7 +26,7 @@ export interface DecodedFrame {
 }
 
 /** The decoded sound as a whole. Times are in seconds of the container's timeline. */
-export interface DecodedSound {
+export interface DecodedAudio {
   readonly startS: number;
   readonly endS: number;
   readonly sampleRate: number;

@@ -27,7 +27,7 @@ import {
 } from 'node-av/lib';
 import type { FrameCode } from './frame-code.ts';
 import type { AudioJob, VideoJob } from './publisher-protocol.ts';
-import { drawPicture, drawSound, type PicturePlanes } from './test-pattern.ts';
+import { drawAudio, drawPicture, type PicturePlanes } from './test-pattern.ts';
 
 /** Opens an encoder as a stream of the output, and moves its packets there. */
 class Encoder implements Disposable {
@@ -206,7 +206,7 @@ export class AudioEncoder implements Disposable {
     const { frame } = this.#encoder;
     while (this.#samples < mediaS * this.#job.sampleRate) {
       FFmpegError.throwIfError(frame.makeWritable(), 'sound memory');
-      drawSound(this.#mono, this.#samples, this.#job.sampleRate);
+      drawAudio(this.#mono, this.#samples, this.#job.sampleRate);
       const interleaved = frame.format === AV_SAMPLE_FMT_FLT ? this.#job.channels : 1;
       for (const plane of frame.data ?? []) {
         const samples = new Float32Array(plane.buffer, plane.byteOffset, frame.nbSamples * interleaved);

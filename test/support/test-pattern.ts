@@ -77,7 +77,7 @@ function fillBox(
  * @param samples changed in place, -1..1
  * @param firstSample index of the first one, from the start of the media
  */
-export function drawSound(samples: Float32Array, firstSample: number, sampleRate: number): void {
+export function drawAudio(samples: Float32Array, firstSample: number, sampleRate: number): void {
   for (let index = 0; index < samples.length; index += 1) {
     const at = (firstSample + index) % sampleRate;
     samples[index] = at < BEEP_S * sampleRate ? 0.5 * Math.sin((2 * Math.PI * BEEP_HZ * at) / sampleRate) : 0;

@@ -12,7 +12,7 @@ import { SigningKeyChangeSchema } from '#api/schemas/signing-key.ts';
 import { isUuid, type SigningKeyId } from '#domain/ids.ts';
 import { unknownSigningKey } from './read-signing-keys.ts';
 
-const STOPS = 'Who watches with a token of it can go on for a few seconds at most.';
+const STOPS = 'Viewers who watch with its tokens are refused within a few seconds.';
 
 const common = {
   tags: ['access-control'],

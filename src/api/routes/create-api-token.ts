@@ -31,7 +31,7 @@ const schema = {
   response: answers(201, ref(CreatedApiTokenSchema), 409),
 };
 
-/** Creates a key of the caller, or of somebody else for an admin. */
+/** Creates a key for the caller or, if the caller is an admin, for another user. */
 export const createApiToken: ApiRoute = (api, { authenticate, store, clock, quotas }) => {
   const hooks = { onRequest: authenticate, preValidation: absentBodyIsEmpty };
   api.post('/api-token', { schema, ...hooks }, async (request, reply) => {
@@ -74,8 +74,8 @@ function mustNotExceed(access: NewApiToken['access'], caller: Caller): void {
 }
 
 /**
- * Finds the user that the key is for; `user` is undefined when that is the caller.
- * @throws {MillraceError} `admin_only` for another user's id, whether there is one or not
+ * Finds the user that the key is for. `user` is undefined when that is the caller.
+ * @throws {MillraceError} `admin_only` for the id of another user, whether such a user exists or not
  */
 async function ownerOf(
   { userId }: NewApiToken,

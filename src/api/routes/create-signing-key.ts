@@ -15,14 +15,14 @@ import { MAX_SIGNING_KEYS, newKeyPair } from '#domain/signing-key.ts';
 const schema = {
   operationId: 'createSigningKey',
   summary: 'Create a signing key',
-  description: `Makes a pair of keys for the tokens of your streams with the policy \`jwt\`. The only answer that holds the private key: Millrace does not keep it. You may have ${MAX_SIGNING_KEYS}.`,
+  description: `Creates a key pair, with which you sign tokens for your streams with the playback policy \`jwt\`. Only this answer holds the private key, because Millrace does not store it. The largest number of signing keys of a user is ${MAX_SIGNING_KEYS}.`,
   tags: ['access-control'],
   security: [{ apiKey: [] }],
   body: ref(NewSigningKeySchema),
   response: answers(200, ref(CreatedSigningKeySchema)),
 };
 
-/** Creates a signing key of the caller. */
+/** Creates a signing key for the caller. */
 export const createSigningKey: ApiRoute = (api, { authenticate, store, clock }) => {
   const hooks = { onRequest: authenticate, preValidation: absentBodyIsEmpty };
   api.post('/access-control/signing-key', { schema, ...hooks }, async (request) => {

@@ -24,11 +24,14 @@ const schema = {
   response: answers(201, ref(StreamSchema)),
 };
 
-/** Creates a stream of the caller. */
+/** Creates a stream that belongs to the caller. */
 export const createStream: ApiRoute = (api, { authenticate, store, live, clock, settings }) => {
   api.post('/stream', { schema, onRequest: authenticate }, async (request, reply) => {
     const { caller, body } = request;
-    refuseOtherScope(caller, 'a stream belongs to the user of the API key; make one of that user with POST /api-token');
+    refuseOtherScope(
+      caller,
+      'a stream belongs to the user of the API key; create a key of that user with POST /api-token',
+    );
     const stream: Stream = {
       ...newStream({
         userId: caller.userId,

@@ -17,21 +17,21 @@ const schema = {
   operationId: 'createWebhook',
   summary: 'Create a webhook',
   description:
-    'Events of these types are sent to `url` from now on, each until it was answered with 2xx, signed with `sharedSecret`, which is made at random when it is left out. The answer is 200, as clients of the reference service expect.',
+    'From now on, events of these types are sent to `url`, signed with `sharedSecret`. Each is sent again until the receiver answers with 2xx. If `sharedSecret` is left out, a random one is made. The answer is 200, as clients of the reference service expect.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   body: ref(NewWebhookSchema),
   response: answers(200, ref(WebhookSchema), 404),
 };
 
-/** Creates a webhook of the caller. */
+/** Creates a webhook that belongs to the caller. */
 export const createWebhook: ApiRoute = (api, context) => {
   api.post('/webhook', { schema, onRequest: context.authenticate }, async (request) => {
     const { caller, body } = request;
     const { store, clock } = context;
     refuseOtherScope(
       caller,
-      'a webhook belongs to the user of the API key; make one of that user with POST /api-token',
+      'a webhook belongs to the user of the API key; create a key of that user with POST /api-token',
     );
     mustBeDestination(context, body.url);
     const webhook: Webhook = {

@@ -19,7 +19,7 @@ const schema = {
   response: answers(204, NOTHING, 404),
 };
 
-/** Revokes a key of the caller, or of anybody for an admin. */
+/** Revokes a key of the caller or, if the caller is an admin, of anybody. */
 export const deleteApiToken: ApiRoute = (api, { authenticate, store }) => {
   api.delete('/api-token/:id', { schema, onRequest: authenticate }, async (request, reply) => {
     const id = request.params.id as ApiKeyId;

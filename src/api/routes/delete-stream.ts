@@ -27,7 +27,7 @@ const one = {
   response: answers(204, NOTHING, 404),
 };
 
-/** Deletes one. */
+/** Deletes one stream. */
 export const deleteStream: ApiRoute = (api, { authenticate, store }) => {
   api.delete('/stream/:id', { schema: one, onRequest: authenticate }, async (request, reply) => {
     const { id } = request.params;
@@ -47,13 +47,13 @@ const many = {
   response: answers(204, NOTHING, 404, 422),
 };
 
-/** Deletes several, all or none. */
+/** Deletes several streams, all or none. */
 export const deleteStreams: ApiRoute = (api, { authenticate, store }) => {
   api.delete('/stream', { schema: many, onRequest: authenticate }, async (request, reply) => {
     if (await deleteAll({ store }, request, request.body.ids)) return reply.code(204).send();
     throw new MillraceError(
       'not_found',
-      'Nothing was deleted, because one of the ids is not the id of a stream of yours; list yours with GET /stream.',
+      'Nothing was deleted, because you have no stream with one of the ids; list yours with GET /stream.',
     );
   });
 };

@@ -17,7 +17,7 @@ const one = {
   operationId: 'deleteWebhook',
   summary: 'Delete a webhook',
   description:
-    'Nothing more is sent to it, but for requests that are under way. The answer is what it was, as clients of the reference service expect.',
+    'From now on, no request to the webhook is started. The answer is the deleted webhook, as clients of the reference service expect.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,
@@ -25,7 +25,7 @@ const one = {
   response: answers(200, ref(WebhookSchema), 404),
 };
 
-/** Deletes one. */
+/** Deletes one webhook. */
 export const deleteWebhook: ApiRoute = (api, context) => {
   api.delete('/webhook/:id', { schema: one, onRequest: context.authenticate }, async (request) => {
     const { caller, params } = request;
@@ -41,7 +41,7 @@ export const deleteWebhook: ApiRoute = (api, context) => {
 const many = {
   operationId: 'deleteWebhooks',
   summary: 'Delete webhooks',
-  description: 'All of them, or none when one is not there.',
+  description: 'Deletes all of the webhooks, or none when one of the ids is unknown.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   querystring: SCOPE_QUERY,
@@ -49,10 +49,10 @@ const many = {
   response: answers(204, NOTHING, 404),
 };
 
-/** Deletes several, all or none. */
+/** Deletes several webhooks, all or none. */
 export const deleteWebhooks: ApiRoute = (api, { authenticate, store }) => {
   api.delete('/webhook', { schema: many, onRequest: authenticate }, async (request, reply) => {
-    // In one order, so that two requests for the same webhooks do not wait for each other.
+    // The ids are sorted, so that two requests for the same webhooks cannot deadlock.
     const ids = request.body.ids.toSorted() as WebhookId[];
     const receipts = ids.map((resourceId, index) =>
       receiptOf(request, { action: 'webhook.deleted', resourceId }, index === 0 ? NO_CONTENT : undefined),
@@ -62,7 +62,7 @@ export const deleteWebhooks: ApiRoute = (api, { authenticate, store }) => {
     }
     throw new MillraceError(
       'not_found',
-      'Nothing was deleted: one of the ids is of no webhook of yours; list yours with GET /webhook.',
+      'Nothing was deleted, because you have no webhook with one of the ids; list yours with GET /webhook.',
     );
   });
 };

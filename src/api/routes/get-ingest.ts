@@ -17,7 +17,7 @@ const schema = {
   response: answers(200, Type.Array(ref(IngestSchema)), 400),
 };
 
-/** Tells anybody the addresses streams are published to, one entry for each, and where they are played from. */
+/** Lists the publish addresses of this server, each with the address to play from. Anybody may ask. */
 export const getIngest: ApiRoute = (api, { publicUrl, publishUrls }) => {
   api.get('/ingest', { schema }, (request) => {
     const base = publicUrl(request);

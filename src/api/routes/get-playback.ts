@@ -24,7 +24,7 @@ const schema = {
   response: answers(200, ref(PlaybackSchema), 400, 404, 503),
 };
 
-/** Tells anybody how to play a stream that is not suspended. */
+/** Describes how to play a stream, unless it is suspended. Anybody may ask. */
 export const getPlayback: ApiRoute = (api, { store, live, publicUrl }) => {
   api.get('/playback/:playbackId', { schema }, async (request) => {
     const { playbackId } = request.params;
@@ -36,7 +36,7 @@ export const getPlayback: ApiRoute = (api, { store, live, publicUrl }) => {
   });
 };
 
-/** How to play a stream. @param publicUrl origin of the URLs in it */
+/** Describes how to play a stream. @param publicUrl the origin of the URLs in the description */
 function presentPlayback(stream: Stream, live: LiveDirectory, publicUrl: string): Static<typeof PlaybackSchema> {
   const { playbackPolicy } = stream;
   const isActive = live.status(stream.id)?.isActive ?? stream.isActive;
@@ -46,10 +46,10 @@ function presentPlayback(stream: Stream, live: LiveDirectory, publicUrl: string)
   return {
     type: 'live',
     meta: {
-      // Only the type. The other fields are for the owner.
+      // Only the type is shown. The other fields are for the owner.
       ...(playbackPolicy && { playbackPolicy: { type: playbackPolicy.type } }),
       live: isActive ? 1 : 0,
-      // Clients of the reference service know this name only; the segments are fragmented MP4 all the same.
+      // Clients of the reference service know only this name, although the segments are fragmented MP4.
       source: [
         {
           hrn: 'HLS (TS)',

@@ -23,7 +23,7 @@ const schema = {
   response: answers(200, ref(SessionSchema), 404),
 };
 
-/** Gives a session of the caller. */
+/** Answers with a session of the caller. */
 export const getSession: ApiRoute = (api, { authenticate, store, live }) => {
   api.get('/session/:id', { schema, onRequest: authenticate }, async (request) => {
     const { id } = request.params;

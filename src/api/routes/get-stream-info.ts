@@ -28,14 +28,14 @@ const schema = {
   response: answers(200, ref(StreamInfoSchema), 404),
 };
 
-/** What was found, and how it was named. */
+/** The stream or session that was found, and by what kind of name. */
 interface Found {
   readonly stream: Stream | undefined;
   readonly session?: Session | undefined;
   readonly by: 'id' | 'streamKey' | 'playbackId';
 }
 
-/** Tells what the caller's id, stream key or playback id stands for. */
+/** Answers with the stream and session of an id, stream key or playback id of the caller. */
 export const getStreamInfo: ApiRoute = (api, context) => {
   const { authenticate, store, live } = context;
   api.get('/stream/:id/info', { schema, onRequest: authenticate }, async (request) => {

@@ -23,7 +23,7 @@ const schema = {
   response: answers(200, ref(StreamSchema), 404),
 };
 
-/** Gives a stream or session of the caller; somebody else's is as unknown as one that does not exist. */
+/** Answers with a stream or session of the caller. One of another user gets the same answer as one that does not exist. */
 export const getStream: ApiRoute = (api, { authenticate, store, live }) => {
   api.get('/stream/:id', { schema, onRequest: authenticate }, async (request) => {
     const { id } = request.params;

@@ -27,10 +27,10 @@ const schema = {
   response: answers(200, Type.Array(ref(ViewershipSchema)), 404, 501),
 };
 
-/** What the reference service also filters and breaks down by. */
+/** Query parameters of the reference service that are not supported. */
 const NOT_BUILT = ['creatorId', 'breakdownBy', 'breakdownBy[]'];
 
-/** Tells the owner of a stream how many watch it. */
+/** Answers the owner of a stream with its number of viewers. */
 export const getViewsNow: ApiRoute = (api, { authenticate, store, live }) => {
   const options = { schema, onRequest: authenticate, validatorCompiler: documentedOnly };
   api.get('/data/views/now', options, async (request) => {
@@ -42,7 +42,7 @@ export const getViewsNow: ApiRoute = (api, { authenticate, store, live }) => {
       );
     }
     const playbackId = readText(query, 'playbackId');
-    if (playbackId === undefined) throw refused('playbackId', 'is missing; send the playbackId of a stream of yours');
+    if (playbackId === undefined) throw refused('playbackId', 'is missing; send the playbackId of one of your streams');
     const stream = await streamByPlaybackId({ store }, playbackId, request.caller);
     if (!stream) {
       throw new MillraceError('not_found', 'You have no stream with this playback id; list yours with GET /stream.');

@@ -31,7 +31,7 @@ const schema = {
   response: answers(200, Type.Array(ref(AuditEntrySchema))),
 };
 
-/** Lists what was changed. */
+/** Lists the entries of the audit log. */
 export const listAudit: ApiRoute = (api, context) => {
   const onRequest = [context.authenticate, adminOnly];
   api.get('/audit', { schema, onRequest, validatorCompiler: documentedOnly }, async (request, reply) => {
@@ -53,7 +53,7 @@ function readId(query: RawQuery, name: string): string | undefined {
   return id;
 }
 
-/** An entry as admins see it. */
+/** Presents an entry to admins. */
 function presentAuditEntry(entry: AuditEntry): Static<typeof AuditEntrySchema> {
   const { actor, remoteAddress: address, requestId } = entry;
   return {

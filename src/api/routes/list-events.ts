@@ -24,7 +24,7 @@ const schema = {
   operationId: 'listEvents',
   summary: 'List events',
   description:
-    'What happened to your streams, newest first, for as long as the operator keeps it. To read on where you stopped, ask for `order=createdAt-false` and `after`, the sequence number of the last event you have: nothing is ever added before it.',
+    'Lists the events of your streams, newest first, for as long as the operator keeps events. To continue where you stopped, send `order=createdAt-false` and, as `after`, the sequence number of the last event you have. No event is ever added before it.',
   tags: ['event'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({
@@ -35,24 +35,28 @@ const schema = {
         type: 'string',
         enum: ['createdAt-true', 'createdAt-false'],
         default: 'createdAt-true',
-        description: '`true`: the newest first. Events are always in the order of their `sequence`.',
+        description: '`createdAt-true` lists the newest first. Events are always ordered by their `sequence`.',
       }),
     ),
     after: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: 'Only events after this sequence number, in the direction of the list.',
+        description: 'Lists only events that follow this sequence number in the order of the list.',
         examples: [4711],
       }),
     ),
-    from: time('Only events that were added to the list at this time or later, in milliseconds since the Unix epoch.'),
-    to: time('Only events that were added to the list at this time or earlier, in milliseconds since the Unix epoch.'),
+    from: time(
+      'Lists only events that were added to the list at this time or later, in milliseconds since the Unix epoch.',
+    ),
+    to: time(
+      'Lists only events that were added to the list at this time or earlier, in milliseconds since the Unix epoch.',
+    ),
     ...ADMIN_QUERY,
   }),
   response: answers(200, Type.Array(ref(EventSchema))),
 };
 
-/** Lists what happened. */
+/** Lists events. */
 export const listEvents: ApiRoute = (api, context) => {
   const options = { schema, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/event', options, async (request, reply) => {

@@ -51,7 +51,7 @@ const ofStream = {
   response: answers(200, Type.Array(ref(SessionSchema)), 404),
 };
 
-/** Lists the sessions of one stream that is still there. */
+/** Lists the sessions of a stream that has not been deleted. */
 export const listStreamSessions: ApiRoute = (api, context) => {
   const options = { schema: ofStream, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/stream/:id/sessions', options, async (request, reply) => {

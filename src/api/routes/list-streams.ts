@@ -29,7 +29,7 @@ const all = {
   response: answers(200, Type.Array(ref(StreamSchema))),
 };
 
-/** Lists streams, or sessions in the form of streams, page by page. */
+/** Lists streams, or sessions in the form of streams. */
 export const listStreams: ApiRoute = (api, context) => {
   const options = { schema: all, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/stream', options, (request, reply) =>
@@ -48,7 +48,7 @@ const ofUser = {
   response: answers(200, Type.Array(ref(StreamSchema))),
 };
 
-/** Lists the streams of one user, for that user and for admins. */
+/** Lists the streams of one user. Allowed for that user and for admins. */
 export const listStreamsOfUser: ApiRoute = (api, context) => {
   const options = { schema: ofUser, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/stream/user/:id', options, (request, reply) => {

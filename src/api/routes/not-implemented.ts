@@ -1,11 +1,11 @@
 /**
- * What the reference service has and Millrace does not support yet. It is answered with 501 and a sentence, so that no client takes
- * silence for success. The OpenAPI document leaves it out, because it describes what works.
+ * Operations of the reference service that Millrace does not support yet. They are answered with 501 and an explanation, so that no client
+ * takes them for working. They are not in the OpenAPI document, because it describes what works.
  */
 import type { ApiRoute } from '#api/api.ts';
 import { MillraceError } from '#domain/errors.ts';
 
-/** What is missing, with the paths it has in the reference service. A path ending in `/*` stands for all below it. */
+/** What is not supported, with its paths in the reference service. A path that ends in `/*` stands for all paths below it. */
 export const NOT_IMPLEMENTED: Readonly<Record<string, readonly string[]>> = {
   'Multistream targets are': [
     '/multistream/target',
@@ -22,15 +22,18 @@ export const NOT_IMPLEMENTED: Readonly<Record<string, readonly string[]>> = {
   'Object stores are': ['/object-store', '/object-store/*'],
   'Viewership over time is': ['/data/views/query', '/data/views/query/*'],
   'Usage data is': ['/data/usage/query'],
-  // The client of the reference service puts its own /api in front of these.
+  // The client of the reference service adds `/api` before these paths.
   'Generating media is': ['/generate/*', '/api/generate/*'],
 };
 
-/** What works is listed there. Without a host, because an error must not repeat the `Host` header, where a client may put anything. */
+/**
+ * The page that lists what is supported. It has no host name, because an error must not repeat the `Host` header, which a client may set to
+ * anything.
+ */
 const DOCS = '/docs/streams-and-sessions#with-the-livepeer-client';
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Answers all of it with 501, once the API key is known to be right and before the body is read. */
+/** Answers these paths with 501, after checking the API key and before reading the body. */
 export const notImplemented: ApiRoute = (api, { authenticate }) => {
   for (const [what, paths] of Object.entries(NOT_IMPLEMENTED)) {
     const refuse = (): Promise<never> =>

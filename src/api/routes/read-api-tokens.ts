@@ -28,12 +28,12 @@ const list = {
   response: answers(200, Type.Array(ref(ApiTokenSchema))),
 };
 
-/** Lists the keys of the caller, or of anybody for an admin. */
+/** Lists the API keys of the caller or, for an admin, of any user. */
 export const listApiTokens: ApiRoute = (api, context) => {
   const options = { schema: list, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/api-token', options, async (request, reply) => {
     const { scope } = request.caller;
-    if (scope === 'everyone') throw refused('all', 'is not for API keys; name one user with userId');
+    if (scope === 'everyone') throw refused('all', 'cannot be used for API keys; name one user with userId');
     const page = await context.store.apiKeys.ofUser(scope, readPage(request.query as RawQuery, 'api-token'));
     linkNext(request, reply, context, { path: '/api-token', list: 'api-token', next: page.next });
     return page.rows.map(presentApiToken);
@@ -43,14 +43,14 @@ export const listApiTokens: ApiRoute = (api, context) => {
 const get = {
   operationId: 'getApiToken',
   summary: 'Get an API key',
-  description: 'Gives everything about the API key but the key itself.',
+  description: 'Gives everything about the API key except the key itself.',
   tags: ['api-token'],
   security: [{ apiKey: [] }],
   params: apiTokenIdParams,
   response: answers(200, ref(ApiTokenSchema), 404),
 };
 
-/** Gets a key of the caller, or of anybody for an admin. */
+/** Answers with an API key of the caller or, for an admin, of any user. */
 export const getApiToken: ApiRoute = (api, { authenticate, store }) => {
   api.get('/api-token/:id', { schema: get, onRequest: authenticate }, async (request) => {
     const { id } = request.params;

@@ -21,7 +21,8 @@ const PATH = '/access-control/signing-key';
 const list = {
   operationId: 'listSigningKeys',
   summary: 'List signing keys',
-  description: 'Your signing keys, newest first, without their private keys. Follow the `Link` header for more.',
+  description:
+    'Lists your signing keys, newest first, without their private keys. The `Link` header leads to the next page.',
   tags: ['access-control'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({ ...PAGE_QUERY, ...USER_QUERY }),
@@ -33,7 +34,7 @@ export const listSigningKeys: ApiRoute = (api, context) => {
   const options = { schema: list, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get(PATH, options, async (request, reply) => {
     const { scope } = request.caller;
-    if (scope === 'everyone') throw refused('all', 'is not for signing keys; name one user with userId');
+    if (scope === 'everyone') throw refused('all', 'cannot be used for signing keys; name one user with userId');
     const page = await context.store.signingKeys.ofUser(scope, readPage(request.query as RawQuery, 'signing-key'));
     linkNext(request, reply, context, { path: PATH, list: 'signing-key', next: page.next });
     return page.rows.map(presentSigningKey);
@@ -43,7 +44,7 @@ export const listSigningKeys: ApiRoute = (api, context) => {
 const get = {
   operationId: 'getSigningKey',
   summary: 'Get a signing key',
-  description: 'Without the private key.',
+  description: 'Gives the signing key without its private key.',
   tags: ['access-control'],
   security: [{ apiKey: [] }],
   params: signingKeyIdParams,
@@ -51,7 +52,7 @@ const get = {
   response: answers(200, ref(SigningKeySchema), 404),
 };
 
-/** Gets one of them. */
+/** Answers with one signing key. */
 export const getSigningKey: ApiRoute = (api, { authenticate, store }) => {
   api.get(`${PATH}/:id`, { schema: get, onRequest: authenticate }, async (request) => {
     const { id } = request.params;
@@ -65,6 +66,6 @@ export const getSigningKey: ApiRoute = (api, { authenticate, store }) => {
 export function unknownSigningKey(): MillraceError {
   return new MillraceError(
     'not_found',
-    'You have no signing key of that id; list yours with GET /access-control/signing-key.',
+    'You have no signing key with this id; list yours with GET /access-control/signing-key.',
   );
 }

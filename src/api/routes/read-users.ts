@@ -27,7 +27,7 @@ const list = {
   response: answers(200, Type.Array(ref(UserSchema))),
 };
 
-/** Lists every user. */
+/** Lists all users. */
 export const listUsers: ApiRoute = (api, context) => {
   const onRequest = [context.authenticate, adminOnly];
   api.get('/user', { schema: list, onRequest, validatorCompiler: documentedOnly }, async (request, reply) => {
@@ -41,13 +41,13 @@ const me = {
   operationId: 'getMe',
   summary: 'Get the user of the API key',
   description:
-    'Gives the user with the quotas that apply to it, and how much of them is in use. Numbers of publishers, transcodes, media memory and viewers are those of the server that answers.',
+    'Gives the user with the quotas that apply to it, and how much of them is in use. Publishers, transcodes, media memory and viewers are counted on the server that answers.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   response: answers(200, ref(UserSchema)),
 };
 
-/** Tells callers who they are. */
+/** Answers with the user of the API key. */
 export const getMe: ApiRoute = (api, context) => {
   const options = { schema: me, onRequest: context.authenticate };
   api.get('/user/me', options, (request) => findUser(context, request.caller.userId));
@@ -56,14 +56,14 @@ export const getMe: ApiRoute = (api, context) => {
 const get = {
   operationId: 'getUser',
   summary: 'Get a user',
-  description: 'For admins only. The answer has the form of that of `GET /user/me`.',
+  description: 'For admins only. The answer has the same form as that of `GET /user/me`.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   params: userIdParams,
   response: answers(200, ref(UserSchema), 404),
 };
 
-/** Gets any user. */
+/** Answers with any user. */
 export const getUser: ApiRoute = (api, context) => {
   api.get('/user/:id', { schema: get, onRequest: [context.authenticate, adminOnly] }, (request) =>
     findUser(context, request.params.id),

@@ -17,13 +17,13 @@ import { MillraceError } from '#domain/errors.ts';
 import { isEventType } from '#domain/events.ts';
 import { Type } from '#lib/schema.ts';
 
-/** How many webhooks that hear of an event are shown. */
+/** The largest number of subscribed webhooks in an answer. */
 const MAX_SUBSCRIBED = 1000;
 
 const list = {
   operationId: 'listWebhooks',
   summary: 'List webhooks',
-  description: 'Your webhooks, newest first. Follow the `Link` header for more.',
+  description: 'Lists your webhooks, newest first. The `Link` header leads to the next page.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({ ...PAGE_QUERY, ...ADMIN_QUERY }),
@@ -44,7 +44,7 @@ export const listWebhooks: ApiRoute = (api, context) => {
 const get = {
   operationId: 'getWebhook',
   summary: 'Get a webhook',
-  description: 'With `sharedSecret` only for an API key that may change this webhook.',
+  description: 'The answer has `sharedSecret` only if the API key may change this webhook.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,
@@ -52,7 +52,7 @@ const get = {
   response: answers(200, ref(WebhookSchema), 404),
 };
 
-/** Gets one webhook. */
+/** Answers with one webhook. */
 export const getWebhook: ApiRoute = (api, context) => {
   api.get('/webhook/:id', { schema: get, onRequest: context.authenticate }, async (request) => {
     const { caller, params } = request;
@@ -63,7 +63,7 @@ export const getWebhook: ApiRoute = (api, context) => {
 const subscribed = {
   operationId: 'listSubscribedWebhooks',
   summary: 'List the webhooks that get events of a type',
-  description: 'Yours, newest first; disabled ones, too.',
+  description: 'Lists your webhooks that get events of this type, newest first, including disabled ones.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: Type.Object({ event: Type.String({ description: 'An event type.', examples: ['stream.started'] }) }),
@@ -71,7 +71,7 @@ const subscribed = {
   response: answers(200, Type.Array(ref(WebhookSchema)), 404),
 };
 
-/** Lists the webhooks of one event type. */
+/** Lists the webhooks that get events of one type. */
 export const listSubscribedWebhooks: ApiRoute = (api, context) => {
   const options = { schema: subscribed, onRequest: context.authenticate };
   api.get('/webhook/subscribed/:event', options, async (request) => {
@@ -79,7 +79,7 @@ export const listSubscribedWebhooks: ApiRoute = (api, context) => {
     if (!isEventType(params.event)) {
       throw new MillraceError(
         'not_found',
-        'There is no event of that type; docs/12-events-and-webhooks.md lists them.',
+        'There is no such event type; docs/12-events-and-webhooks.md lists the types.',
       );
     }
     const user = caller.scope === 'everyone' ? caller.userId : caller.scope;

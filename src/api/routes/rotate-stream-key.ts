@@ -16,7 +16,7 @@ const schema = {
   operationId: 'rotateStreamKey',
   summary: 'Give a stream a new key',
   description:
-    'From now on, the old key is refused, and within a second a publisher that is connected with it is disconnected. The playback id stays the same.',
+    'From now on, the old key is refused. A publisher that is connected with it is disconnected within a second. The playback id stays the same.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
@@ -24,7 +24,7 @@ const schema = {
   response: answers(200, ref(StreamSchema), 404),
 };
 
-/** Replaces the stream key and shows the new one. */
+/** Replaces the stream key and answers with the new one. */
 export const rotateStreamKey: ApiRoute = (api, { authenticate, store, live }) => {
   api.post('/stream/:id/rotate-key', { schema, onRequest: authenticate }, async (request) => {
     const { caller } = request;

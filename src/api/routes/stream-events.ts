@@ -13,38 +13,46 @@ import { ADMIN_QUERY } from '#api/schemas/list-query.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { Type } from '#lib/schema.ts';
 
-/** How often a reader is told that the connection lives, and its API key is judged again. */
+/** How often a comment line is sent to keep the connection alive, and the reader's API key is checked again. */
 const BEAT_MS = 15_000;
 
 const schema = {
   operationId: 'streamEvents',
   summary: 'Read events live',
   description:
-    'The same events as they happen, as Server-Sent Events: `id` is the sequence number, `event` the type, `data` the event as JSON. The answer goes on until either side closes it. A reader that comes back with the header `Last-Event-ID` (or the query parameter `after`) gets everything after that event first; without it, it begins with what happens next. One that reads too slowly is disconnected and can come back so without a loss. A comment line comes every 15 seconds.',
+    'Sends each event when it happens, as a Server-Sent Event: `id` is the sequence number, `event` the type, and `data` the event as JSON. The answer continues until either side closes it. A reader that sends the header `Last-Event-ID` (or the query parameter `after`) first gets all events after that one. Without it, the reader gets only events that happen from now on. A reader that is too slow is disconnected; it loses nothing if it reconnects with `Last-Event-ID`. A comment line is sent every 15 seconds.',
   tags: ['event'],
   security: [{ apiKey: [] }],
   headers: Type.Object({
     'last-event-id': Type.Optional(
-      Type.String({ pattern: '^\\d{1,16}$', description: 'The `id` of the event seen last.', examples: ['4711'] }),
+      Type.String({
+        pattern: '^\\d{1,16}$',
+        description: 'The `id` of the last event that the reader has.',
+        examples: ['4711'],
+      }),
     ),
   }),
   querystring: Type.Object({
     ...EVENT_QUERY,
     after: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'The same as `Last-Event-ID`, which wins.', examples: [4711] }),
+      Type.Integer({
+        minimum: 0,
+        description: 'The same as `Last-Event-ID`, which takes precedence over it.',
+        examples: [4711],
+      }),
     ),
     ...ADMIN_QUERY,
   }),
   response: {
     200: {
-      description: 'The events.',
+      description: 'The events, until either side closes the answer.',
       content: { 'text/event-stream': { schema: Type.String() } },
     },
     ...failures([403]),
   },
 };
 
-/** Streams what happens. */
+/** Sends events to a reader as they happen. */
 export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) => {
   const tail = new EventTail(store);
   metrics.eventStreams.observe({}, () => tail.count);
@@ -61,7 +69,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) =>
     if (atMost > 0 && tail.countOf(scope) >= atMost) {
       throw new MillraceError(
         'quota_exceeded',
-        `You hold ${atMost} event streams open at this server, which is as many as you may; close one first.`,
+        `You have ${atMost} event streams open at this server, which is your limit; close one first.`,
       );
     }
     const after = lastEventId(request) ?? readNumber(query, 'after') ?? (await store.events.last());
@@ -71,7 +79,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) =>
     output.writeHead(200, {
       ...(reply.getHeaders() as Record<string, string>),
       'content-type': 'text/event-stream; charset=utf-8',
-      // Proxies of the nginx kind keep answers back otherwise.
+      // Without this header, nginx buffers the answer.
       'x-accel-buffering': 'no',
     });
     output.write('retry: 1000\n\n');
@@ -84,7 +92,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) =>
         (found) => {
           if (found === undefined || found.user.suspended || found.user.id !== userId) output.end();
         },
-        // While the store is away, nothing new can be read either.
+        // While the store is down, no event can be read either, so the reader stays.
         () => {},
       );
     }, BEAT_MS);
@@ -93,7 +101,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) =>
       clearInterval(beat);
       reading[Symbol.dispose]();
     });
-    // The reader comes back when the store is.
+    // The reader reconnects when the store is back.
     await tail
       .ready()
       .then(() => reader.catchUp())
@@ -101,7 +109,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) =>
   });
 };
 
-/** What the reader saw last, as a browser's own client says it. */
+/** The last event that the reader has, as browsers send it. */
 function lastEventId({ headers }: FastifyRequest): number | undefined {
   const text = headers['last-event-id'];
   return typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : undefined;

@@ -10,14 +10,16 @@ import { streamIdParams } from '#api/schemas/params.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type StreamId } from '#domain/ids.ts';
 
-/** An encoder that comes back at once must not be cut in a loop. */
+/**
+ * The shortest time between two terminations of a stream. It keeps an encoder that reconnects at once from being disconnected in a loop.
+ */
 const NOT_WITHIN_MS = 5000;
 
 const schema = {
   operationId: 'terminateStream',
   summary: 'End the broadcast of a stream',
   description:
-    'Disconnects the publisher within a second, whichever server it is connected to. The publisher may come back at once: suspend the stream to keep it out. While nobody publishes, the call does nothing and succeeds. A second call within 5 seconds is answered with 429.',
+    'Disconnects the publisher within a second, whichever server it is connected to. The publisher may reconnect at once; to prevent this, suspend the stream. While nobody publishes, the call succeeds and does nothing. A second call within 5 seconds is answered with 429.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
@@ -25,7 +27,7 @@ const schema = {
   response: answers(204, NOTHING, 404),
 };
 
-/** Cuts the publisher. */
+/** Disconnects the publisher. */
 export const terminateStream: ApiRoute = (api, { authenticate, store, clock }) => {
   api.delete('/stream/:id/terminate', { schema, onRequest: authenticate }, async (request, reply) => {
     const { id } = request.params;
@@ -39,7 +41,7 @@ export const terminateStream: ApiRoute = (api, { authenticate, store, clock }) =
     const retryAfterS = Math.ceil(outcome.retryAfterMs / 1000);
     throw new MillraceError(
       'too_many_terminates',
-      `The stream was terminated less than ${NOT_WITHIN_MS / 1000} seconds ago; wait ${retryAfterS} s, or suspend it to keep its publisher out.`,
+      `The stream was terminated less than ${NOT_WITHIN_MS / 1000} seconds ago; wait ${retryAfterS} s, or suspend the stream to refuse its publisher.`,
       { retryAfterS },
     );
   });

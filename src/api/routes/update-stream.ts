@@ -1,5 +1,5 @@
 /**
- * `PATCH /stream/<id>` and its two short forms.
+ * `PATCH /stream/<id>`, `PATCH /stream/<id>/suspended` and `PATCH /stream/<id>/record`.
  */
 
 import type { FastifyRequest } from 'fastify';
@@ -18,7 +18,7 @@ import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type StreamId } from '#domain/ids.ts';
 import type { StreamChange } from '#store/store.ts';
 
-/** Fields that cannot change while a session runs that began with them. */
+/** Fields that cannot change while the stream is active. */
 const FIXED_WHILE_ACTIVE = ['profiles', 'record'] as const;
 
 const common = {
@@ -34,11 +34,11 @@ const schema = {
   operationId: 'updateStream',
   summary: 'Change a stream',
   description:
-    'Fields that are left out stay as they are. `profiles: null` sets the default ladder. A new name, `suspended` and `playbackPolicy` take effect on a running broadcast within a second, and at other servers within a few seconds. A playback policy is replaced as a whole, and null makes the stream public. `profiles` and `record` cannot be changed while media is coming in: the answer is 409.',
+    'Fields that are left out stay as they are. `profiles: null` sets the default ladder. A new name, `suspended` and `playbackPolicy` take effect on a running broadcast within a second, and on other servers within a few seconds. A playback policy is replaced as a whole; null makes the stream public. `profiles` and `record` cannot be changed while media is coming in: the answer is 409.',
   body: ref(StreamChangeSchema),
 };
 
-/** Changes what is sent. */
+/** Changes the fields that are sent. */
 export const updateStream: ApiRoute = (api, context) => {
   const hooks = { onRequest: context.authenticate, preValidation: absentBodyIsEmpty };
   api.patch('/stream/:id', { schema, ...hooks }, async (request, reply) => {
@@ -77,9 +77,9 @@ export const setSuspended: ApiRoute = (api, context) => {
 const recordSchema = {
   ...common,
   operationId: 'setStreamRecord',
-  summary: 'Set whether a stream is to be recorded',
+  summary: 'Set whether to record a stream',
   description:
-    'Sets `record`, which counts for sessions that begin later. Recording is not supported yet: the value is stored, and nothing is recorded. The answer is 409 while media is coming in.',
+    'Sets `record`, which applies to sessions that begin later. Recording is not supported yet: the value is stored, and nothing is recorded. The answer is 409 while media is coming in.',
   body: ref(RecordSchema),
 };
 
@@ -93,9 +93,10 @@ export const setRecord: ApiRoute = (api, context) => {
 };
 
 /**
- * Changes a stream and notes that in the audit log. A live session follows by itself, because the store announces each change. A change of no
- * field only makes sure that the stream exists.
- * @throws {MillraceError} `not_found`, `invalid_request` for a session's id, `conflict` when a field is fixed while active
+ * Changes a stream and adds an entry to the audit log. Live sessions follow the change, because the store announces it. A change without
+ * fields only checks that the stream exists.
+ * @throws {MillraceError} `not_found`, `invalid_request` for the id of a session, `conflict` for a field that cannot change while the
+ *   stream is active
  */
 async function changeStream(
   { store }: Pick<RouteContext, 'store'>,
@@ -118,7 +119,7 @@ async function changeStream(
       if (!(error instanceof MillraceError) || error.code !== 'conflict') throw error;
       throw new MillraceError(
         'conflict',
-        `The stream is active, so its ${fixed.join(' and ')} cannot change now; end the broadcast first, with DELETE /stream/<id>/terminate if need be.`,
+        `The stream is active, so its ${fixed.join(' and ')} cannot change now; end the broadcast first, for example with DELETE /stream/<id>/terminate.`,
       );
     });
   if (!changed) throw await unknownStream({ store }, id, scope);

@@ -16,7 +16,7 @@ const schema = {
   operationId: 'updateUser',
   summary: 'Rename, suspend, resume, promote or demote a user, or change its quotas',
   description:
-    'For admins only. The API keys of a suspended user are refused from the next request on, and publishers to its streams are disconnected. The last active admin can be neither suspended nor demoted. Only the quotas that are named change. A quota of null is set back to the default.',
+    'For admins only. The API keys of a suspended user are refused from the next request on, and publishers to its streams are disconnected. The last active admin can be neither suspended nor demoted. Quotas that are left out stay as they are. A quota of null is reset to the default.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   params: userIdParams,
@@ -24,7 +24,7 @@ const schema = {
   response: answers(204, NOTHING, 404, 409, 422),
 };
 
-/** Changes what the body names. */
+/** Changes the fields that are sent. */
 export const updateUser: ApiRoute = (api, { authenticate, store }) => {
   api.patch('/user/:id', { schema, onRequest: [authenticate, adminOnly] }, async (request, reply) => {
     const id = request.params.id as UserId;

@@ -22,12 +22,12 @@ import { ms } from '#lib/units.ts';
 import type { WebhookChange } from '#store/store.ts';
 
 const SECRETS =
-  'For 24 hours after a new `sharedSecret`, deliveries carry a signature by the new and one by the old secret, the new one first.';
+  'For 24 hours after a new `sharedSecret` was set, deliveries are signed with both secrets; the signature with the new one is first.';
 
 const patch = {
   operationId: 'updateWebhook',
   summary: 'Change a webhook',
-  description: `What is left out stays. ${SECRETS}`,
+  description: `Fields that are left out stay as they are. ${SECRETS}`,
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,
@@ -36,7 +36,7 @@ const patch = {
   response: answers(204, NOTHING, 404),
 };
 
-/** Changes what is sent. */
+/** Changes the fields that are sent. */
 export const updateWebhook: ApiRoute = (api, context) => {
   api.patch('/webhook/:id', { schema: patch, onRequest: context.authenticate }, async (request, reply) => {
     await change(context, request, request.params.id, request.body, () => NO_CONTENT);
@@ -46,8 +46,8 @@ export const updateWebhook: ApiRoute = (api, context) => {
 
 const put = {
   operationId: 'replaceWebhook',
-  summary: 'Change a webhook, and get it back',
-  description: `As clients of the reference service do it: \`name\` and \`url\` must be there; what else is left out stays. ${SECRETS}`,
+  summary: 'Change a webhook and get the changed webhook',
+  description: `The form that clients of the reference service use. \`name\` and \`url\` are required. Other fields that are left out stay as they are. ${SECRETS}`,
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,
@@ -56,7 +56,7 @@ const put = {
   response: answers(200, ref(WebhookSchema), 404),
 };
 
-/** Changes what is sent, and answers with the webhook. */
+/** Changes the fields that are sent, and answers with the changed webhook. */
 export const replaceWebhook: ApiRoute = (api, context) => {
   api.put('/webhook/:id', { schema: put, onRequest: context.authenticate }, async (request) => {
     const answer = (webhook: Webhook) => ({ status: 200, body: presentWebhook(webhook, request.caller) });
@@ -64,7 +64,7 @@ export const replaceWebhook: ApiRoute = (api, context) => {
   });
 };
 
-/** @returns the webhook as it is then */
+/** Changes a webhook. @returns the changed webhook */
 async function change(
   context: RouteContext,
   request: FastifyRequest,

@@ -20,22 +20,26 @@ import { ms } from '#lib/units.ts';
 
 const list = {
   operationId: 'listWebhookDeliveries',
-  summary: 'List the events that a webhook has not heard of',
-  description: 'Those that are still sent and those that were given up, the latest event first.',
+  summary: 'List the events that could not be delivered to a webhook yet',
+  description: 'Lists the deliveries that are still being tried and those that were given up, the latest event first.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,
   querystring: Type.Object({
     ...PAGE_QUERY,
     state: Type.Optional(
-      Type.Unsafe<string>({ type: 'string', enum: [...DELIVERY_STATES], description: 'Only those in this state.' }),
+      Type.Unsafe<string>({
+        type: 'string',
+        enum: [...DELIVERY_STATES],
+        description: 'Lists only deliveries in this state.',
+      }),
     ),
     ...SCOPE_QUERY.properties,
   }),
   response: answers(200, Type.Array(ref(WebhookDeliverySchema)), 404),
 };
 
-/** Lists what has not been delivered. */
+/** Lists the deliveries that have not succeeded. */
 export const listWebhookDeliveries: ApiRoute = (api, context) => {
   const options = { schema: list, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/webhook/:id/delivery', options, async (request, reply) => {
@@ -62,9 +66,9 @@ export const listWebhookDeliveries: ApiRoute = (api, context) => {
 
 const resend = {
   operationId: 'resendWebhookDeliveries',
-  summary: 'Send again everything that failed',
+  summary: 'Send all failed deliveries again',
   description:
-    'Deliveries of events that were added to the list at `since` or later, and that failed or were given up, are due now and are tried for another three days. An event whose delivery succeeded is not sent again.',
+    'Deliveries of events that were added to the list at `since` or later, and that failed or were given up, are sent again now and are tried for another three days. Events that were delivered are not sent again.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,
@@ -73,7 +77,7 @@ const resend = {
   response: answers(204, NOTHING, 404),
 };
 
-/** Makes everything due that failed. */
+/** Makes all failed deliveries due. */
 export const resendWebhookDeliveries: ApiRoute = (api, context) => {
   api.post('/webhook/:id/resend', { schema: resend, onRequest: context.authenticate }, async (request, reply) => {
     const webhook = await findWebhook(context, request.params.id, request.caller.scope);

@@ -29,7 +29,8 @@ const time = (description: string) =>
 const list = {
   operationId: 'listWebhookLog',
   summary: 'List the requests that were sent to a webhook',
-  description: 'Newest first, for as long as the operator keeps them. Follow the `Link` header for more.',
+  description:
+    'Lists requests newest first, for as long as the operator keeps them. The `Link` header leads to the next page.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,
@@ -39,18 +40,18 @@ const list = {
       Type.Unsafe<string>({
         type: 'string',
         enum: ['1', 'true', '0', 'false'],
-        description: '`0`: only those that failed, `1`: only others.',
+        description: '`0` lists only requests that failed, `1` only requests that succeeded.',
       }),
     ),
-    type: Type.Optional({ ...EventTypeSchema, description: 'Only those of events of this type.' }),
-    from: time('Only those sent at this time or later, in milliseconds since the Unix epoch.'),
-    to: time('Only those sent at this time or earlier, in milliseconds since the Unix epoch.'),
+    type: Type.Optional({ ...EventTypeSchema, description: 'Lists only requests with events of this type.' }),
+    from: time('Lists only requests sent at this time or later, in milliseconds since the Unix epoch.'),
+    to: time('Lists only requests sent at this time or earlier, in milliseconds since the Unix epoch.'),
     ...SCOPE_QUERY.properties,
   }),
   response: answers(200, Type.Array(ref(WebhookLogSchema)), 404),
 };
 
-/** Lists what was sent. */
+/** Lists the requests that were sent to a webhook. */
 export const listWebhookLog: ApiRoute = (api, context) => {
   const options = { schema: list, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/webhook/:id/log', options, async (request, reply) => {
@@ -85,10 +86,10 @@ const get = {
   ...common,
   operationId: 'getWebhookLog',
   summary: 'Get a request that was sent to a webhook',
-  description: 'With its headers and body, and the beginning of the response. Secrets are left out.',
+  description: 'Gives the request with its headers and body, and the beginning of the response. Secrets are left out.',
 };
 
-/** Gets one request. */
+/** Answers with one request. */
 export const getWebhookLog: ApiRoute = (api, context) => {
   api.get('/webhook/:id/log/:logId', { schema: get, onRequest: context.authenticate }, async (request) => {
     const { id, logId } = request.params;
@@ -99,12 +100,12 @@ export const getWebhookLog: ApiRoute = (api, context) => {
 const resend = {
   ...common,
   operationId: 'resendWebhookLog',
-  summary: 'Send an event to a webhook once more',
+  summary: 'Send an event to a webhook again',
   description:
-    'Now, whether it was delivered or not, also to a disabled webhook. Answers with what came of it, once the receiver has answered: look at `success`. It has the same event id and payload as before, and a new timestamp and signature.',
+    'Sends the event of this request now, whether it was delivered or not, and even if the webhook is disabled. It has the same event id and payload as before, and a new timestamp and signature. The answer comes after the receiver has answered; `success` says whether the delivery succeeded.',
 };
 
-/** Sends what a request held once more. */
+/** Sends the event of a logged request again. */
 export const resendWebhookLog: ApiRoute = (api, context) => {
   const options = { schema: resend, onRequest: context.authenticate };
   api.post('/webhook/:id/log/:logId/resend', options, async (request) => {
@@ -129,6 +130,6 @@ async function findEntry(
   if (entry !== undefined && entry.webhookId === webhook.id) return { webhook, entry };
   throw new MillraceError(
     'not_found',
-    'This webhook has no entry of that id in its log; list them with GET /webhook/<id>/log.',
+    'The log of this webhook has no entry with this id; list its entries with GET /webhook/<id>/log.',
   );
 }

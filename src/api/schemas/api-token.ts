@@ -1,5 +1,5 @@
 /**
- * API keys over HTTP, where they are called tokens.
+ * API keys in the API, where they are called tokens.
  */
 import { Type } from '#lib/schema.ts';
 import { AccessSchema } from './access.ts';
@@ -54,7 +54,7 @@ const FIELDS = {
 /** An API key without its secret. */
 export const ApiTokenSchema = Type.Object(FIELDS, { $id: 'ApiToken', examples: [EXAMPLE] });
 
-/** An API key just created: only this answer holds the secret. */
+/** An API key that has just been created. Only this answer holds the secret. */
 export const CreatedApiTokenSchema = Type.Object(
   { ...FIELDS, key: Type.String({ description: 'The API key itself. It is shown only in this answer, so store it.' }) },
   {

@@ -7,7 +7,7 @@ import { Type } from '#lib/schema.ts';
 import { API_TOKEN_ID, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
-/** One change somebody made. */
+/** One entry of the audit log. */
 export const AuditEntrySchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),

@@ -1,15 +1,15 @@
 /**
- * The one shape of every error.
+ * The form of every error.
  */
 import { Type } from '#lib/schema.ts';
 
-/** Every error. */
+/** The body of every error. */
 export const ErrorSchema = Type.Object(
   {
     errors: Type.Array(Type.String(), {
-      description: 'Sentences for people. Each says what is wrong, in which field, and what to do.',
+      description: 'Sentences for people. Each says what is wrong, in which field, and how to correct it.',
     }),
-    code: Type.String({ description: 'The error, for programs. A code never changes its meaning.' }),
+    code: Type.String({ description: 'The code of the error, for programs. A code never changes its meaning.' }),
     requestId: Type.String({
       description: 'The id of this request in the logs of the server. The header `x-request-id` holds it, too.',
     }),

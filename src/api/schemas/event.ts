@@ -1,5 +1,5 @@
 /**
- * Events over HTTP.
+ * Events in the API.
  */
 import type { TSchema } from 'typebox';
 import { EVENTS, type EventType, type ServiceEvent } from '#domain/events.ts';
@@ -22,14 +22,18 @@ export interface EventObject {
 }
 
 const common = {
-  id: Type.String({ format: 'uuid', description: 'The same in every delivery of the event.' }),
-  createdAt: Type.Integer({ description: `${MILLISECONDS} when it happened.` }),
+  id: Type.String({ format: 'uuid', description: 'The id of the event, which is the same in every delivery.' }),
+  createdAt: Type.Integer({ description: `${MILLISECONDS} when the event happened.` }),
   sequence: Type.Integer({
     description:
-      'Its place in the list. Later events have larger numbers, with gaps between them. After a disturbance an event may have a later place than its time suggests; events of one stream are always in their order.',
+      'The position of the event in the list. Later events have larger numbers, with gaps between them. After a fault, such as an outage of the database, an event may have a later position than its time suggests. Events of one stream are always in order.',
   }),
-  streamId: Type.Optional(Type.String({ format: 'uuid', description: 'The stream it is about.' })),
-  sessionId: Type.Optional(Type.String({ format: 'uuid', description: 'The session it is about.' })),
+  streamId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The id of the stream that the event is about.' }),
+  ),
+  sessionId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The id of the session that the event is about.' }),
+  ),
 };
 
 const ofType = ([type, { meaning, payload }]: [string, { readonly meaning: string; readonly payload: TSchema }]) =>
@@ -38,7 +42,7 @@ const ofType = ([type, { meaning, payload }]: [string, { readonly meaning: strin
     { title: type, description: meaning },
   );
 
-/** Any event; the payload depends on the type. */
+/** Any event. The payload depends on the type. */
 export const EventSchema = Type.Unsafe<EventObject>({
   $id: 'Event',
   description: 'Something that happened to a stream or one of its sessions.',

@@ -1,5 +1,5 @@
 /**
- * The health of a session, measured.
+ * The measured health of a session.
  */
 
 import { RENDITION_STATES, type RenditionState } from '#domain/health.ts';
@@ -7,7 +7,7 @@ import { WARNINGS, type WarningCode, type WarningSeverity } from '#domain/warnin
 import { Type } from '#lib/schema.ts';
 import { MILLISECONDS } from './text.ts';
 
-/** For examples, here and where a stream holds one. */
+/** An example, used here and in the examples of streams. */
 export const HEALTH = {
   encoder: 'obs-output module (libobs version 31.0.2)',
   source: {
@@ -47,7 +47,7 @@ const videoFields = {
   bitrate,
 };
 
-/** How a session is doing. */
+/** The health of a session. */
 export const HealthSchema = Type.Object(
   {
     encoder: Type.Optional(Type.String({ description: 'The name that the encoder gives itself.' })),
@@ -105,7 +105,7 @@ export const HealthSchema = Type.Object(
         code: Type.Unsafe<WarningCode>({
           type: 'string',
           enum: Object.keys(WARNINGS),
-          description: 'The warning, for programs. A code never changes its meaning.',
+          description: 'The code of the warning, for programs. A code never changes its meaning.',
         }),
         severity: Type.Unsafe<WarningSeverity>({
           type: 'string',
@@ -115,7 +115,7 @@ export const HealthSchema = Type.Object(
         message: Type.String({ description: 'The warning, as a sentence for people.' }),
         since: Type.Integer({ description: `${MILLISECONDS}.` }),
       }),
-      { description: 'What is wrong, or worth knowing, at this moment.' },
+      { description: 'The warnings that hold at this moment.' },
     ),
   },
   {

@@ -1,9 +1,9 @@
 /**
- * Where to publish to and play from.
+ * The addresses to publish to and to play from.
  */
 import { Type } from '#lib/schema.ts';
 
-/** Where to publish to and play from. */
+/** The addresses to publish to and to play from. */
 export const IngestSchema = Type.Object(
   {
     ingest: Type.String({

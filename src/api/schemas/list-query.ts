@@ -1,5 +1,5 @@
 /**
- * The query parameters of lists, for the document; `list-options.ts` reads them.
+ * The query parameters of lists, for the OpenAPI document. `list-options.ts` reads them.
  */
 
 import { FILTER_FIELDS, type ListKind } from '#api/list-filters.ts';
@@ -9,7 +9,7 @@ import { STREAM_ID, USER_ID } from './sample-ids.ts';
 const flag = (description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: 'string', enum: ['1', 'true', '0', 'false'], description }));
 
-/** Of every list. */
+/** Query parameters of every list. */
 export const PAGE_QUERY = {
   limit: Type.Optional(
     Type.Integer({
@@ -22,13 +22,14 @@ export const PAGE_QUERY = {
   ),
   cursor: Type.Optional(
     Type.String({
-      description: 'Where the page begins. The URL in the `Link` header of the previous page has it.',
+      description:
+        'The position where the page begins. Take it from the URL in the `Link` header of the previous page.',
       examples: ['c3RyZWFtLWNyZWF0ZWRBdC1kZXNjLjE3OTUxNzUxMDczOTkuNjZlMjE2MWMtNzY3MC00ZDA1LWI3MWQtZGEyZDY5Nzk1NTZm'],
     }),
   ),
 };
 
-/** Of lists of streams and sessions. */
+/** Query parameters of lists of streams and sessions. */
 export const listQuery = (kind: ListKind) => ({
   ...PAGE_QUERY,
   order: Type.Optional(
@@ -40,37 +41,37 @@ export const listQuery = (kind: ListKind) => ({
         '`true` lists the newest first. `lastSeen` changes while media is coming in, so a live stream may move from one page to another.',
     }),
   ),
-  active: flag('`1` lists only those for which media is coming in.'),
+  active: flag('`1` lists only entries for which media is coming in.'),
   filters: Type.Optional(
     Type.String({
-      description: `A JSON list of \`{"id", "value"}\`, all of which must be met. Fields: ${FILTER_FIELDS[kind].map((field) => `\`${field}\``).join(', ')}. The time the list is ordered by also takes \`{"gt","gte","lt","lte"}\`. \`name\` is a part of the name, in any letter case; a page of such a search may have fewer entries than \`limit\`, even none, although a \`Link\` header follows.`,
+      description: `A JSON list of \`{"id", "value"}\`, all of which must match. Fields: ${FILTER_FIELDS[kind].map((field) => `\`${field}\``).join(', ')}. The time the list is ordered by also takes \`{"gt","gte","lt","lte"}\`. \`name\` is a part of the name, in any letter case; a page of such a search may have fewer entries than \`limit\`, even none, although a \`Link\` header follows.`,
       examples: ['[{"id":"createdAt","value":{"gte":1795175107399}}]'],
     }),
   ),
-  count: flag('`1` adds the length of the whole list, in the header `X-Total-Count`.'),
+  count: flag('`1` adds the header `X-Total-Count`, which holds the length of the whole list.'),
 });
 
-/** An id of something else to go by. */
+/** A query parameter that is an id. */
 export const idQuery = (description: string, example: string) =>
   Type.Optional(Type.String({ format: 'uuid', description, examples: [example] }));
 
-/** Of lists of what users have. */
-export const USER_QUERY = { userId: idQuery("Another user's: admins only.", USER_ID) };
+/** Query parameters of lists of objects that belong to a user. */
+export const USER_QUERY = { userId: idQuery('Lists what belongs to the user with this id. For admins only.', USER_ID) };
 
-/** Of what admins may see more of. */
-export const ADMIN_QUERY = { all: flag("Admins only, `1`: everybody's."), ...USER_QUERY };
+/** Query parameters by which admins reach what belongs to other users. */
+export const ADMIN_QUERY = { all: flag('`1` includes the objects of all users. For admins only.'), ...USER_QUERY };
 
-/** Of operations on what has an id: whose it is. The hook that authenticates reads it. */
+/** Query parameters of operations on an object with an id. They name the user that it belongs to. The authentication hook reads them. */
 export const SCOPE_QUERY = Type.Object(ADMIN_QUERY);
 
-/** Of `GET /stream`. */
+/** Query parameters of `GET /stream`. */
 export const STREAM_LIST_QUERY = {
-  streamsonly: flag('`1`: streams, which is what is listed anyway.'),
-  sessionsonly: flag('`1`: sessions instead, in the form of streams with `parentId`.'),
+  streamsonly: flag('`1` lists streams, which is the default.'),
+  sessionsonly: flag('`1` lists sessions instead, in the form of streams with `parentId`.'),
 };
 
-/** Of lists of sessions. */
-export const RECORD_QUERY = { record: flag('`1`: only sessions that were to be recorded, `0`: only others.') };
+/** Query parameters of lists of sessions. */
+export const RECORD_QUERY = { record: flag('`1` lists only sessions with `record`, `0` only sessions without it.') };
 
-/** Of `GET /session`. */
+/** Query parameters of `GET /session`. */
 export const PARENT_QUERY = { parentId: idQuery('Lists only sessions of the stream with this id.', STREAM_ID) };

@@ -1,11 +1,11 @@
 /**
- * A user's or API key's name in a body.
+ * The name of a user or API key in a body.
  */
 
 import { NAME_PATTERN } from '#domain/name.ts';
 import { Type } from '#lib/schema.ts';
 
-/** See `#domain/name.ts`. */
+/** The schema of a name. See `#domain/name.ts`. */
 export const NameSchema = Type.String({
   pattern: NAME_PATTERN,
   description: 'text of 1 to 100 printable characters, without blanks at its ends.',

@@ -1,5 +1,5 @@
 /**
- * Parts of paths.
+ * Path parameters.
  */
 import { Type } from '#lib/schema.ts';
 import {
@@ -17,32 +17,32 @@ import {
 const idParams = (what: string, example: string) =>
   Type.Object({ id: Type.String({ description: what, examples: [example] }) });
 
-/** A stream. */
+/** Path parameters that name a stream. */
 export const streamIdParams = idParams('The id of the stream.', STREAM_ID);
-/** A session. */
+/** Path parameters that name a session. */
 export const sessionIdParams = idParams('The id of the session.', SESSION_ID);
-/** An API key. */
+/** Path parameters that name an API key. */
 export const apiTokenIdParams = idParams('The id of the API key.', API_TOKEN_ID);
-/** A signing key. */
+/** Path parameters that name a signing key. */
 export const signingKeyIdParams = idParams('The id of the signing key.', SIGNING_KEY_ID);
-/** A user. */
+/** Path parameters that name a user. */
 export const userIdParams = idParams('The id of the user.', USER_ID);
-/** A webhook. */
+/** Path parameters that name a webhook. */
 export const webhookIdParams = idParams('The id of the webhook.', WEBHOOK_ID);
-/** An entry of the log of a webhook. */
+/** Path parameters that name an entry of the log of a webhook. */
 export const webhookLogIdParams = Type.Object({
   id: Type.String({ description: 'The id of the webhook.', examples: [WEBHOOK_ID] }),
-  logId: Type.String({ description: 'The id of the entry of its log.', examples: [WEBHOOK_LOG_ID] }),
+  logId: Type.String({ description: 'The id of the entry in the log of the webhook.', examples: [WEBHOOK_LOG_ID] }),
 });
-/** Anything that names a stream. */
+/** Path parameters that name a stream by its id, stream key or playback id. */
 export const anyIdParams = idParams('An id, a `streamKey` or a `playbackId`.', STREAM_ID);
 
-/** A stream by what viewers know. */
+/** Path parameters that name a stream by its playback id. */
 export const playbackIdParams = Type.Object({
   playbackId: Type.String({ description: 'The `playbackId` of the stream.', examples: [PLAYBACK_ID] }),
 });
 
-/** A stream by what its publisher knows. */
+/** Path parameters that name a stream by its stream key. */
 export const streamKeyParams = Type.Object({
   streamKey: Type.String({ description: 'The `streamKey` of the stream.', examples: [STREAM_KEY] }),
 });

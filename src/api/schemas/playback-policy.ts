@@ -1,5 +1,5 @@
 /**
- * Who may watch a stream, as its owner sets and sees it.
+ * The playback policy of a stream as its owner sets and sees it.
  */
 import type { Static } from 'typebox';
 import { POLICY_TYPES } from '#domain/playback-policy.ts';
@@ -8,14 +8,14 @@ import { STORABLE } from './text.ts';
 
 const ORIGIN = 'an origin such as https://example.com, or * for every page.';
 
-/** A playback policy. */
+/** The playback policy of a stream. */
 export const PlaybackPolicySchema = Type.Object(
   {
     type: Type.Unsafe<(typeof POLICY_TYPES)[number]>({
       type: 'string',
       enum: [...POLICY_TYPES],
       description:
-        'public: everybody may watch. jwt: only with a token signed by one of your signing keys. webhook: only whom your server lets in.',
+        'public to let everybody watch, jwt to require a token signed by one of your signing keys, or webhook to ask your server about each viewer.',
     }),
     webhookId: Type.Optional(
       Type.String({
@@ -23,33 +23,35 @@ export const PlaybackPolicySchema = Type.Object(
         maxLength: 64,
         pattern: STORABLE,
         description:
-          'the id of one of your webhooks, whose URL is asked about each viewer; needed by the type webhook.',
+          'the id of one of your webhooks, whose URL is asked about each viewer; required with the type webhook.',
       }),
     ),
     webhookContext: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
-        description: 'an object of at most 4096 characters as JSON, which is sent to that URL as it is.',
+        description: 'an object of at most 4096 characters as JSON, which is sent unchanged to the URL of the webhook.',
       }),
     ),
     refreshInterval: Type.Optional(
       Type.Number({
         minimum: 1,
         maximum: 86_400,
-        description: 'seconds, 1 to 86400, for which an answer of that URL counts; 600 when left out.',
+        description:
+          'the number of seconds, 1 to 86400, for which an answer of the webhook is valid; the default is 600.',
       }),
     ),
     allowedOrigins: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 300, pattern: STORABLE, description: ORIGIN }), {
         maxItems: 100,
-        description: 'at most 100 origins of the pages that may play it; an empty list stands for every page.',
+        description:
+          'a list of at most 100 origins of pages that may play the stream; an empty list allows every page.',
       }),
     ),
   },
   {
     $id: 'PlaybackPolicy',
     additionalProperties: false,
-    description: 'null or an object with a type: who may watch. null stands for everybody.',
+    description: 'an object with a type that says who may watch, or null to let everybody watch.',
     examples: [
       { type: 'public' },
       { type: 'jwt', allowedOrigins: ['https://example.com'] },
@@ -58,7 +60,10 @@ export const PlaybackPolicySchema = Type.Object(
   },
 );
 
-/** As a field of a request: null takes the policy away. Written out, since a reference with an alternative gets no clear error sentence. */
+/**
+ * The policy as a field of a request, where null removes it. The schema is written out, because for a reference with an alternative the
+ * validator gives no clear error text.
+ */
 const { $id: _, examples: __, ...form } = PlaybackPolicySchema as typeof PlaybackPolicySchema & Record<string, unknown>;
 export const playbackPolicyField = Type.Optional(
   Type.Unsafe<Static<typeof PlaybackPolicySchema> | null>({ ...form, type: ['object', 'null'] }),

@@ -1,15 +1,15 @@
 /**
- * The profile: one output rendition asked for.
+ * The profile of an output rendition.
  */
 
 import { H264_PROFILES } from '#domain/profile.ts';
 import { Type } from '#lib/schema.ts';
 import { PRINTABLE } from './text.ts';
 
-/** At most this many profiles a stream. */
+/** The largest number of profiles of a stream. */
 export const MAX_PROFILES = 16;
 
-/** One output rendition asked for. */
+/** The profile of an output rendition. */
 export const ProfileSchema = Type.Object(
   {
     name: Type.String({
@@ -27,7 +27,7 @@ export const ProfileSchema = Type.Object(
       minimum: 0,
       maximum: 240_000,
       description:
-        'frames per second over fpsDen, a whole number: at most 240 a second, or 0 for the rate of the source.',
+        'a whole number: frames per second multiplied by fpsDen, at most 240 per second, or 0 for the frame rate of the source.',
     }),
     width: Type.Integer({ minimum: 128, maximum: 8192, description: 'pixels, a whole number from 128 to 8192.' }),
     height: Type.Integer({ minimum: 128, maximum: 8192, description: 'pixels, a whole number from 128 to 8192.' }),
@@ -42,7 +42,7 @@ export const ProfileSchema = Type.Object(
       Type.String({
         pattern: '^(intra|[0-9]{1,2}(\\.[0-9]{1,3})?)$',
         description:
-          'the keyframe interval as text: seconds such as "2.0", "0" for the encoder\'s default, or "intra".',
+          'the keyframe interval as text: seconds such as "2.0", "0" for the default, or "intra" to make every frame a keyframe.',
       }),
     ),
     profile: Type.Optional(
@@ -56,13 +56,13 @@ export const ProfileSchema = Type.Object(
       Type.Integer({ minimum: 0, maximum: 44, description: 'a constant quality, a whole number from 0 to 44.' }),
     ),
     encoder: Type.Optional(
-      Type.Literal('H.264', { type: 'string', description: 'the only encoder there is, or leave it out.' }),
+      Type.Literal('H.264', { type: 'string', description: 'the only supported encoder, or leave it out.' }),
     ),
   },
   {
     $id: 'Profile',
     additionalProperties: false,
-    description: 'One output rendition. It comes back exactly as it was sent.',
+    description: 'One output rendition. Answers repeat it exactly as it was sent.',
     examples: [{ name: '720p', bitrate: 2_000_000, fps: 30, width: 1280, height: 720 }],
   },
 );

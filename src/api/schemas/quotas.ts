@@ -1,21 +1,21 @@
 /**
- * The quotas of a user over HTTP.
+ * The quotas of a user in the API.
  */
 
 import { MAX_QUOTA, QUOTA_NAMES, type QuotaChange, type QuotaName, type Quotas } from '#domain/quotas.ts';
 import { Type } from '#lib/schema.ts';
 
-/** Rows that are counted to tell how many there are: more would cost too much for a number that hardly anybody needs. */
+/** The largest number of rows that are counted, because counting more costs more than the exact number is worth. */
 export const MAX_COUNTED = 100_000;
 
 const WHAT: Readonly<Record<QuotaName, string>> = {
   streams: 'Streams that the user may have',
   apiKeys: 'API keys that the user may have',
-  publishers: 'Publishers that may send at the same time to each server',
-  transcodes: 'Sessions that each server transcodes at the same time',
+  publishers: 'Publishers that may be connected at the same time, on each server',
+  transcodes: 'Sessions that may be transcoded at the same time, on each server',
   ingestBitrateKbps: 'Bitrate in kbit/s that each publisher may send, averaged over some seconds',
-  mediaMemoryMib: 'Media memory in MiB that all sessions of the user together may take on each server',
-  publishesPerMinute: 'How often publishers may begin in a minute, on each server',
+  mediaMemoryMib: 'Media memory in MiB that all sessions of the user together may use, on each server',
+  publishesPerMinute: 'Publishes that may begin in a minute, on each server',
   sessions: 'Sessions that are kept. When there are more, the oldest ended ones are deleted',
   viewers: 'Viewers that may watch at the same time, on each server',
   webhooks: 'Webhooks that the user may have',
@@ -26,7 +26,7 @@ const WHAT: Readonly<Record<QuotaName, string>> = {
 const properties = <Schema>(schemaOf: (name: QuotaName) => Schema) =>
   Object.fromEntries(QUOTA_NAMES.map((name) => [name, schemaOf(name)]));
 
-/** The quotas that hold for a user. */
+/** The quotas that apply to a user. */
 export const QuotasSchema = Type.Unsafe<Quotas>({
   type: 'object',
   description: 'The quotas of the user. 0 means no limit.',
@@ -34,7 +34,7 @@ export const QuotasSchema = Type.Unsafe<Quotas>({
   required: [...QUOTA_NAMES],
 });
 
-/** What of the quotas is used. */
+/** How much of the quotas is in use. */
 export const UsageSchema = Type.Object(
   {
     streams: Type.Integer({ description: `Streams, counted up to ${MAX_COUNTED}.` }),
@@ -47,7 +47,7 @@ export const UsageSchema = Type.Object(
   { description: 'How much of the quotas is in use. Present only in answers about one user.' },
 );
 
-/** What an admin changes of them. */
+/** Changes of quotas that an admin makes. */
 export const QuotaChangeSchema = Type.Unsafe<QuotaChange>({
   type: 'object',
   description: `an object of any of ${QUOTA_NAMES.join(', ')}.`,
@@ -55,7 +55,7 @@ export const QuotaChangeSchema = Type.Unsafe<QuotaChange>({
     type: ['integer', 'null'],
     minimum: 0,
     maximum: MAX_QUOTA,
-    description: `a whole number from 0, which is no limit, to ${MAX_QUOTA}, or null for the default. ${WHAT[name]}.`,
+    description: `a whole number up to ${MAX_QUOTA}, 0 for no limit, or null for the default. ${WHAT[name]}.`,
   })),
   additionalProperties: false,
 });

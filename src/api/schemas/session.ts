@@ -1,5 +1,5 @@
 /**
- * The session as the owner of its stream sees it.
+ * A session as the owner of its stream sees it.
  */
 
 import { END_REASONS, type EndReason, SESSION_PHASES, type SessionPhase } from '#domain/session.ts';
@@ -47,7 +47,7 @@ const ENDED = {
 } as const;
 const { endedAt: _, endReason: __, ...BEGUN } = ENDED;
 
-/** For examples, here and where an object holds one: ended, and live. */
+/** Examples of an ended and a live session, also used by other schemas. */
 export const SESSION_EXAMPLES = [
   ENDED,
   {
@@ -75,7 +75,10 @@ export const SESSION_EXAMPLES = [
 /** One publish of a stream. */
 export const SessionSchema = Type.Object(
   {
-    id: Type.String({ format: 'uuid', description: 'The id of the session. `GET /stream/<id>` takes it, too.' }),
+    id: Type.String({
+      format: 'uuid',
+      description: 'The id of the session. It can also be used in `GET /stream/<id>`.',
+    }),
     kind: Type.Literal('session', { type: 'string' }),
     parentId: Type.String({
       format: 'uuid',
@@ -83,7 +86,7 @@ export const SessionSchema = Type.Object(
     }),
     playbackId: Type.String({ description: 'The playback id of the stream.' }),
     name: Type.String({ description: 'The name of the stream when the session began.' }),
-    userId: Type.String({ format: 'uuid', description: 'The id of the user whom it belongs to.' }),
+    userId: Type.String({ format: 'uuid', description: 'The id of the user that the session belongs to.' }),
     createdAt: Type.Integer({ description: `${MILLISECONDS} when the session began.` }),
     lastSeen: Type.Integer({ description: `${MILLISECONDS} when media last came in. 0 means never.` }),
     phase: Type.Unsafe<SessionPhase>({
@@ -105,7 +108,7 @@ export const SessionSchema = Type.Object(
       description: 'Seconds from the beginning of the session to its end, or to now. Times without a publisher count.',
     }),
     codecs: Type.Array(Type.String(), {
-      description: 'The codecs that came in (RFC 6381). Empty until they are known.',
+      description: 'The codecs of the received media (RFC 6381). Empty until they are known.',
     }),
     profiles: Type.Array(ref(ProfileSchema), { description: 'The profiles of the stream when the session began.' }),
     record: Type.Boolean({ description: 'Whether the session was to be recorded. Recording is not supported yet.' }),

@@ -1,5 +1,5 @@
 /**
- * Signing keys over HTTP.
+ * Signing keys in the API.
  */
 import { Type } from '#lib/schema.ts';
 import { NameSchema } from './name.ts';
@@ -12,12 +12,12 @@ export const NewSigningKeySchema = Type.Object(
   { $id: 'NewSigningKey', additionalProperties: false, examples: [{ name: 'website' }] },
 );
 
-/** What a client sends to change one: what is left out stays. */
+/** What a client sends to change a signing key. Fields that are left out stay as they are. */
 export const SigningKeyChangeSchema = Type.Object(
   {
     name: Type.Optional(NameSchema),
     disabled: Type.Optional(
-      Type.Boolean({ description: 'true to refuse the tokens signed with it, false to accept them again.' }),
+      Type.Boolean({ description: 'true to refuse tokens signed with the key, false to accept them again.' }),
     ),
   },
   { $id: 'SigningKeyChange', additionalProperties: false, examples: [{ disabled: true }] },
@@ -33,25 +33,33 @@ const EXAMPLE = {
 };
 
 const FIELDS = {
-  id: Type.String({ format: 'uuid', description: 'Names the key; the `kid` of a token. Not a secret.' }),
+  id: Type.String({
+    format: 'uuid',
+    description: 'The id of the key, which tokens carry as `kid`. It is not a secret.',
+  }),
   name: Type.String(),
-  userId: Type.String({ format: 'uuid', description: 'Whose it is: its tokens count for the streams of this user.' }),
+  userId: Type.String({
+    format: 'uuid',
+    description: 'The id of the user whose streams the tokens of the key are valid for.',
+  }),
   createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
   publicKey: Type.String({
-    description: 'Base64 of a PEM file (SPKI, curve P-256): the claim `pub` of a token. Not a secret.',
+    description:
+      'The public key: Base64 of a PEM file (SPKI, curve P-256). Tokens carry it as the claim `pub`. It is not a secret.',
   }),
-  disabled: Type.Boolean({ description: 'Whether tokens signed with it are refused.' }),
+  disabled: Type.Boolean({ description: 'Whether tokens signed with the key are refused.' }),
 };
 
 /** A signing key without its private key. */
 export const SigningKeySchema = Type.Object(FIELDS, { $id: 'SigningKey', examples: [EXAMPLE] });
 
-/** A signing key just created: only this answer holds the private key. */
+/** A signing key that has just been created. Only this answer holds the private key. */
 export const CreatedSigningKeySchema = Type.Object(
   {
     ...FIELDS,
     privateKey: Type.String({
-      description: 'Base64 of a PEM file (PKCS #8): what to sign tokens with. A secret. Shown only now; store it.',
+      description:
+        'The private key to sign tokens with: Base64 of a PEM file (PKCS #8). It is a secret, and is shown only in this answer, so store it.',
     }),
   },
   { $id: 'CreatedSigningKey', examples: [{ ...EXAMPLE, privateKey: 'LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCg...' }] },

@@ -5,9 +5,9 @@ import { Type } from '#lib/schema.ts';
 import { STREAM_ID } from './sample-ids.ts';
 import { nameField, optionalStreamFields } from './stream-fields.ts';
 
-const suspended = Type.Boolean({ description: 'true to refuse publishers and viewers, false to let them in again.' });
+const suspended = Type.Boolean({ description: 'true to refuse publishers and viewers, false to accept them again.' });
 
-/** Body of `PATCH /stream/<id>`: what is left out stays. */
+/** Body of `PATCH /stream/<id>`. Fields that are left out stay as they are. */
 export const StreamChangeSchema = Type.Object(
   { name: Type.Optional(nameField), suspended: Type.Optional(suspended), ...optionalStreamFields },
   {
@@ -40,7 +40,7 @@ export const StreamIdsSchema = Type.Object(
       minItems: 1,
       maxItems: 1000,
       uniqueItems: true,
-      description: 'a list of 1 to 1000 ids of streams, none twice.',
+      description: 'a list of 1 to 1000 different ids of streams.',
     }),
   },
   {

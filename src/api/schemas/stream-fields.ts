@@ -1,5 +1,5 @@
 /**
- * The fields a client may set on a stream, the same when it is created and when it is changed.
+ * The fields that a client may set on a stream. They are the same for creating and for changing a stream.
  */
 import type { Static } from 'typebox';
 import type { UserTags } from '#domain/stream.ts';
@@ -9,13 +9,13 @@ import { MAX_PROFILES, ProfileSchema } from './profile.ts';
 import { ref } from './ref.ts';
 import { STORABLE } from './text.ts';
 
-/** What a client names as the maker of a stream: text alone, or as it is shown. */
+/** The creator that a client names for a stream: a text, or the form in which answers show it. */
 type CreatorIdInput = string | { type: 'unverified'; value: string };
 
 const creatorIdText = { minLength: 1, maxLength: 512, pattern: STORABLE };
 const CREATOR_ID = 'text of 1 to 512 characters, or {"type":"unverified","value":<such text>}.';
 
-/** `name`, which alone is required when a stream is created. */
+/** The field `name`, which is the only one required to create a stream. */
 export const nameField = Type.String({
   minLength: 1,
   maxLength: 512,
@@ -23,7 +23,10 @@ export const nameField = Type.String({
   description: 'text of 1 to 512 characters, without U+0000 and unpaired surrogates.',
 });
 
-/** The others. What is not built yet is taken only with the value that stands for nothing, so that no wish is ignored. */
+/**
+ * The other fields. One that is not supported yet is accepted only with the value that asks for nothing, so that no request is ignored
+ * silently.
+ */
 export const optionalStreamFields = {
   profiles: Type.Optional(
     Type.Unsafe<Static<typeof ProfileSchema>[] | null>({
@@ -36,7 +39,7 @@ export const optionalStreamFields = {
   record: Type.Optional(
     Type.Boolean({
       description:
-        'true or false. Recording is not supported yet: true is stored and answered with a warning, and nothing is recorded.',
+        'true or false. Recording is not supported yet: true is stored, the answer has a warning, and nothing is recorded.',
     }),
   ),
   creatorId: Type.Optional(

@@ -1,5 +1,5 @@
 /**
- * What an id, stream key or playback id stands for.
+ * The stream and session that an id, stream key or playback id stands for.
  */
 import type { Static } from 'typebox';
 import { Type } from '#lib/schema.ts';
@@ -7,7 +7,7 @@ import { ref } from './ref.ts';
 import { SESSION_EXAMPLES, SessionSchema } from './session.ts';
 import { STREAM_EXAMPLES, StreamSchema } from './stream.ts';
 
-/** Answer of `GET /stream/<id>/info`; the spelling is the reference service's. */
+/** Answer of `GET /stream/<id>/info`. The spelling of its fields is that of the reference service. */
 export const StreamInfoSchema = Type.Object(
   {
     stream: ref(StreamSchema),

@@ -1,5 +1,5 @@
 /**
- * The stream as its owner sees it.
+ * A stream as its owner sees it.
  */
 
 import type { UserTags } from '#domain/stream.ts';
@@ -12,7 +12,7 @@ import { ref } from './ref.ts';
 import { PLAYBACK_ID, STREAM_ID, STREAM_KEY, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
-/** How it is doing, in short; the same on a session. */
+/** The health of a stream in short. Sessions have the same fields. */
 export const healthFields = {
   isHealthy: Type.Unsafe<boolean | null>({
     type: ['boolean', 'null'],
@@ -52,7 +52,7 @@ const IDLE = {
   issues: null,
 } as const;
 
-/** For examples, here and where an object holds one: idle, and live. */
+/** Examples of an idle and a live stream, also used by other schemas. */
 export const STREAM_EXAMPLES = [
   IDLE,
   {
@@ -67,13 +67,13 @@ export const STREAM_EXAMPLES = [
   },
 ] as const;
 
-/** A setting that has no effect. */
+/** A warning about a setting that has no effect. */
 export const StreamWarningSchema = Type.Object(
   {
     code: Type.Unsafe<WarningCode>({
       type: 'string',
       enum: Object.keys(WARNINGS),
-      description: 'The warning, for programs. A code never changes its meaning.',
+      description: 'The code of the warning, for programs. A code never changes its meaning.',
     }),
     severity: Type.Unsafe<WarningSeverity>({
       type: 'string',
@@ -94,13 +94,13 @@ export const StreamWarningSchema = Type.Object(
   },
 );
 
-/** A stream, or one of its sessions: those have `parentId` and no `streamKey`. */
+/** A stream, or one of its sessions in the same form, with `parentId` and without `streamKey`. */
 export const StreamSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     kind: Type.Literal('stream', { type: 'string' }),
     name: Type.String(),
-    userId: Type.String({ format: 'uuid', description: 'The id of the user whom it belongs to.' }),
+    userId: Type.String({ format: 'uuid', description: 'The id of the user that the stream belongs to.' }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
     streamKey: Type.Optional(
       Type.String({
@@ -117,7 +117,7 @@ export const StreamSchema = Type.Object(
       ),
     ),
     userTags: Type.Optional(
-      Type.Unsafe<UserTags>({ type: 'object', description: 'Notes of the client. Millrace does not read them.' }),
+      Type.Unsafe<UserTags>({ type: 'object', description: 'Data of the client. Millrace does not read them.' }),
     ),
     playbackPolicy: Type.Optional(ref(PlaybackPolicySchema)),
     profiles: Type.Array(ref(ProfileSchema)),
@@ -135,7 +135,7 @@ export const StreamSchema = Type.Object(
     suspended: Type.Boolean({ description: 'Whether publishers and viewers are refused.' }),
     record: Type.Boolean({
       description:
-        'Whether sessions of the stream are to be recorded. Recording is not supported yet: `true` is stored, and `warnings` says that nothing is recorded.',
+        'Whether to record the sessions of the stream. Recording is not supported yet: `true` is stored, and `warnings` says that nothing is recorded.',
     }),
     warnings: Type.Optional(
       Type.Array(ref(StreamWarningSchema), {

@@ -1,5 +1,5 @@
 /**
- * Users over HTTP.
+ * Users in the API.
  */
 import { Type } from '#lib/schema.ts';
 import { NameSchema } from './name.ts';
@@ -11,7 +11,7 @@ import { MILLISECONDS } from './text.ts';
 export const NewUserSchema = Type.Object(
   {
     name: NameSchema,
-    admin: Type.Optional(Type.Boolean({ description: 'true for one who manages users, or false or nothing.' })),
+    admin: Type.Optional(Type.Boolean({ description: 'true for a user who manages users; the default is false.' })),
     quotas: Type.Optional(QuotaChangeSchema),
   },
   { $id: 'NewUser', additionalProperties: false, examples: [{ name: 'ann' }] },
@@ -21,9 +21,11 @@ export const NewUserSchema = Type.Object(
 export const UserChangeSchema = Type.Object(
   {
     name: Type.Optional(NameSchema),
-    admin: Type.Optional(Type.Boolean({ description: 'true or false; one active admin must be left.' })),
+    admin: Type.Optional(Type.Boolean({ description: 'true or false; at least one active admin must remain.' })),
     suspended: Type.Optional(
-      Type.Boolean({ description: 'true to refuse the keys and publishers of the user, false to let them in again.' }),
+      Type.Boolean({
+        description: 'true to refuse the API keys and publishers of the user, false to accept them again.',
+      }),
     ),
     quotas: Type.Optional(QuotaChangeSchema),
   },
@@ -40,8 +42,12 @@ export const UserSchema = Type.Object(
     id: Type.String({ format: 'uuid' }),
     kind: Type.Literal('user', { type: 'string' }),
     name: Type.String({ description: 'Unique.' }),
-    admin: Type.Boolean({ description: 'Manages users, reads the audit log and does what any owner may.' }),
-    suspended: Type.Boolean({ description: 'Its API keys are refused, and so are publishers to its streams.' }),
+    admin: Type.Boolean({
+      description: 'Whether the user may manage users, read the audit log, and do what any owner may.',
+    }),
+    suspended: Type.Boolean({
+      description: 'Whether the API keys of the user, and publishers to its streams, are refused.',
+    }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
     quotas: QuotasSchema,
     usage: Type.Optional(UsageSchema),

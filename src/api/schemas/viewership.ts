@@ -1,10 +1,10 @@
 /**
- * How many are watching.
+ * The number of viewers of a stream.
  */
 import { Type } from '#lib/schema.ts';
 import { PLAYBACK_ID } from './sample-ids.ts';
 
-/** Viewers of one playback id at this moment. */
+/** The number of viewers of one playback id at this moment. */
 export const ViewershipSchema = Type.Object(
   {
     playbackId: Type.String(),

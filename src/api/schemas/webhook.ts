@@ -1,5 +1,5 @@
 /**
- * Webhooks over HTTP.
+ * Webhooks in the API.
  */
 import type { Static } from 'typebox';
 import { DELIVERY_STATES, type DeliveryState, type WebhookDisabledReason } from '#domain/webhook.ts';
@@ -22,13 +22,13 @@ const url = Type.String({
 const events = Type.Array(EventTypeSchema, {
   maxItems: 64,
   uniqueItems: true,
-  description: 'a list of event types, none twice.',
+  description: 'a list of different event types.',
 });
 const sharedSecret = Type.String({
   minLength: 16,
   maxLength: 256,
   pattern: '^[!-~]*$',
-  description: 'text of 16 to 256 ASCII characters without blanks.',
+  description: 'text of 16 to 256 ASCII characters without white space.',
 });
 const streamId = Type.String({ maxLength: 36, description: 'the id of one of your streams.' });
 
@@ -42,7 +42,7 @@ export const NewWebhookSchema = Type.Object(
   },
 );
 
-/** Body of `PATCH /webhook/<id>`: what is left out stays. */
+/** Body of `PATCH /webhook/<id>`. Fields that are left out stay as they are. */
 export const WebhookChangeSchema = Type.Object(
   {
     name: Type.Optional(name),
@@ -53,7 +53,9 @@ export const WebhookChangeSchema = Type.Object(
       Type.Union([streamId, Type.Null()], { description: 'the id of one of your streams, or null for all of them.' }),
     ),
     disabled: Type.Optional(
-      Type.Boolean({ description: 'true to send nothing more, false to go on and send what waited meanwhile.' }),
+      Type.Boolean({
+        description: 'true to stop deliveries, false to resume them and deliver the events that have waited.',
+      }),
     ),
   },
   { $id: 'WebhookChange', additionalProperties: false, examples: [{ events: ['session.ended'] }, { disabled: false }] },
@@ -76,7 +78,7 @@ export const WebhookIdsSchema = Type.Object(
       minItems: 1,
       maxItems: 1000,
       uniqueItems: true,
-      description: 'a list of 1 to 1000 ids of webhooks, none twice.',
+      description: 'a list of 1 to 1000 different ids of webhooks.',
     }),
   },
   { $id: 'WebhookIds', additionalProperties: false, examples: [{ ids: [WEBHOOK_ID] }] },
@@ -87,27 +89,30 @@ export const WebhookSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     kind: Type.Literal('webhook', { type: 'string' }),
-    userId: Type.String({ format: 'uuid', description: 'Whose it is.' }),
+    userId: Type.String({ format: 'uuid', description: 'The id of the user that the webhook belongs to.' }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
     name: Type.String(),
     url: Type.String(),
-    events: Type.Array(EventTypeSchema, { description: 'The types of the events that it gets.' }),
+    events: Type.Array(EventTypeSchema, { description: 'The types of events that are sent to the webhook.' }),
     streamId: Type.Optional(
-      Type.String({ format: 'uuid', description: 'The only stream whose events it gets. Absent: all streams.' }),
+      Type.String({
+        format: 'uuid',
+        description: 'The id of the only stream whose events are sent. Absent if those of all streams are.',
+      }),
     ),
     sharedSecret: Type.Optional(
       Type.String({
         description:
-          'What deliveries are signed with. Absent for an API key whose rules do not allow it to change the webhook.',
+          'The secret that deliveries are signed with. Absent for an API key whose rules do not allow it to change the webhook.',
       }),
     ),
-    disabled: Type.Boolean({ description: 'Whether nothing is sent.' }),
+    disabled: Type.Boolean({ description: 'Whether deliveries are stopped.' }),
     disabledReason: Type.Optional(
       Type.Unsafe<WebhookDisabledReason>({
         type: 'string',
         enum: ['user', 'gone', 'too_many_deliveries'],
         description:
-          '`gone`: the receiver answered 410. `too_many_deliveries`: more than 100,000 could not be delivered. Absent unless disabled.',
+          '`gone`: the receiver answered 410. `too_many_deliveries`: more than 100,000 events could not be delivered. Absent unless disabled.',
       }),
     ),
     status: Type.Object({
@@ -115,8 +120,10 @@ export const WebhookSchema = Type.Object(
       lastFailure: Type.Optional(
         Type.Object({
           timestamp: Type.Integer({ description: `${MILLISECONDS}.` }),
-          statusCode: Type.Optional(Type.Integer({ description: 'Absent when there was no answer.' })),
-          error: Type.String({ description: 'A sentence.' }),
+          statusCode: Type.Optional(
+            Type.Integer({ description: 'The status of the answer. Absent when there was no answer.' }),
+          ),
+          error: Type.String({ description: 'Why the request failed, as a sentence.' }),
         }),
       ),
     }),
@@ -146,19 +153,21 @@ export const WebhookLogSchema = Type.Object(
     id: Type.String({ format: 'uuid' }),
     webhookId: Type.String({ format: 'uuid' }),
     userId: Type.String({ format: 'uuid' }),
-    eventId: Type.String({ format: 'uuid', description: 'The event that was sent.' }),
+    eventId: Type.String({ format: 'uuid', description: 'The id of the event that was sent.' }),
     event: EventTypeSchema,
     streamId: Type.Optional(Type.String({ format: 'uuid' })),
-    createdAt: Type.Integer({ description: `${MILLISECONDS} when it was sent.` }),
-    duration: Type.Number({ description: 'Seconds until it was answered, or given up.' }),
+    createdAt: Type.Integer({ description: `${MILLISECONDS} when the request was sent.` }),
+    duration: Type.Number({ description: 'Seconds until the request was answered or timed out.' }),
     success: Type.Boolean({ description: 'Whether the answer was 2xx.' }),
-    attempt: Type.Integer({ description: 'Which attempt at this delivery it was, from 1.' }),
-    error: Type.Optional(Type.String({ description: 'Why it failed, as a sentence.' })),
+    attempt: Type.Integer({ description: 'The number of the attempt at this delivery, beginning with 1.' }),
+    error: Type.Optional(Type.String({ description: 'Why the request failed, as a sentence.' })),
     request: Type.Object({
       url: Type.String(),
       method: Type.Literal('POST', { type: 'string' }),
-      headers: Type.Record(Type.String(), Type.String(), { description: 'Signatures are left out.' }),
-      body: Type.String({ description: 'As it was sent, at most 16,384 characters of it.' }),
+      headers: Type.Record(Type.String(), Type.String(), {
+        description: 'The headers of the request, without the signatures.',
+      }),
+      body: Type.String({ description: 'The first 16,384 characters of the body that was sent.' }),
     }),
     response: Type.Optional(
       Type.Object(
@@ -166,9 +175,9 @@ export const WebhookLogSchema = Type.Object(
           status: Type.Integer(),
           statusText: Type.String(),
           redirected: Type.Boolean({ description: 'Always false: redirects are not followed.' }),
-          body: Type.String({ description: 'Base64 of its first 1024 bytes.' }),
+          body: Type.String({ description: 'Base64 of the first 1024 bytes of the body.' }),
         },
-        { description: 'Absent when there was no answer.' },
+        { description: 'The answer of the receiver. Absent when there was none.' },
       ),
     ),
   },
@@ -198,24 +207,24 @@ export const WebhookLogSchema = Type.Object(
   },
 );
 
-/** An event that a webhook has not heard of. */
+/** A delivery that has not succeeded. */
 export const WebhookDeliverySchema = Type.Object(
   {
     webhookId: Type.String({ format: 'uuid' }),
     eventId: Type.String({ format: 'uuid' }),
     event: EventTypeSchema,
     streamId: Type.Optional(Type.String({ format: 'uuid' })),
-    sequence: Type.Integer({ description: 'The place of the event in the list of events.' }),
+    sequence: Type.Integer({ description: 'The position of the event in the list of events.' }),
     state: Type.Unsafe<DeliveryState>({
       type: 'string',
       enum: [...DELIVERY_STATES],
       description:
-        '`pending`: it will be sent (again). `dead`: it was given up, and is sent again only when you say so.',
+        '`pending`: the event will be sent or sent again. `dead`: the delivery was given up, and the event is sent again only on request.',
     }),
-    attempts: Type.Integer({ description: 'How often it was sent in vain.' }),
+    attempts: Type.Integer({ description: 'The number of failed attempts.' }),
     createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
     nextAttemptAt: Type.Optional(
-      Type.Integer({ description: `${MILLISECONDS} when it is sent next. Absent when it was given up.` }),
+      Type.Integer({ description: `${MILLISECONDS} of the next attempt. Absent when the delivery was given up.` }),
     ),
   },
   {
@@ -241,5 +250,5 @@ export const ResendSchema = Type.Object(
   { $id: 'Resend', additionalProperties: false, examples: [{ since: 1_795_175_107_399 }] },
 );
 
-/** The fields of a change as they come. */
+/** The fields of a change as they are received. */
 export type WebhookChangeBody = Static<typeof WebhookChangeSchema>;

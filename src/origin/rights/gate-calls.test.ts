@@ -9,7 +9,7 @@ import { GateCalls, type GateQuestion } from './gate-calls.ts';
 
 const stream = someStream(newUserId());
 
-/** Receivers that a test answers for. */
+/** Gate calls to receivers that the test answers for. */
 function setUp(policy: Partial<PlaybackPolicy> = {}) {
   const time = { now: 0 };
   const asked: { question: GateQuestion; answer: (isLetIn: boolean | Error) => void; signal: AbortSignal }[] = [];
@@ -32,7 +32,7 @@ function setUp(policy: Partial<PlaybackPolicy> = {}) {
     answer.catch(() => undefined);
     return answer;
   };
-  /** Waits until the receivers were asked so often. */
+  /** Waits until the receivers got this many calls. */
   const askedTimes = async (count: number) => {
     while (asked.length < count) await new Promise(setImmediate);
     assert.equal(asked.length, count);
@@ -40,14 +40,14 @@ function setUp(policy: Partial<PlaybackPolicy> = {}) {
   return { calls, time, asked, allows, askedTimes };
 }
 
-/** Lets everything that can go on do so. */
+/** Waits until nothing more can happen without the test. */
 const settled = async () => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
 };
 
 const failsWith = (code: string) => (error: unknown) => error instanceof MillraceError && error.code === code;
 
-test('all who show the same access key are asked about once, and the answer counts for the refresh interval', async () => {
+test('viewers with the same access key cause one call, and the answer is valid for the refresh interval', async () => {
   const { calls, time, asked, allows, askedTimes } = setUp({ refreshInterval: 100 });
   const all = Array.from({ length: 50 }, (_, viewer) => allows('k', `198.51.100.${viewer}`));
   await askedTimes(1);
@@ -60,24 +60,24 @@ test('all who show the same access key are asked about once, and the answer coun
   assert.equal(calls.count, 0);
 });
 
-test('an answer is asked for again before it runs out, without holding up the viewer; it never counts for longer', async () => {
+test('an answer is renewed before it expires, without delaying the viewer, and is never valid for longer', async () => {
   const { time, asked, allows, askedTimes } = setUp({ refreshInterval: 100 });
   const first = allows('k');
   await askedTimes(1);
   asked[0]!.answer(true);
   await first;
   time.now += 91_000;
-  assert.equal(await allows('k'), true, 'while the receiver is being asked, the answer before counts');
+  assert.equal(await allows('k'), true, 'during a renewal, the previous answer is valid');
   await askedTimes(2);
   time.now += 9001;
   const late = allows('k');
   await settled();
-  assert.equal(asked.length, 2, 'who comes after its end waits for the same call');
+  assert.equal(asked.length, 2, 'a viewer who comes after its end waits for the same call');
   asked[1]!.answer(false);
   assert.equal(await late, false);
 });
 
-test('a receiver that fails lets nobody in, is left alone for a second, and ends nobody who is in before the time', async () => {
+test('a receiver that fails admits nobody, gets no call for a second, and does not end the time of admitted viewers', async () => {
   const { time, asked, allows, askedTimes } = setUp({ refreshInterval: 100 });
   const first = allows('new');
   await askedTimes(1);
@@ -96,15 +96,19 @@ test('a receiver that fails lets nobody in, is left alone for a second, and ends
   await askedTimes(3);
   asked[2]!.answer(new Error('connection refused'));
   await settled();
-  assert.equal(await allows('new'), true, 'its answer has not run out');
+  assert.equal(await allows('new'), true, 'the previous answer has not expired');
   time.now += 5001;
   const last = allows('new');
   await askedTimes(4);
   asked[3]!.answer(new Error('connection refused'));
-  await assert.rejects(last, failsWith('playback_check_failed'), 'now it has, so nobody is let in');
+  await assert.rejects(
+    last,
+    failsWith('playback_check_failed'),
+    'the previous answer has expired, so nobody is admitted',
+  );
 });
 
-test('a refusal counts for ten seconds, so that who has paid meanwhile gets in', async () => {
+test('a refusal is valid for ten seconds, so that a viewer who then pays is admitted', async () => {
   const { time, asked, allows, askedTimes } = setUp();
   const first = allows('k');
   await askedTimes(1);
@@ -119,7 +123,7 @@ test('a refusal counts for ten seconds, so that who has paid meanwhile gets in',
   assert.equal(await second, true);
 });
 
-test('a slow receiver, and somebody who invents access keys, hold up nobody else', async () => {
+test('a slow receiver, or a client that invents access keys, delays nobody else', async () => {
   const { calls, asked, allows } = setUp();
   const invented = Array.from({ length: 40 }, (_, count) => allows(`invented ${count}`, '203.0.113.9'));
   await settled();
@@ -133,7 +137,7 @@ test('a slow receiver, and somebody who invents access keys, hold up nobody else
   await assert.rejects(
     invented[0]!,
     failsWith('playback_check_failed'),
-    'the oldest of the largest network gave up its place',
+    'the oldest call of the largest network lost its place',
   );
   for (const { question, answer } of asked) if (!question.accessKey.startsWith('invented')) answer(true);
   assert.deepEqual(await Promise.all([honest, elsewhere]), [true, true]);
@@ -142,7 +146,7 @@ test('a slow receiver, and somebody who invents access keys, hold up nobody else
   assert.equal(calls.count, 0, 'no place is lost');
 });
 
-test('a network whose access keys are refused again and again is not asked about for a while; viewers it let in go on', async () => {
+test('for a network with too many refused access keys no calls are made for a while, and its admitted viewers go on watching', async () => {
   const { asked, allows } = setUp();
   const good = allows('good');
   await settled();

@@ -1,9 +1,10 @@
 /**
- * Gate calls: asks a customer's own server whether a viewer with some access key may watch.
+ * Gate calls: asks a customer's own server whether a viewer with an access key may watch.
  *
- * Its answer counts for the refresh interval of the policy. It is asked once for all who show the same access key, and again shortly before
- * the answer runs out, so that viewers who may go on notice nothing. Each receiver has places of its own, shared fairly among networks, so
- * that a slow one, or somebody who invents access keys, holds up nobody else. Whatever goes wrong, nobody is let in.
+ * The answer is valid for the refresh interval of the policy. The server gets one call for all viewers with the same access key, and
+ * another shortly before the answer expires, so that admitted viewers do not wait. Each receiver has its own places for calls, shared
+ * fairly among networks, so that neither a slow receiver nor a client that invents access keys delays others. On any error nobody is
+ * admitted.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -15,22 +16,22 @@ import type { Clock } from '#lib/clock.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 import type { WatchedStream } from '#live/live.ts';
 
-/** Answers remembered; beyond this the one that was used longest ago is asked for again. */
+/** The largest number of remembered answers. When it is exceeded, the one used longest ago is forgotten. */
 const MAX_ANSWERS = 50_000;
-/** Calls under way to one receiver. */
+/** The largest number of concurrent calls to one receiver. */
 const MAX_CALLS = 32;
-/** Receivers whose calls are counted at one time; each has a call under way. */
+/** The largest number of receivers with calls in progress. */
 const MAX_RECEIVERS = 1000;
-/** How many access keys that are refused one network may show in a minute. */
+/** The number of refused access keys that one network may send in a minute. */
 const REFUSED_PER_MINUTE = 120;
-/** A refusal counts for no longer, so that who has paid meanwhile gets in. */
+/** The longest time that a refusal is valid, so that a viewer who then pays is admitted soon. */
 const REFUSED_FOR_MS = 10_000;
-/** After a call that failed, the receiver is not asked about the same access key for so long. */
+/** After a failed call, the receiver gets no call about the same access key for this long. */
 const FAILED_FOR_MS = 1000;
-/** How long before its end an answer is asked for again, at most; a quarter of its time where that is shorter. */
+/** How long before its end an answer is renewed at most. A quarter of the refresh interval is used if that is shorter. */
 const RENEWED_BEFORE_MS = 10_000;
 
-/** What is asked about a viewer. */
+/** The question about a viewer. */
 export interface GateQuestion {
   readonly stream: WatchedStream;
   readonly playbackId: PlaybackId;
@@ -39,39 +40,39 @@ export interface GateQuestion {
 }
 
 /**
- * Asks the receiver of a policy.
- * @param signal aborts when its place is given to somebody else
- * @returns whether it lets the viewer in
- * @throws when there is no answer in time, or none that makes sense
+ * Calls the receiver of a policy.
+ * @param signal aborts when the call's place is given to another network
+ * @returns whether the receiver admits the viewer
+ * @throws when there is no answer in time, or no valid one
  */
 export type AskReceiver = (question: GateQuestion, signal: AbortSignal) => Promise<boolean>;
 
 interface Answer {
   readonly verdict: 'allowed' | 'refused' | 'failed';
-  /** Monotonic times: from when on it is asked for again, and until when it counts. */
+  /** Monotonic times: when the answer is renewed, and until when it is valid. */
   readonly renewAt: number;
   readonly until: number;
 }
 
-/** A call under way; the holder of a place. */
+/** A call in progress, which holds a place. */
 class Call {
   readonly controller = new AbortController();
   readonly answer: Promise<Answer>;
 
   constructor(ask: (signal: AbortSignal) => Promise<Answer>) {
     this.answer = ask(this.controller.signal);
-    this.answer.catch(() => undefined); // a renewal has nobody who waits
+    this.answer.catch(() => undefined); // nobody waits for a renewal
   }
 }
 
-/** Asks receivers, and remembers what they said. */
+/** Makes gate calls, and remembers the answers. */
 export class GateCalls {
   readonly #ask: AskReceiver;
   readonly #clock: Clock;
   readonly #throttle: AttemptThrottle;
   readonly #answers = new LRUCache<string, Answer>({ max: MAX_ANSWERS });
   readonly #calls = new Map<string, Call>();
-  /** The places of each receiver that is being asked, by webhook. */
+  /** The places of each receiver with calls in progress, by webhook. */
   readonly #receivers = new Map<string, FairSlots<Call>>();
 
   constructor({ ask, clock }: { readonly ask: AskReceiver; readonly clock: Clock }) {
@@ -80,14 +81,14 @@ export class GateCalls {
     this.#throttle = new AttemptThrottle({ perMinute: REFUSED_PER_MINUTE, clock });
   }
 
-  /** Calls under way. */
+  /** The number of calls in progress. */
   get count(): number {
     return this.#calls.size;
   }
 
   /**
-   * Whether the receiver lets a viewer in.
-   * @param address of the viewer
+   * Whether the receiver admits a viewer.
+   * @param address the address of the viewer
    * @throws {MillraceError} `playback_check_failed` when the receiver fails or too many viewers wait for it; `too_many_attempts`
    */
   async allows(question: GateQuestion, address: string): Promise<boolean> {
@@ -103,7 +104,7 @@ export class GateCalls {
     try {
       void this.#callOf(name, question, address);
     } catch {
-      // There is no place at the moment. The next request tries again, and the answer counts no longer than before.
+      // No place is free. The next request tries again, and the answer is valid no longer than before.
       this.#answers.set(name, { ...known, renewAt: this.#clock.monotonic() + FAILED_FOR_MS });
     }
   }
@@ -113,9 +114,13 @@ export class GateCalls {
     if (underWay !== undefined) return underWay;
     const retryAfterS = this.#throttle.retryAfterS(address);
     if (retryAfterS > 0 && this.#answers.get(name)?.verdict !== 'allowed') {
-      throw new MillraceError('too_many_attempts', 'Too many wrong access keys came from this network; try later.', {
-        retryAfterS,
-      });
+      throw new MillraceError(
+        'too_many_attempts',
+        'Too many wrong access keys came from this network; try again later.',
+        {
+          retryAfterS,
+        },
+      );
     }
     const receiver = question.policy.webhookId ?? '';
     const places = this.#receivers.get(receiver) ?? new FairSlots<Call>(MAX_CALLS);
@@ -161,7 +166,7 @@ export class GateCalls {
     } catch (error) {
       if (signal.aborted) throw checkFailed(error);
       const now = this.#clock.monotonic();
-      // The answer before, if there is one, counts to its end; meanwhile the receiver may come back.
+      // The previous answer, if there is one, stays valid to its end. In the meantime the receiver may recover.
       const stillCounts = before !== undefined && before.verdict === 'allowed' && now < before.until;
       const answer: Answer = stillCounts
         ? { ...before, renewAt: now + FAILED_FOR_MS }
@@ -178,16 +183,16 @@ function isAllowed({ verdict }: Answer): boolean {
   return verdict === 'allowed';
 }
 
-/** The error for a viewer whom the owner's server could not be asked about. */
+/** Makes the error for a viewer when the owner's server could not be asked. */
 export function checkFailed(cause?: unknown): MillraceError {
   return new MillraceError(
     'playback_check_failed',
-    'The server that decides who may watch this stream does not answer as it should; try again soon.',
+    'The server that decides who may watch this stream does not answer correctly; try again soon.',
     { cause, retryAfterS: 1 },
   );
 }
 
-/** The same for who is asked about the same, under the same policy. */
+/** The key under which the answer is remembered. It is equal for equal questions under equal policies. */
 function nameOf({ playbackId, policy, accessKey }: GateQuestion): string {
   const { webhookId, webhookContext, refreshInterval } = policy;
   return hash('sha256', JSON.stringify([playbackId, webhookId, webhookContext, refreshInterval, accessKey]), 'base64');

@@ -1,15 +1,15 @@
 /**
- * Which page a request comes from, and whether that page may play a stream.
+ * Determines which page a request comes from, and whether that page may play a stream.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { limitsOrigins, type PlaybackPolicy } from '#domain/playback-policy.ts';
 
-/** What stands for the origin of a page that keeps it to itself: no list of allowed origins has it. */
+/** Stands for the origin of a page that does not reveal it. No list of allowed origins contains it. */
 const HIDDEN = 'null';
 
 /**
- * The origin of the page that sends a request: its `Origin`; without one, that of its `Referer`. Undefined when nothing tells of a page of
- * another origin than ours, as with media players outside of browsers and with the player page.
+ * The origin of the page that sends a request: its `Origin`, or else that of its `Referer`. Undefined when the request does not come from a
+ * page of another origin, as with media players outside browsers and with the player page.
  */
 export function pageOriginOf(
   headers: Pick<IncomingHttpHeaders, 'origin' | 'referer' | 'sec-fetch-site'>,
@@ -17,17 +17,17 @@ export function pageOriginOf(
   const { origin, referer, 'sec-fetch-site': site } = headers;
   if (origin !== undefined && origin !== '' && origin !== 'null') return normalised(origin);
   if (referer !== undefined) return URL.parse(referer)?.origin ?? HIDDEN;
-  // Browsers say at least this much of a page that sends no referrer.
+  // Browsers send at least this header for a page that sends no referrer.
   return site === 'cross-site' || site === 'same-site' ? HIDDEN : undefined;
 }
 
-/** Whether a page may play a stream with this policy. What does not say where it comes from may. */
+/** Whether a page may play a stream with this policy. Requests that name no page may. */
 export function isAllowedOrigin(policy: PlaybackPolicy, pageOrigin: string | undefined): boolean {
   if (pageOrigin === undefined || !limitsOrigins(policy)) return true;
   return policy.allowedOrigins!.some((allowed) => normalised(allowed) === pageOrigin);
 }
 
-/** The pages that may show the player page of a stream in a frame, as sources of a `Content-Security-Policy`. */
+/** The pages that may show the player page of a stream in a frame, as sources for `Content-Security-Policy`. */
 export function frameAncestorsOf(policy: PlaybackPolicy | undefined): string {
   if (policy === undefined || !limitsOrigins(policy)) return '*';
   return ["'self'", ...policy.allowedOrigins!.map(normalised)].join(' ');

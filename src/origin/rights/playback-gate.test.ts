@@ -38,11 +38,11 @@ source/12.m4s
 #EXT-X-RENDITION-REPORT:URI="audio.m3u8",LAST-MSN=12,LAST-PART=0
 `;
 
-/** One stream at one node, behind the real routes. */
+/** One stream on one node, behind the real routes. */
 async function setUp(
   t: TestContext,
   policy?: PlaybackPolicy,
-  askReceiver: AskReceiver = () => Promise.reject(new Error('not asked')),
+  askReceiver: AskReceiver = () => Promise.reject(new Error('no call was expected')),
 ) {
   const time = { now: Date.now(), monotonic: 0 };
   const clock: Clock = { now: () => ms(time.now), monotonic: () => ms(time.monotonic) };
@@ -70,7 +70,7 @@ async function setUp(
     watchPath: (id: PlaybackId, path: MediaPath) => (id === playbackId && path === mediaPath ? watchable : undefined),
     watchedStream: () => stream,
     viewers: () => 0,
-    usageOf: () => assert.fail('only the API asks that'),
+    usageOf: () => assert.fail('only the API calls this'),
     watched: () => true,
     watchedElsewhere: () => undefined,
     takeUntold: () => [],
@@ -109,7 +109,7 @@ async function setUp(
     index,
     thumbnail: `/hls/${playbackId}/thumbnail.jpg`,
     plain: `/hls/${playbackId}/${mediaPath}/source.m3u8`,
-    /** @param to lets a second pass, after which keys are read again */
+    /** @param to the new keys; a second passes after the change, so that the keys are read again */
     setKeys(to: readonly SigningKey[]) {
       keys = to;
       time.monotonic += 1001;
@@ -155,7 +155,7 @@ function addressIn(playlist: string, of: RegExp, url: string): string {
 const VARIANT = /\n([^#\n]+\.m3u8)\n/;
 const SEGMENT = /\n([^#\n]+\.m4s)\n/;
 
-/** Follows the playlists as a player does. */
+/** Requests the playlists one after another, as a player does. */
 async function follow({ get, index }: Pick<Fixture, 'get' | 'index'>, query: string) {
   const multivariant = await get(index + query);
   assert.equal(multivariant.status, 200, multivariant.body);
@@ -177,11 +177,11 @@ async function isRefused({ get, index }: Pick<Fixture, 'get' | 'index'>, token: 
       what,
     );
     assert.match(JSON.parse(answer.body).errors[0], why, what);
-    assert.ok(!answer.body.includes(token), 'the token is not repeated');
+    assert.ok(!answer.body.includes(token), 'the token is not repeated in the answer');
   }
 }
 
-test('a public stream is as it ever was: no ticket, no proof, and caches keep its answers', async (t) => {
+test('a public stream has no ticket and no proof, and caches may keep its answers', async (t) => {
   const fixture = await setUp(t);
   for (const policy of [undefined, { type: 'public' }, { type: 'public', allowedOrigins: ['*'] }] as const) {
     fixture.setPolicy(policy);
@@ -192,7 +192,7 @@ test('a public stream is as it ever was: no ticket, no proof, and caches keep it
   }
 });
 
-test('a token in the query is exchanged for a ticket, which relative addresses carry on', async (t) => {
+test('a token in the query is exchanged for a ticket, which relative addresses carry along', async (t) => {
   const fixture = await setUpToken(t);
   const { multivariant, playlist, media, segment } = await follow(fixture, `?jwt=${fixture.token}`);
   for (const { cacheControl, body } of [multivariant, media]) {
@@ -201,7 +201,7 @@ test('a token in the query is exchanged for a ticket, which relative addresses c
   }
   assert.match(playlist, new RegExp(`^/hls/${fixture.playbackId}/${mediaPath}/v/[\\w-]+/source\\.m3u8$`));
   assert.match(multivariant.body, new RegExp(`URI="${mediaPath}/v/[\\w-]+/audio\\.m3u8"`));
-  assert.match(media.body, /RENDITION-REPORT:URI="audio\.m3u8"/, 'other playlists lie beside this one');
+  assert.match(media.body, /RENDITION-REPORT:URI="audio\.m3u8"/, 'other playlists are in the same folder');
   const got = await fixture.get(segment);
   assert.deepEqual([got.status, got.body, got.cacheControl], [200, 'media', 'max-age=24, immutable']);
   for (const named of [/MAP:URI="([^"]+)"/, /PART:DURATION=0.33,URI="([^"]+)"/, /TYPE=PART,URI="([^"]+)"/]) {
@@ -219,7 +219,7 @@ test('a player that sends its token as a header with each request needs no ticke
   assert.equal((await fixture.get(fixture.plain)).status, 401);
 });
 
-test('all viewers are given the same addresses of media, and each a ticket of its own', async (t) => {
+test('all viewers get the same addresses of media, and each gets its own ticket', async (t) => {
   const fixture = await setUpToken(t);
   const one = await follow(fixture, `?jwt=${fixture.token}`);
   const other = await follow(fixture, `?jwt=${await fixture.sign({ custom: 'other' })}`);
@@ -228,7 +228,7 @@ test('all viewers are given the same addresses of media, and each a ticket of it
   assert.equal(one.media.body, other.media.body);
 });
 
-test('without a right nothing is shown: no playlist, no thumbnail, no media by a name that can be guessed', async (t) => {
+test('without a right nothing can be fetched: no playlist, no thumbnail, no media under a guessable name', async (t) => {
   const fixture = await setUpToken(t);
   for (const url of [
     fixture.index,
@@ -255,7 +255,7 @@ test('without a right nothing is shown: no playlist, no thumbnail, no media by a
   assert.deepEqual([thumbnail.status, thumbnail.body, thumbnail.cacheControl], [200, 'jpeg', 'private, no-store']);
 });
 
-test('a token counts only in its time, for its stream, signed with ES256 by an enabled key of the owner', async (t) => {
+test('a token is accepted only within its time, for its stream, signed with ES256 by an enabled key of the owner', async (t) => {
   const fixture = await setUpToken(t);
   const { pair, userId, playbackId, sign } = fixture;
   const now = Math.floor(fixture.time.now / 1000);
@@ -269,8 +269,8 @@ test('a token counts only in its time, for its stream, signed with ES256 by an e
   const changed = Buffer.from(JSON.stringify({ ...claims, exp: now + 9999 })).toString('base64url');
   const refused: readonly (readonly [string, string, RegExp])[] = [
     ['expired', await sign({ exp: now - 1 }), /expired/],
-    ['early by nbf', await sign({ nbf: now + 60 }), /does not count yet/],
-    ['early by iat', await sign({ iat: now + 60 }), /does not count yet/],
+    ['early by nbf', await sign({ nbf: now + 60 }), /not valid yet/],
+    ['early by iat', await sign({ iat: now + 60 }), /not valid yet/],
     ['without an end', await sign({ exp: undefined }), /no right/],
     ['of another stream', await sign({ sub: someStream(userId).playbackId }), /no right/],
     ['of no stream', await sign({ sub: undefined }), /no right/],
@@ -291,14 +291,14 @@ test('a token counts only in its time, for its stream, signed with ES256 by an e
     ['too long', 'x'.repeat(5000), /no right/],
   ];
   for (const [what, token, why] of refused) await isRefused(fixture, token, why, what);
-  assert.equal((await fixture.get(`${fixture.index}?jwt=${fixture.token}`)).status, 200, 'the good one is good');
+  assert.equal((await fixture.get(`${fixture.index}?jwt=${fixture.token}`)).status, 200, 'the right token is accepted');
   const byKid = await new SignJWT({ sub: playbackId, exp: now + 60 })
     .setProtectedHeader({ alg: 'ES256', kid: pair.key.id })
     .sign(await importPKCS8(pemOf(pair.privateKey), 'ES256'));
   assert.equal((await fixture.get(`${fixture.index}?jwt=${byKid}`)).status, 200, 'a key may be named by its id');
 });
 
-test('a token that becomes old, or whose key is disabled or deleted, stops who watches already', async (t) => {
+test('viewers are stopped when their token expires, or its key is disabled or deleted', async (t) => {
   const fixture = await setUpToken(t);
   const { pair, token, time } = fixture;
   const { playlist } = await follow(fixture, `?jwt=${token}`);
@@ -311,13 +311,13 @@ test('a token that becomes old, or whose key is disabled or deleted, stops who w
     fixture.setKeys(keys);
     assert.deepEqual(await statuses(), [401, 401, 401]);
     fixture.setKeys([pair.key]);
-    assert.deepEqual(await statuses(), [200, 200, 200], 'it counts again with its key');
+    assert.deepEqual(await statuses(), [200, 200, 200], 'it is valid again after its key is enabled');
   }
   time.now += 61_000;
   assert.deepEqual(await statuses(), [401, 401, 401]);
 });
 
-test('a ticket is good for its stream and its policy only, and cannot be made', async (t) => {
+test('a ticket is valid only for its stream and policy, and cannot be forged', async (t) => {
   const fixture = await setUpToken(t);
   const other = await setUpToken(t);
   const { playlist } = await follow(fixture, `?jwt=${fixture.token}`);
@@ -335,12 +335,12 @@ test('a ticket is good for its stream and its policy only, and cannot be made', 
     assert.ok([401, 404].includes((await fixture.get(playlist.replace(ticket, made))).status), made);
   }
   fixture.setPolicy({ type: 'webhook', webhookId: 'w' });
-  assert.equal((await fixture.get(playlist)).status, 401, 'another policy asks for another proof');
+  assert.equal((await fixture.get(playlist)).status, 401, 'another policy requires another credential');
   fixture.setPolicy(undefined);
   assert.equal((await fixture.get(playlist)).status, 404, 'a public stream has no tickets');
 });
 
-test('the addresses of media change with the policy, so who knew one before knows none after', async (t) => {
+test('the addresses of media change with the policy, so that old addresses are useless', async (t) => {
   const fixture = await setUp(t);
   const before = await follow(fixture, '');
   fixture.setPolicy({ type: 'jwt' });
@@ -354,7 +354,7 @@ test('the addresses of media change with the policy, so who knew one before know
   assert.notEqual((await follow(fixture, `?jwt=${token}`)).segment, after.segment);
 });
 
-test('pages of other origins are refused with 403 under every type of policy; what names no page is let in', async (t) => {
+test('pages of other origins are refused with 403 under every type of policy, and requests without a page are admitted', async (t) => {
   const fixture = await setUpToken(t);
   const allowedOrigins = ['https://example.com', 'https://two.example.com:8443/'];
   const headersOf: readonly (readonly [Record<string, string>, boolean])[] = [
@@ -389,7 +389,7 @@ test('pages of other origins are refused with 403 under every type of policy; wh
   assert.equal((await fixture.get(segment)).status, 200);
 });
 
-test('an access key is asked about once, carried on by a ticket, and asked about again in time', async (t) => {
+test('an access key causes one call, is carried along by a ticket, and is checked again in time', async (t) => {
   const asked: string[] = [];
   let allowed = true;
   const policy = { type: 'webhook', webhookId: 'w', refreshInterval: 100 } as const;
@@ -411,10 +411,10 @@ test('an access key is asked about once, carried on by a ticket, and asked about
   assert.deepEqual(asked, ['good key', 'bad']);
   allowed = false;
   fixture.time.monotonic += 100_001;
-  assert.equal((await fixture.get(playlist)).status, 401, 'the answer has run out, and the new one is no');
+  assert.equal((await fixture.get(playlist)).status, 401, 'the answer has expired, and the new answer is a refusal');
 });
 
-test('refusals are counted for each stream and told of once', async (t) => {
+test('refusals are counted for each stream and reported once', async (t) => {
   const fixture = await setUpToken(t);
   for (let count = 0; count < 5; count += 1) await fixture.get(fixture.index);
   await fixture.get(`${fixture.index}?jwt=${await fixture.sign({ sub: 'x' })}`);
@@ -426,7 +426,7 @@ test('refusals are counted for each stream and told of once', async (t) => {
   assert.deepEqual(report, { count: 6, reasons: { no_credentials: 5, wrong_stream: 1 } });
 });
 
-test('one network that shows wrong tokens again and again is not verified for, while known viewers of it go on', async (t) => {
+test('tokens from a network with too many wrong ones are not verified, while its known viewers go on watching', async (t) => {
   const fixture = await setUpToken(t);
   const { playlist } = await follow(fixture, `?jwt=${fixture.token}`);
   const from = (address: string) => ({ 'x-forwarded-for': address });
@@ -452,10 +452,10 @@ test('one network that shows wrong tokens again and again is not verified for, w
   assert.equal((await fixture.get(`${fixture.index}?jwt=${fresh}`, from('203.0.113.1'))).status, 200);
 });
 
-test('another node is answered without being judged, and nobody can pass for one', async (t) => {
+test('another node is answered without a check, and nobody can pass for a node', async (t) => {
   const fixture = await setUpToken(t);
   const secret = 'shared by all nodes';
   const proof = createHmac('sha256', secret).update(`${fixture.playbackId} `).digest('base64url');
-  // This node is alone, so it believes no such header.
+  // This node is alone, so it accepts no such header.
   assert.equal((await fixture.get(fixture.index, { 'x-millrace-viewers': `.${proof}` })).status, 401);
 });

@@ -1,8 +1,9 @@
 /**
- * The gate before every playlist and thumbnail: lets in who has a right to the stream, by the playback policy of its owner.
+ * The playback gate before every playlist and thumbnail. It admits requests that have a right to the stream under the owner's playback
+ * policy.
  *
- * It stands at the node that a viewer asks, before the way to other nodes; those do not judge a second time. Media has no gate: its
- * addresses can be learned from playlists only.
+ * The check is made on the node that a viewer asks, before that node asks others, which do not check again. Media is not checked, because
+ * its addresses can be learned only from playlists.
  */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
@@ -19,40 +20,40 @@ import { PlaybackTokens } from './playback-tokens.ts';
 import { RightsDirectory, type RightsDirectoryOptions } from './rights-directory.ts';
 import { type TicketContents, Tickets } from './tickets.ts';
 
-/** What a gate is made with. */
+/** The options of a playback gate. */
 export interface PlaybackGateOptions extends RightsDirectoryOptions {
-  /** Of all nodes. */
+  /** The secret of all nodes. */
   readonly secret: Secret;
   readonly clock: Clock;
-  /** Asks the receiver of a policy of type `webhook`. */
+  /** Calls the receiver of a policy of type `webhook`. */
   readonly askReceiver: AskReceiver;
   /** Called at every refusal, before it is answered. */
   readonly onRefused: (stream: WatchedStream, reason: RefusalReason) => void;
 }
 
-/** How somebody who may watch is answered. */
+/** How an admitted request is answered. */
 export type PlaybackAdmission =
   | { readonly restricted: false }
   | {
-      /** Answers depend on who asks, so no cache may keep them. */
+      /** Answers depend on the viewer, so no cache may keep them. */
       readonly restricted: true;
       readonly policy: PlaybackPolicy;
-      /** Makes a ticket that stands for what was shown; undefined when nothing needs to be shown again. */
+      /** Makes a ticket for the credentials that were shown. Undefined when no credentials are needed again. */
       readonly ticket: (() => string) | undefined;
     };
 
 const OPEN: PlaybackAdmission = { restricted: false };
 
-/** What {@link PlaybackGate} refuses with. */
+/** The texts of refusals. */
 const SENTENCES: Readonly<Partial<Record<RefusalReason, string>>> = {
   no_credentials: 'This stream is not public: a playback token or access key is needed to watch it.',
   expired: 'The playback token has expired; get a new one where you got this one.',
-  early: 'The playback token does not count yet; try again when its time has come.',
+  early: 'The playback token is not valid yet; try again when its time has come.',
   origin_not_allowed: 'The owner of this stream does not allow this page to play it.',
 };
 const NO_RIGHT = 'This playback token or access key gives no right to watch this stream.';
 
-/** Judges who asks for a stream. */
+/** Checks requests for streams. */
 export class PlaybackGate {
   readonly #options: PlaybackGateOptions;
   readonly #directory: RightsDirectory;
@@ -70,14 +71,14 @@ export class PlaybackGate {
     this.#calls = new GateCalls({ ask: options.askReceiver, clock: options.clock });
   }
 
-  /** Gate calls under way. */
+  /** The number of gate calls in progress. */
   get calls(): number {
     return this.#calls.count;
   }
 
   /**
-   * Lets a request in, or refuses it.
-   * @param ticket as the address holds it; undefined for an address without one
+   * Admits a request, or refuses it.
+   * @param ticket the ticket in the address, or undefined for an address without one
    * @throws {MillraceError} `playback_unauthorized`, `origin_not_allowed`, `playback_check_failed`, `too_many_attempts`; `stream_offline`
    *   when the stream is deleted; `store_unavailable`
    */
@@ -97,18 +98,21 @@ export class PlaybackGate {
     }
   }
 
-  /** The policy of a stream whose media may only be asked for by proofs; undefined for a public one. */
+  /** The policy of a stream whose media can only be fetched with proofs. Undefined for a public stream. */
   async restriction(playbackId: PlaybackId): Promise<PlaybackPolicy | undefined> {
     const policy = (await this.#directory.stream(playbackId))?.playbackPolicy;
     return isRestricted(policy) ? policy : undefined;
   }
 
-  /** The proof that stands in the address of a segment, part or init segment. */
+  /** The proof in the address of a segment, part or init segment. */
   proofOf(policy: PlaybackPolicy, mediaPath: MediaPath, name: string): string {
     return this.#proofs.of(policy, mediaPath, name);
   }
 
-  /** Whether an address of media could be learned from a playlist under the policy that holds now. @param proof undefined for none */
+  /**
+   * Whether an address of media could be learned from a playlist under the current policy. @param proof the proof in the address, or
+   * undefined
+   */
   async knowsMedia(
     playbackId: PlaybackId,
     {
@@ -176,7 +180,7 @@ export class PlaybackGate {
   }
 }
 
-/** A request under a policy. */
+/** A request for a stream with a policy. */
 interface Asked {
   readonly stream: WatchedStream;
   readonly policy: PlaybackPolicy;

@@ -1,8 +1,8 @@
 /**
  * Playback tokens: JSON Web Tokens (RFC 7519) that a customer signs with one of its signing keys, by ES256 (RFC 7518 §3.4).
  *
- * A token is verified once; what came of it is remembered, because a player shows the same token at every request. Whether its key still
- * counts and whether its time has passed is asked each time.
+ * A token is verified once and the result is remembered, because a player sends the same token with every request. Whether its key is
+ * enabled and its time has not passed is checked each time.
  */
 import { hash } from 'node:crypto';
 import type { CryptoKey, JWTPayload } from 'jose';
@@ -14,12 +14,12 @@ import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import { MAX_TOKEN_LENGTH } from './credentials.ts';
 
-/** Tokens remembered; beyond this the one that was shown longest ago is verified again when it comes back. */
+/** The largest number of remembered tokens. When it is exceeded, the one used longest ago is forgotten. */
 const MAX_TOKENS = 20_000;
 const MAX_KEYS = 1000;
-/** How many tokens with a wrong signature one network may show in a minute: each costs a verification. */
+/** The number of tokens with a wrong signature that one network may send in a minute, because each costs a verification. */
 const WRONG_PER_MINUTE = 120;
-/** By how much the clocks of a customer and of this server may differ, in milliseconds. */
+/** The allowed difference between the clocks of a customer and of this server, in milliseconds. */
 const CLOCKS_DIFFER_MS = 5000;
 
 /** Why a token gives no right. */
@@ -32,22 +32,22 @@ export type TokenFault =
   | 'early'
   | 'wrong_stream';
 
-/** What a token gives. */
+/** The result of checking a token. */
 export type TokenVerdict =
   | { readonly good: true; readonly keyId: SigningKeyId; readonly expiresAtMs: number }
   | { readonly good: false; readonly fault: TokenFault };
 
-/** Claims whose signature is right. Undefined: the signature is wrong, or the claims make no sense. */
+/** The claims of a token with a right signature. Undefined when the signature is wrong or the claims are invalid. */
 type Verified = { readonly keyId: SigningKeyId; readonly claims: Claims } | undefined;
 
 interface Claims {
   readonly subject: string | undefined;
   readonly expiresAtMs: number;
-  /** Before this the token does not count. */
+  /** The token is not valid before this time. */
   readonly beginsAtMs: number;
 }
 
-/** Judges tokens. */
+/** Checks playback tokens. */
 export class PlaybackTokens {
   readonly #clock: Clock;
   readonly #throttle: AttemptThrottle;
@@ -60,10 +60,10 @@ export class PlaybackTokens {
   }
 
   /**
-   * Judges a token that is shown for a stream.
-   * @param keys the signing keys of the stream's owner; no other key counts
-   * @param address of who shows it: tokens with a wrong signature count against its network
-   * @throws {MillraceError} `too_many_attempts` when the network has shown too many of those, and this token is not known
+   * Checks a token for a stream.
+   * @param keys the signing keys of the stream's owner, the only accepted keys
+   * @param address the address of the sender; tokens with a wrong signature count against its network
+   * @throws {MillraceError} `too_many_attempts` when the network has sent too many wrong tokens and this token is not known
    */
   async judge(
     token: string,
@@ -86,7 +86,7 @@ export class PlaybackTokens {
     return { good: true, keyId, expiresAtMs: claims.expiresAtMs };
   }
 
-  /** Verifies a token that is not known, unless it names no key of the owner: then nothing needs to be computed or remembered. */
+  /** Verifies a token that is not known, unless it names no key of the owner, which needs no computation and is not remembered. */
   #verify(
     name: string,
     token: string,
@@ -101,7 +101,7 @@ export class PlaybackTokens {
     if (retryAfterS > 0) {
       throw new MillraceError(
         'too_many_attempts',
-        'Too many wrong playback tokens came from this network; try later.',
+        'Too many wrong playback tokens came from this network; try again later.',
         {
           retryAfterS,
         },
@@ -116,12 +116,12 @@ export class PlaybackTokens {
   }
 
   async #verifyWith(key: SigningKey, token: string): Promise<Verified> {
-    // Loaded when the first token comes, because it takes 10 MB.
+    // Loaded with the first token, because it takes 10 MB.
     const { importSPKI, jwtVerify } = await import('jose');
     try {
       const publicKey = this.#publicKeys.get(key.id) ?? importSPKI(pemOf(key.publicKey), 'ES256');
       this.#publicKeys.set(key.id, publicKey);
-      // The times are judged at every use, so here only the signature and the form count: a token that is good for 1970 to 9999 passes.
+      // Only the signature and the form are checked here. Times are checked at every use, so all of them pass here.
       const { payload } = await jwtVerify(token, await publicKey, {
         algorithms: ['ES256'],
         requiredClaims: ['exp', 'sub'],
@@ -137,7 +137,7 @@ export class PlaybackTokens {
 
 const wrong = (fault: TokenFault): TokenVerdict => ({ good: false, fault });
 
-/** The key that a token says it is signed with: by `kid` in its header or by `pub` in its claims. Undefined for what is no token. */
+/** The key that a token names, by `kid` in its header or by `pub` in its claims. Undefined for a text that is not a token. */
 function namedKey(token: string): { readonly id: unknown; readonly publicKey: unknown } | undefined {
   const [header = '', claims = ''] = token.split('.');
   try {
@@ -147,14 +147,14 @@ function namedKey(token: string): { readonly id: unknown; readonly publicKey: un
   }
 }
 
-/** A part of a token, which nothing vouches for yet. @throws when it is no JSON object in base64url */
+/** Decodes a part of a token, which is not verified yet. @throws when it is not a JSON object in base64url */
 function objectOf(part: string): Readonly<Record<string, unknown>> {
   const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
   if (typeof value !== 'object' || value === null) throw new TypeError('not an object');
   return value as Record<string, unknown>;
 }
 
-/** Undefined when the token is meant for something else than watching. */
+/** Undefined when the token is meant for something other than watching. */
 function claimsOf({ sub, exp, nbf, iat, action }: JWTPayload): Claims | undefined {
   if (exp === undefined || (action !== undefined && action !== 'pull')) return undefined;
   return { subject: sub, expiresAtMs: exp * 1000, beginsAtMs: Math.max(nbf ?? 0, iat ?? 0) * 1000 };

@@ -1,24 +1,24 @@
 /**
- * Tells of viewers who were refused, in counts: at most once a minute for each stream, however many there were.
+ * Reports refused viewers in counts, at most once a minute for each stream.
  */
 import type { StreamId } from '#domain/ids.ts';
 import type { RefusalReason } from '#domain/playback-policy.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
-/** How often a stream's refusals are told of. */
+/** The time between two reports of a stream. */
 const INTERVAL_MS = 60_000;
-/** Streams counted at one time. Refusals of more are left out until some were told of. */
+/** The largest number of streams counted at one time. Refusals of further streams are not counted until some were reported. */
 const MAX_STREAMS = 10_000;
 
-/** Refused requests of a stream within a minute. */
+/** The refused requests of a stream within a minute. */
 export interface RefusalReport {
   readonly streamId: StreamId;
-  /** When the first and the last of them came. */
+  /** The times of the first and the last of them. */
   readonly from: Milliseconds;
   readonly until: Milliseconds;
   readonly count: number;
-  /** How many for each reason; reasons without any are left out. */
+  /** The number for each reason. Reasons without refusals are left out. */
   readonly reasons: Readonly<Partial<Record<RefusalReason, number>>>;
 }
 
@@ -28,7 +28,7 @@ interface Counted {
   readonly reasons: Map<RefusalReason, number>;
 }
 
-/** Counts refusals, and tells of them when a minute has passed since the first. */
+/** Counts refusals, and reports them when a minute has passed since the first. */
 export class Refusals implements Disposable {
   readonly #clock: Clock;
   readonly #report: (report: RefusalReport) => void;
@@ -43,7 +43,7 @@ export class Refusals implements Disposable {
     this.#intervalMs = intervalMs;
   }
 
-  /** A viewer was refused. */
+  /** Counts a refusal. */
   note(stream: { readonly id: StreamId }, reason: RefusalReason): void {
     const now = this.#clock.now();
     let counted = this.#counted.get(stream.id);
@@ -61,7 +61,7 @@ export class Refusals implements Disposable {
     counted.reasons.set(reason, (counted.reasons.get(reason) ?? 0) + 1);
   }
 
-  /** Tells of what is counted so far. */
+  /** Reports everything that is counted so far. */
   [Symbol.dispose](): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();

@@ -1,6 +1,6 @@
 /**
- * Looks up what decides who may watch: a stream's policy, and the signing keys of its owner. What is found is remembered for a moment, so
- * that a change counts at every node within seconds. While the store is away, what was found last still counts.
+ * Looks up what playback rights depend on: a stream's policy, and the signing keys of its owner. The result is remembered for a moment, so
+ * that a change takes effect on every node within seconds. While the store is down, the last result is used.
  */
 import type { PlaybackId, UserId } from '#domain/ids.ts';
 import type { SigningKey } from '#domain/signing-key.ts';
@@ -9,12 +9,12 @@ import type { LiveDirectory, WatchedStream } from '#live/live.ts';
 import { Remembered } from '#origin/remembered.ts';
 import type { Store } from '#store/store.ts';
 
-/** How long a policy or a list of keys counts before it is read again. */
+/** How long a policy or a list of keys is used before it is read again. */
 const KEPT_MS = 1000;
-/** Users have no more keys than this, unless several processes made some at the same moment. */
+/** The number of keys that are read. Users have no more, unless several processes created some at the same moment. */
 const MAX_KEYS = 100;
 
-/** What looking rights up takes. */
+/** The options of a {@link RightsDirectory}. */
 export interface RightsDirectoryOptions {
   readonly live: Pick<LiveDirectory, 'watchedStream'>;
   readonly store: Pick<Store, 'streams' | 'signingKeys'>;
@@ -43,8 +43,8 @@ export class RightsDirectory {
   }
 
   /**
-   * The stream of a playback id that is known to exist; undefined when it was deleted. What runs at this node follows every change by
-   * itself, so the store is not asked about it.
+   * The stream of a playback id that is known to exist. Undefined when it was deleted. Sessions on this node follow every change by
+   * themselves, so for them the store is not asked.
    * @throws {MillraceError} `store_unavailable`
    */
   async stream(playbackId: PlaybackId): Promise<WatchedStream | undefined> {

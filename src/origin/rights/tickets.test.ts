@@ -6,7 +6,7 @@ import { Tickets } from './tickets.ts';
 
 const secret = new Secret('shared by all nodes');
 
-test('a ticket opens at every node, for the stream it was sealed for and no other, and under no other secret', () => {
+test('a ticket opens on every node, only for the stream that it was sealed for, and under no other secret', () => {
   const playbackId = newPlaybackId();
   const tickets = new Tickets(secret);
   for (const contents of [
@@ -22,7 +22,7 @@ test('a ticket opens at every node, for the stream it was sealed for and no othe
   }
 });
 
-test('what is no ticket opens nothing', () => {
+test('a text that is not a ticket does not open', () => {
   const playbackId = newPlaybackId();
   const tickets = new Tickets(secret);
   const ticket = tickets.seal(playbackId, { accessKey: 'k' });
@@ -30,7 +30,7 @@ test('what is no ticket opens nothing', () => {
     ticket,
     (digit, at) => ticket.slice(0, at) + (digit === 'A' ? 'B' : 'A') + ticket.slice(at + 1),
   );
-  // The last digit holds bits that are not read.
+  // The last digit has bits that are ignored.
   for (const each of ['', 'x', 'A'.repeat(37), 'A'.repeat(10_000), ticket.slice(1), ...changed.slice(0, -1)]) {
     assert.equal(tickets.open(playbackId, each), undefined, each);
   }

@@ -1,9 +1,9 @@
 /**
- * Tickets: a right to watch one stream as a part of an address, so that the relative addresses in a playlist carry it on by themselves.
+ * Tickets: the right to watch one stream as a part of an address, so that the relative addresses in a playlist carry it along.
  *
- * A viewer gets one for its token or access key, with the multivariant playlist. It holds what the server needs to decide again at each
- * request, sealed (AES-256-GCM) by a secret that all nodes share: no node has to remember it, a viewer cannot read or change it, and what
- * is in a log is not the customer's token. It gives no right by itself: the key behind it is asked for each time.
+ * A viewer gets a ticket for its token or access key, with the multivariant playlist. It holds what the server needs to check each request,
+ * encrypted (AES-256-GCM) with a key that all nodes derive from their shared secret. So no node has to remember it, a viewer cannot read or
+ * change it, and logs do not contain the customer's token. It gives no right by itself: the key that it stands for is checked each time.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -14,13 +14,13 @@ import { MAX_ACCESS_KEY_LENGTH } from './credentials.ts';
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Opened tickets remembered: a player shows the same one at every request. */
+/** The largest number of remembered tickets. A player sends the same one with every request. */
 const MAX_REMEMBERED = 20_000;
 const MAX_LENGTH = 8 * MAX_ACCESS_KEY_LENGTH;
 
-/** What a ticket stands for. */
+/** The contents of a ticket. */
 export type TicketContents =
-  | { readonly keyId: SigningKeyId; readonly expiresAtMs: number } // a token that was good
+  | { readonly keyId: SigningKeyId; readonly expiresAtMs: number } // a token that was verified
   | { readonly accessKey: string };
 
 /** Seals and opens tickets. */
@@ -28,12 +28,12 @@ export class Tickets {
   readonly #key: Uint8Array;
   readonly #opened = new LRUCache<string, TicketContents>({ max: MAX_REMEMBERED });
 
-  /** @param secret of all nodes */
+  /** @param secret the secret of all nodes */
   constructor(secret: Secret) {
     this.#key = new Uint8Array(hkdfSync('sha256', secret.reveal(), '', 'millrace playback tickets', 32));
   }
 
-  /** A ticket, as a segment of a path. It opens for this stream only. */
+  /** Makes a ticket, as a segment of a path. It opens for this stream only. */
   seal(playbackId: PlaybackId, contents: TicketContents): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#keyOf(playbackId), nonce);
@@ -41,7 +41,7 @@ export class Tickets {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
   }
 
-  /** What a ticket stands for; undefined when no node sealed it for this stream. */
+  /** The contents of a ticket. Undefined when no node sealed it for this stream. */
   open(playbackId: PlaybackId, ticket: string): TicketContents | undefined {
     if (ticket.length > MAX_LENGTH) return undefined;
     const name = `${playbackId} ${ticket}`;
@@ -62,11 +62,14 @@ export class Tickets {
       const opened = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
       return JSON.parse(opened.toString()) as TicketContents;
     } catch {
-      return undefined; // the tag does not fit
+      return undefined; // the authentication tag is wrong
     }
   }
 
-  /** Each stream has a key of its own, so that random nonces stay far from the 2^32 that are safe with one key (NIST SP 800-38D §8.3). */
+  /**
+   * Derives the key of a stream. With a key for each stream, random nonces stay far below the 2^32 that are safe with one key (NIST SP
+   * 800-38D §8.3).
+   */
   #keyOf(playbackId: PlaybackId): Buffer {
     return createHmac('sha256', this.#key).update(playbackId).digest();
   }

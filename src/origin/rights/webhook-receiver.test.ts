@@ -14,14 +14,14 @@ const AT = 1_795_175_107_399;
 const policy: PlaybackPolicy = { type: 'webhook', webhookId: 'w', webhookContext: { plan: 'gold' } };
 const question = { stream, playbackId: stream.playbackId, policy, accessKey: 'k' };
 
-/** What was sent. */
+/** The request that was sent. */
 interface Post {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Asks a receiver that answers so; gives what was sent with the verdict. @param status undefined for no answer */
+/** Calls a receiver that answers with this status, and returns the request and the verdict. @param status undefined for no answer */
 async function ask(status: number | undefined, body = '') {
   const sent: Post[] = [];
   const webhook = { url: 'https://example.com/gate', sharedSecret: new Secret('s') };
@@ -52,7 +52,7 @@ test('the receiver is sent the access key and the context, signed as deliveries 
   assert.ok(signatureProblem(headers, body, new Secret('other'), ms(AT)));
 });
 
-test('2xx lets in, all else does not; a receiver may say it in its body as well, and nothing it says there lets in', async () => {
+test('only a 2xx status admits a viewer, and a receiver may refuse in its body but not admit', async () => {
   const answers: readonly (readonly [number, string, boolean])[] = [
     [200, '', true],
     [204, '', true],
@@ -72,13 +72,13 @@ test('2xx lets in, all else does not; a receiver may say it in its body as well,
   }
 });
 
-test('a receiver that breaks, or a webhook that is gone, gives no verdict at all', async () => {
+test('a receiver that fails, or a deleted webhook, gives no verdict', async () => {
   await assert.rejects(ask(undefined));
   await assert.rejects(ask(500));
   await assert.rejects(ask(503, '{"ret":200}'));
   const gone = createAskReceiver({
     store: { webhooks: { get: async () => undefined } },
-    sender: { post: () => assert.fail('nothing is sent') },
+    sender: { post: () => assert.fail('nothing should be sent') },
     clock: { now: () => ms(0), monotonic: () => ms(0) },
   });
   await assert.rejects(gone(question, new AbortController().signal), /does not exist/);

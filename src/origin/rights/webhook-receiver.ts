@@ -1,6 +1,6 @@
 /**
- * One gate call: a POST to the URL of the webhook that a policy names, in the form of the reference service and signed as
- * deliveries of events are.
+ * Makes a gate call: a POST to the URL of the webhook that a policy names, in the form of the reference service and signed like deliveries
+ * of events.
  */
 import { randomUUID } from 'node:crypto';
 import type { WebhookId } from '#domain/ids.ts';
@@ -10,17 +10,17 @@ import type { Sender } from '#webhooks/sender.ts';
 import { signatureHeaders } from '#webhooks/signature.ts';
 import type { AskReceiver } from './gate-calls.ts';
 
-/** A receiver that takes longer counts as failing. */
+/** The time after which a receiver counts as failing. */
 const TIMEOUT_MS = 3000;
 
-/** What asking receivers takes. */
+/** The options for calling receivers. */
 export interface WebhookReceiverOptions {
   readonly store: { readonly webhooks: Pick<Store['webhooks'], 'get'> };
   readonly sender: Pick<Sender, 'post'>;
   readonly clock: Clock;
 }
 
-/** Makes the function that asks receivers. Any 2xx lets a viewer in, unless its JSON body has a `ret` that is not one. */
+/** Makes the function that calls receivers. Any 2xx status admits a viewer, unless the JSON body has a field `ret` with another status. */
 export function createAskReceiver({ store, sender, clock }: WebhookReceiverOptions): AskReceiver {
   return async ({ stream, playbackId, policy, accessKey }, signal) => {
     const webhook = await store.webhooks.get(policy.webhookId as WebhookId, stream.userId);
@@ -41,7 +41,7 @@ export function createAskReceiver({ store, sender, clock }: WebhookReceiverOptio
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** The field `ret` of a JSON object, which receivers of the reference service use in place of a status. */
+/** Reads the field `ret` of a JSON object, which receivers of the reference service use in place of a status. */
 function retOf(body: string): number | undefined {
   try {
     const answer = JSON.parse(body) as unknown;

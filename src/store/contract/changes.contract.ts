@@ -1,5 +1,5 @@
 /**
- * The part of the suite about changes that people ask for, with what is stored beside them.
+ * The part of the contract suite about changes that users request, with their receipts.
  */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -21,7 +21,7 @@ import {
 } from '#test/support/sample-records.ts';
 import { describeOn, type Fixture, isMillraceError, type OpenStore } from './suite.contract.ts';
 
-/** Declares it. */
+/** Declares this part of the suite. */
 export function changesContract(name: string, open: OpenStore): void {
   describeOn(`${name}, changing streams`, open, (fixture) => streamChanges(fixture));
   describeOn(`${name}, changing users and keys`, open, (fixture) => userChanges(fixture));
@@ -41,7 +41,7 @@ function streamChanges(fixture: Fixture): void {
     return rows.some(({ id }) => id === audit.id);
   };
 
-  it('changes what it is told to, empties what is undefined, and leaves the rest', async () => {
+  it('changes the given fields, empties those that are undefined, and leaves the others', async () => {
     const { store, user } = fixture;
     const stream = await create({ creatorId: 'me', userTags: { b: ['1', 2], a: 'x' } });
     const steps: StreamChange[] = [
@@ -60,7 +60,7 @@ function streamChanges(fixture: Fixture): void {
     }
   });
 
-  it('finds a stream by its new key at once, and no longer by the one before', async () => {
+  it('finds a stream by its new key at once, and no longer by the old one', async () => {
     const { store, user } = fixture;
     const stream = await create();
     const streamKey = newStreamKey();
@@ -69,7 +69,7 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await store.streams.byStreamKey(stream.streamKey), undefined);
   });
 
-  it("changes nothing of somebody else's, of a deleted or of an unknown stream, and logs nothing", async () => {
+  it('changes and logs nothing for a stream that is unknown, deleted or of another user', async () => {
     const { store, user } = fixture;
     const [stream, deleted] = [await create(), await create()];
     await store.streams.delete([deleted.id], user.id, [someReceipt()]);
@@ -91,7 +91,7 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await store.streams.change(stream.id, 'everyone', { name: 'by an admin' }, someReceipt()), true);
   });
 
-  it('changes only an idle stream when told so', async () => {
+  it('changes only an idle stream when the caller asks for that', async () => {
     const { store, user } = fixture;
     const stream = await create();
     const change = () => store.streams.change(stream.id, user.id, { record: true }, someReceipt(), 'idle');
@@ -100,7 +100,7 @@ function streamChanges(fixture: Fixture): void {
     await assert.rejects(change(), isMillraceError('conflict'));
     await store.streams.setActivity(stream.id, { isActive: false, lastSeen: ms(1), health: undefined });
     assert.equal(await change(), true);
-    // Connected, though nothing has come in yet.
+    // A publisher is connected, though no media has been received yet.
     const node = someNode();
     await store.nodes.renew(node, 60_000);
     await store.publishers.claim(stream.id, node.id);
@@ -109,7 +109,7 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await change(), true);
   });
 
-  it('either shows a publisher the change of an idle stream or refuses the change, in whichever order change and claim meet', async () => {
+  it('either shows a publisher the change of an idle stream or refuses the change, in whichever order change and claim arrive', async () => {
     const { store, user } = fixture;
     const node = someNode();
     await store.nodes.renew(node, 60_000);
@@ -117,7 +117,7 @@ function streamChanges(fixture: Fixture): void {
       const stream = await create();
       const change = () =>
         store.streams.change(stream.id, user.id, { record: true }, someReceipt(), 'idle').catch(() => false);
-      // The publish gate reads a stream after it has taken it for its node.
+      // The publish gate reads a stream after it has claimed it for its node.
       const claim = async () => {
         await store.publishers.claim(stream.id, node.id);
         return (await store.streams.get(stream.id, user.id))?.record;
@@ -126,11 +126,11 @@ function streamChanges(fixture: Fixture): void {
         round % 2 === 0
           ? await Promise.all([change(), claim()])
           : (await Promise.all([claim(), change()])).toReversed();
-      assert.equal(seen, isChanged, `round ${round}: published with what was changed afterwards`);
+      assert.equal(seen, isChanged, `round ${round}: published with the old settings`);
     }
   });
 
-  it('terminates once in a while, and says when again', async () => {
+  it('terminates a stream once within a time, and gives the time until it may again', async () => {
     const { store, user } = fixture;
     const stream = await create();
     const terminate = (at: number) =>
@@ -138,16 +138,20 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await terminate(100_000), 'done');
     assert.deepEqual(await terminate(102_000), { retryAfterMs: 3000 });
     assert.equal((await store.streams.get(stream.id, user.id))?.lastTerminatedAt, 100_000);
-    assert.equal((await store.streams.get(stream.id, user.id))?.terminations, 1, 'a refused one does not count');
+    assert.equal(
+      (await store.streams.get(stream.id, user.id))?.terminations,
+      1,
+      'a refused termination does not count',
+    );
     assert.equal(await terminate(105_000), 'done');
     assert.equal((await store.streams.get(stream.id, user.id))?.terminations, 2);
     assert.equal((await store.streams.get(stream.id, user.id))?.lastTerminatedAt, 105_000);
-    assert.equal(await terminate(50_000), 'done', 'a clock that was set back does not lock it');
+    assert.equal(await terminate(50_000), 'done', 'a clock that was set back does not prevent it');
     const both = await Promise.all([terminate(70_000), terminate(70_001)]);
     assert.deepEqual(both.filter((each) => each === 'done').length, 1);
   });
 
-  it('hides a deleted stream from everything but its sessions, and uses nothing of it again', async () => {
+  it('hides a deleted stream from everything except its sessions, and never reuses its ids and keys', async () => {
     const { store, user } = fixture;
     const [stream, other] = [await create({ isActive: true, creatorId: 'me' }), await create()];
     const session = someSession(stream, { phase: 'ended', endedAt: ms(5) });
@@ -176,7 +180,7 @@ function streamChanges(fixture: Fixture): void {
     }
   });
 
-  it('creates no more streams than a user may have, however many are asked for at once, and as many again as are deleted', async () => {
+  it('creates no more streams than a user may have, also concurrently, and again after deletions', async () => {
     const { store, user } = fixture;
     const [atMost, asked] = [40, 60];
     const another = () => store.streams.create(someStream(user.id), someReceipt(), { atMost });
@@ -207,7 +211,7 @@ function streamChanges(fixture: Fixture): void {
     await store.streams.create(someStream(other.id), someReceipt(), { atMost: 1 });
   });
 
-  it('deletes all of several, or none when one is not there', async () => {
+  it('deletes all of several streams, or none when one does not exist', async () => {
     const { store, user } = fixture;
     const streams = [await create(), await create()];
     const foreign = someStream((await store.users.ensure(someUser())).id);
@@ -227,7 +231,7 @@ function streamChanges(fixture: Fixture): void {
     assert.equal(await remove(ids), false);
   });
 
-  it('announces each change once it is there, and nothing that did not happen', async () => {
+  it('announces each change after its commit, and no change that did not happen', async () => {
     const { store, user } = fixture;
     const heard: StoreAnnouncement[] = [];
     const stream = await create();
@@ -255,7 +259,7 @@ function streamChanges(fixture: Fixture): void {
 }
 
 function userChanges(fixture: Fixture): void {
-  it('creates no more API keys than a user may have; revoked ones do not count', async () => {
+  it('creates no more API keys than a user may have, not counting revoked ones', async () => {
     const { store, user } = fixture;
     const create = async (name: string) => {
       const key = someKey(user, { name });
@@ -282,7 +286,7 @@ function userChanges(fixture: Fixture): void {
     assert.ok(refused !== undefined && isMillraceError('conflict')(refused.reason) && others.length === 0);
   });
 
-  it('makes, changes and finds users, and refuses a name that is taken', async () => {
+  it('creates, changes and finds users, and refuses a name that is taken', async () => {
     const { store } = fixture;
     const [one, other] = [someUser({ isAdmin: true }), someUser()];
     await store.users.create(someUser({ isAdmin: true }), someReceipt());
@@ -299,7 +303,7 @@ function userChanges(fixture: Fixture): void {
     assert.equal(await store.users.change(newUserId(), change, someReceipt()), false);
   });
 
-  it('changes each quota by itself, however many change at the same time', async () => {
+  it('changes each quota independently, however many change at the same time', async () => {
     const { store, user } = fixture;
     const change = (quotas: QuotaChange) => store.users.change(user.id, { quotas }, someReceipt());
     assert.deepEqual(await Promise.all([change({ streams: 5 }), change({ viewers: 0 }), change({ apiKeys: 7 })]), [
@@ -317,7 +321,7 @@ function userChanges(fixture: Fixture): void {
     assert.deepEqual((await store.users.get(demoted.id))?.quotas, { viewers: 1, sessions: 3 });
   });
 
-  it('counts the streams and API keys of a user, no further than asked', async () => {
+  it('counts the streams and API keys of a user up to a limit', async () => {
     const { store, user } = fixture;
     for (let count = 0; count < 3; count += 1) {
       await store.streams.create(someStream(user.id), someReceipt());
@@ -340,7 +344,7 @@ function userChanges(fixture: Fixture): void {
     assert.deepEqual(await promise, { type: 'user_changed', userId: user.id });
   });
 
-  it("gives a user's unrevoked keys, newest first, with what they may do and when they were last used", async () => {
+  it("gives a user's unrevoked keys, newest first, with their rules and the time of their last use", async () => {
     const { store, user } = fixture;
     const access = { rules: [{ resources: ['stream/*'], methods: ['get'] }] };
     const changes: Partial<ApiKey>[] = [{ access }, { access: { rules: [] } }, {}, {}];
@@ -390,7 +394,7 @@ function repeats(fixture: Fixture): void {
     return { stream, done: fixture.store.streams.create(stream, receipt) };
   };
 
-  it('lets one of several twins go on, and gives the others its answer', async () => {
+  it('gives the claim to one of several equal requests, and the others its answer', async () => {
     const twins = await Promise.all(Array.from({ length: 8 }, () => claim()));
     const pending = Array(7).fill({ state: 'pending' });
     assert.deepEqual(
@@ -403,7 +407,7 @@ function repeats(fixture: Fixture): void {
     assert.deepEqual(await claim({ bodyHash: 'another' }), { state: 'other_body' });
   });
 
-  it('tells users, routes and keys apart', async () => {
+  it('distinguishes users, routes and keys', async () => {
     await claim();
     const other = (await fixture.store.users.ensure(someUser())).id;
     for (const change of [{ userId: other }, { route: 'POST /access' }, { keyHash: 'another' }]) {
@@ -411,7 +415,7 @@ function repeats(fixture: Fixture): void {
     }
   });
 
-  it('lets a repeat go on when the first was released, was forgotten, or took too long', async () => {
+  it('gives the claim to a repeat when the first was released, deleted, or took too long', async () => {
     await claim();
     await fixture.store.idempotency.release(claimOf());
     assert.deepEqual(await claim(), { state: 'claimed' });
@@ -422,18 +426,22 @@ function repeats(fixture: Fixture): void {
     assert.deepEqual(await claim({ at: ms(1_101_000) }), { state: 'claimed' });
   });
 
-  it('undoes the change of one whose place was taken meanwhile', async () => {
+  it('undoes the change of a request whose claim was taken over by a repeat', async () => {
     await claim();
     await claim({ at: ms(1_002_000) });
     const late = createAnswering();
     await assert.rejects(late.done, isMillraceError('conflict'));
     assert.equal(await fixture.store.streams.get(late.stream.id, 'everyone'), undefined);
     await fixture.store.idempotency.release(claimOf());
-    assert.deepEqual(await claim({ at: ms(1_002_001) }), { state: 'pending' }, "it cannot release the other's");
+    assert.deepEqual(
+      await claim({ at: ms(1_002_001) }),
+      { state: 'pending' },
+      'a request cannot release the claim of another',
+    );
     await createAnswering({ at: ms(1_002_000) }).done;
   });
 
-  it('keeps an answer only with the change it tells of', async () => {
+  it('keeps an answer only together with its change', async () => {
     await claim();
     const stream = someStream(fixture.user.id);
     await fixture.store.streams.create(stream, someReceipt());
@@ -446,7 +454,7 @@ function repeats(fixture: Fixture): void {
     assert.equal((await claim()).state, 'answered');
   });
 
-  it('forgets the oldest, no more than it may at once', async () => {
+  it('deletes the oldest answers, at most as many as the limit', async () => {
     const keys = ['1', '2', '3', '4'];
     for (const keyHash of keys) await claim({ keyHash, at: ms(Number(keyHash)) });
     const deleteTwo = () => fixture.store.idempotency.deleteOlder(ms(4), 2);
@@ -456,7 +464,7 @@ function repeats(fixture: Fixture): void {
 }
 
 function auditLog(fixture: Fixture): void {
-  it('keeps who changed what, and lists it newest first, by user and by what was changed', async () => {
+  it('keeps who changed what, and lists the entries newest first, by user and by resource', async () => {
     const { store, user } = fixture;
     const key = someKey(user);
     const actor = { userId: user.id, keyId: key.id, keyName: key.name };

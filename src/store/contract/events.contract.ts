@@ -1,5 +1,5 @@
 /**
- * The part of the suite about events, webhooks and deliveries.
+ * The part of the contract suite about events, webhooks and deliveries.
  */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -12,7 +12,7 @@ import type { DeliveryOutcome } from '#store/store.ts';
 import { someNode, someReceipt, someSession, someStream, someWebhook } from '#test/support/sample-records.ts';
 import { describeOn, type Fixture, type OpenStore } from './suite.contract.ts';
 
-/** Declares it. */
+/** Declares this part of the suite. */
 export function eventsContract(name: string, open: OpenStore): void {
   describeOn(`${name}, as a list of events`, open, (fixture) => eventList(fixture));
   describeOn(`${name}, delivering to webhooks`, open, (fixture) => deliveries(fixture));
@@ -21,7 +21,7 @@ export function eventsContract(name: string, open: OpenStore): void {
 const idle = { isActive: false, lastSeen: ms(1), health: undefined };
 const active = { ...idle, isActive: true };
 
-/** Numbers all events, and gives those of the test's user, oldest first. */
+/** Numbers all events, and returns those of the test's user, oldest first. */
 async function numbered({ store, user }: Fixture, streamId?: StreamId): Promise<readonly ServiceEvent[]> {
   while ((await store.events.number(100)) > 0);
   const filter = streamId === undefined ? {} : { streamId };
@@ -58,7 +58,7 @@ function eventList(fixture: Fixture): void {
     ]);
   });
 
-  it('has the beginning and the end of each session once, whatever is written again', async () => {
+  it('has one event for the start and one for the end of each session, however often the session is written', async () => {
     const { store } = fixture;
     const stream = await createStream(fixture);
     const [first, second] = [0, 1].map(() => someSession(stream, { phase: 'live' }));
@@ -88,7 +88,7 @@ function eventList(fixture: Fixture): void {
     );
   });
 
-  it('tells what became of a lost node, once, and of a session that goes on after all', async () => {
+  it('has one event for each session that a lost node ended, and one for a session that is resumed', async () => {
     const { store } = fixture;
     const stream = await createStream(fixture);
     const node = someNode();
@@ -114,7 +114,7 @@ function eventList(fixture: Fixture): void {
     assert.deepEqual(events[4]!.payload, { isResumed: true });
   });
 
-  it('never shows an event before one that was readable, however writes overlap', async () => {
+  it('never inserts an event before one that was readable, however writes overlap', async () => {
     const { store, user } = fixture;
     const seen: number[] = [];
     let isWriting = true;
@@ -137,7 +137,7 @@ function eventList(fixture: Fixture): void {
     assert.deepEqual(seen, all.slice(0, seen.length));
   });
 
-  it('stores an event that comes with no change once, however often it is added', async () => {
+  it('stores an event without a change once, however often it is added', async () => {
     const { store } = fixture;
     const { id: streamId } = await createStream(fixture);
     const payload = { code: 'timestamps_jumped' } as const;
@@ -154,7 +154,7 @@ function eventList(fixture: Fixture): void {
     assert.deepEqual([added?.id, added?.payload, more.length], [event.id, payload, 0]);
   });
 
-  it('deletes the oldest, and goes on with the numbers', async () => {
+  it('deletes the oldest events, and continues the numbers', async () => {
     const { store } = fixture;
     for (let count = 0; count < 3; count += 1) await createStream(fixture);
     await numbered(fixture);
@@ -172,7 +172,7 @@ function deliveries(fixture: Fixture): void {
     await fixture.store.webhooks.create(webhook, someReceipt());
     return webhook;
   };
-  /** Leases until there is nothing more, and gives what this process holds. */
+  /** Leases webhooks until no more are due, and returns those that this process holds. */
   const claim = async () =>
     (await fixture.store.webhooks.claimDue({ leaseMs: 60_000, limit: 100 })).map(({ id }) => id);
   const outcome = (event: ServiceEvent, webhook: Webhook, result: DeliveryOutcome['result']): DeliveryOutcome => ({
@@ -193,11 +193,11 @@ function deliveries(fixture: Fixture): void {
       requestBody: '{}',
       statusCode: result.type === 'delivered' ? 200 : 500,
       responseBody: '',
-      error: result.type === 'delivered' ? undefined : 'It failed.',
+      error: result.type === 'delivered' ? undefined : 'The attempt failed.',
     },
   });
 
-  it('makes a delivery for each webhook that hears of an event, and leases each webhook once', async () => {
+  it('makes a delivery for each webhook that subscribes to an event, and leases each webhook once', async () => {
     const { store } = fixture;
     const stream = await createStream(fixture);
     await numbered(fixture);
@@ -218,7 +218,7 @@ function deliveries(fixture: Fixture): void {
     }
   });
 
-  it('forgets what was delivered, keeps what was not, and gives the lease back with the next due time', async () => {
+  it('deletes successful deliveries, keeps the others, and releases the lease with the next due time', async () => {
     const { store } = fixture;
     const webhook = await create();
     for (let count = 0; count < 3; count += 1) await createStream(fixture);
@@ -241,7 +241,7 @@ function deliveries(fixture: Fixture): void {
     );
     const { rows } = await store.webhooks.log(webhook.id, { success: false }, { limit: 10 });
     assert.equal(rows.length, 2);
-    assert.equal((await store.webhooks.get(webhook.id, 'everyone'))?.lastFailure?.error, 'It failed.');
+    assert.equal((await store.webhooks.get(webhook.id, 'everyone'))?.lastFailure?.error, 'The attempt failed.');
     await store.webhooks.release(webhook.id);
     assert.ok(!(await claim()).includes(webhook.id), 'the next attempt is due in an hour');
     assert.equal(await store.webhooks.resendSince(webhook.id, ms(0), someReceipt()), true);
@@ -250,7 +250,7 @@ function deliveries(fixture: Fixture): void {
     await store.webhooks.release(webhook.id);
   });
 
-  it('loses no delivery that is made while a lease is given back', async () => {
+  it('loses no delivery that is made while a lease is released', async () => {
     const { store } = fixture;
     const webhook = await create();
     for (let round = 0; round < 20; round += 1) {
@@ -267,7 +267,7 @@ function deliveries(fixture: Fixture): void {
     await store.webhooks.release(webhook.id);
   });
 
-  it('disables a webhook once, gives up what waits for it, and tells its user', async () => {
+  it('disables a webhook once, gives up its deliveries, and adds an event for its user', async () => {
     const { store } = fixture;
     const webhook = await create();
     await createStream(fixture);
@@ -280,7 +280,7 @@ function deliveries(fixture: Fixture): void {
     assert.ok(!(await claim()).includes(webhook.id));
   });
 
-  it('gives up deliveries that are too old, and deletes webhooks with all that belongs to them', async () => {
+  it('gives up deliveries that are too old, and deletes webhooks with their deliveries and logs', async () => {
     const { store, user } = fixture;
     const webhook = await create();
     await createStream(fixture);

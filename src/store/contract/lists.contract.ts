@@ -1,5 +1,5 @@
 /**
- * The part of the suite about lists: every filter, order and direction, and walks while others write.
+ * The part of the contract suite about lists: every filter, order and direction, and reading page by page while others write.
  */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -11,7 +11,7 @@ import type { ListFilter, ListOptions, Page, PageKey } from '#store/store.ts';
 import { someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
 import { describeOn, type OpenStore } from './suite.contract.ts';
 
-/** A way to list; times are few, so that pages end between rows of the same one. */
+/** Arbitrary times. They are few, so that pages end between rows with the same time. */
 const someTime = fc.integer({ min: 0, max: 4 }).map(ms);
 const how = fc.record({
   order: fc.constantFrom('createdAt', 'lastSeen'),
@@ -20,7 +20,7 @@ const how = fc.record({
   isEverybody: fc.boolean(),
 });
 const bounds = { from: someTime, to: someTime };
-/** Names that wildcards, a lower case of ASCII only, or a pattern's escapes would mix up, and what is searched for in them. */
+/** Names that would be confused by wildcards, an ASCII-only lower case, or unescaped patterns, and the texts to search for in them. */
 const someName = fc.constantFrom('Show', 'sHoW 100%', 'Show_1', 'ShowX1', '\\Show\\', 'ÄRGER', 'ΟΔΟΣ', 'Straße');
 const partOfName = fc.constantFrom(
   'show',
@@ -37,10 +37,10 @@ const partOfName = fc.constantFrom(
   ' ',
 );
 
-/** Declares it. */
+/** Declares this part of the suite. */
 export function listsContract(name: string, open: OpenStore): void {
   describeOn(`${name}, listing`, open, (fixture) => {
-    it('gives every stream that fits once, in order, and counts them, whatever is asked', async () => {
+    it('gives every matching stream once, in order, and counts them, for any filter', async () => {
       const streams = fc.array(
         fc.record({
           createdAt: someTime,
@@ -80,7 +80,7 @@ export function listsContract(name: string, open: OpenStore): void {
               listed.map(({ id }) => id).filter((id) => ours.has(id)),
               inOrder(expected, page),
             );
-            // For everybody, those of other runs are there, too.
+            // With the scope of everybody, the streams of other runs are listed, too.
             assert.equal(await store.streams.count(scope, filter, page.order), listed.length);
             if (scope !== 'everyone') assert.equal(listed.length, expected.length);
           },
@@ -89,7 +89,7 @@ export function listsContract(name: string, open: OpenStore): void {
       );
     });
 
-    it('gives every session that fits once, in order, and counts them, whatever is asked', async () => {
+    it('gives every matching session once, in order, and counts them, for any filter', async () => {
       const sessions = fc.array(
         fc.record({
           createdAt: someTime,
@@ -150,7 +150,7 @@ export function listsContract(name: string, open: OpenStore): void {
       );
     });
 
-    it('skips no row that was there throughout and gives none twice, while others insert and delete', async () => {
+    it('skips no row that existed throughout and repeats none, while others insert and delete', async () => {
       await fc.assert(
         fc.asyncProperty(fc.constantFrom('asc', 'desc'), fc.integer({ min: 1, max: 7 }), async (direction, limit) => {
           const { store } = fixture;
@@ -172,19 +172,19 @@ export function listsContract(name: string, open: OpenStore): void {
             disturb(),
           ]);
           const ids = walked.map(({ id }) => id);
-          assert.equal(new Set(ids).size, ids.length, 'one twice');
+          assert.equal(new Set(ids).size, ids.length, 'a row was repeated');
           const seen = new Set(ids);
           assert.deepEqual(
             staying.filter((id) => !seen.has(id)),
             [],
-            'one skipped',
+            'a row was skipped',
           );
         }),
         { numRuns: 8 },
       );
     });
 
-    it('gives those of many ids that are there', async () => {
+    it('gives the rows of those ids that exist', async () => {
       const { store, user } = fixture;
       const streams = Array.from({ length: 70 }, () => someStream(user.id));
       await Promise.all(streams.map((stream) => store.streams.create(stream, someReceipt())));
@@ -212,7 +212,7 @@ export function listsContract(name: string, open: OpenStore): void {
 
 const isEqualUnless = <Value>(asked: Value | undefined, value: Value) => asked === undefined || asked === value;
 
-/** What streams and sessions are both asked for. */
+/** Whether a stream or session matches the conditions that both have. */
 function fits(row: Stream | Session, filter: ListFilter, order: ListOptions['order']): boolean {
   const { id, playbackId, name = '', from = -1, to = 9 } = filter;
   return (
@@ -229,7 +229,7 @@ function inOrder(rows: readonly (Stream | Session)[], { order, direction }: Pick
   return direction === 'asc' ? ascending : ascending.toReversed();
 }
 
-/** Every row of every page. */
+/** Reads all pages. */
 async function walk<Row>(list: (after: PageKey | undefined) => Promise<Page<Row>>): Promise<Row[]> {
   const rows: Row[] = [];
   let after: PageKey | undefined;

@@ -1,5 +1,5 @@
 /**
- * The part of the suite about nodes that share the database, and the publishers connected to them.
+ * The part of the contract suite about nodes that share the database, and the publishers connected to them.
  */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -10,13 +10,13 @@ import type { StoreAnnouncement } from '#store/announcement.ts';
 import { someHealth, someNode, someReceipt, someSession, someStream } from '#test/support/sample-records.ts';
 import { describeOn, isMillraceError, type OpenStore } from './suite.contract.ts';
 
-/** Longer than any test takes; and one that is out at once. */
+/** A lease that outlasts any test, and one that runs out at once. */
 const [LONG_MS, NONE_MS] = [60_000, 0];
 
 const ACTIVE = { isActive: true, lastSeen: ms(5), health: someHealth() } as const;
 const IDLE = { isActive: false, lastSeen: ms(6), health: undefined } as const;
 
-/** Declares it. */
+/** Declares this part of the suite. */
 export function nodesContract(name: string, open: OpenStore): void {
   describeOn(`${name}, shared by nodes`, open, (fixture) => {
     const nodeFor = async (leaseMs: number): Promise<ServiceNode> => {
@@ -36,7 +36,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       return { stream, sessions };
     };
 
-    it('holds a lease from the first call on, and says when it had run out', async () => {
+    it('holds a lease from the first call on, and reports that it had run out', async () => {
       const { nodes } = fixture.store;
       const node = someNode();
       assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: false });
@@ -45,7 +45,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: false });
     });
 
-    it('says so too when the node was forgotten meanwhile', async () => {
+    it('reports a lease that had run out also when the node was forgotten in the meantime', async () => {
       const { nodes } = fixture.store;
       const node = await nodeFor(NONE_MS);
       await nodes.endSessionsOf(node.id, ms(77));
@@ -53,7 +53,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: true });
     });
 
-    it('names the nodes that are gone until what they owned is ended, and forgets them then', async () => {
+    it('lists lost nodes until everything they owned is ended, and then forgets them', async () => {
       const { nodes } = fixture.store;
       const [living, dead, idle, waitedFor, left] = [
         await nodeFor(LONG_MS),
@@ -74,7 +74,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.deepEqual(await lapsed(), []);
     });
 
-    it('ends what a gone node owned, once, whoever notices', async () => {
+    it('ends what a lost node owned, once, whichever node notices', async () => {
       const { store, user } = fixture;
       const node = await nodeFor(LONG_MS);
       const { stream, sessions } = await streamOn(node, ['live', 'ended', 'starting']);
@@ -99,7 +99,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.ok(!(await store.nodes.lapsed()).includes(node.id));
     });
 
-    it('ends nothing before it was last seen, whatever the clock of who notices says', async () => {
+    it('ends no session before it was last seen, whatever the clock of the other node says', async () => {
       const { store, user } = fixture;
       const node = await nodeFor(NONE_MS);
       const { sessions } = await streamOn(node, ['live', 'live']);
@@ -109,7 +109,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.deepEqual([await endOf(0), await endOf(1)], [99, 77]);
     });
 
-    it('ends nothing of a node that holds its lease, or took it up again', async () => {
+    it('ends nothing of a node that holds its lease, or has renewed it', async () => {
       const { store, user } = fixture;
       const node = await nodeFor(NONE_MS);
       const { stream, sessions } = await streamOn(node, ['live']);
@@ -119,7 +119,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal((await store.streams.get(stream.id, user.id))?.isActive, true);
     });
 
-    it('leaves a stream active whose publisher went to another node', async () => {
+    it('leaves a stream active whose publisher moved to another node', async () => {
       const { store, user } = fixture;
       const [dead, other] = [await nodeFor(NONE_MS), await nodeFor(LONG_MS)];
       const { stream } = await streamOn(dead, ['live']);
@@ -130,7 +130,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal(await store.publishers.claim(stream.id, (await nodeFor(LONG_MS)).id), false);
     });
 
-    it('gives a stream to one node that lives at a time, and announces to which', async () => {
+    it('gives a stream to one live node at a time, and announces to which', async () => {
       const { publishers } = fixture.store;
       const [one, other, dead] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const streamId = newStreamId();
@@ -138,7 +138,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       using _ = fixture.store.listen((announcement) => heard.push(announcement));
       assert.equal(await publishers.claim(streamId, dead.id), true);
       await lapse(dead);
-      assert.equal(await publishers.claim(streamId, one.id), true, 'of one that is gone');
+      assert.equal(await publishers.claim(streamId, one.id), true, 'a stream of a lost node');
       assert.equal(await publishers.claim(streamId, one.id), true, 'again');
       assert.equal(await publishers.claim(streamId, other.id), false);
       await publishers.release(streamId, other.id);
@@ -153,7 +153,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.deepEqual(ours(), [dead.id, one.id, one.id, winner.id]);
     });
 
-    it('lets go of the publishers of a node that leaves', async () => {
+    it('releases the publishers of a node that leaves', async () => {
       const { nodes, publishers } = fixture.store;
       const [one, other] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const streamId = newStreamId();
@@ -162,7 +162,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal(await publishers.claim(streamId, other.id), true);
     });
 
-    it('names the node that took each stream last, also when its publisher has gone', async () => {
+    it('gives the node that claimed each stream last, also when its publisher has gone', async () => {
       const { publishers } = fixture.store;
       const [one, other] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const [first, second, never] = [newStreamId(), newStreamId(), newStreamId()];
@@ -206,19 +206,19 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.equal((await store.sessions.get(sessions[0]!.id, user.id))?.viewers, 9);
     });
 
-    it('refuses what a node says about a stream that another node has taken since', async () => {
+    it('refuses what a node reports about a stream that another node has claimed since', async () => {
       const { store, user } = fixture;
       const [before, after] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const { stream, sessions } = await streamOn(before, ['live']);
       await store.publishers.claim(stream.id, before.id);
       await store.publishers.release(stream.id, before.id);
-      assert.equal(await store.streams.setActivity(stream.id, ACTIVE, before.id), true, 'until another takes it');
+      assert.equal(await store.streams.setActivity(stream.id, ACTIVE, before.id), true, 'until another node claims it');
       await store.publishers.claim(stream.id, after.id);
       const taken = await store.streams.get(stream.id, user.id);
       assert.deepEqual(
         [taken?.isActive, taken?.health],
         [false, undefined],
-        'what the node before it said counts no more',
+        'what the previous node reported no longer counts',
       );
 
       assert.equal(await store.streams.setActivity(stream.id, ACTIVE, before.id), false);
@@ -239,7 +239,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       );
     });
 
-    it('lets a node resume a session that others ended as node_lost, but only by resume and while the stream is still its own', async () => {
+    it('lets a node resume a session that others ended as node_lost, but only with resume and while it still owns the stream', async () => {
       const { store, user } = fixture;
       const [node, other] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const [kept, lost] = [await streamOn(node, ['live']), await streamOn(node, ['live'])];
@@ -264,7 +264,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       });
     });
 
-    it('makes one secret for all of them', async () => {
+    it('makes one secret for all nodes', async () => {
       const { nodes } = fixture.store;
       const secrets = await Promise.all([1, 2, 3].map(() => nodes.clusterSecret()));
       assert.equal(new Set(secrets.map((secret) => secret.reveal())).size, 1);

@@ -1,5 +1,5 @@
 /**
- * The part of the suite about who may watch: signing keys, and the policies of streams.
+ * The part of the contract suite about playback rights: signing keys, and the policies of streams.
  */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -10,9 +10,9 @@ import { ms } from '#lib/units.ts';
 import { someReceipt, someStream, someUser } from '#test/support/sample-records.ts';
 import { describeOn, isMillraceError, type OpenStore } from './suite.contract.ts';
 
-/** Declares it. */
+/** Declares this part of the suite. */
 export function rightsContract(name: string, open: OpenStore): void {
-  describeOn(`${name}, keeping who may watch`, open, (fixture) => {
+  describeOn(`${name}, keeping playback rights`, open, (fixture) => {
     const create = async (change: Partial<SigningKey> = {}, atMost = 0) => {
       const key: SigningKey = {
         id: newSigningKeyId(),
@@ -27,7 +27,7 @@ export function rightsContract(name: string, open: OpenStore): void {
       return key;
     };
 
-    it('keeps signing keys, the newest first, and shows each to its user and to admins only', async () => {
+    it('keeps signing keys, lists them newest first, and shows each only to its user and to admins', async () => {
       const { store, user } = fixture;
       const older = await create({ createdAt: ms(1) });
       const newer = await create({ createdAt: ms(2), disabled: true });
@@ -41,7 +41,7 @@ export function rightsContract(name: string, open: OpenStore): void {
       assert.equal(await store.signingKeys.get(older.id, other.id), undefined);
     });
 
-    it('changes and deletes a signing key for those who may see it, with the entry in the log or not at all', async () => {
+    it('changes and deletes a signing key for those who may see it, each together with an entry in the audit log', async () => {
       const { store, user } = fixture;
       const key = await create();
       const other = await store.users.ensure(someUser());
@@ -60,7 +60,7 @@ export function rightsContract(name: string, open: OpenStore): void {
       assert.equal(await store.signingKeys.delete(key.id, 'everyone', someReceipt()), false);
     });
 
-    it('gives a user no more signing keys than the limit, and one more after one was deleted', async () => {
+    it('gives a user no more signing keys than the limit, and another after one was deleted', async () => {
       const key = await create({}, 2);
       await create({}, 2);
       await assert.rejects(create({}, 2), isMillraceError('quota_exceeded'));
@@ -68,7 +68,7 @@ export function rightsContract(name: string, open: OpenStore): void {
       await create({}, 2);
     });
 
-    it('keeps the policy of a stream as it was sent, and takes it away again', async () => {
+    it('keeps the policy of a stream as it was sent, and removes it', async () => {
       const { store, user } = fixture;
       const playbackPolicy: PlaybackPolicy = {
         type: 'webhook',
@@ -84,7 +84,7 @@ export function rightsContract(name: string, open: OpenStore): void {
       await store.streams.change(stream.id, user.id, { playbackPolicy: { type: 'jwt' } }, someReceipt());
       assert.deepEqual(await read(), { type: 'jwt' });
       await store.streams.change(stream.id, user.id, { name: 'y' }, someReceipt());
-      assert.deepEqual(await read(), { type: 'jwt' }, 'another change leaves it');
+      assert.deepEqual(await read(), { type: 'jwt' }, 'another change leaves the policy as it is');
       await store.streams.change(stream.id, user.id, { playbackPolicy: undefined }, someReceipt());
       assert.equal(await read(), undefined);
     });

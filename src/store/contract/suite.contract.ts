@@ -1,5 +1,5 @@
 /**
- * What the parts of the suite share.
+ * The definitions that all parts of the contract suite share.
  */
 import { after, before, beforeEach, describe } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
@@ -7,23 +7,23 @@ import type { User } from '#domain/user.ts';
 import type { Store } from '#store/store.ts';
 import { someUser } from '#test/support/sample-records.ts';
 
-/** Opens an empty store, the caller's to dispose. */
+/** Opens an empty store, which the caller disposes. */
 export type OpenStore = () => Promise<Store>;
 
-/** Limits for tests that ask for something else: a machine's disk or cores may be away for seconds. */
+/** Time limits for tests about something else, because the disk or cores of a test machine may be unavailable for seconds. */
 export const PATIENT = { readTimeoutMs: 60_000, writeTimeoutMs: 60_000 } as const;
 
-/** The store of a part of the suite, and a user of the test's own. */
+/** The store of a part of the suite, and a user made for the test. */
 export interface Fixture {
   readonly store: Store;
   readonly user: User;
 }
 
-/** Whether an error is one of the catalogue. */
+/** Makes a check that an error has this code of the catalogue. */
 export const isMillraceError = (code: MillraceError['code']) => (error: unknown) =>
   error instanceof MillraceError && error.code === code;
 
-/** Declares a part of the suite on one store, with a new user for each test. */
+/** Declares a part of the suite that runs on one store, with a new user for each test. */
 export function describeOn(name: string, open: OpenStore, declare: (fixture: Fixture) => void): void {
   describe(name, () => {
     let store: Store;

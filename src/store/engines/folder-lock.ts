@@ -1,5 +1,5 @@
 /**
- * The lock on the data folder: one serving process at a time uses the folder, whatever database it has.
+ * Locks the data folder, so that one serving process at a time uses it, whatever its database is.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,11 +7,11 @@ import { StoreOpenError } from '#store/open-error.ts';
 import { RESULT, resultCode } from './sqlite/failure.ts';
 import { proveWritable, sqliteOpenError } from './sqlite/open-failure.ts';
 
-/** How long to wait for a command that holds the folder briefly, in milliseconds. */
+/** Milliseconds to wait for a command that holds the folder briefly. */
 const LOCK_TIMEOUT_MS = 250;
 
 /**
- * Locks the folder until disposed or until the process ends, however it ends: the lock is the operating system's, on an empty SQLite
+ * Locks the folder until disposed or until the process ends in any way. The lock is a file lock of the operating system on an empty SQLite
  * database in the folder.
  * @throws {StoreOpenError} `in_use` when another process holds it
  */

@@ -29,7 +29,7 @@ const REPOSITORY = join(import.meta.dirname, '../../..');
 const root = mkdtempSync(join(tmpdir(), 'millrace-postgres-data-'));
 const away = isMillraceError('store_unavailable');
 const unknown = isMillraceError('outcome_unknown');
-/** When a connection breaks during a write, the error depends on the moment. */
+/** When a connection breaks during a write, the error depends on the moment at which it breaks. */
 const awayOrUnknown = (error: unknown) => away(error) || unknown(error);
 let server: PostgresServer;
 before(async () => {
@@ -56,7 +56,7 @@ async function optionsOf(change: Partial<EngineOptions> = {}): Promise<EngineOpt
   };
 }
 
-/** An engine on a database of its own with a table `things`: `id` is its key, `n` a number. */
+/** Opens an engine on a new database with a table `things`, where `id` is the key and `n` a number. */
 async function opened(change: Partial<EngineOptions> = {}): Promise<Engine & { readonly url: string }> {
   const options = await optionsOf(change);
   const engine = await openPostgres(options);
@@ -116,7 +116,7 @@ describe('a write', () => {
     assert.deepEqual((await things(engine)).at(-1), { id: 'g', n: 7 });
   });
 
-  it('says nothing of a row that it could not write', async () => {
+  it('repeats nothing of a row that it could not write', async () => {
     await using engine = await opened();
     await engine.write([insert('planted-secret')]);
     for (const bad of [insert('planted-secret'), { ...insert('x'), parameters: ['x', 'planted-secret'] }]) {
@@ -124,12 +124,12 @@ describe('a write', () => {
     }
   });
 
-  it('is tried again when two lock each other out', async () => {
+  it('is tried again after a deadlock', async () => {
     await using engine = await opened();
     await server.query(`alter database ${new URL(engine.url).pathname.slice(1)} set deadlock_timeout = '10ms'`);
     await engine.write([insert('a'), insert('b')]);
     await server.query('create sequence tries', engine.url);
-    // A sequence counts on, also where the transaction is undone. Waits until both have their first row.
+    // A sequence keeps counting when its transaction is undone. Waits until both writes have changed their first row.
     const bothBegun = `do $$ begin
       perform nextval('tries');
       while (select last_value from tries) < 2 loop perform pg_sleep(0.001); end loop;
@@ -152,7 +152,7 @@ describe('a write', () => {
     assert.deepEqual(await engine.read(all), [{ id: 'a', n: 0, more: null }]);
   });
 
-  it('is on the disk when it resolves, whatever the server is set to', async () => {
+  it('is durable when it resolves, for any settings of the server', async () => {
     const options = await optionsOf();
     const url = options.databaseUrl!.reveal();
     await server.query(`alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
@@ -162,7 +162,7 @@ describe('a write', () => {
   });
 });
 
-describe('a write whose answer does not come', () => {
+describe('a write that gets no answer', () => {
   /** An engine whose connections go through a proxy. */
   async function proxied(change: Partial<EngineOptions> = {}) {
     const direct = await opened();
@@ -176,7 +176,7 @@ describe('a write whose answer does not come', () => {
     };
     return { engine, direct, proxy, [Symbol.asyncDispose]: close };
   }
-  /** The shapes of a write: one query, several, and one whose changes are counted before the commit. */
+  /** Three forms of a write: one query, several, and one whose changes are counted before the commit. */
   const shapes = {
     'of one query': [insert('a')],
     'of several queries': [insert('a'), insert('b')],
@@ -184,11 +184,11 @@ describe('a write whose answer does not come', () => {
   };
 
   for (const [shape, queries] of Object.entries(shapes)) {
-    it(`is of unknown outcome when its commit was sent, ${shape}`, async () => {
+    it(`has an unknown outcome when its commit was sent, ${shape}`, async () => {
       await using open = await proxied();
       const { engine, direct, proxy } = open;
       await engine.write([]).then(() => engine.write([update('nothing', 1)]));
-      // The server carries the write out, but its answer never arrives.
+      // The server carries out the write, but its answer never arrives.
       proxy.onRequest(
         (bytes) => /commit|insert/.test(bytes) && proxy.muteAnswers(/commit/.test(bytes) || queries.length === 1),
       );
@@ -211,7 +211,7 @@ describe('a write whose answer does not come', () => {
     assert.deepEqual(await things(direct), []);
   });
 
-  it('is known not to have happened when the server gave it up for taking too long, or was never reached', async () => {
+  it('is known not to have happened when it timed out on the server, or the server was never reached', async () => {
     await using open = await proxied();
     const { engine, direct, proxy } = open;
     await direct.write([insert('a')]);
@@ -227,7 +227,7 @@ describe('a write whose answer does not come', () => {
 });
 
 describe('values', () => {
-  it('come as numbers and text, as from SQLite', async () => {
+  it('are read as numbers and text, as from SQLite', async () => {
     await using engine = await opened();
     await engine.write([insert('a', 1_700_000_000_123), insert('é\u{1f600}', -1)]);
     const totals = 'select count(*) as rows, sum(n) as sum, max(n) > 0 as some, null as none from things';
@@ -240,14 +240,14 @@ describe('values', () => {
     assert.ok(Math.abs(now - Date.now()) < 60_000, String(now));
   });
 
-  it('that no text can hold are found nowhere, and not written', async () => {
+  it('that text cannot hold are not found, and are refused by writes', async () => {
     await using engine = await opened();
     const byId: Query = { sql: 'select id from things where id = $1', parameters: ['a\0b'] };
     assert.deepEqual(await engine.read(byId), []);
     await assert.rejects(engine.write([insert('a\0b')]), /store query/);
   });
 
-  it('that would be kept as something else are refused', async () => {
+  it('that would be stored as something else are refused', async () => {
     await using engine = await opened();
     for (const value of [new Date(0), {}, [], undefined, true, 1n, Number.NaN, '\ud83c']) {
       await assert.rejects(engine.write([{ ...insert('a'), parameters: [value as never, 1] }]), TypeError);
@@ -257,7 +257,7 @@ describe('values', () => {
 });
 
 describe('announcements', () => {
-  it('reach every process in their order, and only those of writes that happened', async () => {
+  it('reach every process in their order, and only when their write happened', async () => {
     await using one = await opened();
     await using other = await openPostgres(await optionsOf({ databaseUrl: new Secret(one.url) }));
     const heard: Record<string, (string | undefined)[]> = { one: [], other: [] };
@@ -268,14 +268,14 @@ describe('announcements', () => {
     await one.write([], ['third']);
     await other.write([insert('b')], ['x'.repeat(4000)]);
     const all = ['first "quoted"', 'second \u{1f600}', 'third', 'x'.repeat(4000)];
-    await waitFor(() => heard.one!.length >= 4 && heard.other!.length >= 4, { what: 'what was announced' });
+    await waitFor(() => heard.one!.length >= 4 && heard.other!.length >= 4, { what: 'the announcements' });
     assert.deepEqual(heard, { one: all, other: all });
   });
 
-  it('that nobody listens to any more are not told', async () => {
+  it('are not delivered to a disposed listener', async () => {
     await using engine = await opened();
     const heard: (string | undefined)[] = [];
-    const listening = engine.listen(() => assert.fail('told after it was disposed'));
+    const listening = engine.listen(() => assert.fail('called after it was disposed'));
     listening[Symbol.dispose]();
     using _ = engine.listen((announcement) => heard.push(announcement));
     await engine.write([], ['it']);
@@ -284,7 +284,7 @@ describe('announcements', () => {
 });
 
 describe('an outage', () => {
-  it('makes calls reject, tells the log once, and is over by itself when the server is back', async () => {
+  it('makes calls reject, is logged once, and ends by itself when the server is back', async () => {
     await using own = await startPostgres();
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line) => lines.push(line) });
@@ -302,7 +302,7 @@ describe('an outage', () => {
       await own.start();
       await waitFor(() => engine.write([]).then(() => things(engine).then(Boolean, () => false)), { what: 'reads' });
       await waitFor(() => engine.write([insert(`after ${how}`)]).then(Boolean, () => false), { what: 'writes' });
-      await waitFor(() => heard.includes(undefined), { what: 'word that some may have been missed' });
+      await waitFor(() => heard.includes(undefined), { what: 'the notice that announcements may have been missed' });
       heard.length = 0;
       await engine.write([], [`heard ${how}`]);
       await waitFor(() => heard.includes(`heard ${how}`), { what: 'announcements' });
@@ -312,7 +312,7 @@ describe('an outage', () => {
     for (const planted of [own.password, own.user]) assert.ok(!lines.some((line) => line.includes(planted)));
   });
 
-  it('in which the server is frozen makes calls reject at their time limit, and is over by itself', async () => {
+  it('with a frozen server makes calls reject at their time limit, and ends by itself', async () => {
     await using own = await startPostgres();
     const databaseUrl = new Secret(await own.newDatabase());
     await using engine = await openPostgres(await optionsOf({ databaseUrl, readTimeoutMs: 200, writeTimeoutMs: 300 }));
@@ -340,8 +340,8 @@ describe('an outage', () => {
   });
 });
 
-describe('too much at once', () => {
-  it('of waiting calls is refused', async () => {
+describe('overload', () => {
+  it('by waiting calls is refused', async () => {
     await using engine = await opened({ maxPending: 20 });
     const calls = await Promise.allSettled(Array.from({ length: 25 }, (_, n) => engine.write([insert(`${n}`)])));
     const refused = calls.filter(({ status }) => status === 'rejected');
@@ -349,7 +349,7 @@ describe('too much at once', () => {
     for (const call of refused) assert.ok(call.status === 'rejected' && away(call.reason));
   });
 
-  it('of slow writes keeps neither reads waiting nor later writes from being done', async () => {
+  it('by slow writes delays neither reads nor later writes', async () => {
     await using engine = await opened({ writeTimeoutMs: 300 });
     await engine.write([insert('a')]);
     const unlock = await lockThings(engine.url);
@@ -357,7 +357,7 @@ describe('too much at once', () => {
     assert.equal((await things(engine)).length, 1);
     await Promise.all(stuck);
     await unlock();
-    // One that was given up may still be done, a moment later.
+    // A write that timed out may still be carried out a moment later.
     const isDone = async () => {
       const wrote = await engine.write([update('a', 99)]).then(Boolean, () => false);
       return wrote && (await things(engine))[0]?.n === 99;
@@ -365,7 +365,7 @@ describe('too much at once', () => {
     await waitFor(isDone, { what: 'a write' });
   });
 
-  it('of connections to the server is an outage like another', async () => {
+  it('by too many connections is treated as an outage', async () => {
     const url = new URL(await server.newDatabase());
     await server.query(
       `create role planted_user login password 'small-secret' connection limit 2;
@@ -374,7 +374,7 @@ describe('too much at once', () => {
     const databaseUrl = new Secret(Object.assign(url, { username: 'planted_user', password: 'small-secret' }).href);
     await using engine = await openPostgres(await optionsOf({ databaseUrl }));
     const one: Query = { sql: 'select 1 as one', parameters: [] };
-    // Those that opening made may still be closing.
+    // Connections from opening the engine may still be closing.
     const canRead = () => engine.read(one).then(Boolean, () => false);
     await waitFor(canRead, { what: 'a first read' });
     const reads = await Promise.allSettled(Array.from({ length: 4 }, () => engine.read(one)));
@@ -386,7 +386,7 @@ describe('too much at once', () => {
 });
 
 describe('opening', () => {
-  it('by five processes at once makes the tables once', async () => {
+  it('by five processes at once creates the tables once', async () => {
     const url = await server.newDatabase();
     const script = `
       import { Secret } from '#domain/secret.ts';
@@ -413,7 +413,7 @@ describe('opening', () => {
     assert.equal(new Set(done.map(({ name }) => name)).size, done.length);
   });
 
-  it('makes the names of an older database searchable, in every alphabet', async () => {
+  it('makes names in a database of an older version searchable, in every alphabet', async () => {
     const databaseUrl = new Secret(await server.newDatabase());
     const names = ['Ärger', 'plain', ...Array.from({ length: 600 }, (_, n) => `Übung ${n}`)];
     const client = new Client({ connectionString: databaseUrl.reveal() });
@@ -461,14 +461,14 @@ describe('opening', () => {
     const options = await optionsOf();
     const url = options.databaseUrl!.reveal();
     const running = await openPostgres(options);
-    // As if this program were of a later version.
+    // Removing the newest migration makes this program newer than the database.
     await server.query('delete from kysely_migration where name in (select max(name) from kysely_migration)', url);
     await assert.rejects(openPostgres({ ...options, dataDir: newFolder() }), opensWith('outdated_schema'));
     await assert.rejects(openPostgres({ ...options, exclusive: false }), opensWith('outdated_schema'));
     await running[Symbol.asyncDispose]();
   });
 
-  it('says in one sentence what is wrong, without the user or the password', async () => {
+  it('explains in one sentence what is wrong, without the user or the password', async () => {
     const url = new URL(await server.newDatabase());
     const changed = (change: Partial<URL>) => Object.assign(new URL(url), change).href;
     await server.query("create role guest login password 'guest-secret'");
@@ -501,7 +501,7 @@ describe('opening', () => {
   });
 });
 
-/** Whether an error says that the store cannot be opened for this reason. */
+/** Makes a check that opening the store failed for this reason. */
 function opensWith(code: StoreOpenErrorCode) {
   return (error: unknown) => error instanceof StoreOpenError && error.code === code;
 }

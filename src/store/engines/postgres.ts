@@ -1,10 +1,9 @@
 /**
- * The store in a PostgreSQL that several processes share.
+ * The store in a PostgreSQL database that several processes may share.
  *
- * Reads and writes have connections of their own, so that reads never wait for a slow commit; a third kind of connection hears
- * what other processes announce. Writes are isolated as `read committed` is: each query sees all that was committed before
- * it, and one that changes a row waits for others that are changing it. What must not race is kept apart by unique indexes and by conditions in
- * the changing query itself.
+ * Reads and writes have connections of their own, so that reads never wait for a slow commit. A third kind of connection receives what
+ * other processes announce. Writes are isolated as `read committed`: each query sees everything committed before it, and one that changes a
+ * row waits for others that are changing it. Races are prevented by unique indexes and by conditions in the changing query itself.
  */
 import { sql } from 'kysely';
 import type { Milliseconds } from '#lib/units.ts';
@@ -21,11 +20,14 @@ import { statementOf } from './postgres/statements.ts';
 import { targetOf } from './postgres/target.ts';
 import { transact } from './postgres/transaction.ts';
 
-/** Connections of each kind. With the listener's, a process has at most 17: five fit into PostgreSQL's default of 100. */
+/**
+ * The number of connections for reads, and for writes. With the one of the listener, a process has at most 17, so five processes fit into
+ * PostgreSQL's default of 100.
+ */
 const CONNECTIONS = 8;
 
 /**
- * Opens the database that `options.databaseUrl` names; `options.dataDir` is still held, for what belongs to this process alone.
+ * Opens the database that `options.databaseUrl` names. `options.dataDir` is locked as well, because it holds files of this process.
  * @throws {StoreOpenError}
  */
 export async function openPostgres(options: EngineOptions): Promise<Engine> {
@@ -59,12 +61,12 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
     skipLocked: sql`for update skip locked`,
     contains: (column, text) => sql`strpos(${sql.ref(column)}, ${text}) > 0`,
     compiler: postgresCompiler(),
-    // Nothing tells it without a round trip.
+    // PostgreSQL cannot tell whether anything was committed without a round trip.
     version: () => undefined,
 
     async read<Row>(query: Query<Row>) {
       query.parameters.forEach(bindable);
-      // Text cannot hold it here, so no row has what is asked for; PostgreSQL would call the question wrong.
+      // PostgreSQL text cannot hold U+0000, so no row matches. The server would reject the query.
       if (query.parameters.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
       const { rows } = await reads.run((client) => client.query(statementOf(query)));
       return rows as Row[];

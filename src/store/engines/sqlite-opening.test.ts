@@ -23,7 +23,7 @@ const openIn = (dataDir: string, exclusive = true) =>
   openStore({ dataDir, exclusive, logger: silentLogger, ...PATIENT });
 
 describe('beside another process', () => {
-  it('keeps every acknowledged write through kill -9, and frees the folder', async () => {
+  it('keeps every acknowledged write through kill -9, and releases the folder', async () => {
     const dataDir = newFolder();
     const child = run(
       `const user = await store.users.ensure(someUser({ name: 'someone' }));
@@ -68,18 +68,18 @@ describe('beside another process', () => {
     child.on('message', (message) => told.push(message));
     const [code] = await once(child, 'close');
     assert.deepEqual(told, [true]);
-    assert.equal(code, 0, 'a command ends by itself once it closed the store');
+    assert.equal(code, 0, 'a command ends by itself after it has closed the store');
     assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
   });
 });
 
 describe('opening', () => {
-  it('is refused while another server holds the folder, and possible as soon as it has closed', async () => {
+  it('is refused while another server holds the folder, and possible as soon as that server has closed', async () => {
     const dataDir = newFolder();
     const store = await openIn(dataDir);
     await assert.rejects(openIn(dataDir), opensWith('in_use'));
     await (await openIn(dataDir, false))[Symbol.asyncDispose]();
-    await assert.rejects(openIn(dataDir), opensWith('in_use'), 'a command that closed did not free it');
+    await assert.rejects(openIn(dataDir), opensWith('in_use'), 'a command that closed did not release it');
     await store[Symbol.asyncDispose]();
     await (await openIn(dataDir))[Symbol.asyncDispose]();
   });
@@ -96,7 +96,7 @@ describe('opening', () => {
     }
   });
 
-  it('lets no command change the schema under a running server', async () => {
+  it('does not let a command change the schema under a running server', async () => {
     const dataDir = newFolder();
     {
       using _server = holdFolder(dataDir);
@@ -105,7 +105,7 @@ describe('opening', () => {
     await (await openIn(dataDir, false))[Symbol.asyncDispose]();
   });
 
-  it('refuses what is not a database', async () => {
+  it('refuses a file that is not a database', async () => {
     const dataDir = newFolder();
     writeFileSync(join(dataDir, 'millrace.db'), 'This is a letter to my grandmother, not a database. '.repeat(100));
     await assert.rejects(openIn(dataDir), opensWith('not_a_database'));
@@ -122,7 +122,7 @@ describe('opening', () => {
     {
       await using store = await openIn(used);
       await store.users.ensure(someUser());
-      // As after kill -9, with the write-ahead log still there: SQLite then opens without a word what it can only read.
+      // A database as after kill -9, with its write-ahead log. SQLite opens it without an error even if it can only read it.
       cpSync(used, killed, { recursive: true });
     }
     const folders = [empty, used, killed];
@@ -140,7 +140,7 @@ describe('opening', () => {
   });
 });
 
-it('does not serve with a lock it cannot hold', async () => {
+it('does not serve when it cannot hold the lock', async () => {
   const dataDir = newFolder();
   await (await openIn(dataDir))[Symbol.asyncDispose]();
   chmodSync(dataDir, 0o777);
@@ -149,12 +149,12 @@ it('does not serve with a lock it cannot hold', async () => {
   await asNobody(() => assert.rejects(openIn(dataDir), opensWith('read_only')));
 });
 
-/** Whether an error says that the store cannot be opened for this reason. */
+/** Makes a check that opening the store failed for this reason. */
 function opensWith(code: StoreOpenErrorCode) {
   return (error: unknown) => error instanceof StoreOpenError && error.code === code;
 }
 
-/** Runs a script in another process, with `store` open in the folder and the suite's records at hand. */
+/** Runs a script in another process, with `store` open in the folder and the suite's sample records available. */
 function run(script: string, dataDir: string, exclusive: boolean): ChildProcess {
   const open = `
     import { openStore } from '#store/open-store.ts';
@@ -168,7 +168,7 @@ function run(script: string, dataDir: string, exclusive: boolean): ChildProcess 
   });
 }
 
-/** Runs something with the rights of nobody where the test is run by root, whom no mode stops. */
+/** Runs a function as the user nobody if the test runs as root, because permissions do not restrict root. */
 async function asNobody(act: () => Promise<void>): Promise<void> {
   if (process.geteuid?.() !== 0) return act();
   chmodSync(root, 0o755);

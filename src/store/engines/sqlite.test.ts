@@ -39,7 +39,7 @@ const unknown = isMillraceError('outcome_unknown');
 
 storeContract('SQLite', () => openIn(newFolder()));
 
-/** A store in a folder of its own whose disk and workers the test can spoil. */
+/** A store in a folder of its own, with faults of its disk and workers that the test can set. */
 interface Spoilt {
   readonly engine: Engine;
   readonly store: Store;
@@ -76,8 +76,8 @@ const FOREVER_MS = 60_000;
 const commits = (faults: Faults) => Atomics.load(faults, FAULT.commits);
 const settled = (promises: readonly Promise<unknown>[]) => Promise.allSettled(promises);
 
-describe('writes that meet', () => {
-  it('share commits, and one that fails costs its neighbours nothing', async () => {
+describe('concurrent writes', () => {
+  it('share commits, and one that fails does not affect the others', async () => {
     await using open = await spoilt();
     const { store, user, faults } = open;
     const there = someStream(user.id);
@@ -134,7 +134,7 @@ describe('announcements', () => {
     return engine.write([{ sql, parameters: parameters as string[] }], [text]);
   };
 
-  it('are told in the order of the writes, before each resolves; what a listener throws costs nobody anything', async () => {
+  it('are delivered in the order of the writes, before each resolves, even if a listener throws', async () => {
     await using open = await spoilt();
     const told: string[] = [];
     using _ = open.engine.listen(() => {
@@ -151,7 +151,7 @@ describe('announcements', () => {
     assert.deepEqual(told, names);
   });
 
-  it('of a write that ran into its time limit are told once it is done', async () => {
+  it('of a write that timed out are delivered once it is carried out', async () => {
     await using open = await spoilt({ writeTimeoutMs: 50 });
     const told: unknown[] = [];
     using _ = open.engine.listen((text) => told.push(text));
@@ -163,7 +163,7 @@ describe('announcements', () => {
     assert.deepEqual(told, ['late']);
   });
 
-  it('may have been missed when the worker died', async () => {
+  it('are reported as possibly missed when the worker died', async () => {
     await using open = await spoilt();
     const told: unknown[] = [];
     using _ = open.engine.listen((text) => told.push(text));
@@ -172,7 +172,7 @@ describe('announcements', () => {
     assert.deepEqual(told, [undefined]);
   });
 
-  it('that no store made are ignored, and counted in one line', async () => {
+  it('that no store made are ignored, and counted in one log line', async () => {
     const lines: string[] = [];
     const note = (_: object, message: string) => void lines.push(message);
     await using open = await spoilt({ logger: { ...silentLogger, warn: note, error: note } });
@@ -185,7 +185,11 @@ describe('announcements', () => {
     assert.deepEqual(told, [{ type: 'user_changed', userId: id }]);
     assert.deepEqual(lines, ['announcements ignored that no store made']);
     await open.store[Symbol.asyncDispose]();
-    assert.deepEqual(lines, Array(2).fill('announcements ignored that no store made'), 'the others in one line');
+    assert.deepEqual(
+      lines,
+      Array(2).fill('announcements ignored that no store made'),
+      'the others are counted in one line',
+    );
   });
 
   it('end with the subscription', async () => {
@@ -200,7 +204,7 @@ describe('announcements', () => {
 });
 
 describe('a query that must change rows', () => {
-  it('undoes the whole write when it does not, and costs its neighbours nothing', async () => {
+  it('undoes the whole write when it does not, without affecting other writes', async () => {
     await using open = await spoilt();
     const { engine, store, user } = open;
     const rename = (id: string, name: string, mustChange?: number) => ({
@@ -225,7 +229,7 @@ describe('a query that must change rows', () => {
   });
 });
 
-it('undoes what a call changed before it failed, and runs the whole batch once more', async () => {
+it('undoes what a call changed before it failed, and runs the whole batch again', async () => {
   await using open = await spoilt();
   const { engine, user } = open;
   const rename = (name: string, change: object = {}) => ({
@@ -255,7 +259,7 @@ it('undoes what a call changed before it failed, and runs the whole batch once m
 });
 
 describe('a slow disk', () => {
-  it('holds up neither the event loop nor reads', async () => {
+  it('delays neither the event loop nor reads', async () => {
     await using open = await spoilt();
     const { store, user, faults } = open;
     setFault(faults, 'commitDelayMs', FOREVER_MS);
@@ -270,7 +274,7 @@ describe('a slow disk', () => {
     await create;
   });
 
-  it('makes the outcome of a write unknown at its time limit, while one that waited for it is refused and never happens', async () => {
+  it('makes the outcome of a write unknown at its time limit, while a write that waited is refused and never happens', async () => {
     await using open = await spoilt({ writeTimeoutMs: 100 });
     const { store, user, faults } = open;
     setFault(faults, 'commitDelayMs', FOREVER_MS);
@@ -310,7 +314,7 @@ describe('a slow disk', () => {
     setFault(faults, 'commitDelayMs', 0);
   });
 
-  it('does not lose a write under way when the store closes, nor leave its log behind', async () => {
+  it('does not lose a running write when the store closes, and leaves no write-ahead log', async () => {
     const { store, user, dataDir } = await spoilt();
     const stream = someStream(user.id);
     const create = store.streams.create(stream, someReceipt());
@@ -323,7 +327,7 @@ describe('a slow disk', () => {
 });
 
 describe('a fault while open', () => {
-  it('full disk: writes are refused and reads go on, until there is space again', async () => {
+  it('full disk: writes are refused and reads continue, until there is space again', async () => {
     await using open = await spoilt();
     const { store, user, faults } = open;
     setFault(faults, 'maxPages', 1);
@@ -345,7 +349,7 @@ describe('a fault while open', () => {
     ['read', away],
     ['write', unknown],
   ] as const) {
-    it(`a dying worker: its ${role}s reject, the next ones are answered by another`, async () => {
+    it(`a dying worker: its ${role}s reject, and later ones are answered by a new worker`, async () => {
       await using open = await spoilt();
       const { store, user, faults } = open;
       const call = () =>
@@ -359,10 +363,10 @@ describe('a fault while open', () => {
   }
 
   for (const [what, fault] of [
-    ['a worker that dies before it can say that it has committed', 'crashesAfterCommit'],
+    ['a worker that dies after a commit, before it can answer', 'crashesAfterCommit'],
     ['a disk that fails after a commit was written', 'failingCommits'],
   ] as const) {
-    it(`${what}: the outcome is unknown, and what was written is there`, async () => {
+    it(`${what}: the outcome is unknown, and the write has happened`, async () => {
       await using open = await spoilt();
       const { store, user, faults } = open;
       const stream = someStream(user.id);
@@ -373,7 +377,7 @@ describe('a fault while open', () => {
     });
   }
 
-  it('a folder moved away and back: calls are refused meanwhile, nothing acknowledged is lost', async () => {
+  it('a folder moved away and back: calls are refused in the meantime, and no acknowledged write is lost', async () => {
     await using open = await spoilt();
     const { store, user, dataDir } = open;
     const stream = someStream(user.id);
@@ -386,7 +390,7 @@ describe('a fault while open', () => {
     assert.ok(await store.streams.get(stream.id, user.id));
   });
 
-  it('another database in its place: it is taken up, and the deleted one is not written to', async () => {
+  it('another database in its place: it is opened, and the deleted one is not written to', async () => {
     await using open = await spoilt();
     const { store, user, dataDir } = open;
     const other = newFolder();
@@ -402,7 +406,7 @@ describe('a fault while open', () => {
   });
 });
 
-it('asks the database again for a key or a stream only once something was committed, by whatever process', async () => {
+it('queries the database again for a key or a stream only after a commit, by any process', async () => {
   await using open = await spoilt();
   const { store, user, faults, dataDir } = open;
   const [key, stream] = [someKey(user), someStream(user.id)];
@@ -411,7 +415,7 @@ it('asks the database again for a key or a stream only once something was commit
   await store.apiKeys.byHash(key.secretHash);
   await store.streams.get(stream.id, user.id);
   await store.streams.byPlaybackId(stream.playbackId);
-  // A worker that is asked would die.
+  // A worker that gets a query would die.
   setFault(faults, 'crashes', 1);
   assert.equal((await store.apiKeys.byHash(key.secretHash))?.key.id, key.id);
   assert.equal((await store.streams.get(stream.id, user.id))?.id, stream.id);
@@ -426,7 +430,7 @@ it('asks the database again for a key or a stream only once something was commit
   assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
 });
 
-it('no query reads a whole table, nor sorts one', async () => {
+it('no query reads or sorts a whole table', async () => {
   await using open = await spoilt();
   const { engine, user, dataDir } = open;
   const statements = new Set<string>();
@@ -616,29 +620,29 @@ it('no query reads a whole table, nor sorts one', async () => {
   );
   const scans = plans.filter((plan) => /^(SCAN|USE TEMP B-TREE)/.test(plan));
   const allowed = [
-    // Each user once, of whom a session ended lately: the rows are found by an index.
+    // The users with a session that ended recently, each once. An index finds the rows.
     /^USE TEMP B-TREE FOR DISTINCT: select distinct user_id .* from "sessions"/,
-    // Whether there is any key at all: stops at the first.
+    // Whether any key exists. The scan stops at the first.
     /^SCAN api_keys\b.*: insert into "(users|api_keys)" .* select .* not exists/,
-    // Rows that refer to a user: looked for only after a foreign key was violated.
+    // Rows that refer to a user. They are looked for only after a foreign key was violated.
     /^SCAN (sessions|streams): insert into "users" .* select/,
-    // All keys, in order: what the caller asks for.
+    // All keys, in order, which is what the caller asks for.
     /^SCAN api_keys USING INDEX api_keys_by_age: select/,
     // Users, newest first.
     /^SCAN users USING INDEX users_by_age: select/,
-    // Who is an admin, asked when one is demoted: users are few.
+    // The admins, read when one is demoted. Users are few.
     /^SCAN (users|others)\b.*: update "users"/,
-    // Everybody's rows, in the order of the index: stops at the end of the page.
+    // The rows of all users in the order of the index. The scan stops at the end of the page.
     /^SCAN (streams|sessions|audit) USING (COVERING )?INDEX .*: select .* limit \?$/,
     // The rows of one user, which the inner query finds by an index and only up to its limit.
     /^SCAN counted: select count\(\*\) as "count" from \(select .* limit \?\) as "counted"$/,
     // Nodes are few.
     /^SCAN nodes: select "id" from "nodes"/,
-    // Every open session: what the index holds.
+    // Every open session. The index holds no others.
     /^SCAN sessions USING INDEX sessions_open_by_age: select/,
     // A table of one row.
     /^SCAN event_sequence: /,
-    // Events that wait to be numbered: what the index holds, and only up to the limit.
+    // Events that wait to be numbered. The index holds no others, and the scan stops at the limit.
     /^SCAN events USING INDEX events_pending: /,
     /^SCAN (first|numbered|\(subquery-\d+\)): update events set/,
     // The webhooks of one user and event type.
@@ -653,7 +657,7 @@ it('no query reads a whole table, nor sorts one', async () => {
 
   const lists = plans.filter((plan) => / from "(streams|sessions)" where .* limit \?$/.test(plan));
   assert.ok(lists.length > 100, `${lists.length} lists`);
-  // Each is read from the index that leads with what is asked, not filtered out of a longer one.
+  // Each list is read from the index that begins with its condition, and is not filtered out of a longer one.
   for (const [what, index] of [
     [/ is_active = 1/, /INDEX streams_active_/],
     [/ phase = 'live'/, /INDEX sessions_(live|by_stream)_/],
@@ -675,7 +679,7 @@ it('no query reads a whole table, nor sorts one', async () => {
       String(what),
     );
   }
-  // A later page starts where it should, instead of reading over all before it.
+  // A later page starts at its first row, instead of reading all rows before it.
   const later = lists.filter(
     (plan) => /\("(created_at|last_seen)", "id"\) [<>] \(\?, \?\)/.test(plan) && !/^SCALAR|autoindex/.test(plan),
   );
@@ -698,7 +702,7 @@ type Nouns =
   | 'events'
   | 'webhooks';
 
-/** Every list there is: each scope, order, direction and filter, the first page and a later one. */
+/** Reads every kind of list: each scope, order, direction and filter, the first page and a later one. */
 async function everyList(records: Pick<Store['streams'] | Store['sessions'], 'list'>, user: User, stream: Stream) {
   const { id, playbackId } = stream;
   const bounds = [{}, { from: ms(1), to: ms(2) }];
@@ -727,7 +731,7 @@ async function everyList(records: Pick<Store['streams'] | Store['sessions'], 'li
   }
 }
 
-it('refuses values that SQLite would keep as something else', async () => {
+it('refuses values that SQLite would store as something else', async () => {
   await using open = await spoilt();
   const { engine, store, user } = open;
   const sql = 'insert into "users" values (?, ?, ?, 0, 0)';
@@ -739,7 +743,7 @@ it('refuses values that SQLite would keep as something else', async () => {
   await assert.rejects(store.streams.create(someStream(user.id, { name: '\ud83c' }), someReceipt()), TypeError);
 });
 
-/** Tries a call until the store takes it. */
+/** Repeats a call until the store accepts it. */
 async function retried<Result>(call: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
@@ -750,7 +754,7 @@ async function retried<Result>(call: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Waits until something is so; the runner's time limit is the only other end. */
+/** Waits until a condition holds. Only the test runner's time limit ends the wait otherwise. */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise(setImmediate);
 }

@@ -1,7 +1,9 @@
 /**
- * The store in one file of the data folder: `millrace.db`, write-ahead logged, every commit on the disk before it counts.
+ * The store in the file `millrace.db` of the data folder, with a write-ahead log. Every commit is flushed to the disk before it is
+ * acknowledged.
  *
- * SQLite's calls block, so they run in two workers: one writes, one reads on its own connection and never waits for a slow commit.
+ * SQLite's calls block, so they run in two worker threads. One writes, and one reads on its own connection and never waits for a slow
+ * commit.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
@@ -20,14 +22,14 @@ import type { Role, Rows } from './sqlite/protocol.ts';
 import { WalIndex } from './sqlite/wal-index.ts';
 import { WorkerLane } from './sqlite/worker-lane.ts';
 
-/** How long opening waits for another process's write, in milliseconds. */
+/** Milliseconds that opening waits for another process's write. */
 const OPEN_TIMEOUT_MS = 5000;
 
-/** The clock is the machine's. */
+/** The database's clock is that of the machine. */
 const NOW = sql<Milliseconds>`cast(round(unixepoch('subsec') * 1000) as integer)`;
 
 /**
- * Opens the database in `options.dataDir`, made when missing. Blocks while it does: call it before serving.
+ * Opens the database in `options.dataDir`, which is created when it is missing. It blocks the event loop, so call it before serving.
  * @param faults only for tests
  * @throws {StoreOpenError}
  */
@@ -50,7 +52,7 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
   const index = new WalIndex(path);
   let closed: Promise<void> | undefined;
   const close = async () => {
-    // The last connection copies the log into the database and removes it; the reading one may not.
+    // The last connection copies the log into the database and removes it. The reading connection may not write, so it is closed first.
     await reads.close();
     await writes.close();
     index[Symbol.dispose]();
@@ -61,7 +63,7 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
     isShared: false,
     now: NOW,
     patched: (column, change) => sql`json_patch(${sql.ref(column)}, ${change})`,
-    // It does one write after another.
+    // SQLite runs one write at a time.
     skipLocked: sql``,
     contains: (column, text) => sql`instr(${sql.ref(column)}, ${text}) > 0`,
     compiler: sqliteCompiler(),
@@ -95,8 +97,8 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
 }
 
 /**
- * Brings the schema up to date in one transaction, and makes sure that the file can be written to. Only the holder of the
- * folder changes the schema, so that it never changes under a running server.
+ * Brings the schema up to date in one transaction, and makes sure that the file can be written to. Only the holder of the folder changes
+ * the schema, so that it never changes under a running server.
  */
 async function updateSchema(path: string, { dataDir, exclusive }: EngineOptions): Promise<void> {
   using db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
@@ -111,7 +113,7 @@ async function updateSchema(path: string, { dataDir, exclusive }: EngineOptions)
   }
   db.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
   proveWritable(db);
-  // Asked again: another process may have been faster.
+  // The state is read again, because another process may have updated the schema in the meantime.
   if ((await schemaState(kysely)).state === 'older') await applyMigrations(kysely);
   db.exec('COMMIT');
 }

@@ -1,9 +1,9 @@
 /**
- * Waiting for something, but not for ever.
+ * Waits for a promise with a time limit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether something came within a time. */
+/** Whether a promise was fulfilled within a time. Rejects if the promise does. */
 export async function within(durationMs: number, something: Promise<unknown>): Promise<boolean> {
   const giveUp = new AbortController();
   const late = sleep(durationMs, false, { signal: giveUp.signal }).catch(() => false);

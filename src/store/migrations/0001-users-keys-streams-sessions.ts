@@ -1,7 +1,7 @@
 /**
- * The first tables. Types are ones that SQLite and PostgreSQL both know; flags are integers 0 and 1, times are milliseconds.
+ * The first tables. Their types exist in SQLite and PostgreSQL. Flags are the integers 0 and 1, and times are milliseconds.
  *
- * Every way a row is looked up has its index, so that a call costs the same at a million streams as at none.
+ * Every lookup has an index, so that its cost does not grow with the number of streams.
  */
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
@@ -76,5 +76,5 @@ async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('sessions_by_phase_and_age').on('sessions').columns(['phase', 'created_at']).execute();
 }
 
-/** Users, API keys, streams, sessions. */
+/** Adds users, API keys, streams and sessions. */
 export const usersKeysStreamsSessions: Migration = { up };

@@ -1,9 +1,9 @@
 /**
- * What managing needs: deleted and tagged streams, what sessions measured, who is an admin and what a key may do, the nodes that share
- * the database, repeated requests, the audit log.
+ * Adds deleted and tagged streams, session measurements, admins, access rules of keys, the nodes that share the database, repeatable
+ * requests, and the audit log.
  *
- * The indexes are those of the lists (`queries/lists.ts`): each leads with what is asked to be equal and goes on with the order. Those
- * of few rows (live ones, ones that are named by their creator) hold only these rows, and none holds a deleted stream.
+ * The indexes serve the lists of `queries/lists.ts`: each begins with the columns that must be equal and continues with those of the order.
+ * Partial indexes for live streams and for streams with a creator hold only those rows. No index holds deleted streams.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
@@ -69,7 +69,7 @@ async function changeUsersAndKeys(db: Kysely<unknown>): Promise<void> {
     suspended: sql`integer not null default 0`,
   });
   await db.schema.createIndex('users_by_age').on('users').columns(['created_at', 'id']).execute();
-  // The user the first start made: until now, whoever had its key could do everything.
+  // The user that the first start created becomes an admin, because until now its key could do everything.
   await sql`update users set is_admin = 1 where id = (select id from users order by created_at, id limit 1)`.execute(
     db,
   );
@@ -87,7 +87,7 @@ async function changeStreams(db: Kysely<unknown>): Promise<void> {
     health: sql`text`,
     deleted_at: sql`bigint`,
   });
-  // Shelves 00..0f by what the hash begins with: new ones join them all the same.
+  // Existing hashes go to shelves 00 to 0f by their first digit. New hashes use the same shelves.
   await sql`update streams set stream_key_hash = '0' || substr(stream_key_hash, 1, 1) || stream_key_hash`.execute(db);
 
   await db.schema.dropIndex('streams_by_user_and_age').execute();
@@ -123,14 +123,14 @@ async function changeSessions(db: Kysely<unknown>): Promise<void> {
   await createIndex(db, 'sessions', 'ended_by_end', ['ended_at', 'id'], sql`phase = 'ended'`);
 }
 
-/** SQLite takes one column at a time. */
+/** Adds columns one at a time, because SQLite accepts only one. */
 async function addColumns(db: Kysely<unknown>, table: string, columns: Record<string, RawBuilder<unknown>>) {
   for (const [name, definition] of Object.entries(columns)) {
     await sql`alter table ${sql.table(table)} add column ${sql.ref(name)} ${definition}`.execute(db);
   }
 }
 
-/** The indexes of a list: for one user and for everybody, by each of its orders. */
+/** Creates the indexes of a list: for one user and for everybody, in each order. */
 async function createListIndexes(
   db: Kysely<unknown>,
   table: string,
@@ -163,5 +163,5 @@ async function createIndex(
   await sql`create index ${sql.ref(`${table}_${name}`)} on ${sql.table(table)} (${on})${partial}`.execute(db);
 }
 
-/** Everything that managing needs. */
+/** Adds everything for managing streams, users and keys. */
 export const manage: Migration = { up };

@@ -1,6 +1,6 @@
 /**
- * Adds what sharing the service among users and nodes needs: the quotas of users, how often a stream was terminated, whether a stream's
- * publisher is still connected to the node that took it last, and which process holds a node's lease.
+ * Adds the quotas of users, the number of terminations of a stream, whether a stream's publisher is still connected to the node that
+ * claimed it last, and which process holds a node's lease.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';

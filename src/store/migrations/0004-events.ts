@@ -1,8 +1,8 @@
 /**
  * Adds events, and the webhooks that they are delivered to.
  *
- * An event gets its place in the list (`sequence`) after the write that made it was committed; see
- * `docs/decisions/0017-events-numbered-after-their-commit.md`. Until then it is in no index of the list but `events_pending`.
+ * An event gets its position in the list (`sequence`) after its write was committed; see
+ * `docs/decisions/0017-events-numbered-after-their-commit.md`. Until then it is only in the index `events_pending`.
  */
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
@@ -40,7 +40,8 @@ async function up(db: Kysely<unknown>): Promise<void> {
   )`.execute(db);
   await sql`insert into event_sequence (id, last, recorded_at) values (1, 0, 0)`.execute(db);
 
-  // What has been reported of each row, so that a change and its event are one: the event is what differs.
+  // The state that was last reported for each row, so that a change and its event are stored together: an event is added when the state
+  // differs.
   await sql`alter table streams add column reported_active integer not null default 0`.execute(db);
   await sql`update streams set reported_active = is_active where is_active = 1`.execute(db);
   await sql`alter table sessions add column reported text not null default ''`.execute(db);
@@ -113,5 +114,5 @@ async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create index webhook_log_by_age on webhook_log (at)`.execute(db);
 }
 
-/** Events and webhooks. */
+/** Adds events and webhooks. */
 export const events: Migration = { up };

@@ -1,12 +1,12 @@
 /**
- * Adds what searching by name needs: the name of every stream and session in its searchable form, in the indexes of their lists. A search
- * then reads only the index of the list it goes through.
+ * Adds the searchable form of the name to every stream and session, and to the indexes of their lists. A search then reads only the index
+ * of one list.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { searchableName } from '#domain/searchable-name.ts';
 
-/** Rows whose names are changed by one statement; each takes two parameters. */
+/** The number of rows changed by one statement. Each row takes two parameters. */
 const BATCH = 500;
 
 const TABLES = [
@@ -36,7 +36,10 @@ async function up(db: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** Databases disagree on the upper case of what is not ASCII, and in some locales of what is. These names are converted here. */
+/**
+ * Converts names that are not ASCII in this program, because databases disagree on their upper case, and in some locales even on that of
+ * ASCII.
+ */
 async function fillOtherAlphabets(db: Kysely<unknown>, table: string): Promise<void> {
   const target = sql.table(table);
   for (let after = ''; ; ) {

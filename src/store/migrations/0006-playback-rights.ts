@@ -1,5 +1,6 @@
 /**
- * Adds who may watch: the playback policy of a stream, and the signing keys of users. A user's keys are few and always read together.
+ * Adds the playback policy of a stream and the signing keys of users. A user's signing keys are few and always read together, so they need
+ * no index of their order.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';

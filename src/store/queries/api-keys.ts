@@ -9,7 +9,7 @@ import { countUpTo } from './count-up-to.ts';
 import { type RangeArgs, rangeConditions } from './lists.ts';
 import { userOfRow } from './users.ts';
 
-/** The columns of a key's user, beside those of the key. */
+/** The columns of a key's user, in the same row as those of the key. */
 interface OwnerRow {
   user_name: UsersTable['name'];
   user_created_at: UsersTable['created_at'];
@@ -20,13 +20,15 @@ interface OwnerRow {
 
 type Columns<Key extends keyof ApiKeysTable> = Pick<ApiKeysTable, Key>;
 
-/** The queries, prepared for one dialect. */
+/** Prepares the queries for one dialect. */
 export function apiKeyQueries(db: Kysely<Database>) {
   const unrevoked = db.selectFrom('api_keys').selectAll('api_keys').where('revoked_at', 'is', null);
   return {
     create: prepare((row: ApiKeysTable) => db.insertInto('api_keys').values(row)),
 
-    /** Gives the key to the user of that name (its id is not known when the user was there before), if it is the first of all. */
+    /**
+     * Adds the key to the user with that name, if the store has no key yet. It uses the name, because the user may exist with another id.
+     */
     createFirst: prepare((row: Omit<ApiKeysTable, 'user_id' | 'revoked_at'> & Pick<OwnerRow, 'user_name'>) =>
       db
         .insertInto('api_keys')
@@ -39,7 +41,7 @@ export function apiKeyQueries(db: Kysely<Database>) {
               'users.id as user_id',
               eb.val(row.name).as('name'),
               eb.val(row.secret_hash).as('secret_hash'),
-              // The casts tell PostgreSQL the type of a bare parameter.
+              // The casts give PostgreSQL the type of a parameter.
               eb.cast<number>(eb.val(row.created_at), 'bigint').as('created_at'),
               eb.cast<string | null>(eb.val(row.access), 'text').as('access'),
               eb.cast<number>(eb.val(row.last_seen), 'bigint').as('last_seen'),
@@ -62,13 +64,13 @@ export function apiKeyQueries(db: Kysely<Database>) {
         .where('secret_hash', '=', args.secret_hash),
     ),
 
-    /** Of anybody without `user_id`. */
+    /** Without `user_id`, finds the key of any user. */
     get: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) => {
       const key = unrevoked.where('id', '=', args.id);
       return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
     }),
 
-    /** Counts a user's unrevoked keys, but no further than the limit. */
+    /** Counts a user's unrevoked keys up to a limit. */
     countUpTo: prepare(({ user_id, limit }: Columns<'user_id'> & { limit: number }) =>
       countUpTo(
         db,
@@ -96,7 +98,7 @@ export function apiKeyQueries(db: Kysely<Database>) {
         .orderBy('api_keys.id'),
     ),
 
-    /** Of anybody without `user_id`. */
+    /** Without `user_id`, revokes the key of any user. */
     revoke: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>> & { at: number }) => {
       const key = db
         .updateTable('api_keys')
@@ -116,7 +118,7 @@ export function apiKeyQueries(db: Kysely<Database>) {
   };
 }
 
-/** The row of a key. */
+/** Makes the row of a key. */
 export function rowOfApiKey(key: ApiKey): ApiKeysTable {
   return {
     id: key.id,
@@ -130,7 +132,7 @@ export function rowOfApiKey(key: ApiKey): ApiKeysTable {
   };
 }
 
-/** The key of a row. */
+/** Makes the key of a row. */
 export function apiKeyOfRow(row: ApiKeysTable): ApiKey {
   return {
     id: row.id,
@@ -144,7 +146,7 @@ export function apiKeyOfRow(row: ApiKeysTable): ApiKey {
   };
 }
 
-/** The key and its user of a row. */
+/** Makes the key and its user of a row. */
 export function keyAndUserOfRow(row: ApiKeysTable & OwnerRow): { readonly key: ApiKey; readonly user: User } {
   const user = userOfRow({
     id: row.user_id,

@@ -8,10 +8,10 @@ import type { AuditTable, Database } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
 import { alsoIs, is, type RangeArgs, rangeConditions } from './lists.ts';
 
-/** Which entries are listed; those that are there are used. */
+/** The filter and range of a list of entries. Absent fields do not filter. */
 export type AuditListArgs = { readonly user_id?: string; readonly resource_id?: string } & RangeArgs;
 
-/** The queries, prepared for one dialect. */
+/** Prepares the queries for one dialect. */
 export function auditQueries(db: Kysely<Database>) {
   return {
     add: prepare((row: AuditTable) => db.insertInto('audit').values(row)),
@@ -20,7 +20,7 @@ export function auditQueries(db: Kysely<Database>) {
       const page = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit);
       const conditions = rangeConditions('at', 'desc', args);
       if ('resource_id' in args) conditions.push(is('resource_id', args.resource_id));
-      // What was changed has few entries, so who did it need not have an index there.
+      // A resource has few entries, so the condition on the user needs no index then.
       if ('user_id' in args) conditions.push(('resource_id' in args ? alsoIs : is)('user_id', args.user_id));
       return conditions.reduce((query, condition) => query.where(condition), page);
     }),
@@ -43,7 +43,7 @@ export function auditQueries(db: Kysely<Database>) {
   };
 }
 
-/** The row of an entry. */
+/** Makes the row of an entry. */
 export function rowOfAudit({ actor, ...entry }: AuditEntry): AuditTable {
   return {
     id: entry.id,
@@ -59,7 +59,7 @@ export function rowOfAudit({ actor, ...entry }: AuditEntry): AuditTable {
   };
 }
 
-/** The entry of a row. */
+/** Makes the entry of a row. */
 export function auditOfRow(row: AuditTable): AuditEntry {
   const { user_id: userId, key_id: keyId, key_name: keyName } = row;
   return {

@@ -1,10 +1,10 @@
 /**
- * Counting that costs no more than its limit, however many rows there are.
+ * Counts rows up to a limit, at a cost that depends only on the limit.
  */
 import type { Compilable, Kysely, SelectQueryBuilder } from 'kysely';
 import type { Database } from '#store/database.ts';
 
-/** Counts the rows of a query, but no further than the limit. */
+/** Counts the rows of a query up to a limit. */
 export function countUpTo<Tables extends keyof Database>(
   db: Kysely<Database>,
   rows: SelectQueryBuilder<Database, Tables, object>,

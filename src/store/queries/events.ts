@@ -1,5 +1,5 @@
 /**
- * Queries on events: how they are made of changes, how they get their places, and how they are read.
+ * Queries on events: how changes add them, how they are numbered, and how they are read.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { EventType, NewEvent, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
@@ -10,31 +10,31 @@ import type { Query } from '#store/engine.ts';
 import { type PreparedQuery, prepare, prepareEach } from '#store/prepared-query.ts';
 import { alsoIs, type Condition, is } from './lists.ts';
 
-/** An event's row without its place. */
+/** An event's row without its position. */
 export type NewEventRow = Omit<EventsTable, 'position' | 'sequence' | 'recorded_at'>;
 
-/** Which events are read. */
+/** The filter and range of a list of events. */
 export interface EventListArgs {
   readonly user_id?: UserId;
   readonly stream_id?: StreamId;
   readonly type?: EventType;
-  /** The sequence number before the first one, in the direction of the list. */
+  /** The sequence number after which the page begins, in the order of the list. */
   readonly after?: number;
   /** Bounds of the time at which events were numbered, both included. */
   readonly from?: number;
   readonly to?: number;
 }
 
-/** Columns that an event is inserted with. */
+/** The columns that an event is inserted with. */
 const NEW_COLUMNS = ['id', 'type', 'at', 'user_id', 'stream_id', 'session_id', 'payload'] as const;
 
-/** The queries, prepared for one dialect. @param now SQL for the database's clock */
+/** Prepares the queries for one dialect. @param now SQL for the database's clock */
 export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
   const text = (value: unknown) => sql<string>`cast(${value} as text)`;
-  /** A time, or the database's when it is null. */
+  /** A time, or the database's time when it is null. */
   const timeOrNow = (value: unknown) => sql<Milliseconds>`coalesce(cast(${value} as bigint), ${now})`;
 
-  /** The event of a stream's row. */
+  /** SQL that inserts an event about the stream of a row. */
   function ofStream(event: {
     id: unknown;
     type: RawBuilder<unknown>;
@@ -47,7 +47,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       from streams`;
   }
 
-  /** The event of a session's row. */
+  /** SQL that inserts an event about the session of a row. */
   function ofSession(event: { id: unknown; type: EventType; at: RawBuilder<unknown>; payload: RawBuilder<unknown> }) {
     return sql`insert into events (${sql.join(NEW_COLUMNS.map((column) => sql.ref(column)))})
       select ${text(event.id)}, ${sql.lit(event.type)}, ${event.at}, user_id, stream_id, sessions.id, ${event.payload}
@@ -59,7 +59,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
   const last = sql`(select last from event_sequence)`;
 
   return {
-    /** Adds an event unless it is there. */
+    /** Adds an event unless it exists. */
     add: adding(
       prepare((row: NewEventRow) =>
         db
@@ -69,7 +69,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Adds an event about a stream, deleted or not, for the stream's user. Does nothing when the event is there. */
+    /** Adds an event about a stream, also a deleted one, for the stream's user. Does nothing when the event exists. */
     addOfStream: adding(
       prepare((args: Omit<NewEventRow, 'user_id'>) =>
         compilable(
@@ -80,7 +80,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Adds the event of a stream that is active now and was not when that was last reported, or the other way round. */
+    /** Adds an event when a stream's activity differs from the one last reported. */
     reportActivity: adding(
       prepare((args: { id: EventId; stream_id: StreamId; at: Milliseconds | null }) =>
         compilable(
@@ -96,7 +96,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Notes that `reportActivity` has been done. */
+    /** Marks the activity as reported. Run it after `reportActivity`. */
     activityReported: prepare((args: { stream_id: StreamId }) =>
       db
         .updateTable('streams')
@@ -105,7 +105,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
         .whereRef('is_active', '<>', 'reported_active'),
     ),
 
-    /** Adds the event of a session that has begun, or that goes on although its end was reported. */
+    /** Adds the event of a session that has begun, or that continues although its end was reported. */
     reportStart: adding(
       prepare((args: { id: EventId; session_id: SessionId; at: Milliseconds | null }) =>
         compilable(
@@ -121,7 +121,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Adds the event of a session that has ended. Comes after `reportStart`. */
+    /** Adds the event of a session that has ended. Run it after `reportStart`. */
     reportEnd: adding(
       prepare((args: { id: EventId; session_id: SessionId }) =>
         compilable(
@@ -132,7 +132,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Notes that `reportStart` and `reportEnd` have been done. */
+    /** Marks the phase as reported. Run it after `reportStart` and `reportEnd`. */
     phaseReported: prepare((args: { session_id: SessionId }) =>
       db
         .updateTable('sessions')
@@ -142,10 +142,10 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
         .where(sql<boolean>`reported <> case when phase = 'ended' then 'ended' else 'started' end`),
     ),
 
-    /** Locks the counter, so that one process numbers at a time and later queries of the write see what others have numbered. */
+    /** Locks the counter, so that one process numbers events at a time, and later queries of the write see what others have numbered. */
     holdSequence: prepare(() => db.updateTable('event_sequence').set((eb) => ({ last: eb.ref('last') }))),
 
-    /** Gives the next numbers to the events inserted first, of those that are committed. */
+    /** Gives the next numbers to the committed events that were inserted first. */
     number: prepare((args: { limit: number }) =>
       compilable(
         db,
@@ -160,7 +160,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Makes the deliveries of the events just numbered. */
+    /** Creates the deliveries of the events that were just numbered. */
     deliver: prepare(() =>
       compilable(
         db,
@@ -174,7 +174,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Notes which webhooks got deliveries from the events just numbered. */
+    /** Marks webhooks as due that got deliveries from the events just numbered. */
     wakeWebhooks: prepare(() =>
       compilable(
         db,
@@ -187,7 +187,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Moves the counter to the event numbered last. */
+    /** Moves the counter to the last numbered event. */
     advance: prepare(() =>
       compilable(
         db,
@@ -197,7 +197,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Gives a row when an event waits for its number. */
+    /** Returns a row when an event waits for its number. */
     waiting: prepare(() => db.selectFrom('events').select('position').where('sequence', 'is', null).limit(sql.lit(1))),
 
     lastSequence: prepare(() => db.selectFrom('event_sequence').select(['last', 'recorded_at'])),
@@ -228,10 +228,10 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
   };
 }
 
-/** The queries. */
+/** The prepared queries. */
 export type EventQueries = ReturnType<typeof eventQueries>;
 
-/** One index answers each list: of a stream, of a user and type, of a user, or of everybody. */
+/** The conditions of a list. One index answers each: that of a stream, of a user and type, of a user, or of everybody. */
 function conditionsOf(direction: 'asc' | 'desc', args: EventListArgs): Condition[] {
   const conditions: Condition[] = [];
   if ('stream_id' in args) conditions.push(is('stream_id', args.stream_id));
@@ -239,7 +239,7 @@ function conditionsOf(direction: 'asc' | 'desc', args: EventListArgs): Condition
   if ('user_id' in args) conditions.push(('stream_id' in args ? alsoIs : is)('user_id', args.user_id));
   if ('after' in args)
     conditions.push(direction === 'asc' ? sql`sequence > ${args.after}` : sql`sequence < ${args.after}`);
-  // Times never go back along the list, so a bound of time is a bound of the sequence.
+  // Times never go back along the list, so a bound of the time is a bound of the sequence.
   const firstSince = (time: number | undefined, isLater: RawBuilder<unknown>) =>
     sql`coalesce((select sequence from events where sequence is not null and recorded_at ${isLater} ${time}
       order by recorded_at, sequence limit 1), 9007199254740991)`;
@@ -248,7 +248,7 @@ function conditionsOf(direction: 'asc' | 'desc', args: EventListArgs): Condition
   return conditions;
 }
 
-/** JSON text of the payload of `session.ended`, of a session's row. Numbers and words of the domain need no escaping. */
+/** JSON text of the payload of `session.ended` from a session's row. Numbers and words of the domain need no escaping. */
 const END_PAYLOAD = sql<string>`'{"reason":"' || coalesce(end_reason, 'unpublished') || '","startedAt":' || cast(created_at as text)
   || ',"endedAt":' || cast(coalesce(ended_at, last_seen) as text)
   || ',"sourceBytes":' || cast(source_bytes as text)
@@ -259,7 +259,10 @@ const END_PAYLOAD = sql<string>`'{"reason":"' || coalesce(end_reason, 'unpublish
   || ',"transcodedSegmentsDuration":' || cast(transcoded_segments_duration as text)
   || ',"peakViewers":' || cast(peak_viewers as text) || '}'`;
 
-/** The queries that report what changed on a stream's activity, for the same write. Whoever uses them has locked the stream's row. */
+/**
+ * The queries that add the event for a change of a stream's activity, to be run in the same write. The write must have locked the stream's
+ * row.
+ */
 export function reportActivity(
   events: EventQueries,
   { id, streamId, at = null }: { readonly id: EventId; readonly streamId: StreamId; readonly at?: Milliseconds | null },
@@ -267,7 +270,10 @@ export function reportActivity(
   return [events.reportActivity({ id, stream_id: streamId, at }), events.activityReported({ stream_id: streamId })];
 }
 
-/** The queries that report what changed on a session's phase, for the same write. Whoever uses them has changed the session's row. */
+/**
+ * The queries that add the events for a change of a session's phase, to be run in the same write. The write must have changed the session's
+ * row.
+ */
 export function reportPhase(
   events: EventQueries,
   {
@@ -287,7 +293,7 @@ export function reportPhase(
   ];
 }
 
-/** The row of an event. */
+/** Makes the row of an event. */
 export function rowOfEvent(event: NewEvent): NewEventRow {
   return {
     id: event.id,
@@ -300,13 +306,13 @@ export function rowOfEvent(event: NewEvent): NewEventRow {
   };
 }
 
-/** The row of an event about a stream, without the user. */
+/** Makes the row of an event about a stream, without the user. */
 export function rowOfStreamEvent(event: NewStreamEvent): Omit<NewEventRow, 'user_id'> {
   const { user_id: _, ...row } = rowOfEvent({ ...event, userId: '' as UserId } as NewEvent);
   return row;
 }
 
-/** The event of a row that has its place. */
+/** Makes the event of a row that has been numbered. */
 export function eventOfRow(row: Omit<EventsTable, 'position'>): ServiceEvent {
   return {
     id: row.id,
@@ -325,5 +331,5 @@ function adding<Args, Row>(query: PreparedQuery<Args, Row>): PreparedQuery<Args,
   return (args) => ({ ...query(args), addsEvents: true });
 }
 
-/** A raw query for {@link prepare}. */
+/** Makes a raw query usable in {@link prepare}. */
 const compilable = <Row>(db: Kysely<Database>, query: RawBuilder<Row>) => ({ compile: () => query.compile(db) });

@@ -1,5 +1,5 @@
 /**
- * Queries on requests that may be repeated.
+ * Queries on repeatable requests.
  */
 import type { Kysely } from 'kysely';
 import type { Milliseconds } from '#lib/units.ts';
@@ -9,16 +9,16 @@ import type { IdempotencyClaim } from '#store/store.ts';
 
 type Columns<Key extends keyof IdempotencyTable> = Pick<IdempotencyTable, Key>;
 
-/** Names a request. */
+/** Identifies a request. */
 export type RequestKey = Columns<'user_id' | 'route' | 'key_hash'>;
 
-/** One sender's claim of it. */
+/** Identifies one claim of a request. */
 export type ClaimKey = RequestKey & Columns<'claimed_at'>;
 
-/** The queries, prepared for one dialect. */
+/** Prepares the queries for one dialect. */
 export function idempotencyQueries(db: Kysely<Database>) {
   return {
-    /** Takes one that nobody has claimed, or that was claimed or answered too long ago. */
+    /** Claims a request that nobody has claimed, or that was claimed or answered too long ago. */
     claim: prepare(
       (args: ClaimKey & Columns<'body_hash'> & { pending_since: Milliseconds; kept_since: Milliseconds }) =>
         db
@@ -60,7 +60,7 @@ export function idempotencyQueries(db: Kysely<Database>) {
         .where('key_hash', '=', args.key_hash),
     ),
 
-    /** Of a claim that nobody else took meanwhile. */
+    /** Stores the answer of a claim that nobody has taken over. */
     answer: prepare((args: ClaimKey & { answer: string }) =>
       db
         .updateTable('idempotency')
@@ -99,7 +99,7 @@ export function idempotencyQueries(db: Kysely<Database>) {
   };
 }
 
-/** What a claim is found by. */
+/** Makes the key of a claim. */
 export function keyOfClaim(claim: IdempotencyClaim): ClaimKey {
   return { user_id: claim.userId, route: claim.route, key_hash: claim.keyHash, claimed_at: claim.at };
 }

@@ -1,15 +1,14 @@
 /**
- * What the queries of every list have in common: one page is one range of one index, however long the list is and wherever in it
- * the page lies.
+ * What the queries of all lists share: a page is one range of one index, however long the list is and wherever the page is in it.
  *
- * Each list leads to one index by the conditions of {@link is}; whatever else is asked for is {@link alsoIs}, which no index
- * answers, so that a planner has no choice that would be slow. The indexes are in `migrations/0002-manage.ts`.
+ * The conditions made by {@link is} lead to one index. All other conditions use {@link alsoIs}, which no index can answer, so that the
+ * query planner cannot choose a slow plan. The indexes are in `migrations/0002-manage.ts`.
  */
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { SqlValue } from '#store/engine.ts';
 import type { ListOptions, ListOrder, PageKey } from '#store/store.ts';
 
-/** The column of each order. */
+/** The column for each order. */
 export const ORDER_COLUMNS = { createdAt: 'created_at', lastSeen: 'last_seen' } as const satisfies Record<
   ListOrder,
   string
@@ -18,22 +17,22 @@ export const ORDER_COLUMNS = { createdAt: 'created_at', lastSeen: 'last_seen' } 
 /** A condition of a query. */
 export type Condition = RawBuilder<SqlBool>;
 
-/** What may stand for a value while a query is prepared. */
+/** A value, or a placeholder while a query is prepared. */
 type Value = SqlValue | undefined;
 
-/** A column must hold this: an index leads there. */
+/** A column must have this value. An index may be used for it. */
 export const is = (column: string, value: Value): Condition => sql`${sql.ref(column)} = ${value}`;
 
-/** A column of text must hold this, and no index is to lead there. */
+/** A text column must have this value. No index is used for it. */
 export const alsoIs = (column: string, value: Value): Condition => sql`${sql.ref(column)} || '' = ${value}`;
 
-/** A column of numbers, to order rows by that were found in another way than through an index of this order. */
+/** A column of numbers to order rows by that were found through an index of another order. */
 export const unindexed = (column: string): RawBuilder<number> => sql`${sql.ref(column)} + 0`;
 
-/** The same of a flag. */
+/** A flag column must have this value. No index is used for it. */
 export const alsoIsFlag = (column: string, value: Value): Condition => sql`${sql.ref(column)} + 0 = ${value}`;
 
-/** Where a page begins and where the list ends. Bounds that are absent are not used. */
+/** The start of a page and the bounds of the list. Absent bounds are not used. */
 export interface RangeArgs {
   readonly after_at?: number;
   readonly after_id?: string;
@@ -43,16 +42,16 @@ export interface RangeArgs {
   readonly to?: number;
 }
 
-/** How a page is ordered. */
+/** The order of a page. */
 export type OrderChoice = Pick<ListOptions, 'order' | 'direction'>;
 
-/** The conditions of a range, at most one at each end: of two, an index would be entered at either. */
+/** The conditions of a range, at most one at each end, because with two conditions the planner might enter the index at either. */
 export function rangeConditions(column: string, direction: ListOptions['direction'], args: RangeArgs): Condition[] {
   const time = sql.ref(column);
   const conditions: Condition[] = [];
   if ('from' in args) conditions.push(sql`${time} >= ${args.from}`);
   if ('to' in args) conditions.push(sql`${time} <= ${args.to}`);
-  // One comparison of pairs, because an index answers it with one range; `or` would read both halves.
+  // One comparison of pairs is a single range of an index. With `or`, both halves would be read.
   if ('after_at' in args) {
     const isAfter = direction === 'asc' ? sql`>` : sql`<`;
     conditions.push(sql`(${time}, ${sql.ref('id')}) ${isAfter} (${args.after_at}, ${args.after_id})`);
@@ -65,8 +64,8 @@ export function rangeConditions(column: string, direction: ListOptions['directio
 }
 
 /**
- * The arguments of {@link rangeConditions}: of a page's start and the bound on the same side, the narrower one.
- * @param until the last row to be read, which lies within the bounds
+ * The arguments of {@link rangeConditions}. Of the page's start and the bound on the same side, the narrower one is used.
+ * @param until the last row to read, which lies within the bounds
  */
 export function rangeArgs(
   { from, to }: { readonly from?: number | undefined; readonly to?: number | undefined },

@@ -1,5 +1,5 @@
 /**
- * Queries on nodes and their leases. Every time is the database's own.
+ * Queries on nodes and their leases. All times are those of the database's clock.
  */
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { NodeId } from '#domain/ids.ts';
@@ -9,11 +9,11 @@ import { prepare } from '#store/prepared-query.ts';
 
 type Id = Pick<NodesTable, 'id'>;
 
-/** Whether a node holds its lease. @param node its id, or a reference to the column with it */
+/** Whether a node holds its lease. @param node the node's id, or a reference to a column with it */
 export const lives = (now: RawBuilder<Milliseconds>, node: NodeId | RawBuilder<unknown>): RawBuilder<SqlBool> =>
   sql`exists (select 1 from nodes where nodes.id = ${node} and nodes.lease_until > ${now})`;
 
-/** Names the writer of what only the owner of a stream or session may write. */
+/** Identifies the writer in queries that only the owner of a stream or session may make. */
 export interface WriterArgs {
   /** The id of the node. */
   readonly writer: NodeId;
@@ -21,11 +21,11 @@ export interface WriterArgs {
   readonly incarnation: string;
 }
 
-/** Whether the process that writes holds the lease of its node. */
+/** Whether the writing process holds the lease of its node. */
 export const holdsLease = (now: RawBuilder<Milliseconds>, { writer, incarnation }: WriterArgs): RawBuilder<SqlBool> =>
   sql`exists (select 1 from nodes where nodes.id = ${writer} and nodes.incarnation = ${incarnation} and nodes.lease_until > ${now})`;
 
-/** The queries, prepared for one dialect. @param now SQL for the database's clock */
+/** Prepares the queries for one dialect. @param now SQL for the database's clock */
 export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
   const until = (leaseMs: number) => sql<Milliseconds>`${now} + ${leaseMs}`;
   const isOut = sql<boolean>`lease_until <= ${now}`;
@@ -63,7 +63,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
         .where('id', '=', args.id),
     ),
 
-    /** One whose lease is out and that has no session that has not ended. */
+    /** Deletes a node whose lease has run out and that has no open session. */
     forget: prepare((args: Id) =>
       db
         .deleteFrom('nodes')
@@ -76,7 +76,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
       db.selectFrom('secrets').select('value').where('name', '=', args.name),
     ),
 
-    /** Does nothing when it is there. */
+    /** Adds a secret unless it exists. */
     makeSecret: prepare((row: SecretsTable) =>
       db
         .insertInto('secrets')
@@ -84,7 +84,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
         .onConflict((conflict) => conflict.column('name').doNothing()),
     ),
 
-    /** Gives the node when the process holds its lease. */
+    /** Returns the node when the process holds its lease. */
     heldBy: prepare((args: WriterArgs) =>
       db.selectFrom('nodes').select('id').where('id', '=', args.writer).where(holdsLease(now, args)),
     ),

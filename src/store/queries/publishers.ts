@@ -1,9 +1,9 @@
 /**
- * Queries on the nodes that streams' publishers are connected to.
+ * Queries on the nodes that the publishers of streams are connected to.
  *
- * The node that took a stream last owns it, even after the publisher has gone: until another node takes the stream, only the owner
- * decides whether it is active. Whoever takes a stream first locks its row (`hold` in `streams.ts`), so that nothing which depends on the
- * owner changes meanwhile.
+ * The node that claimed a stream last owns it, even after the publisher has gone. Until another node claims the stream, only the owner
+ * decides whether it is active. Whoever claims a stream first locks its row (`hold` in `streams.ts`), so that nothing that depends on the
+ * owner changes in the meantime.
  */
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { NodeId } from '#domain/ids.ts';
@@ -14,20 +14,20 @@ import { holdsLease, lives, type WriterArgs } from './nodes.ts';
 
 type OfStream = Pick<PublishersTable, 'stream_id'>;
 
-/** Whether no other node has taken a stream since this one did. @param stream a reference to the column with its id */
+/** Whether no other node has claimed a stream since this one did. @param stream a reference to the column with its id */
 export const isNotTakenFrom = (stream: RawBuilder<unknown>, node: NodeId): RawBuilder<SqlBool> =>
   sql`not exists (select 1 from publishers where publishers.stream_id = ${stream} and publishers.node_id <> ${node})`;
 
-/** Whether the publisher of a row of {@link PublishersTable} is connected to a node that lives. */
+/** Whether the publisher of a row of {@link PublishersTable} is connected to a live node. */
 export const isPublished = (now: RawBuilder<Milliseconds>): RawBuilder<SqlBool> =>
   sql`(publishers.connected = 1 and ${lives(now, sql.ref('publishers.node_id'))})`;
 
-/** The queries, prepared for one dialect. @param now SQL for the database's clock */
+/** Prepares the queries for one dialect. @param now SQL for the database's clock */
 export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
   return {
     /**
-     * Takes a stream for a node. Changes nothing while a publisher is connected to another node that lives, or while the process does not
-     * hold the lease of its node.
+     * Claims a stream for a node. Changes nothing while a publisher is connected to another live node, or while the process does not hold
+     * the lease of its node.
      */
     claim: prepare(({ stream_id, writer, incarnation }: OfStream & WriterArgs) =>
       db
@@ -52,7 +52,7 @@ export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseco
         ),
     ),
 
-    /** Releases a stream. That needs no lease, but the process must be the same: a later one may have taken the stream anew. */
+    /** Releases a stream. This needs no lease, but the process must be the same, because a later one may have claimed the stream again. */
     release: prepare(({ stream_id, writer, incarnation }: OfStream & WriterArgs) =>
       db
         .updateTable('publishers')
@@ -83,7 +83,7 @@ export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseco
         .where((eb) => eb.not(lives(now, sql.ref('publishers.node_id')))),
     ),
 
-    /** Gives the owners of streams. @param ids under any keys; always the same number, so that the query is compiled once */
+    /** Finds the owners of streams. @param ids the ids under any keys; always the same number, so that the query is compiled once */
     ownersOf: prepare((ids: Readonly<Record<string, PublishersTable['stream_id']>>) =>
       db.selectFrom('publishers').select(['stream_id', 'node_id']).where('stream_id', 'in', Object.values(ids)),
     ),

@@ -38,7 +38,7 @@ const TOTALS = {
   peakViewers: 'peak_viewers',
 } as const satisfies Record<keyof SessionTotals, keyof SessionsTable>;
 
-/** The column of everything else that may change on a session. */
+/** The columns of all other fields that may change on a session. */
 const CHANGING = {
   name: 'name',
   phase: 'phase',
@@ -56,19 +56,19 @@ const CHANGING_COLUMNS = [...Object.values(CHANGING), ...Object.values(TOTALS), 
 
 type Columns<Key extends keyof SessionsTable> = Pick<SessionsTable, Key>;
 
-/** The columns a change sets. */
+/** The columns that a change sets. */
 export type SessionChangeRow = Partial<Columns<(typeof CHANGING_COLUMNS)[number]>>;
 
-/** Which sessions are listed or counted; those that are there are used. */
+/** The filter and range of a list of sessions. Absent fields do not filter. */
 export type SessionListArgs = Partial<
   Columns<'user_id' | 'id' | 'stream_id' | 'playback_id' | 'record' | 'name_search'>
 > &
   RangeArgs;
 
-/** What decides on the text of a list's query. */
+/** The choices that determine the text of a list's query. */
 export type SessionListChoice = OrderChoice & { readonly isActive: boolean | undefined };
 
-/** The queries, prepared for one engine. */
+/** Prepares the queries for one engine. */
 export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'compiler' | 'now' | 'contains'>) {
   const oldestFirst = db.selectFrom('sessions').selectAll().orderBy('created_at').orderBy('id');
   const withNode = db
@@ -81,8 +81,8 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
 
   return {
     /**
-     * Creates a session. A repeat sets again what may change, so that a write whose outcome is unknown can be repeated. It does not bring
-     * back a session that was ended because its node was taken for dead.
+     * Creates a session. When it exists, its changeable fields are set again, so that a write with an unknown outcome can be repeated. A
+     * session that was ended because its node was taken for dead stays ended.
      */
     create: prepare((row: SessionsTable) =>
       db
@@ -99,7 +99,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         ),
     ),
 
-    /** Of anybody without `user_id`. */
+    /** Without `user_id`, finds the session of any user. */
     get: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) => {
       const session = db.selectFrom('sessions').selectAll().where('id', '=', args.id);
       return args.user_id === undefined ? session : session.where('user_id', '=', args.user_id);
@@ -109,7 +109,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
       db.updateTable('sessions').set(change).where('id', '=', id),
     ),
 
-    /** Changes a session for the node it runs on, if that holds its lease and no other node has ended the session as lost. */
+    /** Changes a session for its node, if that holds its lease and no other node has ended the session as lost. */
     changeBy: prepare(({ id, writer, incarnation, ...change }: Columns<'id'> & WriterArgs & SessionChangeRow) =>
       db
         .updateTable('sessions')
@@ -120,7 +120,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .where(holdsLease(now, { writer, incarnation })),
     ),
 
-    /** Gives a session that `changeBy` could change, whether or not its node holds the lease at the moment. */
+    /** Returns a session that `changeBy` could change, whether or not its node holds the lease at the moment. */
     ofWriter: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
       db
         .selectFrom('sessions')
@@ -130,7 +130,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .where(isNotLost),
     ),
 
-    /** Does what `changeBy` does, also for a session that was ended as lost, unless another node took the stream. Needs `hold` before. */
+    /** Like `changeBy`, but also for a session that was ended as lost, unless another node claimed the stream. Run `hold` first. */
     resume: prepare(({ id, writer, incarnation, ...change }: Columns<'id'> & WriterArgs & SessionChangeRow) =>
       db
         .updateTable('sessions')
@@ -142,7 +142,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .where(holdsLease(now, { writer, incarnation })),
     ),
 
-    /** Gives a session that `resume` could change, whether or not its node holds the lease at the moment. */
+    /** Returns a session that `resume` could change, whether or not its node holds the lease at the moment. */
     resumable: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
       db
         .selectFrom('sessions')
@@ -164,7 +164,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
       return listed(choice, args, contains).reduce((query, condition) => query.where(condition), page);
     }),
 
-    /** The row that many rows after the first one of the list. */
+    /** The row at a distance of `skip` from the first row of the list. */
     nth: prepareEach((choice: SessionListChoice, { skip, ...args }: SessionListArgs & { skip: number }) => {
       const row = db
         .selectFrom('sessions')
@@ -176,7 +176,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
       return listed(choice, args, contains).reduce((query, condition) => query.where(condition), row);
     }),
 
-    /** As `page`, for a search by name. The index has the names, so only the sessions that match are read. */
+    /** Like `page`, for a search by name. The index holds the names, so only matching sessions are read. */
     searchPage: prepareEach((choice: SessionListChoice, { limit, ...args }: SessionListArgs & { limit: number }) => {
       const { order, direction } = choice;
       const ids = db
@@ -199,10 +199,10 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
       return listed(choice, args, contains).reduce((query, condition) => query.where(condition), count);
     }),
 
-    /** Those of every node that have not ended. */
+    /** The open sessions of all nodes. */
     open: prepare(() => oldestFirst.where(open)),
 
-    /** Those of a node that have not ended. */
+    /** The open sessions of a node. */
     openOfNode: prepare((args: Columns<'node_id'>) => oldestFirst.where('node_id', '=', args.node_id).where(open)),
 
     openOfStream: prepare((args: Columns<'stream_id'>) =>
@@ -217,13 +217,13 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .limit(sql.lit(1));
-      // Two looks into an index each; sorting by the phase would read every session of the stream.
+      // Two lookups in indexes. Sorting by the phase would read every session of the stream.
       return withNode.where('sessions.id', '=', (eb) => eb.fn.coalesce(newest.where(open), newest));
     }),
 
     byMediaPath: prepare((args: Columns<'media_path'>) => withNode.where('media_path', '=', args.media_path)),
 
-    /** Ends one whose node is gone. */
+    /** Ends a session whose node is lost. */
     endLost: prepare(({ id, ...end }: Columns<'id'> & SessionChangeRow) =>
       db
         .updateTable('sessions')
@@ -249,8 +249,8 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
     ),
 
     /**
-     * Each user once. The concatenation hides the column from the planner, which would otherwise read a whole index by user instead of
-     * the few sessions that ended lately.
+     * The users with sessions that ended since a time, each once. The concatenation hides the column from the query planner, which would
+     * otherwise read a whole index of users instead of the few sessions that ended recently.
      */
     usersWithEnded: prepare((args: { since: Milliseconds }) =>
       db
@@ -261,7 +261,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .where('ended_at', '>=', args.since),
     ),
 
-    /** The newest session of a user that is older than the `keep` newest ones. Takes `keep` steps in an index, and reads no row. */
+    /** The newest session of a user that is older than its `keep` newest ones. It takes `keep` steps in an index, and reads no row. */
     newestNotKept: prepare((args: Columns<'user_id'> & { keep: number }) =>
       db
         .selectFrom('sessions')
@@ -273,7 +273,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .offset(args.keep),
     ),
 
-    /** The ended sessions of a user from the oldest one up to this one, both included. */
+    /** Deletes the ended sessions of a user from the oldest one up to this one, both included. */
     deleteEndedUpTo: prepare((args: Columns<'user_id' | 'created_at' | 'id'> & { limit: number }) =>
       db
         .deleteFrom('sessions')
@@ -292,14 +292,14 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
   };
 }
 
-/** Whether a session was not ended by another node that took its own for dead. */
+/** Whether a session was not ended as lost by another node. */
 const isNotLost = sql<boolean>`coalesce(sessions.end_reason, '') <> 'node_lost'`;
 
-/** A playback id belongs to one stream, deleted or not. */
+/** The condition that sessions belong to the stream with a playback id. A playback id belongs to one stream, also after its deletion. */
 const ofPlaybackId = (id: StreamsTable['playback_id'] | undefined): Condition =>
   sql`${sql.ref('stream_id')} = (select id from streams where playback_id = ${id})`;
 
-/** A stream's sessions and live ones are few, so what else is asked of them need not have an index. */
+/** Adds the conditions of a list. A stream has few sessions and few are live, so further conditions need no index then. */
 function listed(
   { order, direction, isActive }: SessionListChoice,
   args: SessionListArgs,
@@ -317,7 +317,10 @@ function listed(
   return conditions;
 }
 
-/** The columns of a change. A key with the value `undefined` empties its column. Columns of absent keys, or of keys that cannot change, stay. */
+/**
+ * The columns of a change. A key with the value `undefined` empties its column. Columns of absent keys, and of keys that cannot change,
+ * stay as they are.
+ */
 export function rowOfSessionChange(change: SessionChange): SessionChangeRow {
   const columns = Object.entries(change)
     .filter(([key]) => key in CHANGING)
@@ -342,7 +345,7 @@ function rowOfTotals(totals: SessionTotals): Columns<(typeof TOTALS)[keyof Sessi
   };
 }
 
-/** The row of a session. */
+/** Makes the row of a session. */
 export function rowOfSession(session: Session): SessionsTable {
   return {
     id: session.id,
@@ -372,7 +375,7 @@ export function rowOfSession(session: Session): SessionsTable {
   };
 }
 
-/** The session of a row. */
+/** Makes the session of a row. */
 export function sessionOfRow(row: SessionsTable): Session {
   return {
     id: row.id,
@@ -408,7 +411,7 @@ export function sessionOfRow(row: SessionsTable): Session {
   };
 }
 
-/** A session and where it runs, of a row. */
+/** Makes a session with its node of a row. */
 export function locatedSessionOfRow(row: SessionsTable & { node_url: ServiceNode['url'] | null }) {
   const session = sessionOfRow(row);
   const node: ServiceNode | undefined = row.node_url === null ? undefined : { id: session.nodeId, url: row.node_url };

@@ -11,10 +11,10 @@ import { type RangeArgs, rangeConditions } from './lists.ts';
 
 type Columns<Key extends keyof SigningKeysTable> = Pick<SigningKeysTable, Key>;
 
-/** A key of a user; of any user without `user_id`. */
+/** The id of a key, limited to a user unless `user_id` is absent. */
 type KeyOfScope = Columns<'id'> & Partial<Columns<'user_id'>>;
 
-/** The queries, prepared for one dialect. */
+/** Prepares the queries for one dialect. */
 export function signingKeyQueries(db: Kysely<Database>) {
   const keys = db.selectFrom('signing_keys').selectAll();
   return {
@@ -25,7 +25,7 @@ export function signingKeyQueries(db: Kysely<Database>) {
       return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
     }),
 
-    /** Counts a user's keys, but no further than the limit. */
+    /** Counts a user's keys up to a limit. */
     countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
       countUpTo(db, db.selectFrom('signing_keys').select('id').where('user_id', '=', args.user_id), args.limit),
     ),
@@ -36,7 +36,7 @@ export function signingKeyQueries(db: Kysely<Database>) {
     }),
 
     change: prepare(({ id, user_id, ...row }: KeyOfScope & Partial<Columns<'name' | 'disabled'>>) => {
-      // Nothing to set is a change all the same: it is answered and logged.
+      // A change without fields still counts as a change: it is answered and logged.
       const query = db
         .updateTable('signing_keys')
         .set(Object.keys(row).length > 0 ? row : { id })
@@ -51,7 +51,7 @@ export function signingKeyQueries(db: Kysely<Database>) {
   };
 }
 
-/** The row of a key. */
+/** Makes the row of a key. */
 export function rowOfSigningKey({ id, userId, name, createdAt, publicKey, disabled }: SigningKey): SigningKeysTable {
   return { id, user_id: userId, name, created_at: createdAt, public_key: publicKey, disabled: disabled ? 1 : 0 };
 }
@@ -64,7 +64,7 @@ export function rowOfSigningKeyChange({ name, disabled }: SigningKeyChange) {
   };
 }
 
-/** The key of a row. */
+/** Makes the key of a row. */
 export function signingKeyOfRow(row: SigningKeysTable): SigningKey {
   return {
     id: row.id,

@@ -1,5 +1,5 @@
 /**
- * Queries on streams. But for the lists of `sessions.ts`, nothing finds a deleted one.
+ * Queries on streams. Except for `getAny` and the lists of `sessions.ts`, they find no deleted streams.
  */
 import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
 import type { NodeId, UserId } from '#domain/ids.ts';
@@ -29,7 +29,7 @@ import {
 import { holdsLease, lives, type WriterArgs } from './nodes.ts';
 import { isNotTakenFrom, isPublished } from './publishers.ts';
 
-/** What a stream is read from: all but the hash of its key and when it was deleted. */
+/** The columns that a stream is read from: all except the hash of its key and the time of its deletion. */
 const COLUMNS = [
   'id',
   'user_id',
@@ -51,15 +51,15 @@ const COLUMNS = [
   'health',
 ] as const satisfies readonly (keyof StreamsTable)[];
 
-/** A stream as it is read. */
+/** The row of a stream as it is read. */
 export type StreamRow = Pick<StreamsTable, (typeof COLUMNS)[number]>;
 
 type Columns<Key extends keyof StreamsTable> = Pick<StreamsTable, Key>;
 
-/** A stream of a user; of anybody without `user_id`. */
+/** The id of a stream, limited to a user unless `user_id` is absent. */
 export type StreamOfScope = Columns<'id'> & Partial<Columns<'user_id'>>;
 
-/** The columns a change sets. */
+/** The columns that a change sets. */
 export type StreamChangeRow = Partial<
   Omit<
     StreamsTable,
@@ -67,23 +67,23 @@ export type StreamChangeRow = Partial<
   >
 >;
 
-/** Which streams are listed or counted; those that are there are used. */
+/** The filter and range of a list of streams. Absent fields do not filter. */
 export type StreamListArgs = Partial<Columns<'user_id' | 'id' | 'playback_id' | 'creator_id' | 'name_search'>> &
   RangeArgs;
 
-/** What decides on the text of a list's query. */
+/** The choices that determine the text of a list's query. */
 export type StreamListChoice = OrderChoice & { readonly isActive: boolean | undefined };
 
-/** The queries, prepared for one engine. */
+/** Prepares the queries for one engine. */
 export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'compiler' | 'now' | 'contains'>) {
   const streams = db.selectFrom('streams').select(COLUMNS).where('deleted_at', 'is', null);
 
-  /** Changes one that is there. */
+  /** Changes a stream that is not deleted. */
   function change(
     { id, user_id }: Columns<'id'> & { user_id?: UserId | undefined },
     row: StreamChangeRow & Partial<Columns<'deleted_at'>> & { terminations?: RawBuilder<number> },
   ) {
-    // Nothing to set is a change all the same: it is answered, logged and announced.
+    // A change without fields still counts as a change: it is answered, logged and announced.
     const query = db
       .updateTable('streams')
       .set(Object.keys(row).length > 0 ? row : { id })
@@ -100,17 +100,17 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       return args.user_id === undefined ? stream : stream.where('user_id', '=', args.user_id);
     }),
 
-    /** @param ids under any keys; always as many, so that it is compiled once */
+    /** @param ids the ids under any keys; always the same number, so that the query is compiled once */
     getMany: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
       streams.where('id', 'in', Object.values(ids)),
     ),
 
-    /** As `getMany`, deleted ones included. */
+    /** Like `getMany`, but includes deleted streams. */
     getAny: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
       db.selectFrom('streams').select(COLUMNS).where('id', 'in', Object.values(ids)),
     ),
 
-    /** @param hashes under any keys: every way the hash may be stored */
+    /** @param hashes the hash on every shelf, under any keys */
     byStreamKeyHash: prepare((hashes: Readonly<Record<string, string>>) =>
       streams.where('stream_key_hash', 'in', Object.values(hashes)),
     ),
@@ -123,7 +123,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       return listed(choice, args, contains).reduce((query, condition) => query.where(condition), page);
     }),
 
-    /** As `page`, for a search by name. The index has the names, so only the streams that match are read. */
+    /** Like `page`, for a search by name. The index holds the names, so only matching streams are read. */
     searchPage: prepareEach((choice: StreamListChoice, { limit, ...args }: StreamListArgs & { limit: number }) => {
       const { order, direction } = choice;
       const ids = db
@@ -142,7 +142,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
         .orderBy('id', direction);
     }),
 
-    /** The row that many rows after the first one of the list. */
+    /** The row at a distance of `skip` from the first row of the list. */
     nth: prepareEach((choice: StreamListChoice, { skip, ...args }: StreamListArgs & { skip: number }) => {
       const row = db
         .selectFrom('streams')
@@ -163,7 +163,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       return listed(choice, args, contains).reduce((query, condition) => query.where(condition), count);
     }),
 
-    /** Counts a user's streams, but no further than the limit. */
+    /** Counts a user's streams up to a limit. */
     countUpTo: prepare(({ user_id, limit }: Columns<'user_id'> & { limit: number }) =>
       countUpTo(
         db,
@@ -175,8 +175,9 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
     change: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) => change({ id, user_id }, row)),
 
     /**
-     * Locks the row of a stream: until the end of the write nobody else can change the stream or take it for a node. PostgreSQL shows a
-     * query what was committed before it began, even if it had to wait for a lock, so queries that depend on the owner must come after this.
+     * Locks the row of a stream: until the end of the write nobody else can change the stream or claim it for a node. PostgreSQL shows a
+     * query what was committed before it began, even if it had to wait for a lock, so queries that depend on the owner must come after this
+     * one.
      */
     hold: prepare((args: Columns<'id'>) =>
       db
@@ -185,14 +186,17 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
         .where('id', '=', args.id),
     ),
 
-    /** Changes nothing while media comes in, or while a publisher who may send some is connected to a node that lives. Needs `hold` before. */
+    /** Changes nothing while media is received, or while a publisher is connected to a live node. Run `hold` first. */
     changeIdle: prepare(({ id, user_id, ...row }: StreamOfScope & StreamChangeRow) =>
       change({ id, user_id }, row)
         .where('is_active', '=', sql.lit(0 as const))
         .where((eb) => eb.not(eb.exists(publishersOf(eb).where(isPublished(now))))),
     ),
 
-    /** Nothing when it was done after `since` and before `until`; a time yet to come is of a clock that was set back. */
+    /**
+     * Changes nothing when the stream was terminated after `since` and before `until`. A later time comes from a clock that was set back,
+     * and is ignored.
+     */
     terminate: prepare(
       ({ at, since, until, ...stream }: StreamOfScope & { at: number; since: number; until: number }) =>
         change(stream, { last_terminated_at: at as Milliseconds, terminations: sql`terminations + 1` }).where((eb) =>
@@ -208,7 +212,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       change(stream, { deleted_at: at as Milliseconds }),
     ),
 
-    /** Of a node that is gone: unless its publisher is connected to another one by now. */
+    /** Sets the stream of a lost node idle, unless its publisher is connected to another node by now. */
     setIdle: prepare((args: Columns<'id'> & { node_id: NodeId }) =>
       db
         .updateTable('streams')
@@ -222,7 +226,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       db.updateTable('streams').set(activity).where('id', '=', id),
     ),
 
-    /** Sets the activity for a node that holds its lease, unless another node has taken the stream since. Needs `hold` before. */
+    /** Sets the activity for a node that holds its lease, unless another node has claimed the stream since. Run `hold` first. */
     setActivityBy: prepare(
       ({ id, writer, incarnation, ...activity }: Columns<'id' | 'is_active' | 'last_seen' | 'health'> & WriterArgs) =>
         db
@@ -233,7 +237,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
           .where(holdsLease(now, { writer, incarnation })),
     ),
 
-    /** Gives a stream that no other node has taken since this one did. */
+    /** Returns a stream that no other node has claimed since this one did. */
     ofWriter: prepare((args: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
       db
         .selectFrom('streams')
@@ -242,7 +246,9 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
         .where(isNotTakenFrom(sql.ref('streams.id'), args.writer)),
     ),
 
-    /** Changes nothing, but counts as a change if no other node has taken the stream and the process holds its lease. Needs `hold` before. */
+    /**
+     * Changes nothing, but counts as a change if no other node has claimed the stream and the process holds its lease. Run `hold` first.
+     */
     mustBeOf: prepare(({ id, writer, incarnation }: Columns<'id'> & WriterArgs) =>
       db
         .updateTable('streams')
@@ -252,7 +258,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
         .where(holdsLease(now, { writer, incarnation })),
     ),
 
-    /** Locks the row of a stream that a node is about to take, and clears what another node said about it last. */
+    /** Locks the row of a stream that a node is about to claim, and clears what another node last reported about it. */
     passTo: prepare(({ id, writer }: Columns<'id'> & Pick<WriterArgs, 'writer'>) =>
       db
         .updateTable('streams')
@@ -270,7 +276,7 @@ function publishersOf(eb: ExpressionBuilder<Database, 'streams'>) {
   return eb.selectFrom('publishers').select('publishers.stream_id').whereRef('publishers.stream_id', '=', 'streams.id');
 }
 
-/** Live streams are few, so what else is asked of them need not have an index; of the others it is the live ones that are few. */
+/** Adds the conditions of a list. Few streams are live, so further conditions need no index then. */
 function listed(
   { order, direction, isActive }: StreamListChoice,
   args: StreamListArgs,
@@ -286,7 +292,7 @@ function listed(
   return conditions;
 }
 
-/** The row of a stream. */
+/** Makes the row of a stream. */
 export function rowOfStream(stream: Stream, shelves: KeyShelves): StreamsTable {
   return {
     id: stream.id,
@@ -314,7 +320,7 @@ export function rowOfStream(stream: Stream, shelves: KeyShelves): StreamsTable {
   };
 }
 
-/** The columns of a change. A key that is there with `undefined` empties its column; one that is not leaves it. */
+/** The columns of a change. A key with the value `undefined` empties its column. Columns of absent keys stay as they are. */
 export function rowOfStreamChange(change: StreamChange, shelves: KeyShelves): StreamChangeRow {
   const { name, profiles, suspended, record, streamKey } = change;
   return {
@@ -336,7 +342,7 @@ export function rowOfStreamChange(change: StreamChange, shelves: KeyShelves): St
 const textOf = (value: UserTags | PlaybackPolicy | undefined): string | null =>
   value === undefined ? null : JSON.stringify(value);
 
-/** The stream of a row. */
+/** Makes the stream of a row. */
 export function streamOfRow(row: StreamRow): Stream {
   return {
     id: row.id,

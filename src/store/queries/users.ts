@@ -9,22 +9,22 @@ import { prepare } from '#store/prepared-query.ts';
 import type { UserChange } from '#store/store.ts';
 import { type RangeArgs, rangeConditions } from './lists.ts';
 
-/** What may change on a user; of the quotas, only those that the JSON text names. */
+/** The columns that may change on a user. Of the quotas, only those in the JSON text change. */
 export type UserChangeRow = Partial<Pick<UsersTable, 'name' | 'is_admin' | 'suspended' | 'quotas'>>;
 
 /**
- * The queries, prepared for one dialect.
- * @param patched SQL for a JSON column after a change; see {@link Engine.patched}
+ * Prepares the queries for one dialect.
+ * @param patched makes SQL for a JSON column after a change; see {@link Engine.patched}
  */
 export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
-  /** The quotas are merged by the database, so that of two changes at the same time neither undoes the other. */
+  /** The quotas are merged by the database, so that concurrent changes do not undo each other. */
   const changed = ({ quotas, ...row }: UserChangeRow): UserChangeColumns => ({
     ...row,
     ...(quotas !== undefined && { quotas: patched('quotas', quotas) }),
   });
 
   return {
-    /** Does nothing when the name is taken. */
+    /** Adds a user unless the name is taken. */
     ensure: prepare((row: UsersTable) =>
       db
         .insertInto('users')
@@ -32,7 +32,7 @@ export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
         .onConflict((conflict) => conflict.column('name').doNothing()),
     ),
 
-    /** As `ensure`, but only into a store without any API key. */
+    /** Like `ensure`, but only in a store without any API key. */
     addFirst: prepare((row: UsersTable) =>
       db
         .insertInto('users')
@@ -42,7 +42,7 @@ export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
             .selectNoFrom((eb) => [
               eb.val(row.id).as('id'),
               eb.val(row.name).as('name'),
-              // The casts tell PostgreSQL the type of a bare parameter.
+              // The casts give PostgreSQL the type of a parameter.
               eb.cast<number>(eb.val(row.created_at), 'bigint').as('created_at'),
               eb.cast<number>(eb.val(row.is_admin), 'integer').as('is_admin'),
               eb.cast<number>(eb.val(row.suspended), 'integer').as('suspended'),
@@ -73,7 +73,7 @@ export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
         .where('id', '=', id),
     ),
 
-    /** Changes nothing, but until the end of the write nobody else can change who the active admins are. */
+    /** Locks the admins: until the end of the write nobody else can change who the active admins are. */
     holdAdmins: prepare(() =>
       db
         .updateTable('users')
@@ -82,7 +82,7 @@ export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
         .where('suspended', '=', 0),
     ),
 
-    /** To follow `holdAdmins` in one write: leaves the last active admin as it is. */
+    /** Changes a user unless it is the last active admin. Run `holdAdmins` first in the same write. */
     changeUnlessLastAdmin: prepare(({ id, ...change }: Pick<UsersTable, 'id'> & UserChangeRow) =>
       db
         .updateTable('users')
@@ -106,10 +106,10 @@ export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
   };
 }
 
-/** The same as columns are set. */
+/** The columns of a change, with the quotas as SQL. */
 type UserChangeColumns = Omit<UserChangeRow, 'quotas'> & { readonly quotas?: RawBuilder<string> };
 
-/** The row of a user. */
+/** Makes the row of a user. */
 export function rowOfUser(user: User): UsersTable {
   return {
     id: user.id,
@@ -131,7 +131,7 @@ export function rowOfUserChange({ name, isAdmin, suspended, quotas }: UserChange
   };
 }
 
-/** The user of a row. */
+/** Makes the user of a row. */
 export function userOfRow(row: UsersTable): User {
   return {
     id: row.id,

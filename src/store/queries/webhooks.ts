@@ -20,7 +20,7 @@ import type { WebhookChange } from '#store/store.ts';
 import { eventOfRow } from './events.ts';
 import { type RangeArgs, rangeConditions } from './lists.ts';
 
-/** A webhook without what only its deliveries need. */
+/** The row of a webhook without the columns of its deliveries. */
 export type WebhookRow = Omit<WebhooksTable, 'due_at' | 'lease' | 'leased_until'>;
 
 type OfScope = { readonly user_id?: UserId };
@@ -44,7 +44,7 @@ const COLUMNS = [
   'last_failure',
 ] as const satisfies readonly (keyof WebhookRow)[];
 
-/** The queries, prepared for one dialect. @param now SQL for the database's clock @param skipLocked see `Engine` */
+/** Prepares the queries for one dialect. @param now SQL for the database's clock @param skipLocked see `Engine` */
 export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>, skipLocked: RawBuilder<unknown>) {
   const webhooks = db.selectFrom('webhooks').select(COLUMNS);
   const inMs = (delayMs: number) => sql<Milliseconds>`${now} + cast(${delayMs} as bigint)`;
@@ -57,7 +57,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
     .selectAll('webhook_deliveries')
     .select(['events.id as event_id', 'events.type', 'events.stream_id']);
 
-  /** Keeps a query to the webhooks of a scope. */
+  /** Limits a query to the webhooks of a scope. */
   const ofUser = ({ user_id }: OfScope) =>
     user_id === undefined ? sql<boolean>`1 = 1` : sql<boolean>`user_id = ${user_id}`;
 
@@ -116,7 +116,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       db.deleteFrom('webhook_deliveries').where('webhook_id', '=', args.webhook_id),
     ),
 
-    /** Locks a webhook, so that later queries of the write see the deliveries that others have made for it. */
+    /** Locks a webhook, so that later queries of the write see the deliveries that others have added for it. */
     hold: prepare((args: Id) =>
       db
         .updateTable('webhooks')
@@ -124,7 +124,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('id', '=', args.id),
     ),
 
-    /** Leases webhooks that have a delivery due and that nobody delivers to, the ones that wait longest first. */
+    /** Leases webhooks that have a delivery due and that nobody delivers to, beginning with the one that has waited longest. */
     claim: prepare((args: { lease: string; lease_ms: number; limit: number }) =>
       db
         .updateTable('webhooks')
@@ -135,7 +135,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         ),
     ),
 
-    /** Lengthens the leases of a process. */
+    /** Extends the leases of a process. */
     renew: prepare((args: { lease: string; lease_ms: number }) =>
       db
         .updateTable('webhooks')
@@ -147,7 +147,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       webhooks.where('lease', '=', args.lease).where(sql<boolean>`lease <> ''`),
     ),
 
-    /** Gives a webhook back and notes when its next delivery is due. Needs `hold` before. */
+    /** Releases a webhook and sets when its next delivery is due. Run `hold` first. */
     release: prepare((args: Id & { lease: string }) =>
       db
         .updateTable('webhooks')
@@ -161,7 +161,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('lease', '=', args.lease),
     ),
 
-    /** In how many milliseconds the next webhook can be leased; less than 0 when that is possible already. */
+    /** Milliseconds until the next webhook can be leased. Less than 0 when one can be leased already. */
     nextDue: prepare(() =>
       db
         .selectFrom('webhooks')
@@ -173,7 +173,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('due_at', 'is not', null),
     ),
 
-    /** Deliveries of a webhook that are due, the ones that wait longest first. */
+    /** The due deliveries of a webhook, beginning with the one that has waited longest. */
     due: prepare((args: { webhook_id: WebhookId; limit: number }) =>
       db
         .selectFrom('webhook_deliveries')
@@ -236,7 +236,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('disabled_at', 'is', null),
     ),
 
-    /** Gives up everything that waits for a webhook. */
+    /** Gives up all pending deliveries of a webhook. */
     giveUpAll: prepare((args: { webhook_id: WebhookId }) =>
       db
         .updateTable('webhook_deliveries')
@@ -245,7 +245,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where(isPending),
     ),
 
-    /** Makes deliveries that failed due again: those of events that were numbered at a time or later. */
+    /** Makes failed deliveries due again, of events that were numbered at or after a time. */
     resend: prepare((args: { webhook_id: WebhookId; since: Milliseconds }) =>
       db
         .updateTable('webhook_deliveries')
@@ -277,7 +277,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       },
     ),
 
-    /** Gives up deliveries that were made before a time. */
+    /** Gives up deliveries that were created before a time. */
     expire: prepare((args: { before: Milliseconds; limit: number }) =>
       db
         .updateTable('webhook_deliveries')
@@ -288,7 +288,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         ),
     ),
 
-    /** Deletes deliveries that were given up and whose event is not kept any more. */
+    /** Deletes deliveries that were given up and whose event is no longer kept. */
     deleteDead: prepare((args: { before: Milliseconds; limit: number }) =>
       db.deleteFrom('webhook_deliveries').where(
         sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
@@ -296,7 +296,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       ),
     ),
 
-    /** Webhooks for which something waits. */
+    /** Webhooks with pending deliveries. */
     waiting: prepare((args: { after: string; limit: number }) =>
       db
         .selectFrom('webhooks')
@@ -307,7 +307,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .limit(args.limit),
     ),
 
-    /** Gives a row when more than so many deliveries of a webhook are kept. */
+    /** Returns a row when a webhook has more than `count` deliveries. */
     hasMoreThan: prepare((args: { webhook_id: WebhookId; count: number }) =>
       db
         .selectFrom('webhook_deliveries')
@@ -356,7 +356,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
   };
 }
 
-/** The row of a webhook. */
+/** Makes the row of a webhook. */
 export function rowOfWebhook(webhook: Webhook): WebhookRow {
   return {
     id: webhook.id,
@@ -376,7 +376,7 @@ export function rowOfWebhook(webhook: Webhook): WebhookRow {
   };
 }
 
-/** The columns of a change. A key that is there with `undefined` empties its column; one that is not leaves it. */
+/** The columns of a change. A key with the value `undefined` empties its column. Columns of absent keys stay as they are. */
 export function rowOfWebhookChange(change: WebhookChange): Partial<WebhookRow> {
   const { name, url, events, sharedSecret } = change;
   return {
@@ -396,7 +396,7 @@ export function rowOfWebhookChange(change: WebhookChange): Partial<WebhookRow> {
   };
 }
 
-/** The webhook of a row. */
+/** Makes the webhook of a row. */
 export function webhookOfRow(row: WebhookRow): Webhook {
   return {
     id: row.id,
@@ -420,7 +420,7 @@ export function webhookOfRow(row: WebhookRow): Webhook {
   };
 }
 
-/** The delivery of a row. */
+/** Makes the delivery of a row. */
 export function deliveryOfRow(
   row: WebhookDeliveriesTable & Pick<WebhookLogTable, 'event_id' | 'type' | 'stream_id'>,
 ): WebhookDelivery {
@@ -437,7 +437,7 @@ export function deliveryOfRow(
   };
 }
 
-/** A delivery that is due, of its row. */
+/** Makes a due delivery of a row. */
 export function dueOfRow(row: Omit<EventsTable, 'position'> & { attempts: number; age_ms: number }): {
   readonly event: ServiceEvent;
   readonly attempts: number;
@@ -446,7 +446,7 @@ export function dueOfRow(row: Omit<EventsTable, 'position'> & { attempts: number
   return { event: eventOfRow(row), attempts: row.attempts, ageMs: row.age_ms };
 }
 
-/** The row of an entry of the log. */
+/** Makes the row of an entry of the log. */
 export function rowOfLog(entry: WebhookLog): WebhookLogTable {
   return {
     id: entry.id,
@@ -467,7 +467,7 @@ export function rowOfLog(entry: WebhookLog): WebhookLogTable {
   };
 }
 
-/** The entry of a row of the log. */
+/** Makes the entry of the log of a row. */
 export function logOfRow(row: WebhookLogTable): WebhookLog {
   return {
     id: row.id,

@@ -1,5 +1,5 @@
 /**
- * API keys in the store.
+ * The store's API keys.
  */
 
 import type { UserId } from '#domain/ids.ts';
@@ -13,9 +13,9 @@ import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
 
-const TAKEN = 'The user has a key of that name already; revoke it or take another name.';
+const TAKEN = 'The user already has an API key with this name; revoke that key, or choose another name.';
 
-/** The store's API keys. */
+/** Makes the store's API keys. */
 export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clock: Clock): Store['apiKeys'] {
   const apiKeys = apiKeyQueries(compiler);
   const users = userQueries(compiler, patched);

@@ -1,5 +1,5 @@
 /**
- * The audit log in the store.
+ * The store's audit log.
  */
 import type { Engine } from '#store/engine.ts';
 import { auditOfRow, auditQueries } from '#store/queries/audit.ts';
@@ -7,7 +7,7 @@ import { rangeArgs } from '#store/queries/lists.ts';
 import type { Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
 
-/** The store's audit log; entries come with the changes they tell of. */
+/** Makes the store's audit log. Its entries are stored together with the changes. */
 export function auditRecords(runner: Runner, { compiler }: Engine): Store['audit'] {
   const audit = auditQueries(compiler);
   return {

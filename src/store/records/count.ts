@@ -1,11 +1,11 @@
 /**
- * Counting what a list shows.
+ * Counts the rows of a list.
  */
 import type { ListFilter } from '#store/store.ts';
 
 /**
- * How many a filter lets through. Live ones are few and have an index of their own; the others are what is left.
- * @param count counts by any filter that does not ask for the others
+ * Counts the rows that match a filter. Live rows are few and have an index of their own. The number of others is the difference.
+ * @param count counts by a filter that does not ask for rows that are not live
  */
 export async function countOf(filter: ListFilter, count: (filter: ListFilter) => Promise<number>): Promise<number> {
   const { isActive, ...rest } = filter;

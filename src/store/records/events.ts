@@ -1,12 +1,12 @@
 /**
- * Events in the store.
+ * The store's events.
  */
 import type { Engine } from '#store/engine.ts';
 import { type EventListArgs, eventOfRow, eventQueries, rowOfStreamEvent } from '#store/queries/events.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
 
-/** The store's events. */
+/** Makes the store's events. */
 export function eventRecords(runner: Runner, { compiler, now }: Engine): Store['events'] {
   const events = eventQueries(compiler, now);
   return {

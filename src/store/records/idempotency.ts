@@ -1,5 +1,5 @@
 /**
- * Requests that may be repeated, in the store.
+ * The store's repeatable requests.
  */
 
 import { ms } from '#lib/units.ts';
@@ -8,7 +8,7 @@ import { idempotencyQueries, keyOfClaim } from '#store/queries/idempotency.ts';
 import type { Runner } from '#store/runner.ts';
 import type { IdempotencyState, Store } from '#store/store.ts';
 
-/** The store's memory of requests. */
+/** Makes the store's repeatable requests. */
 export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store['idempotency'] {
   const idempotency = idempotencyQueries(compiler);
   return {
@@ -28,7 +28,7 @@ export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store[
         if (row.body_hash !== claim.bodyHash) return { state: 'other_body' };
         return row.answer === null ? { state: 'pending' } : { state: 'answered', sealed: row.answer };
       });
-      // Released in between: whoever asks again gets it.
+      // The claim was released in between. The next attempt gets it.
       return state ?? { state: 'pending' };
     },
 

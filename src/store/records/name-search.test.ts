@@ -10,11 +10,11 @@ interface Row {
   readonly isMatch: boolean;
 }
 
-/** A list in memory, of which no query may read more than a window. */
+/** A list in memory that checks that no query reads more than a window. */
 class List {
   readonly searched: SearchedList<Row>;
   rows: readonly Row[];
-  /** Queries since the last page. */
+  /** The number of queries since the last page. */
   queries = 0;
 
   constructor(rows: readonly Row[]) {
@@ -43,7 +43,7 @@ class List {
 
 const keyOf = (at: number): PageKey => ({ at: ms(at), id: '' });
 
-/** A list with matches at these places. */
+/** A list with matches at these positions. */
 const listOf = (length: number, matches: readonly number[]) => {
   const places = new Set(matches);
   return new List(Array.from({ length }, (_, at) => ({ at, isMatch: places.has(at) })));
@@ -77,14 +77,14 @@ test('every match is on one page, in order, and is counted, wherever windows and
   );
 });
 
-test('a page ends after ten windows without a match, and the next page goes on from there', async () => {
+test('a page ends after ten windows without a match, and the next page continues from there', async () => {
   const list = listOf(250_000, [249_999]);
   const first = await searchPage(list.searched, { limit: 5 });
   assert.deepEqual([first.rows, first.next, list.queries], [[], keyOf(99_999), 10]);
   assert.deepEqual(await walk(list, 5), { found: [249_999], pages: 3 });
 });
 
-test('rows that are added while a page is read hide no match and repeat none', async () => {
+test('rows that are added while a page is read do not hide or repeat a match', async () => {
   const list = listOf(20_000, [9999, 10_000]);
   const { nth } = list.searched;
   let added = 0;

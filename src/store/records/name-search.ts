@@ -1,25 +1,25 @@
 /**
- * Searches a list by name. No index leads to the matching rows, so the list is read window by window, each in a query of its own that reads the
- * index of the list and takes a few milliseconds. A page ends after some windows even if nothing matched, so that its cost is bounded however
- * long the list is. `docs/decisions/0015-search-by-name.md` has the reasons and the figures.
+ * Searches a list by name. No index leads to matching rows, so the list is read window by window. Each window is one query that reads the
+ * index of the list and takes a few milliseconds. A page ends after some windows even if nothing matched, so that its cost is bounded for
+ * any list. `docs/decisions/0015-search-by-name.md` has the reasons and the figures.
  */
 import type { Page, PageKey } from '#store/store.ts';
 
-/** Rows of a list that one query reads at most. */
+/** The largest number of rows that one query reads. */
 const WINDOW = 10_000;
-/** Windows that are read for one page at most. */
+/** The largest number of windows that are read for one page. */
 const WINDOWS_A_PAGE = 10;
 
-/** How one list is searched. A window begins after a key, or with the list. */
+/** The queries of one list. A window begins after a key, or at the start of the list. */
 export interface SearchedList<Item> {
-  /** The key of the row that many rows after the first one after a key; undefined when the list ends before. */
+  /** The key of the row at a distance of `skip` from the first row after a key. Undefined when the list ends before it. */
   readonly nth: (after: PageKey | undefined, skip: number) => Promise<PageKey | undefined>;
   /** The first matches after one key and up to another, or to the end of the list. */
   readonly matches: (after: PageKey | undefined, until: PageKey | undefined, limit: number) => Promise<readonly Item[]>;
   readonly keyOf: (item: Item) => PageKey;
 }
 
-/** The next page of matches. It may have fewer rows than its limit, even none, although there is a next page. */
+/** Reads the next page of matches. It may have fewer rows than its limit, even none, although there is a next page. */
 export async function searchPage<Item>(
   list: SearchedList<Item>,
   { limit, after }: { readonly limit: number; readonly after?: PageKey | undefined },
@@ -27,7 +27,8 @@ export async function searchPage<Item>(
   const found: Item[] = [];
   let start = after;
   for (let windows = 0; windows < WINDOWS_A_PAGE; windows += 1) {
-    // The end comes first: rows that are added or deleted between the two queries then move no other row into or out of a window.
+    // The end of the window is read first, so that rows which are added or deleted between the two queries move no other row into or out of
+    // the window.
     const end = await list.nth(start, WINDOW - 1);
     found.push(...(await list.matches(start, end, limit + 1 - found.length)));
     const rows = found.slice(0, limit);
@@ -39,7 +40,7 @@ export async function searchPage<Item>(
   return { rows: found, next: start };
 }
 
-/** Counts the matches of the whole list, window by window. @param count counts the matches after one key and up to another */
+/** Counts all matches, window by window. @param count counts the matches after one key and up to another */
 export async function searchCount(
   nth: SearchedList<never>['nth'],
   count: (after: PageKey | undefined, until: PageKey | undefined) => Promise<number>,

@@ -1,5 +1,5 @@
 /**
- * Nodes in the store.
+ * The store's nodes.
  */
 import { type NodeId, newEventId } from '#domain/ids.ts';
 import { newClusterSecret, Secret } from '#domain/secret.ts';
@@ -17,7 +17,7 @@ import type { Store } from '#store/store.ts';
 /** The name of the secret that all nodes share. */
 const CLUSTER = 'cluster';
 
-/** The store's nodes. */
+/** Makes the store's nodes. */
 export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
   const nodes = nodeQueries(engine.compiler, engine.now);
   const publishers = publisherQueries(engine.compiler, engine.now);
@@ -32,11 +32,11 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
       const row = { ...node, lease_until: ms(leaseMs), incarnation: runner.incarnation };
       const isKnown = known.has(node.id);
       const queries: Query[] = [nodes.renewHeld(row), nodes.renew(row)];
-      // A process that starts has no publisher connected; one that was killed may have left some behind.
+      // A process that starts has no connected publisher. An earlier process of the node that was killed may have left some.
       if (!isKnown) queries.push(publishers.releaseAll({ node_id: node.id }));
       const [held] = await runner.write(queries);
       known.add(node.id);
-      // Not held also where others have forgotten it by now, all that it owned being ended.
+      // The lease is also missing when other nodes have deleted this one, after ending all that it owned.
       return { hadLapsed: isKnown && held === 0 };
     },
 
@@ -59,7 +59,7 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
       const open = await runner.all(sessions.openOfNode({ node_id: id }), sessionOfRow);
       const ends = open.map((session) => ({
         phase: 'ended' as const,
-        // By the clock of a machine that need not agree with the dead one's.
+        // The clock of this machine may differ from that of the lost node.
         endedAt: ms(Math.max(at, session.createdAt, session.lastSeen)),
         endReason: 'node_lost' as const,
         reconnectUntil: undefined,

@@ -1,5 +1,5 @@
 /**
- * The nodes that streams' publishers are connected to, in the store.
+ * The store's publishers: the nodes that the publishers of streams are connected to.
  */
 import { type NodeId, newEventId, type StreamId } from '#domain/ids.ts';
 import { type Engine, Unchanged } from '#store/engine.ts';
@@ -13,7 +13,7 @@ import type { Store } from '#store/store.ts';
 import { storeUnavailable } from '#store/unavailable.ts';
 import { readMany } from './read-many.ts';
 
-/** The store's publishers. */
+/** Makes the store's publishers. */
 export function publisherRecords(runner: Runner, engine: Engine): Store['publishers'] {
   const nodes = nodeQueries(engine.compiler, engine.now);
   const publishers = publisherQueries(engine.compiler, engine.now);

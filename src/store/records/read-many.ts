@@ -2,10 +2,12 @@
  * Reads the rows of many ids.
  */
 
-/** How many ids one query takes. */
+/** The number of ids in one query. */
 const MANY = 32;
 
-/** Reads the rows of ids in runs of the same length, so that one prepared query fits all. @param read is given each run, under any keys */
+/**
+ * Reads the rows of ids in runs of equal length, so that one prepared query serves all. @param read is called with each run, under any keys
+ */
 export async function readMany<Id, Item>(
   ids: readonly Id[],
   read: (run: Record<string, Id>) => Promise<readonly Item[]>,

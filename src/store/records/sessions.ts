@@ -1,5 +1,5 @@
 /**
- * Sessions in the store.
+ * The store's sessions.
  */
 import { type NodeId, newEventId, type SessionId } from '#domain/ids.ts';
 import { searchableName } from '#domain/searchable-name.ts';
@@ -24,19 +24,19 @@ import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/stor
 import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';
 
-/** The store's sessions. */
+/** Makes the store's sessions. */
 export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'] {
   const sessions = sessionQueries(engine);
   const streams = streamQueries(engine);
   const events = eventQueries(engine.compiler, engine.now);
 
-  /** The queries that store the events of what a write did to a session's phase. */
+  /** The queries that add the events for what a write changed in a session's phase. */
   const reported = (sessionId: SessionId, at?: Milliseconds): Query[] =>
     reportPhase(events, { ids: [newEventId(), newEventId()], sessionId, at: at ?? null });
 
   /**
-   * Creates a session of a stream that no other node has taken. When another node has taken the stream, it only changes the session if
-   * that exists already, as the session's node still may.
+   * Creates a session of a stream that no other node has claimed. When another node has claimed the stream, an existing session is changed,
+   * as its node still may, and none is created.
    */
   async function createBy(session: Session, writer: NodeId, at?: Milliseconds): Promise<boolean> {
     const id = session.streamId;
@@ -52,7 +52,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     }
   }
 
-  /** Gives the key of the row that many rows after the first one of a list, whatever the names are. */
+  /** Makes a function that finds the row at a distance from the first row of a list, whatever the names are. */
   function nthOf(scope: Scope, filter: ListFilter, choice: SessionListChoice) {
     const { name: _, ...unnamed } = filter;
     return (after: PageKey | undefined, skip: number) => {
@@ -111,7 +111,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
       }),
 
     async ofNode(node, phases) {
-      // Whoever serves a store that is not shared owns every session in it, also those of before there were nodes.
+      // In a store that is not shared, the serving process owns every session, including those from versions without nodes.
       const open = engine.isShared ? sessions.openOfNode({ node_id: node }) : sessions.open({});
       return (await runner.all(open, sessionOfRow)).filter(({ phase }) => phases.some((asked) => asked === phase));
     },

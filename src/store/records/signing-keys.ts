@@ -1,5 +1,5 @@
 /**
- * Signing keys in the store.
+ * The store's signing keys.
  */
 import type { UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -16,7 +16,7 @@ import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
 
-/** The store's signing keys. */
+/** Makes the store's signing keys. */
 export function signingKeyRecords(runner: Runner, { compiler }: Engine, clock: Clock): Store['signingKeys'] {
   const keys = signingKeyQueries(compiler);
   const count = (user: UserId, atMost: number) => runner.count(keys.countUpTo({ user_id: user, limit: atMost }));

@@ -1,5 +1,5 @@
 /**
- * Streams in the store.
+ * The store's streams.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { EventType } from '#domain/events.ts';
@@ -29,9 +29,9 @@ import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';
 import { readMany } from './read-many.ts';
 
-const TAKEN = 'A stream with that id, key or playback id exists already.';
+const TAKEN = 'A stream with this id, stream key or playback id already exists.';
 
-/** The store's streams. */
+/** Makes the store's streams. */
 export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Store['streams'] {
   const streams = streamQueries(engine);
   const events = eventQueries(engine.compiler, engine.now);
@@ -40,7 +40,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
     runner.count(streams.countUpTo({ user_id: user, limit: atMost }));
   const quota = new RowQuota({ what: 'streams', count: countOfUser, clock });
 
-  /** The query that stores an event about a stream. */
+  /** The query that adds an event about a stream. */
   const told = (id: StreamId, type: EventType, at: Milliseconds, payload: object = {}): Query =>
     events.addOfStream({
       id: newEventId(),
@@ -51,7 +51,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
       payload: JSON.stringify(payload),
     });
 
-  /** Gives the key of the row that many rows after the first one of a list, whatever the names are. */
+  /** Makes a function that finds the row at a distance from the first row of a list, whatever the names are. */
   function nthOf(scope: Scope, filter: ListFilter, choice: StreamListChoice) {
     const { name: _, ...unnamed } = filter;
     return (after: PageKey | undefined, skip: number) => {
@@ -124,10 +124,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
       const announce = [{ type: 'stream_changed', streamId: id }] as const;
       if (await runner.change(queries, [receipt], { announce, taken: TAKEN })) return true;
       if (when === 'idle' && (await records.get(id, scope)) !== undefined) {
-        throw new MillraceError(
-          'conflict',
-          'The stream is being published to; change this when its publisher has stopped.',
-        );
+        throw new MillraceError('conflict', 'The stream has a publisher; change this after the publisher has stopped.');
       }
       return false;
     },

@@ -1,5 +1,5 @@
 /**
- * Users in the store.
+ * The store's users.
  */
 
 import { MillraceError } from '#domain/errors.ts';
@@ -12,9 +12,9 @@ import type { Store } from '#store/store.ts';
 
 const LAST_ADMIN =
   'This is the last active admin, who can be neither suspended nor demoted; make another user an admin first.';
-const TAKEN = 'There is already a user with that name; choose another name.';
+const TAKEN = 'There is already a user with this name; choose another name.';
 
-/** The store's users. */
+/** Makes the store's users. */
 export function userRecords(runner: Runner, { compiler, patched }: Engine): Store['users'] {
   const users = userQueries(compiler, patched);
   return {

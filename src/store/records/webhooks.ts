@@ -1,5 +1,5 @@
 /**
- * Webhooks, their deliveries and their log in the store.
+ * The store's webhooks with their deliveries and log.
  */
 import { newEventId, type UserId, type WebhookId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -21,10 +21,10 @@ import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { DeliveryOutcome, Store } from '#store/store.ts';
 
-/** Tells those who deliver that something is due. */
+/** Announces to the processes that deliver that something is due. */
 const DUE = { announce: [{ type: 'events_added' }] } as const;
 
-/** The store's webhooks. */
+/** Makes the store's webhooks. */
 export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: Engine, clock: Clock): Store['webhooks'] {
   const webhooks = webhookQueries(compiler, now, skipLocked);
   const events = eventQueries(compiler, now);
@@ -65,7 +65,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       const { id, userId } = webhook;
       const queries = [changingOne(webhooks.change({ id, ...rowOfWebhookChange(change) }))];
       if (change.events !== undefined) queries.push(...subscriptions(id, userId, change.events));
-      // What had to wait for an enabled webhook, or for a better URL, is due now.
+      // Deliveries that waited for an enabled webhook, or for a correct URL, are due now.
       if ('disabled' in change || change.url !== undefined) queries.push(webhooks.wake({ id }));
       return runner.change(queries, [receipt], DUE);
     },
@@ -128,7 +128,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
           events.add(rowOfEvent(event)),
         ]);
       } catch (error) {
-        // Somebody else disabled or deleted it meanwhile.
+        // Another request disabled or deleted the webhook in the meantime.
         if (!(error instanceof Unchanged)) throw error;
       }
     },
@@ -195,7 +195,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     },
   };
 
-  /** What an attempt does to its delivery. */
+  /** The queries that store the result of an attempt. */
   function settled(id: WebhookId, { sequence, result }: DeliveryOutcome): Query[] {
     const key = { webhook_id: id, sequence };
     if (result.type === 'delivered') return [webhooks.delivered(key)];

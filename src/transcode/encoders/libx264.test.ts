@@ -4,7 +4,7 @@ import { VIDEO_TRACK } from '#test/support/tracks.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import { libx264 } from './libx264.ts';
 
-/** What x264 is told of one profile of a source. */
+/** The x264 parameters for one profile of a source. */
 function told({ preset = 'veryfast', framesPerSecond = 30 }): ReadonlyMap<string, string> {
   const profile = { name: '360p', width: 640, height: 360, bitrate: 800_000, fps: 0 };
   const [plan] = planRenditions([profile], { ...VIDEO_TRACK, width: 1280, height: 720 }).renditions;
@@ -12,7 +12,7 @@ function told({ preset = 'veryfast', framesPerSecond = 30 }): ReadonlyMap<string
   return new Map(params.split(':').map((each) => each.split('=') as [string, string]));
 }
 
-test('veryfast is tuned, and every other preset searches as it comes', () => {
+test('veryfast is tuned, and every other preset keeps its own motion search', () => {
   const search = (preset: string) => ['me', 'partitions', 'ref'].map((name) => told({ preset }).get(name));
   assert.deepEqual(search('veryfast'), ['dia', 'p8x8,i8x8,i4x4', '2']);
   for (const preset of ['ultrafast', 'superfast', 'faster', 'slow']) {
@@ -20,7 +20,7 @@ test('veryfast is tuned, and every other preset searches as it comes', () => {
   }
 });
 
-test('no frame waits for those behind it where they come slowly, whatever the preset', () => {
+test('at low frame rates no frame waits for later ones, with any preset', () => {
   for (const preset of ['ultrafast', 'veryfast', 'slow']) {
     const slow = told({ preset, framesPerSecond: 5 });
     assert.deepEqual([slow.get('bframes'), slow.get('rc-lookahead'), slow.get('mbtree')], ['0', '0', '0']);

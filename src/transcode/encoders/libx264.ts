@@ -1,11 +1,11 @@
 /**
- * x264, tuned for live: a short look ahead, no frame threads, keyframes only where asked.
+ * x264, tuned for live streaming: a short lookahead, no frame threads, keyframes only where requested.
  */
 import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { EncoderDescription } from '#transcode/encoder.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 
-/** x264's names. Its Baseline is the constrained one; a High without B-frames is what Constrained High asks. */
+/** The x264 names of profiles. Its Baseline is the constrained one, and High without B-frames satisfies Constrained High. */
 const PROFILES: Record<RenditionPlan['h264Profile'], { readonly name: string; readonly bFrames: 0 | 1 }> = {
   H264Baseline: { name: 'baseline', bFrames: 0 },
   H264ConstrainedHigh: { name: 'high', bFrames: 0 },
@@ -13,24 +13,26 @@ const PROFILES: Record<RenditionPlan['h264Profile'], { readonly name: string; re
   H264High: { name: 'high', bFrames: 1 },
 };
 
-/** How far x264 looks ahead where it has B-frames. With the frame it waits for to know a duration: 133 ms at 30 frames a second. */
+/**
+ * The lookahead with B-frames. Including the frame that is held until its duration is known, the delay is 133 ms at 30 frames per second.
+ */
 const LOOKAHEAD_S = 0.1;
-/** In frames. With two it plans B-frames so badly that they cost another 0.4 dB. */
+/** The shortest lookahead in frames. With two frames, x264 places B-frames so badly that they cost another 0.4 dB. */
 const LEAST_LOOKAHEAD = 3;
 const MOST_LOOKAHEAD = 8;
-/** Looking ahead, and waiting for a frame's duration, takes as long as a part at this rate. */
+/** The frame rate at which the lookahead, and the wait for a frame's duration, take as long as a part. */
 const WAITS_FROM = (LEAST_LOOKAHEAD + 1) / PART_LENGTH_S;
 /**
- * Of `veryfast`: searches half as wide for what moved, does not divide blocks of B-frames, and looks at a second reference for it.
- * Other presets are as they come.
+ * Changes to `veryfast`: half the motion search range, no partitions of B-frame blocks, and a second reference frame in exchange. Other
+ * presets are unchanged.
  */
 const VERYFAST = ['me=dia', 'partitions=p8x8,i8x8,i4x4', 'ref=2'];
-/** x264 takes CRF 0 as lossless, which no profile of ours can hold. */
+/** x264 takes CRF 0 as lossless, which none of the supported profiles allows. */
 const MIN_CRF = 1;
 
 /**
- * The low-delay settings, measured on three moving pictures in three sizes at the bitrates of the default ladder, `veryfast`, against
- * stock `veryfast`:
+ * The low-delay settings, measured on three clips in three sizes at the bitrates of the default ladder, `veryfast`, against unchanged
+ * `veryfast`:
  *
  * | profile | settings | luma PSNR | CPU | frames of delay |
  * |---|---|---|---|---|
@@ -42,9 +44,9 @@ const MIN_CRF = 1;
  * | Constrained High, Baseline | no B-frames, no lookahead | -1.18 dB | 0.76x | 1 |
  * | the same | 1 reference | -1.36 dB | 0.69x | 1 |
  *
- * The missing B-frames cost nearly all of Constrained High's: stock without them is at -1.19 dB. A lower `qcomp` is a stronger macroblock
- * tree, which makes up for how few frames it sees.
- * One thread, because it costs the least CPU and no frame of delay; scene cuts off, because a keyframe that is not a cut is wasted.
+ * The missing B-frames cause nearly all of the loss of Constrained High: unchanged `veryfast` without them is at -1.19 dB. A lower `qcomp`
+ * strengthens the macroblock tree, which compensates for the few frames it sees. One thread is used, because it costs the least CPU and no
+ * frame of delay. Scene-cut detection is off, because a keyframe inside a segment is wasted.
  */
 export const libx264: EncoderDescription = {
   name: 'libx264',
@@ -63,11 +65,11 @@ export const libx264: EncoderDescription = {
       bufsize: `${plan.bufferBits}`,
       'forced-idr': '1',
       'x264-params': [
-        'annexb=0', // lengths before NAL units and an avcC record: what MP4 stores
+        'annexb=0', // length-prefixed NAL units and an avcC record, as MP4 stores them
         'keyint=infinite',
         'scenecut=0',
         'open-gop=0',
-        'sliced-threads=0', // slices cost quality; a thread more costs a frame of delay
+        'sliced-threads=0', // slices cost quality, and another thread costs a frame of delay
         ...(preset === 'veryfast' ? VERYFAST : []),
         `bframes=${bFrames}`,
         'b-adapt=0',

@@ -1,17 +1,17 @@
 /**
- * Decodes a session's sound to mono or stereo.
+ * Decodes a session's audio to mono or stereo.
  */
 import { AV_SAMPLE_FMT_FLTP, AVERROR_EAGAIN, AVERROR_EOF, type FFDecoderCodec } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational, SoftwareResampleContext } from 'node-av/lib';
 import type { AudioCodec } from '#media/track.ts';
 import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-messages.ts';
+import type { Planes } from './audio-blocks.ts';
 import { channelLayout, emptyFrame, setOptions } from './av.ts';
-import type { Planes } from './sound-blocks.ts';
 
-/** FFmpeg's names. */
+/** The FFmpeg names of decoders. */
 const DECODERS: Record<AudioCodec, string> = { aac: 'aac', opus: 'opus' };
 
-/** Channels of what is made: those of the source, or two. */
+/** The number of output channels: those of the source, or two. */
 export function outputChannels({ channels }: Pick<AudioSourceDescription, 'channels'>): 1 | 2 {
   return channels === 1 ? 1 : 2;
 }
@@ -24,15 +24,15 @@ export class AudioDecoder implements Disposable {
   readonly #frame = emptyFrame();
   readonly #mixed = emptyFrame();
   #mixer: SoftwareResampleContext | undefined;
-  readonly #onSound: (planes: Planes, pts: number) => void;
+  readonly #onSamples: (planes: Planes, pts: number) => void;
 
   /**
-   * @param onSound called with what packets decode to, each sample at its time; only lent
+   * @param onSamples called with decoded samples and the time of the first; they may be used only during the call
    * @throws {FFmpegError} when the configuration cannot be decoded
    */
-  constructor(source: AudioSourceDescription, onSound: (planes: Planes, pts: number) => void) {
+  constructor(source: AudioSourceDescription, onSamples: (planes: Planes, pts: number) => void) {
     this.#source = source;
-    this.#onSound = onSound;
+    this.#onSamples = onSamples;
     this.#packet.alloc();
     const name = DECODERS[source.codec];
     const codec = Codec.findDecoderByName(name as FFDecoderCodec);
@@ -68,19 +68,20 @@ export class AudioDecoder implements Disposable {
       const result = this.#context.receiveFrameSync(this.#frame);
       if (result === AVERROR_EAGAIN || result === AVERROR_EOF) return true;
       if (result < 0) return false;
-      // Not the packet's time: of the first packet a decoder keeps what it only needs to settle (Opus's pre-skip).
-      this.#onSound(this.#planes(this.#frame), Number(this.#frame.pts));
+      // The packet's time is not used, because of the first packet a decoder drops the samples that it only needs to settle (Opus's
+      // pre-skip).
+      this.#onSamples(this.#planes(this.#frame), Number(this.#frame.pts));
       this.#frame.unref();
     }
   }
 
-  /** @throws {FFmpegError} when the decoder gives what cannot be mixed */
+  /** @throws {FFmpegError} when the decoded samples cannot be mixed */
   #planes(frame: Frame): Planes {
     const channels = outputChannels(this.#source);
-    const sound = frame.channels === channels ? frame : this.#mix(frame, channels);
-    return (sound.data ?? [])
+    const samples = frame.channels === channels ? frame : this.#mix(frame, channels);
+    return (samples.data ?? [])
       .slice(0, channels)
-      .map(({ buffer, byteOffset }) => new Float32Array(buffer, byteOffset, sound.nbSamples));
+      .map(({ buffer, byteOffset }) => new Float32Array(buffer, byteOffset, samples.nbSamples));
   }
 
   #mix(frame: Frame, channels: 1 | 2): Frame {
@@ -90,10 +91,10 @@ export class AudioDecoder implements Disposable {
     mixed.sampleRate = frame.sampleRate;
     mixed.channelLayout = channelLayout(channels);
     mixed.nbSamples = frame.nbSamples;
-    FFmpegError.throwIfError(mixed.getBuffer(), 'memory for sound');
+    FFmpegError.throwIfError(mixed.getBuffer(), 'memory for audio');
     if (this.#mixer === undefined) {
       this.#mixer = new SoftwareResampleContext();
-      this.#mixer.alloc(); // it then follows what the frames are
+      this.#mixer.alloc(); // it then takes its input format from the frames
     }
     FFmpegError.throwIfError(this.#mixer.convertFrame(mixed, frame), 'mix');
     return mixed;

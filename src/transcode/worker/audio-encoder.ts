@@ -1,15 +1,15 @@
 /**
- * Encodes sound to AAC-LC.
+ * Encodes audio to AAC-LC.
  */
 import { AV_CODEC_FLAG_GLOBAL_HEADER, AV_SAMPLE_FMT_FLTP, type FFEncoderCodec } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, Packet, Rational } from 'node-av/lib';
 import type { AudioPacket } from '#transcode/worker-messages.ts';
+import type { Planes } from './audio-blocks.ts';
 import { channelLayout, emptyFrame } from './av.ts';
-import type { Planes } from './sound-blocks.ts';
 
-/** 128 kbit/s for stereo: FFmpeg's encoder is transparent to most ears there. */
+/** 128 kbit/s for stereo, at which FFmpeg's encoder is transparent to most listeners. */
 const BITRATE_BPS_PER_CHANNEL = 64_000;
-/** Samples of an AAC frame. */
+/** The number of samples in an AAC frame. */
 export const BLOCK_SAMPLES = 1024;
 
 /** An encoder from its first block to {@link AudioEncoder.finish}. */
@@ -22,9 +22,9 @@ export class AudioEncoder implements Disposable {
   readonly #onPacket: (packet: AudioPacket) => void;
 
   /**
-   * @param onPacket called in order. The first one is only there for the second to be decoded from, and lies before the first
-   *   block by its length: so each packet's time is that of the sound a decoder makes of it
-   * @throws {FFmpegError} when the encoder refuses
+   * @param onPacket called in order. The first packet is needed only to decode the second, and lies before the first block by its length,
+   *   so that each packet has the time of the samples decoded from it
+   * @throws {FFmpegError} when the encoder cannot be opened
    */
   constructor(format: { channels: 1 | 2; sampleRate: number }, onPacket: (packet: AudioPacket) => void) {
     const { channels, sampleRate } = format;
@@ -46,22 +46,22 @@ export class AudioEncoder implements Disposable {
     frame.sampleRate = sampleRate;
     frame.channelLayout = channelLayout(channels);
     frame.nbSamples = BLOCK_SAMPLES;
-    FFmpegError.throwIfError(frame.getBuffer(), 'memory for sound');
+    FFmpegError.throwIfError(frame.getBuffer(), 'memory for audio');
   }
 
-  /** Encodes a block of {@link BLOCK_SAMPLES}; it continues the one before. */
+  /** Encodes a block of {@link BLOCK_SAMPLES} samples, which continues the previous one. */
   encode(planes: Planes, pts: number): void {
     const frame = this.#frame;
-    FFmpegError.throwIfError(frame.makeWritable(), 'memory for sound');
+    FFmpegError.throwIfError(frame.makeWritable(), 'memory for audio');
     for (const [channel, { buffer, byteOffset }] of (frame.data ?? []).entries()) {
       new Float32Array(buffer, byteOffset, BLOCK_SAMPLES).set(planes[channel]!);
     }
     frame.pts = BigInt(pts);
-    FFmpegError.throwIfError(this.#context.sendFrameSync(frame), 'encode sound');
+    FFmpegError.throwIfError(this.#context.sendFrameSync(frame), 'encode audio');
     this.#receive();
   }
 
-  /** Hands on what is left. Only disposal may follow. */
+  /** Hands out what is left. Only disposal may follow. */
   finish(): void {
     this.#context.sendFrameSync(null);
     this.#receive();

@@ -5,7 +5,7 @@ import { FrameGate, type FrameVerdict } from './frame-gate.ts';
 
 const EVERY_CUT = { type: 'cuts' } as const;
 
-/** Times in ms as RTMP gives them, `count` frames at a rate. */
+/** The times of `count` frames at a rate, in whole milliseconds as in RTMP. */
 const times = (rate: number, count: number) =>
   Array.from({ length: count }, (_, index) => Math.round((index * 1000) / rate));
 
@@ -33,7 +33,7 @@ for (const [source, wanted, expected] of [
   });
 }
 
-it('takes every frame of a segment behind one within the limit, however uneven their times', () => {
+it('takes every frame of a segment after one within the limit, however uneven their times', () => {
   const gate = new FrameGate({ frameRate: { num: 30, den: 1 }, keyframes: EVERY_CUT }, 30);
   const even = times(30, 60);
   const uneven = times(30, 61).map((ms, index) => 2000 + ms - (index % 4 === 1 ? 30 : 0));
@@ -41,7 +41,7 @@ it('takes every frame of a segment behind one within the limit, however uneven t
   assert.deepEqual(taken(judge(gate, frames, [0, 2000])), frames);
 });
 
-it('keeps to the limit behind a segment within it, but for a few frames: a source that paused may send more', () => {
+it('keeps to the limit after a segment within it, except for a few frames of a source that paused', () => {
   const gate = new FrameGate({ frameRate: { num: 30, den: 1 }, keyframes: EVERY_CUT }, 30);
   judge(gate, times(30, 60));
   const frames = times(60, 120).map((ms) => 2000 + ms);
@@ -49,7 +49,7 @@ it('keeps to the limit behind a segment within it, but for a few frames: a sourc
   assert.ok(inTwoSeconds <= 64, `${inTwoSeconds} in two seconds`);
 });
 
-it('never lets pictures that are shown again count for the rate of the source', () => {
+it('does not count repeated frames for the frame rate of the source', () => {
   const gate = new FrameGate({ frameRate: { num: 30, den: 1 }, keyframes: EVERY_CUT }, 30);
   let count = 0;
   const offer = (ms: number, repeated: boolean) => {
@@ -64,9 +64,9 @@ it('never lets pictures that are shown again count for the rate of the source', 
 
 for (const [behind, earlier] of [
   ['from the first segment on', []],
-  ['behind a segment with frames missing', times(10, 20)],
+  ['after a segment with missing frames', times(10, 20)],
 ] as const) {
-  it(`keeps to the limit of a source that declares less than it sends, ${behind}`, () => {
+  it(`limits a source that declares less than it sends, ${behind}`, () => {
     const gate = new FrameGate({ frameRate: { num: 30, den: 1 }, keyframes: EVERY_CUT }, 30);
     judge(gate, earlier);
     gate.interrupt();
@@ -76,38 +76,38 @@ for (const [behind, earlier] of [
   });
 }
 
-it('takes every frame when the rate is not limited, however uneven their times', () => {
+it('takes every frame when the frame rate is not limited, however uneven their times', () => {
   const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT }, 30);
   const frames = [0, 16, 50, 51, 300, 5000, 5001];
   assert.deepEqual(taken(judge(gate, frames)), frames);
 });
 
-it('always takes the frame of a cut, as a keyframe', () => {
+it('always takes the first frame of a segment, as a keyframe', () => {
   const gate = new FrameGate({ frameRate: { num: 10, den: 1 }, keyframes: EVERY_CUT }, 30);
   const verdicts = judge(gate, times(50, 20), [0, 140]);
   assert.deepEqual(keyframes(verdicts), [0, 140]);
   assert.deepEqual(taken(verdicts), [0, 100, 140, 240, 340]);
 });
 
-it('adds keyframes after the asked seconds, counted anew from each cut', () => {
+it('adds keyframes at the requested interval, counted from the start of each segment', () => {
   const gate = new FrameGate({ frameRate: undefined, keyframes: { type: 'seconds', seconds: 1 } }, 30);
   assert.deepEqual(keyframes(judge(gate, times(29.97, 120), [0, 2503])), [0, 1001, 2002, 2503, 3504]);
 });
 
-it('makes every frame a keyframe when asked to', () => {
+it('makes every frame a keyframe when requested', () => {
   const gate = new FrameGate({ frameRate: undefined, keyframes: { type: 'every_frame' } }, 30);
   const frames = times(30, 10);
   assert.deepEqual(keyframes(judge(gate, frames)), frames);
 });
 
-it('begins at a cut, and again behind an interruption', () => {
+it('begins at the start of a segment, also after an interruption', () => {
   const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT }, 30);
   assert.deepEqual(taken(judge(gate, [0, 10, 20, 30], [20])), [20, 30]);
   gate.interrupt();
   assert.deepEqual(taken(judge(gate, [40, 50, 60], [50])), [50, 60]);
 });
 
-it('never takes a frame that is not later than the last, and never more than the limit between two cuts', () => {
+it('never takes a frame that is not later than the last, and never more than the limit within a segment', () => {
   const steps = fc.array(fc.integer({ min: -5, max: 100 }), { minLength: 1, maxLength: 200 });
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 60 }), (deltas, rate) => {
@@ -128,7 +128,7 @@ it('never takes a frame that is not later than the last, and never more than the
   );
 });
 
-it('makes the last frame of each part one that needs none behind it, counted from the cut', () => {
+it('makes the last frame of each part one that does not wait for later frames', () => {
   const gate = new FrameGate({ frameRate: undefined, keyframes: EVERY_CUT }, 30);
   const frames = times(30, 35);
   const verdicts = judge(gate, frames, [0, frames[13]!]);

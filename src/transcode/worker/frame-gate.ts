@@ -1,7 +1,8 @@
 /**
- * Decides which decoded frames a rendition takes, and as what. Pure.
+ * Decides which decoded frames a rendition takes, and in which role. Pure.
  *
- * Frames keep their own times, also where the rate is reduced: of a source at 50 frames a second a rendition at 30 takes three of five.
+ * Frames keep their own times, also where the frame rate is reduced: of a source at 50 frames per second, a rendition at 30 takes three of
+ * five.
  */
 import { unreachable } from '#lib/unreachable.ts';
 import { recogniseFrameRate } from '#media/frame-rate.ts';
@@ -10,30 +11,30 @@ import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { KeyframeRule, RenditionPlan } from '#transcode/rendition-plan.ts';
 
 /**
- * What becomes of a frame in a rendition. An `anchor` is the last of its part: no B-frame, because one waits for the frame behind
- * it and would come a whole part later.
+ * The role of a frame in a rendition. An `anchor` is the last frame of its part and must not be a B-frame, because a B-frame waits for the
+ * next frame and would come a whole part later.
  */
 export type FrameVerdict = 'skip' | 'take' | 'anchor' | 'keyframe';
 
-/** What publishers' times are rounded to: RTMP's are whole milliseconds. */
+/** The resolution of publishers' times. In RTMP they are whole milliseconds. */
 const RESOLUTION_S = 0.001;
-/** How early, in ticks, a frame may come of a source that sends no more than the limit: cameras in dim light are that uneven. */
+/** How early, in ticks, a frame of a source within the limit may come. Cameras in dim light are that uneven. */
 const UNEVEN = 0.1 * VIDEO_TIMESCALE;
 
-/** The rule for one rendition. Frames come in presentation order. */
+/** The gate of one rendition. Frames come in presentation order. */
 export class FrameGate {
-  /** Ticks between frames at the highest rate allowed; 0 takes them all. */
+  /** The ticks between frames at the highest allowed rate. 0 takes all frames. */
   readonly #step: number;
-  /** Ticks between keyframes besides those at cuts. */
+  /** The ticks between keyframes besides those at the starts of segments. */
   readonly #keyframeStep: number;
   readonly #expectedRate: number;
   #framesPerSecond: number;
-  /** Frames taken since the cut: parts are counted from there. */
+  /** The number of frames taken since the start of the segment, from which parts are counted. */
   #sinceCut = 0;
   #cutPts = 0;
-  /** Frames since the cut, those skipped as well; undefined when some are missing, or shown again. */
+  /** The number of frames since the start of the segment, including skipped ones. Undefined when some are missing or repeated. */
   #offered: number | undefined;
-  /** The source was within the limit by itself from the cut before to this one. What a publisher declares does not count. */
+  /** Whether the source kept within the limit by itself during the previous segment. The publisher's declaration is not used. */
   #isWithinLimit = false;
   #begun = false;
   #previousPts = 0;
@@ -41,7 +42,10 @@ export class FrameGate {
   #due = Number.NEGATIVE_INFINITY;
   #keyframeDue = 0;
 
-  /** @param framesPerSecond of the rendition, to be expected; publishers declare what is not so, and it is measured from cut to cut */
+  /**
+   * @param framesPerSecond the expected rate of the rendition; because publishers' declarations may be wrong, it is measured over each
+   *   segment
+   */
   constructor({ frameRate, keyframes }: Pick<RenditionPlan, 'frameRate' | 'keyframes'>, framesPerSecond: number) {
     this.#expectedRate = framesPerSecond;
     this.#framesPerSecond = framesPerSecond;
@@ -49,17 +53,17 @@ export class FrameGate {
     this.#keyframeStep = keyframeStep(keyframes);
   }
 
-  /** Frames taken, as measured from one cut to the next; until then as expected. */
+  /** The rate of the frames taken, measured over a segment, and before that as expected. */
   get framesPerSecond(): number {
     return this.#framesPerSecond;
   }
 
-  /** The next frame that passes is a keyframe. */
+  /** Makes the next frame that passes a keyframe. */
   refresh(): void {
     this.#keyframeDue = Number.NEGATIVE_INFINITY;
   }
 
-  /** Something was lost: nothing passes until the next cut, so that segments stay the same in every rendition. */
+  /** Notes that frames were lost. Nothing passes until the next segment, so that segments stay the same in every rendition. */
   interrupt(): void {
     this.#begun = false;
     this.#offered = undefined;
@@ -67,13 +71,13 @@ export class FrameGate {
   }
 
   /**
-   * Asked once for every frame, in order.
+   * Decides about a frame. Called once for every frame, in order.
    * @param pts in ticks; a frame not later than the last one taken is skipped
-   * @param cut whether a segment begins with this frame; such a one is always taken
-   * @param repeated whether it was judged before, at another time: it says nothing of the source's rate
+   * @param cut whether a segment begins with this frame, which is then always taken
+   * @param repeated whether the frame was shown before at another time, so that it does not count for the source's rate
    */
   judge(pts: number, cut: boolean, repeated = false): FrameVerdict {
-    // Half a source frame of tolerance: publishers' times are whole milliseconds.
+    // The tolerance is half a source frame, because publishers' times are whole milliseconds.
     const tolerance = Math.max(0, pts - this.#previousPts) / 2;
     const early = this.#isWithinLimit ? Math.max(UNEVEN, tolerance) : tolerance;
     this.#previousPts = pts;
@@ -81,7 +85,7 @@ export class FrameGate {
     else if (this.#offered !== undefined) this.#offered += 1;
     if (pts <= this.#lastPts || (!cut && !this.#begun)) return 'skip';
     if (!cut && pts + early < this.#due) return 'skip';
-    // The grid of a reduced rate starts anew at every cut, and where frames are missing.
+    // The grid of a reduced rate begins again at every segment, and where frames are missing.
     this.#due = cut || pts > this.#due + this.#step ? pts + this.#step : this.#due + this.#step;
     this.#begun = true;
     if (cut) this.#beginSegment(pts, repeated);

@@ -10,7 +10,7 @@ import { markAt } from '#test/support/tracks.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import { PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
 import { Ladder } from './ladder.ts';
-import type { RungPicture } from './rung.ts';
+import type { RungFrame } from './rung.ts';
 
 const FRAME = 3000;
 
@@ -23,13 +23,13 @@ const profile = (rest: Partial<Profile> = {}): Profile => ({
   ...rest,
 });
 
-/** What a ladder made of a clip, by rendition. */
+/** The output of a ladder for a clip, by rendition. */
 class Made implements Disposable {
   readonly ladder: Ladder;
   readonly configs: Uint8Array[][] = [];
-  readonly pictures: RungPicture[][] = [];
+  readonly encoded: RungFrame[][] = [];
   readonly thumbnails: Uint8Array[] = [];
-  /** How often frames were lost. */
+  /** The number of times that frames were lost. */
   missing = 0;
 
   constructor(clip: Clip, profiles: readonly Profile[], preset = 'ultrafast') {
@@ -38,8 +38,8 @@ class Made implements Disposable {
       onConfig: (index, config) => {
         this.configs[index] = [...(this.configs[index] ?? []), config];
       },
-      onPicture: (index, picture) => {
-        this.pictures[index] = [...(this.pictures[index] ?? []), picture];
+      onFrame: (index, frame) => {
+        this.encoded[index] = [...(this.encoded[index] ?? []), frame];
       },
       onMissing: () => void this.missing++,
       onThumbnail: (jpeg) => void this.thumbnails.push(jpeg),
@@ -64,15 +64,15 @@ class Made implements Disposable {
     return this;
   }
 
-  /** Presentation times of what came out, in frames of the clip, as shown. */
-  frames(index = 0, only: (picture: RungPicture) => boolean = () => true): number[] {
-    const chosen = (this.pictures[index] ?? []).filter(only);
+  /** The presentation times of the output, in frames of the clip, in presentation order. */
+  frames(index = 0, only: (frame: RungFrame) => boolean = () => true): number[] {
+    const chosen = (this.encoded[index] ?? []).filter(only);
     return chosen.map(({ pts }) => pts / FRAME).toSorted((a, b) => a - b);
   }
 
   /** The burned-in numbers of the decoded rendition, with their times. */
   show(index = 0) {
-    const packets = (this.pictures[index] ?? []).map(
+    const packets = (this.encoded[index] ?? []).map(
       ({ pts, dts, keyframe, data }): Packet => ({ kind: 'video', pts: ticks(pts), dts: ticks(dts), keyframe, data }),
     );
     return show(this.configs[index]!.at(-1)!, packets);
@@ -84,12 +84,12 @@ class Made implements Disposable {
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
-const isCut = ({ cut }: RungPicture) => cut;
-const isKeyframe = ({ keyframe }: RungPicture) => keyframe;
+const isCut = ({ cut }: RungFrame) => cut;
+const isKeyframe = ({ keyframe }: RungFrame) => keyframe;
 
 const plain = makeClip({ frames: 30, gop: 10 });
 
-it('makes keyframes exactly at the cuts, also where the source has none', () => {
+it('makes keyframes exactly at the starts of segments, also where the source has none', () => {
   using made = new Made(plain, [profile(), profile({ name: 'best', profile: 'H264High', width: 480, height: 270 })]);
   made.write(marked(plain.packets, (_, index) => [0, 7, 23].includes(index))).finish();
   for (const index of [0, 1]) {
@@ -102,21 +102,21 @@ it('makes keyframes exactly at the cuts, also where the source has none', () => 
   }
 });
 
-it('keeps times to the tick with B-frames in the source and in the rendition, decoding times in order', () => {
+it('keeps exact times with B-frames in the source and in the rendition, and decoding times in order', () => {
   const clip = makeClip({ frames: 40, gop: 20, bFrames: 2 });
   assert.ok(
     clip.packets.some(({ pts, dts }) => pts > dts),
     'the source has B-frames',
   );
   using made = new Made(clip, [profile({ profile: 'H264High' }), profile({ name: 'none', profile: 'H264Baseline' })]);
-  // A cut on a frame that is no keyframe, and behind which frames follow that are shown before it.
+  // A segment start on a frame that is not a keyframe, followed by frames that are shown before it.
   const cutAt = clip.packets.findIndex(({ pts }, index) => index > 25 && clip.packets[index + 1]!.pts < pts);
   made.write(marked(clip.packets, (packet, index) => packet.keyframe || index === cutAt)).finish();
   const sourceTimes = clip.packets.map(({ pts }) => pts).toSorted((a, b) => a - b);
   const cuts = [
     clip.packets[0]!,
     clip.packets.find((packet, index) => index > 0 && packet.keyframe)!,
-    // The segment begins with the first of them: they lie in it.
+    // The segment begins with the first of these frames, which belong to it.
     clip.packets.slice(cutAt).reduce((first, packet) => (packet.pts < first.pts ? packet : first)),
   ];
   for (const index of [0, 1]) {
@@ -124,26 +124,26 @@ it('keeps times to the tick with B-frames in the source and in the rendition, de
       made.show(index).map(({ pts, code }) => [pts, code?.counter]),
       sourceTimes.map((pts, frame) => [pts, frame]),
     );
-    const pictures = made.pictures[index]!;
+    const frames = made.encoded[index]!;
     assert.deepEqual(
-      pictures.filter(isCut).map(({ pts }) => pts),
+      frames.filter(isCut).map(({ pts }) => pts),
       cuts.map(({ pts }) => pts),
     );
-    assert.ok(pictures.every(({ dts }, at) => at === 0 || dts > pictures[at - 1]!.dts));
-    assert.ok(pictures.every(({ pts, dts }) => pts >= dts));
+    assert.ok(frames.every(({ dts }, at) => at === 0 || dts > frames[at - 1]!.dts));
+    assert.ok(frames.every(({ pts, dts }) => pts >= dts));
   }
   assert.ok(
-    made.pictures[0]!.some(
-      ({ pts, dts }, at) => pts - dts !== made.pictures[0]![0]!.pts - made.pictures[0]![0]!.dts && at > 0,
+    made.encoded[0]!.some(
+      ({ pts, dts }, at) => pts - dts !== made.encoded[0]![0]!.pts - made.encoded[0]![0]!.dts && at > 0,
     ),
   );
   assert.ok(
-    made.pictures[1]!.every(({ pts, dts }) => pts === dts),
+    made.encoded[1]!.every(({ pts, dts }) => pts === dts),
     'Baseline has none',
   );
 });
 
-it('begins a segment of an open group of pictures with what is shown first, or with the keyframe where that is lost', () => {
+it('begins a segment of an open GOP with the frame shown first, or with the keyframe where that is lost', () => {
   const clip = makeClip({ frames: 60, gop: 20, bFrames: 3, openGop: true });
   const packets = marked(clip.packets, ({ keyframe }) => keyframe);
   const [, second, third] = packets.flatMap(({ mark }, index) => (mark === undefined ? [] : [index]));
@@ -189,11 +189,11 @@ it('keeps uneven times as they are', () => {
   }
 });
 
-/** That the last frame is held, at the times of the frames from one to another. */
+/** Events that the last frame is held, at the times of the frames from one to another. */
 const held = (from: number, to: number) =>
   range(from, to).map((frame): HeldEvent => ({ type: 'held', pts: ticks(frame * FRAME) }));
 
-it('shows a picture again until the next one, where that is further away than a part is long', () => {
+it('repeats a frame until the next one, where that is further away than the length of a part', () => {
   const times = [0, 1, 2, 32, 33];
   const clip = makeClip({ frames: times.length, gop: 100, bFrames: 1, ptsOf: (index) => times[index]! * FRAME });
   using made = new Made(clip, [profile(), profile({ name: 'best', profile: 'H264High' }), profile({ fps: 15 })]);
@@ -209,34 +209,34 @@ it('shows a picture again until the next one, where that is further away than a 
   assert.equal(made.show(2).length, shown.length / 2);
 });
 
-it('repeats nothing of a source that sends fewer pictures than it declares, and keeps none back for long', () => {
+it('repeats no frame of a source that sends fewer frames than it declares, and holds none back for long', () => {
   const clip = makeClip({ frames: 13, gop: 4, ptsOf: (index) => index * 15 * FRAME });
   using made = new Made(clip, [profile({ profile: 'H264High' })]);
   const packets = marked(clip.packets, ({ keyframe }) => keyframe);
   const madeOf = (count: number) => made.write(packets.splice(0, count)).frames().length;
   assert.equal(madeOf(4), 0);
-  assert.equal(madeOf(1), 4, 'at the cut all of the segment');
-  assert.equal(madeOf(6), 10, 'then all but one');
+  assert.equal(madeOf(1), 4, 'at the start of a segment, all frames of the previous one');
+  assert.equal(madeOf(6), 10, 'then all frames except one');
   made.write(packets).finish();
   const times = range(0, 13).map((frame) => frame * 15);
   assert.deepEqual(made.frames(), times);
   assert.deepEqual(made.frames(0, isKeyframe), [0, 60, 120, 180]);
   assert.equal(made.configs[0]?.length, 2);
-  made.pictures[0] = made.pictures[0]!.filter(({ pts }) => pts >= 60 * FRAME);
+  made.encoded[0] = made.encoded[0]!.filter(({ pts }) => pts >= 60 * FRAME);
   assert.deepEqual(
     made.show().map(({ pts, code }) => [pts / FRAME, code?.counter]),
     times.slice(4).map((time, index) => [time, index + 4]),
   );
 });
 
-it('shows the last picture again as long as it is held, from a keyframe on, and then the next one', () => {
+it('repeats the last frame as long as it is held, beginning with a keyframe, and then shows the next one', () => {
   const times = [...range(0, 10), 50, 51];
   const clip = makeClip({ frames: times.length, gop: 100, ptsOf: (index) => times[index]! * FRAME });
   const packets = marked(clip.packets, (_, index) => index === 0);
   using made = new Made(clip, [profile(), profile({ name: 'best', profile: 'H264High' })]);
   made.write(packets.slice(0, 10)).hold(held(10, 40));
   const far = made.frames(1).at(-1)!;
-  assert.ok(far > 30, `frame ${far} came out although none followed`);
+  assert.ok(far > 30, `frame ${far} should not be made before another follows`);
   made.hold(held(40, 50)).write(packets.slice(10)).finish();
   for (const index of [0, 1]) {
     assert.deepEqual(
@@ -247,7 +247,7 @@ it('shows the last picture again as long as it is held, from a keyframe on, and 
   }
 });
 
-it('begins a segment with a held picture where the decoder keeps the keyframe to itself', () => {
+it('begins a segment with a held frame where the decoder holds the keyframe back', () => {
   const times = [...range(0, 21), 60, 61, 62];
   const clip = makeClip({ frames: times.length, gop: 20, bFrames: 2, ptsOf: (index) => times[index]! * FRAME });
   const packets = marked(clip.packets, ({ keyframe }) => keyframe);
@@ -256,12 +256,12 @@ it('begins a segment with a held picture where the decoder keeps the keyframe to
   using made = new Made(clip, [profile({ profile: 'H264Baseline' })]);
   made.write(packets.slice(0, paused)).hold(held(first + 21, first + 50));
   const late = [...made.frames(0, isCut), made.frames().at(-1)!].map((frame) => frame - first);
-  assert.deepEqual(late, [0, 21, 48]); // x264 is a frame behind
+  assert.deepEqual(late, [0, 21, 48]); // x264 holds one frame
   made.write(packets.slice(paused)).finish();
   assert.equal(made.show().at(-1)?.code?.counter, 23);
 });
 
-it('begins a segment with a held picture, and shows none that comes too late', () => {
+it('begins a segment with a held frame, and shows none that comes too late', () => {
   using made = new Made(plain, [profile()]);
   const mark = markAt(1, { independent: false });
   const late = held(10, 20).map((event, index) => (index === 5 ? { ...event, mark } : event));
@@ -275,7 +275,7 @@ it('begins a segment with a held picture, and shows none that comes too late', (
   );
 });
 
-it('reduces the frame rate to the source frames next to the wanted times, cuts included', () => {
+it('reduces the frame rate to the source frames nearest to the wanted times, including segment starts', () => {
   const clip = makeClip({
     frames: 60,
     framesPerSecond: 60,
@@ -303,8 +303,8 @@ it('adds the keyframes a profile asks for', () => {
   assert.deepEqual(made.frames(1, isCut), [0, 10]);
 });
 
-it('makes the H.264 profile asked for', () => {
-  // Faster presets leave out what High adds, and x264 then says so.
+it('makes the requested H.264 profile', () => {
+  // Faster presets do not use the features of High, and x264 then declares a lower profile.
   const asked = ['H264Baseline', 'H264Main', 'H264High', 'H264ConstrainedHigh'] as const;
   using made = new Made(
     plain,
@@ -316,7 +316,7 @@ it('makes the H.264 profile asked for', () => {
   assert.deepEqual(codecs, ['avc1.42', 'avc1.4d', 'avc1.64', 'avc1.64']);
 });
 
-it('begins again at a cut when packets are missing, and loses nothing that came before', () => {
+it('begins again at a segment when packets are missing, and loses nothing that came before', () => {
   using made = new Made(plain, [profile()]);
   const packets = marked(plain.packets, (_, index) => index === 0 || index === 22);
   made.write(packets.slice(0, 5)).write(packets.slice(20), true).finish();
@@ -324,11 +324,11 @@ it('begins again at a cut when packets are missing, and loses nothing that came 
   assert.deepEqual(made.frames(0, isCut), [0, 22]);
 });
 
-it('hands out everything before a discontinuity, and goes on with the same configuration', () => {
+it('hands out everything before a discontinuity, and continues with the same configuration', () => {
   using made = new Made(plain, [profile({ profile: 'H264High' })]);
   const first = marked(plain.packets.slice(0, 10), (_, index) => index === 0);
   made.write(first);
-  assert.ok(made.frames().length < 10, 'the encoder holds some');
+  assert.ok(made.frames().length < 10, 'the encoder holds some frames');
   const [head, ...rest] = later(plain.packets, 1_000_000);
   made.write([{ ...head!, mark: markAt(1, { discontinuity: true }) }]);
   assert.deepEqual(made.frames(), range(0, 10));
@@ -338,7 +338,7 @@ it('hands out everything before a discontinuity, and goes on with the same confi
   assert.deepEqual(before, after);
 });
 
-it('makes only the renditions it is told to; one that comes back begins at a cut', () => {
+it('makes only the active renditions, and begins a restored one at a segment', () => {
   using made = new Made(plain, [profile(), profile({ name: 'large', width: 480, height: 270 })]);
   const packets = marked(plain.packets, (_, index) => index % 10 === 0);
   made.write(packets.slice(0, 5));
@@ -357,7 +357,7 @@ it('makes only the renditions it is told to; one that comes back begins at a cut
   );
 });
 
-it('still makes thumbnails when no rendition is made: a JPEG every five seconds, 640 pixels wide at most', () => {
+it('makes thumbnails even when no rendition is made: a JPEG every five seconds, at most 640 pixels wide', () => {
   const clip = makeClip({ width: 1280, height: 720, frames: 14, gop: 2, ptsOf: (index) => index * 90_000 });
   using made = new Made(clip, []);
   made.write(marked(clip.packets, ({ keyframe }) => keyframe)).finish();
@@ -367,36 +367,36 @@ it('still makes thumbnails when no rendition is made: a JPEG every five seconds,
   }
 });
 
-it('keeps the bitrate: 10 % on average, and no segment above the announced peak', () => {
+it('keeps the average bitrate within 10 %, and every segment below the announced peak', () => {
   const clip = makeClip({ frames: 300, gop: 60 });
   for (const h264Profile of ['H264High', 'H264ConstrainedHigh'] as const) {
     const asked = profile({ bitrate: 60_000, width: 640, height: 360, profile: h264Profile });
     using made = new Made(clip, [asked]);
     made.write(marked(clip.packets, (_, index) => index % 60 === 0)).finish();
-    const pictures = made.pictures[0]!;
-    const bits = (list: readonly RungPicture[]) => 8 * list.reduce((sum, { data }) => sum + data.length, 0);
-    const average = bits(pictures) / 10;
+    const frames = made.encoded[0]!;
+    const bits = (list: readonly RungFrame[]) => 8 * list.reduce((sum, { data }) => sum + data.length, 0);
+    const average = bits(frames) / 10;
     assert.ok(Math.abs(average / asked.bitrate - 1) <= 0.1, `${average} bit/s on average`);
     const { peakBitrateBps } = planRenditions([asked], clip.track).renditions[0]!;
     for (const segment of range(0, 5)) {
-      const peak = bits(pictures.filter(({ pts }) => Math.floor(pts / FRAME / 60) === segment)) / 2;
+      const peak = bits(frames.filter(({ pts }) => Math.floor(pts / FRAME / 60) === segment)) / 2;
       assert.ok(peak <= peakBitrateBps, `${peak} bit/s in segment ${segment}`);
     }
   }
 });
 
-it('takes less than the bitrate when a quality asks for no more', () => {
+it('uses less than the bitrate when a constant quality needs no more', () => {
   const bytesOf = (rest: Partial<Profile>) => {
     using made = new Made(plain, [profile({ bitrate: 5_000_000, ...rest })]);
     made.write(marked(plain.packets, (_, index) => index === 0)).finish();
-    return made.pictures[0]!.reduce((sum, { data }) => sum + data.length, 0);
+    return made.encoded[0]!.reduce((sum, { data }) => sum + data.length, 0);
   };
   const [good, poor] = [bytesOf({ quality: 15 }), bytesOf({ quality: 40 })];
   assert.ok(poor * 3 < good, `${poor} bytes at 40, ${good} at 15`);
-  assert.ok(bytesOf({ quality: 0 }) > 0, 'not even 0 is refused by the encoder');
+  assert.ok(bytesOf({ quality: 0 }) > 0, 'quality 0 is accepted, too');
 });
 
-/** Of its frame header (ITU-T T.81 §B.2.2). */
+/** Reads the size from the frame header (ITU-T T.81 §B.2.2). */
 function jpegSize(jpeg: Uint8Array): { width: number; height: number } {
   const view = Buffer.from(jpeg);
   for (let at = 2; at < view.length; at += 2 + view.readUInt16BE(at + 2)) {

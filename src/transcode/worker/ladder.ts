@@ -1,5 +1,5 @@
 /**
- * The whole of a transcoder's work, packets in and pictures out: one decoder, its rungs and the thumbnails.
+ * The whole video work of a transcoder, from packets to encoded frames: one decoder, the rungs and the thumbnails.
  */
 import type { Frame } from 'node-av/lib';
 import { FrameRhythm } from '#media/frame-rhythm.ts';
@@ -10,49 +10,49 @@ import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
 import { type SegmentStart, withEvent } from '#transcode/segment-start.ts';
 import type { Job, SourceDescription } from '#transcode/worker-messages.ts';
-import { Rung, type RungPicture } from './rung.ts';
+import { Rung, type RungFrame } from './rung.ts';
 import { Thumbnailer } from './thumbnailer.ts';
 import { VideoDecoder } from './video-decoder.ts';
 
-/** Cuts the decoder may hold for reordering; H.264 reorders 16 frames at most. */
+/** The number of segment starts that the decoder may hold for reordering. H.264 reorders at most 16 frames. */
 const MAX_CUTS = 32;
 
-/** In ticks; a picture that lasts longer, though none was held, is not repeated. Longer than any encoder keeps to itself what it has. */
+/** In ticks. A frame that lasts longer without being held is not repeated. This is longer than any encoder holds frames back. */
 const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
 
-/** Where a ladder's results go. Renditions are named by their place in the source's list. */
+/** The receivers of a ladder's results. Renditions are identified by their index in the source's list. */
 export interface LadderOutput {
   onConfig(rendition: number, config: Uint8Array): void;
-  onPicture(rendition: number, picture: RungPicture): void;
-  /** Frames were lost: no rendition goes on before the next segment. */
+  onFrame(rendition: number, frame: RungFrame): void;
+  /** Called when frames were lost. No rendition continues before the next segment. */
   onMissing(): void;
   onThumbnail(jpeg: Uint8Array): void;
 }
 
-/** A packet as it comes to a ladder. */
+/** A packet for a ladder. */
 export interface LadderPacket {
   readonly packet: Packet;
-  /** Packets before this one, which is a keyframe, were dropped. */
+  /** Whether packets before this one, which is a keyframe, were dropped. */
   readonly afterGap: boolean;
 }
 
-/** The ladder of one source at a time. Everything happens inside the calls. */
+/** The ladder of one source at a time. All work is done inside the calls. */
 export class Ladder implements Disposable {
   readonly #job: Job;
   readonly #output: LadderOutput;
   #decoder: VideoDecoder | undefined;
   #thumbnailer: Thumbnailer | undefined;
-  /** By the place in the source's list. */
+  /** By the index in the source's list. */
   #rungs: readonly Rung[] = [];
-  /** Largest first, those switched off left out. */
+  /** The active rungs, largest first. */
   #active: readonly Rung[] = [];
-  /** Of segments whose first picture has not come out of the decoder yet. */
+  /** The starts of segments whose first frame has not come out of the decoder yet. */
   #cuts: readonly SegmentStart[] = [];
-  /** The last frame is held. */
+  /** Whether the last frame is held. */
   #isHolding = false;
-  /** Frames were lost, and no segment has begun since. */
+  /** Whether frames were lost, and no segment has begun since. */
   #isMissing = false;
-  /** Of the latest picture, a repeated one too, since something was missing. */
+  /** The time of the latest frame, also a repeated one, since frames were missing. */
   #shownPts = Number.NEGATIVE_INFINITY;
   #earlierErrors = 0;
 
@@ -61,13 +61,13 @@ export class Ladder implements Disposable {
     this.#output = output;
   }
 
-  /** Packets that could not be decoded. */
+  /** The number of packets that could not be decoded. */
   get decodeErrors(): number {
     return this.#earlierErrors + (this.#decoder?.errors ?? 0);
   }
 
   /**
-   * The source begins, or goes on in another way; what is still held of the one before is lost.
+   * Begins or changes the source. Frames still held of the previous one are lost.
    * @throws {FFmpegError} when it cannot be decoded at all
    */
   setSource(source: SourceDescription): void {
@@ -83,30 +83,30 @@ export class Ladder implements Disposable {
         encoder: ENCODERS[0],
         settings: { ...this.#job, framesPerSecond: Math.min(limit, source.framesPerSecond) },
         onConfig: (config) => this.#output.onConfig(index, config),
-        onPicture: (picture) => this.#output.onPicture(index, picture),
+        onFrame: (encoded) => this.#output.onFrame(index, encoded),
       });
     });
     this.setActive(this.#rungs.map((_, index) => index));
   }
 
-  /** Makes only these renditions; one that comes back begins at the next cut. */
+  /** Makes only these renditions. A restored one begins at the next segment. */
   setActive(renditions: readonly number[]): void {
     const active = this.#rungs.filter((_, index) => renditions.includes(index));
     for (const rung of this.#rungs) if (!active.includes(rung)) rung.stop();
     this.#active = active.toSorted((a, b) => b.plan.width * b.plan.height - a.plan.width * a.plan.height);
   }
 
-  /** The next packet in decoding order. */
+  /** Takes the next packet in decoding order. */
   write({ packet, afterGap }: LadderPacket): void {
     if (this.#decoder === undefined) return;
     if (afterGap) {
       this.#decoder.skip();
       this.#interrupt();
     }
-    // What went before a discontinuity must not wait for what comes after it.
+    // Frames before a discontinuity must not wait for those after it.
     if (packet.mark?.discontinuity) this.finish();
     if (this.#active.length === 0) {
-      // Only thumbnails are made: keyframes do, each drawn out of the decoder at once.
+      // Only thumbnails are made, so keyframes are enough. Each is forced out of the decoder at once.
       if (packet.keyframe && this.#decoder.decode(packet)) this.#decoder.skip();
       return;
     }
@@ -115,7 +115,7 @@ export class Ladder implements Disposable {
     else this.#interrupt();
   }
 
-  /** No frame came: the last one is shown again. A player can begin where it is held first. */
+  /** Notes that no frame came and the last one is repeated. A player can begin at the first repetition. */
   hold(event: HeldEvent): void {
     if (this.#decoder === undefined || this.#active.length === 0) return;
     this.#cuts = withEvent(this.#cuts, event, MAX_CUTS);
@@ -126,7 +126,7 @@ export class Ladder implements Disposable {
     this.#show(shown, event.pts, true);
   }
 
-  /** Nothing follows for now: everything held is encoded. Goes on at the next keyframe and cut. */
+  /** Encodes everything that is held, because nothing follows for now. Work continues at the next keyframe that begins a segment. */
   finish(): void {
     this.#decoder?.skip();
     for (const rung of this.#rungs) rung.finish();
@@ -138,7 +138,10 @@ export class Ladder implements Disposable {
     this.#close();
   }
 
-  /** Between two pictures further apart than a part is long, and than usual, the first is shown again: a part has to have one. */
+  /**
+   * Between two frames that are further apart than the length of a part, and than usual, the first is repeated, because each part must have
+   * one.
+   */
   #onDecoded(frame: Frame, before: Frame | undefined, rhythm: FrameRhythm): void {
     const pts = Number(frame.pts);
     const apart = pts - this.#shownPts;
@@ -155,7 +158,7 @@ export class Ladder implements Disposable {
   #show(frame: Frame, pts: number, repeated: boolean): void {
     this.#shownPts = Math.max(this.#shownPts, pts);
     while (this.#cuts.length > 0 && this.#cuts[0]!.lastPts < pts) {
-      // The picture a segment should begin with did not come out: wait for the next one.
+      // The frame that should begin the segment did not come out of the decoder. The next one begins it.
       this.#cuts = this.#cuts.slice(1);
       this.#loseFrames();
     }
@@ -164,13 +167,13 @@ export class Ladder implements Disposable {
       this.#cuts = this.#cuts.slice(1);
       this.#isMissing = false;
     }
-    // Each rung from the next larger picture there is: scaling costs by the pixels read.
-    const pictures: [Frame, ...Frame[]] = [frame];
+    // Each rung scales the next larger frame, because the cost of scaling depends on the pixels read.
+    const scaled: [Frame, ...Frame[]] = [frame];
     for (const rung of this.#active) {
-      const made = rung.offer(pictures.at(-1)!, { pts, cut, repeated });
-      if (made !== undefined) pictures.push(made);
+      const made = rung.offer(scaled.at(-1)!, { pts, cut, repeated });
+      if (made !== undefined) scaled.push(made);
     }
-    this.#thumbnailer?.offer(pictures, pts);
+    this.#thumbnailer?.offer(scaled, pts);
   }
 
   #interrupt(): void {

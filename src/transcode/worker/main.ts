@@ -1,8 +1,9 @@
 /**
- * The worker process: reads its job and packets from file descriptor 3 and answers there. Started by `process-transcoder.ts`, never by hand.
+ * The worker process. It reads its job and packets from file descriptor 3 and answers there. It is started by `process-transcoder.ts`,
+ * never by hand.
  *
- * Ends when the connection ends, whoever ended it, so a worker never outlives its server. A fault it cannot deal with is thrown:
- * the process dies of it with the reason on standard error, and the server starts another.
+ * It ends when the connection ends on either side, so a worker never outlives its server. A fault that it cannot handle is thrown. The
+ * process then ends with the reason on standard error, and the server starts another.
  */
 import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
@@ -12,35 +13,38 @@ import { Log } from 'node-av/lib';
 import { FrameReader } from '#transcode/framing.ts';
 import type { FromWorker, Job, ToWorker } from '#transcode/worker-messages.ts';
 import { decodeToWorker, encodeFromWorker, PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
+import { AudioTranscoder } from './audio-transcoder.ts';
 import { isOutOfMemory } from './av.ts';
 import { Ladder } from './ladder.ts';
-import { Sound } from './sound.ts';
 
-/** The connection to the server: its end of a socket pair. */
+/** The connection to the server: the worker's end of a socket pair. */
 const CONNECTION_FD = 3;
 const HEALTH_EVERY_MS = 500;
-/** For the server, though a terminal sends them to all its processes: it ends its workers in order, by ending the connection. */
+/**
+ * Signals that a terminal sends to all its processes. The worker ignores them, because the server ends its workers by ending the
+ * connection.
+ */
 const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /**
- * V8 sees a small heap that hardly grows, and rarely looks at what is old in it, while buffers of packets long gone hold native
- * memory: without this it rises by half a megabyte a minute for many minutes. Takes some milliseconds.
+ * How often garbage is collected, which takes some milliseconds. V8 sees a small heap that hardly grows, and seldom collects old objects,
+ * while buffers of old packets hold native memory. Without this, memory grows by half a megabyte per minute for many minutes.
  */
 const COLLECT_EVERY_MS = 10_000;
 
 for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
-// A stranger's bitstream can make FFmpeg complain without end.
+// A hostile bitstream can make FFmpeg log without end.
 Log.setLevel(AV_LOG_QUIET);
 
 const connection = new Socket({ fd: CONNECTION_FD, readable: true, writable: true, allowHalfOpen: true });
 const reader = new FrameReader();
 let ladder: Ladder | undefined;
-const sound = new Sound({
+const audio = new AudioTranscoder({
   onConfig: (config) => send({ type: 'audio_config', config }),
   onPacket: (packet) => send({ type: 'audio', packet }),
 });
 
 connection.on('data', (chunk: Buffer) => {
-  // Everything that comes of a chunk goes out in one write.
+  // All results of a chunk are sent in one write.
   connection.cork();
   try {
     for (const frame of reader.push(chunk)) handle(decodeToWorker(frame));
@@ -53,12 +57,12 @@ connection.on('data', (chunk: Buffer) => {
 connection.on('end', () => {
   connection.cork();
   ladder?.finish();
-  sound.finish();
+  audio.finish();
   connection.uncork();
   stop();
   connection.end();
 });
-connection.on('error', () => connection.destroy()); // the server is gone; `close` follows
+connection.on('error', () => connection.destroy()); // the server is gone, and `close` follows
 connection.on('close', stop);
 const health = setInterval(sendHealth, HEALTH_EVERY_MS);
 setFlagsFromString('--expose-gc');
@@ -86,14 +90,14 @@ function handle(message: ToWorker): void {
       send({ type: 'done', count: 1 });
       break;
     case 'audio_source':
-      sound.setSource(message.source);
+      audio.setSource(message.source);
       break;
     case 'audio':
-      sound.write(message.packet);
+      audio.write(message.packet);
       break;
     case 'flush':
       ladder?.finish();
-      sound.finish();
+      audio.finish();
       send({ type: 'done', count: 1 });
       break;
   }
@@ -101,10 +105,10 @@ function handle(message: ToWorker): void {
 
 function start(job: Job): void {
   send({ type: 'ready', version: PROTOCOL_VERSION });
-  if (job.version !== PROTOCOL_VERSION) return; // the server sees it in the answer and ends this process
+  if (job.version !== PROTOCOL_VERSION) return; // the server sees the version in the answer and ends this process
   ladder = new Ladder(job, {
     onConfig: (rendition, config) => send({ type: 'config', rendition, config }),
-    onPicture: (rendition, { pts, dts, keyframe, cut, data }) =>
+    onFrame: (rendition, { pts, dts, keyframe, cut, data }) =>
       send({ type: 'packet', packet: { rendition, pts, dts, keyframe, cut, data } }),
     onMissing: () => send({ type: 'missing' }),
     onThumbnail: (jpeg) => send({ type: 'thumbnail', jpeg }),
@@ -113,7 +117,7 @@ function start(job: Job): void {
 
 function sendHealth(): void {
   const { user, system } = process.cpuUsage();
-  const decodeErrors = (ladder?.decodeErrors ?? 0) + sound.decodeErrors;
+  const decodeErrors = (ladder?.decodeErrors ?? 0) + audio.decodeErrors;
   send({
     type: 'health',
     health: { rssBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1000, decodeErrors },
@@ -129,5 +133,5 @@ function stop(): void {
   clearInterval(collection);
   ladder?.[Symbol.dispose]();
   ladder = undefined;
-  sound[Symbol.dispose]();
+  audio[Symbol.dispose]();
 }

@@ -1,5 +1,5 @@
 /**
- * One rung of the ladder: scales, chooses frames and encodes one rendition.
+ * One rung of the ladder: scales, selects and encodes the frames of one rendition.
  */
 import type { Frame } from 'node-av/lib';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
@@ -7,46 +7,46 @@ import type { EncoderDescription, EncoderSettings } from '#transcode/encoder.ts'
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { FrameGate } from './frame-gate.ts';
 import { Scaler } from './scaler.ts';
-import { type EncodedPicture, VideoEncoder } from './video-encoder.ts';
+import { type EncodedFrame, VideoEncoder } from './video-encoder.ts';
 
-/** A picture a rung made. */
-export interface RungPicture extends EncodedPicture {
-  /** The first of a segment. */
+/** An encoded frame of a rung. */
+export interface RungFrame extends EncodedFrame {
+  /** Whether it is the first of a segment. */
   readonly cut: boolean;
 }
 
-/** What a rung is given. */
+/** The options of a rung. */
 export interface RungOptions {
   readonly plan: RenditionPlan;
   readonly encoder: EncoderDescription;
   readonly settings: EncoderSettings;
-  /** An encoder was opened; called before its first picture. */
+  /** Called when an encoder was opened, before its first frame. */
   readonly onConfig: (config: Uint8Array) => void;
-  readonly onPicture: (picture: RungPicture) => void;
+  readonly onFrame: (frame: RungFrame) => void;
 }
 
-/** When a frame is to be shown, and as what. */
+/** When a frame is to be shown, and how. */
 interface Offer {
   /** In ticks. */
   readonly pts: number;
-  /** A segment begins with it. */
+  /** Whether a segment begins with it. */
   readonly cut: boolean;
-  /** It was shown before, at another time. */
+  /** Whether it was shown before, at another time. */
   readonly repeated: boolean;
 }
 
-/** A rendition being made. Its output begins at a cut, also after every interruption. */
+/** A rendition being made. Its output begins at the start of a segment, also after every interruption. */
 export class Rung implements Disposable {
   readonly plan: RenditionPlan;
   readonly #options: RungOptions;
   readonly #gate: FrameGate;
   readonly #scaler: Scaler;
   #encoder: VideoEncoder | undefined;
-  /** The encoder was opened for a rate at which frames may wait for those behind them. */
+  /** Whether the encoder was opened for a rate at which it may hold frames back. */
   #waits = false;
-  /** Ticks from decoding a segment's first picture to showing it, while frames were reordered. */
+  /** The ticks from decoding to showing a segment's first frame, while frames were reordered. */
   #compositionTicks = 0;
-  /** Of cuts inside the encoder. */
+  /** The times of segment starts inside the encoder. */
   #cuts: number[] = [];
 
   constructor(options: RungOptions) {
@@ -57,42 +57,42 @@ export class Rung implements Disposable {
   }
 
   /**
-   * Takes a frame or leaves it.
-   * @param source the decoded frame, or a larger rung's picture of the same moment
-   * @returns the scaled picture for smaller rungs; undefined when the frame was left
+   * Takes a frame or skips it.
+   * @param source the decoded frame, or a larger rung's frame of the same time
+   * @returns the scaled frame for smaller rungs; undefined when the frame was skipped
    */
   offer(source: Frame, { pts, cut, repeated }: Offer): Frame | undefined {
     const verdict = this.#gate.judge(pts, cut, repeated);
     if (verdict === 'skip') return undefined;
-    const picture = this.#scaler.scale(source);
-    // What is held comes out here, and not, at two frames a second, seconds later.
+    const scaled = this.#scaler.scale(source);
+    // The held frames are handed out now. At two frames per second they would otherwise come seconds later.
     if (cut && this.#waits && this.#isSlow()) {
       this.#encoder?.finish();
       this.#closeEncoder();
     }
-    this.#encoder ??= this.#open(picture);
+    this.#encoder ??= this.#open(scaled);
     if (cut) this.#cuts.push(pts);
-    this.#encoder.encode(picture, pts, verdict);
-    return picture;
+    this.#encoder.encode(scaled, pts, verdict);
+    return scaled;
   }
 
-  /** The next picture is to be a keyframe. */
+  /** Makes the next frame a keyframe. */
   refresh(): void {
     this.#gate.refresh();
   }
 
-  /** Frames are missing: goes on at the next cut. */
+  /** Notes that frames are missing. Output continues at the next segment. */
   interrupt(): void {
     this.#gate.interrupt();
   }
 
-  /** Encodes what is held and goes on at the next cut with a new encoder. */
+  /** Encodes the held frames and continues at the next segment with a new encoder. */
   finish(): void {
     this.#encoder?.finish();
     this.stop();
   }
 
-  /** Gives up what is held, and the encoder; goes on at the next cut. */
+  /** Discards the held frames and the encoder. Output continues at the next segment. */
   stop(): void {
     this.#gate.interrupt();
     this.#closeEncoder();
@@ -109,29 +109,30 @@ export class Rung implements Disposable {
     this.#cuts = [];
   }
 
-  /** Sources declare what they do not send. */
+  /** Whether the frame rate is below that of the encoder's settings. Sources may send fewer frames than they declare. */
   #isSlow(): boolean {
     return this.#gate.framesPerSecond < (this.#options.encoder.waitsFrom ?? 0);
   }
 
   #open(first: Frame): VideoEncoder {
-    const { plan, encoder, onConfig, onPicture } = this.#options;
+    const { plan, encoder, onConfig, onFrame } = this.#options;
     const settings = { ...this.#options.settings, framesPerSecond: this.#gate.framesPerSecond };
     const frameTicks = plan.frameRate === undefined ? 0 : (VIDEO_TIMESCALE * plan.frameRate.den) / plan.frameRate.num;
     this.#waits = !this.#isSlow();
-    // Behind one that reordered frames: without its composition time the segment between them would last longer than its pictures.
+    // After an encoder that reordered frames, its composition time is kept. Without it, the segment between the two would last longer than
+    // its frames.
     const shift = this.#waits ? 0 : this.#compositionTicks;
     let lastDts = Number.NEGATIVE_INFINITY;
-    const opened = new VideoEncoder(encoder, { plan, settings, first }, (picture) => {
-      const cut = picture.pts === this.#cuts[0];
+    const opened = new VideoEncoder(encoder, { plan, settings, first }, (encoded) => {
+      const cut = encoded.pts === this.#cuts[0];
       if (cut) this.#cuts.shift();
-      // With B-frames it is decoded as long before it is shown as the picture before it lasts: at a reduced rate a cut makes that
-      // shorter, and the segment would begin later than its date says.
-      const isEarly = cut && picture.dts < picture.pts;
-      const earliest = isEarly ? Math.max(lastDts + 1, Math.round(picture.pts - frameTicks)) : picture.dts - shift;
-      lastDts = Math.min(picture.dts, earliest);
-      if (isEarly) this.#compositionTicks = picture.pts - lastDts;
-      onPicture({ ...picture, dts: lastDts, cut });
+      // With B-frames, a frame is decoded earlier than shown by the duration of the previous frame. At a reduced rate, a segment start
+      // makes that shorter, and the segment would begin later than its date.
+      const isEarly = cut && encoded.dts < encoded.pts;
+      const earliest = isEarly ? Math.max(lastDts + 1, Math.round(encoded.pts - frameTicks)) : encoded.dts - shift;
+      lastDts = Math.min(encoded.dts, earliest);
+      if (isEarly) this.#compositionTicks = encoded.pts - lastDts;
+      onFrame({ ...encoded, dts: lastDts, cut });
     });
     onConfig(opened.config);
     return opened;

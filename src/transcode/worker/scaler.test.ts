@@ -33,7 +33,7 @@ const SIZE = { width: 160, height: 90 };
 const BLACK = 16;
 const WHITE = 235;
 
-/** A grey picture of 10 bits, of twice the size. */
+/** A grey frame of 10 bits, twice the size. */
 function grey(luma: number, colorTrc: Frame['colorTrc']): Frame {
   const frame = emptyFrame();
   frame.width = 2 * SIZE.width;
@@ -50,7 +50,7 @@ function grey(luma: number, colorTrc: Frame['colorTrc']): Frame {
   return frame;
 }
 
-/** As a rendition of such pictures declares it. */
+/** The video range that a rendition of such frames declares. */
 function rangeOf(first: Frame) {
   const [plan] = planRenditions([{ name: 'small', bitrate: 300_000, fps: 0, ...SIZE }], {
     ...VIDEO_TRACK,
@@ -61,37 +61,37 @@ function rangeOf(first: Frame) {
   return parseAvcConfig(encoder.config).videoRange;
 }
 
-// BT.2408: where the two put a white sheet of paper, 203 cd/m².
+// BT.2408: the level at which each transfer function puts diffuse white, 203 cd/m².
 for (const [what, colorTrc, white] of [
   ['PQ', AVCOL_TRC_SMPTE2084, 573],
   ['HLG', AVCOL_TRC_ARIB_STD_B67, 721],
 ] as const) {
-  it(`maps the tones of ${what}: black stays black, paper is white, and nothing is beyond it`, () => {
+  it(`maps the tones of ${what}: black stays black, diffuse white is white, and nothing exceeds it`, () => {
     using scaler = new Scaler(SIZE);
     const shown = [64, white, 940].map((luma) => {
-      const picture = scaler.scale(grey(luma, colorTrc));
-      assert.deepEqual([picture.width, picture.height, picture.format], [160, 90, AV_PIX_FMT_YUV420P]);
+      const frame = scaler.scale(grey(luma, colorTrc));
+      assert.deepEqual([frame.width, frame.height, frame.format], [160, 90, AV_PIX_FMT_YUV420P]);
       assert.deepEqual(
-        [picture.colorSpace, picture.colorPrimaries, picture.colorTrc],
+        [frame.colorSpace, frame.colorPrimaries, frame.colorTrc],
         [AVCOL_SPC_BT709, AVCOL_PRI_BT709, AVCOL_TRC_BT709],
       );
-      assert.equal(rangeOf(picture), 'SDR');
-      return picture.data![0]![0]!;
+      assert.equal(rangeOf(frame), 'SDR');
+      return frame.data![0]![0]!;
     });
     const off = [BLACK, WHITE, WHITE].map((luma, index) => Math.abs(shown[index]! - luma));
     assert.ok(Math.max(...off) <= 3, shown.join());
   });
 }
 
-it('leaves a picture that fits as it is, and the meaning of one that does not', () => {
+it('leaves a frame that fits unchanged, and keeps the colours of one that does not', () => {
   using same = new Scaler({ width: 320, height: 180 });
   using smaller = new Scaler(SIZE);
   const bt709 = grey(400, AVCOL_TRC_BT709);
-  const picture = same.scale(bt709);
-  assert.equal(picture.colorSpace, AVCOL_SPC_BT2020_NCL);
-  assert.equal(picture.data![0]![0], 100);
-  assert.equal(same.scale(picture), picture);
-  assert.equal(smaller.scale(picture).data![0]![0], 100);
+  const frame = same.scale(bt709);
+  assert.equal(frame.colorSpace, AVCOL_SPC_BT2020_NCL);
+  assert.equal(frame.data![0]![0], 100);
+  assert.equal(same.scale(frame), frame);
+  assert.equal(smaller.scale(frame).data![0]![0], 100);
 });
 
 for (const [what, said] of [
@@ -100,25 +100,25 @@ for (const [what, said] of [
   ['primaries nobody defined', { colorPrimaries: 0 as Frame['colorPrimaries'] }],
   ['a transfer function nobody defined', { colorTrc: 200 as Frame['colorTrc'] }],
 ] as const) {
-  it(`takes a picture that says it has ${what}, its size wrong or right`, () => {
+  it(`accepts a frame that declares ${what}, with a wrong or a right size`, () => {
     for (const size of [SIZE, { width: 2 * SIZE.width, height: 2 * SIZE.height }]) {
       using scaler = new Scaler(size);
-      const picture = scaler.scale(Object.assign(grey(400, AVCOL_TRC_BT709), said));
-      assert.deepEqual([picture.width, picture.data![0]![0]], [size.width, 100]);
+      const frame = scaler.scale(Object.assign(grey(400, AVCOL_TRC_BT709), said));
+      assert.deepEqual([frame.width, frame.data![0]![0]], [size.width, 100]);
     }
   });
 }
 
-it('makes of RGB what players show as the same colours', () => {
+it('converts RGB so that players show the same colours', () => {
   const red = emptyFrame();
   Object.assign(red, { width: 320, height: 180, format: AV_PIX_FMT_GBRP });
   Object.assign(red, { colorSpace: AVCOL_SPC_RGB, colorRange: AVCOL_RANGE_JPEG });
   FFmpegError.throwIfError(red.getBuffer(), 'memory');
   for (const [plane, bytes] of red.data!.entries()) bytes.fill(plane === 2 ? 255 : 0);
   using scaler = new Scaler(SIZE);
-  const picture = scaler.scale(red);
-  assert.equal(picture.colorSpace, AVCOL_SPC_BT709);
+  const frame = scaler.scale(red);
+  assert.equal(frame.colorSpace, AVCOL_SPC_BT709);
   // ITU-R BT.709 §3.
-  const off = [54, 99, 255].map((value, plane) => Math.abs(picture.data![plane]![0]! - value));
+  const off = [54, 99, 255].map((value, plane) => Math.abs(frame.data![plane]![0]! - value));
   assert.ok(Math.max(...off) <= 1, off.join());
 });

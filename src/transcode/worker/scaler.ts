@@ -1,5 +1,5 @@
 /**
- * Scales pictures to one size, and maps the tones of those of high dynamic range.
+ * Scales frames to one size, and maps the tones of those with high dynamic range.
  */
 import {
   AV_FRAME_FLAG_INTERLACED,
@@ -19,26 +19,26 @@ import {
 import { FFmpegError, type Frame, SoftwareScaleContext } from 'node-av/lib';
 import { emptyFrame, setOptions } from './av.ts';
 
-/** What a scaler makes. */
+/** The output of a scaler. */
 export interface ScalerOptions {
   readonly width: number;
   readonly height: number;
-  /** Black to white is 0 to 255, as JPEG wants it; otherwise it stays as it is. */
+  /** Whether black to white is 0 to 255, as JPEG requires. Otherwise the range is not changed. */
   readonly fullRange?: boolean;
 }
 
-/** What the numbers of a picture mean. */
+/** The properties that define what the numbers of a frame mean. */
 type Colours = Pick<Frame, 'colorRange' | 'colorSpace' | 'colorPrimaries' | 'colorTrc'>;
 
-/** What eight bits and most displays show. */
+/** The colours that eight bits and most displays can show. */
 const SDR = { colorSpace: AVCOL_SPC_BT709, colorPrimaries: AVCOL_PRI_BT709, colorTrc: AVCOL_TRC_BT709 } as const;
 
-/** Code points (ITU-T H.273) that libswscale has formulas for; it refuses a picture that says anything else. */
+/** Code points (ITU-T H.273) that libswscale supports. It refuses frames with other values. */
 const MATRICES: ReadonlySet<number> = new Set([0, 1, 2, 4, 5, 6, 7, 9]);
 const PRIMARIES: ReadonlySet<number> = new Set([1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 22]);
 const TRANSFERS: ReadonlySet<number> = new Set([1, 2, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 18]);
 
-/** Makes `yuv420p`, what every H.264 profile of ours takes, of pictures of any size and format, which may change. */
+/** Makes `yuv420p`, which all supported H.264 profiles use, from frames of any size and format, which may change. */
 export class Scaler implements Disposable {
   readonly #options: ScalerOptions;
   readonly #last: ScalingStep;
@@ -50,7 +50,7 @@ export class Scaler implements Disposable {
     this.#last = new ScalingStep(options, AV_PIX_FMT_YUV420P);
   }
 
-  /** The picture at the size wanted: the given one where it fits as it is, else one that is good until the next call. */
+  /** The frame in the target size: the given frame if it fits, otherwise one that is valid until the next call. */
   scale(source: Frame): Frame {
     simplify(source);
     const { width, height } = this.#options;
@@ -59,7 +59,7 @@ export class Scaler implements Disposable {
     const colorRange = this.#options.fullRange ? AVCOL_RANGE_JPEG : source.colorRange;
     const fits = source.width === width && source.height === height && source.colorRange === colorRange;
     if (isHighRange(source)) {
-      // Mapping costs by the pixels read, ten times what scaling does: so the size comes first.
+      // The cost of tone mapping depends on the pixels read and is ten times that of scaling, so the size is reduced first.
       const small = this.#first.run(source, source);
       return this.#last.run(small, { ...SDR, colorRange });
     }
@@ -83,9 +83,9 @@ class ScalingStep implements Disposable {
   constructor(size: ScalerOptions, format: Frame['format']) {
     this.#size = size;
     this.#format = format;
-    // Not initialised for a size: libswscale then follows whatever the frames are, and maps tones where their colours differ.
+    // The context is not initialised for a size. libswscale then adapts to the frames, and maps tones where their colours differ.
     this.#context.allocContext();
-    // Bicubic; the chroma, a third of the work, bilinear.
+    // Bicubic scaling, and bilinear for chroma, which is a third of the work.
     setOptions(this.#context, { sws_flags: 'bicublin' });
   }
 
@@ -95,9 +95,9 @@ class ScalingStep implements Disposable {
       frame.width = this.#size.width;
       frame.height = this.#size.height;
       frame.format = this.#format;
-      FFmpegError.throwIfError(frame.getBuffer(), 'memory for a picture');
+      FFmpegError.throwIfError(frame.getBuffer(), 'memory for a frame');
     } else {
-      FFmpegError.throwIfError(frame.makeWritable(), 'memory for a picture');
+      FFmpegError.throwIfError(frame.makeWritable(), 'memory for a frame');
     }
     frame.colorRange = colours.colorRange;
     frame.colorSpace = colours.colorSpace;
@@ -113,16 +113,16 @@ class ScalingStep implements Disposable {
   }
 }
 
-/** Forgets what a stranger's bitstream says of a picture where libswscale would refuse it for that. */
+/** Removes declarations of a hostile bitstream for which libswscale would refuse a frame. */
 function simplify(frame: Frame): void {
-  // Two fields become one picture: at half the height they blend, and nobody sees lines any more.
+  // Both fields are scaled as one frame. At half the height they blend, so that no lines are visible.
   frame.clearFlags(AV_FRAME_FLAG_INTERLACED);
   if (!MATRICES.has(frame.colorSpace)) frame.colorSpace = AVCOL_SPC_UNSPECIFIED;
   if (!PRIMARIES.has(frame.colorPrimaries)) frame.colorPrimaries = AVCOL_PRI_UNSPECIFIED;
   if (!TRANSFERS.has(frame.colorTrc)) frame.colorTrc = AVCOL_TRC_UNSPECIFIED;
 }
 
-/** HLG or PQ. */
+/** Whether the transfer function is HLG or PQ. */
 function isHighRange({ colorTrc }: Frame): boolean {
   return colorTrc === AVCOL_TRC_SMPTE2084 || colorTrc === AVCOL_TRC_ARIB_STD_B67;
 }

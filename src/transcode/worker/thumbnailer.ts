@@ -1,5 +1,5 @@
 /**
- * Makes a JPEG of the picture now and then.
+ * Makes a JPEG of the video from time to time.
  */
 import { AV_CODEC_ID_MJPEG, AV_PIX_FMT_YUV420P, AVCOL_RANGE_JPEG } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from 'node-av/lib';
@@ -7,11 +7,11 @@ import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { setOptions } from './av.ts';
 import { Scaler } from './scaler.ts';
 
-/** Pixels, as displayed. */
+/** In pixels, as displayed. */
 const MAX_WIDTH = 640;
-/** Of media time. */
+/** The interval in media time. */
 const EVERY_S = 5;
-/** 2 (best) to 31. */
+/** The JPEG quality, from 2 (best) to 31. */
 const QUANTISER = '5';
 
 /** Thumbnails of one source. */
@@ -23,7 +23,7 @@ export class Thumbnailer implements Disposable {
   readonly #onThumbnail: (jpeg: Uint8Array) => void;
   #duePts = Number.NEGATIVE_INFINITY;
 
-  /** @param source size of the picture as displayed */
+  /** @param source the size of a frame as displayed */
   constructor(source: { width: number; height: number }, onThumbnail: (jpeg: Uint8Array) => void) {
     this.#onThumbnail = onThumbnail;
     const scale = Math.min(1, MAX_WIDTH / source.width);
@@ -47,14 +47,14 @@ export class Thumbnailer implements Disposable {
 
   /**
    * Makes a thumbnail when one is due.
-   * @param pictures of one moment, the source's first, then what it was scaled to: the smallest that will do is taken
+   * @param frames frames of the same time: the source's first, then scaled ones; the smallest that is large enough is used
    */
-  offer(pictures: readonly [Frame, ...Frame[]], pts: number): void {
+  offer(frames: readonly [Frame, ...Frame[]], pts: number): void {
     if (pts < this.#duePts) return;
     this.#duePts = pts + EVERY_S * VIDEO_TIMESCALE;
-    const picture = this.#scaler.scale(pictures.findLast(({ width }) => width >= this.#width) ?? pictures[0]);
-    picture.pts = BigInt(pts);
-    if (this.#context.sendFrameSync(picture) < 0) return;
+    const scaled = this.#scaler.scale(frames.findLast(({ width }) => width >= this.#width) ?? frames[0]);
+    scaled.pts = BigInt(pts);
+    if (this.#context.sendFrameSync(scaled) < 0) return;
     if (this.#context.receivePacketSync(this.#packet) < 0) return;
     const jpeg = this.#packet.data;
     this.#packet.unref();

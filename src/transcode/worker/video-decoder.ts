@@ -16,14 +16,14 @@ import { VIDEO_TIMESCALE, type VideoCodec, type VideoTrack } from '#media/track.
 import { emptyFrame, setOptions } from './av.ts';
 
 /**
- * The server refuses larger frames. This limit makes sure of it once more before any memory is taken. FFmpeg rounds the length of each line
- * up to a multiple of 64 samples.
+ * The server refuses larger frames. This limit enforces it again before any memory is allocated. FFmpeg rounds the length of each line up
+ * to a multiple of 64 samples.
  */
 const MAX_PIXELS = String(MAX_FRAME_SAMPLES + 64 * MAX_FRAME_SIDE);
 
 /**
- * FFmpeg's names and options. Its own AV1 decoder needs a graphics card. One thread each: a frame thread more is a frame of delay
- * more; for dav1d that is a setting of its own.
+ * FFmpeg's names and options of decoders. FFmpeg's own AV1 decoder needs a graphics card. Each has one thread, because another frame thread
+ * costs another frame of delay. For dav1d that is a separate setting.
  */
 const DECODERS: Record<VideoCodec, { readonly name: string; readonly options: Readonly<Record<string, string>> }> = {
   h264: { name: 'h264', options: { threads: '1', max_pixels: MAX_PIXELS } },
@@ -36,7 +36,7 @@ export class VideoDecoder implements Disposable {
   readonly #context = new CodecContext();
   readonly #packet = new Packet();
   #frame = emptyFrame();
-  /** The one handed on last. */
+  /** The frame that was handed out last. */
   #shown = emptyFrame();
   readonly #onFrame: (frame: Frame, before: Frame | undefined) => void;
   #errors = 0;
@@ -44,7 +44,8 @@ export class VideoDecoder implements Disposable {
 
   /**
    * @param source codec and configuration
-   * @param onFrame called with each picture in presentation order, its `pts` the packet's, and with the one before; they are only lent
+   * @param onFrame called with each frame in presentation order, with the `pts` of its packet, and with the previous frame; both may be
+   *   used only during the call
    * @throws {FFmpegError} when the configuration cannot be decoded
    */
   constructor(
@@ -63,20 +64,20 @@ export class VideoDecoder implements Disposable {
     FFmpegError.throwIfError(this.#context.open2Sync(codec), `open ${name}`);
   }
 
-  /** The picture handed on last; undefined before the first. It is only lent, until the next one is handed on. */
+  /** The frame that was handed out last. Undefined before the first. It is valid until the next one is handed out. */
   get shown(): Frame | undefined {
     return this.#shown.width === 0 ? undefined : this.#shown;
   }
 
-  /** Packets that could not be decoded. */
+  /** The number of packets that could not be decoded. */
   get errors(): number {
     return this.#errors;
   }
 
   /**
-   * Decodes a packet; pictures that have become complete are handed on.
+   * Decodes a packet, and hands out the frames that it completes.
    * @returns false when the packet was skipped: it is broken, or follows a broken one and is not a keyframe
-   * @throws {FFmpegError} when there is no memory left; nothing more can be decoded then
+   * @throws {FFmpegError} when memory cannot be allocated; nothing more can be decoded then
    */
   decode(packet: MediaPacket): boolean {
     if (this.#needsKeyframe && !packet.keyframe) return false;
@@ -95,14 +96,14 @@ export class VideoDecoder implements Disposable {
     return false;
   }
 
-  /** Packets are missing before the next one, which is a keyframe: what was held for reordering is handed on. */
+  /** Notes that packets are missing before the next one, which is a keyframe. Frames held for reordering are handed out. */
   skip(): void {
     this.finish();
     this.#context.flushBuffers();
     this.#needsKeyframe = true;
   }
 
-  /** Hands on what was held for reordering. Only {@link skip} and disposal may follow. */
+  /** Hands out the frames held for reordering. Only {@link skip} and disposal may follow. */
   finish(): void {
     this.#context.sendPacketSync(null);
     this.#receive();
@@ -115,7 +116,7 @@ export class VideoDecoder implements Disposable {
     this.#context.freeContext();
   }
 
-  /** False at a decoding error. */
+  /** Returns false after a decoding error. */
   #receive(): boolean {
     for (;;) {
       const result = this.#context.receiveFrameSync(this.#frame);

@@ -16,36 +16,36 @@ import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { setOptions } from './av.ts';
 import type { FrameVerdict } from './frame-gate.ts';
 
-/** An encoded picture. Times in ticks. */
-export interface EncodedPicture {
+/** An encoded frame. Times are in ticks. */
+export interface EncodedFrame {
   readonly pts: number;
   readonly dts: number;
   readonly keyframe: boolean;
   readonly data: Uint8Array;
 }
 
-/** What FFmpeg calls a frame by what it is to become. */
+/** FFmpeg's type for each role of a frame. */
 const PICTURE_TYPES = { take: AV_PICTURE_TYPE_NONE, anchor: AV_PICTURE_TYPE_P, keyframe: AV_PICTURE_TYPE_I } as const;
 
-/** An encoder from its first picture to {@link VideoEncoder.finish}. */
+/** An encoder from its first frame to {@link VideoEncoder.finish}. */
 export class VideoEncoder implements Disposable {
   /** The `avcC` record. */
   readonly config: Uint8Array;
   readonly #context = new CodecContext();
   readonly #packet = new Packet();
-  readonly #onPicture: (picture: EncodedPicture) => void;
+  readonly #onFrame: (frame: EncodedFrame) => void;
 
   /**
-   * @param first a picture like those that will come: its size and colours are the rendition's
-   * @param onPicture called in decoding order
+   * @param first a frame like those that will come: its size and colours are those of the rendition
+   * @param onFrame called in decoding order
    * @throws {FFmpegError} when the encoder refuses
    */
   constructor(
     description: EncoderDescription,
     { plan, settings, first }: { plan: RenditionPlan; settings: EncoderSettings; first: Frame },
-    onPicture: (picture: EncodedPicture) => void,
+    onFrame: (frame: EncodedFrame) => void,
   ) {
-    this.#onPicture = onPicture;
+    this.#onFrame = onFrame;
     this.#packet.alloc();
     const codec = Codec.findEncoderByName(description.name as FFEncoderCodec);
     if (codec === null) throw new Error(`this FFmpeg has no ${description.name}`);
@@ -68,10 +68,10 @@ export class VideoEncoder implements Disposable {
   }
 
   /**
-   * Encodes a picture; finished ones are handed on, some frames behind.
-   * @param frame is only lent
-   * @param pts more than the last one's
-   * @param as an anchor becomes no B-frame, `take` leaves it to the encoder
+   * Encodes a frame. Encoded frames are handed out some frames later.
+   * @param frame used only during the call
+   * @param pts larger than that of the last frame
+   * @param as an `anchor` does not become a B-frame, and `take` leaves the choice to the encoder
    */
   encode(frame: Frame, pts: number, as: Exclude<FrameVerdict, 'skip'>): void {
     frame.pts = BigInt(pts);
@@ -80,7 +80,7 @@ export class VideoEncoder implements Disposable {
     this.#receive();
   }
 
-  /** Hands on what is left. Only disposal may follow. */
+  /** Hands out what is left. Only disposal may follow. */
   finish(): void {
     this.#context.sendFrameSync(null);
     this.#receive();
@@ -94,7 +94,7 @@ export class VideoEncoder implements Disposable {
   #receive(): void {
     while (this.#context.receivePacketSync(this.#packet) >= 0) {
       const { pts, dts, isKeyframe, data } = this.#packet;
-      this.#onPicture({ pts: Number(pts), dts: Number(dts), keyframe: isKeyframe, data: data ?? new Uint8Array() });
+      this.#onFrame({ pts: Number(pts), dts: Number(dts), keyframe: isKeyframe, data: data ?? new Uint8Array() });
       this.#packet.unref();
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Kysely on PostgreSQL: as a compiler that cannot run anything, and, for migrations, on one connection. And how PostgreSQL's
- * values are read.
+ * Kysely on PostgreSQL: as a compiler that cannot run anything, and on one connection for migrations. Also the parsers for PostgreSQL's
+ * values.
  */
 import {
   DummyDriver,
@@ -14,7 +14,7 @@ import {
 import { type ClientBase, types } from 'pg';
 import type { Database } from '#store/database.ts';
 
-/** Builds and compiles queries. */
+/** Makes a compiler that builds queries but cannot run them. */
 export function postgresCompiler(): Kysely<Database> {
   return new Kysely({
     dialect: {
@@ -26,7 +26,7 @@ export function postgresCompiler(): Kysely<Database> {
   });
 }
 
-/** Runs queries on a connection. It stays the caller's: do not destroy what this returns. */
+/** Makes a Kysely that runs queries on a connection. The connection belongs to the caller, so do not destroy the returned object. */
 export function kyselyOn(client: ClientBase): Kysely<never> {
   const query = (sql: string, parameters: readonly unknown[]) => client.query(sql, [...parameters]);
   const connection = { query, release: () => {} } as unknown as PostgresPoolClient;
@@ -35,8 +35,8 @@ export function kyselyOn(client: ClientBase): Kysely<never> {
 }
 
 /**
- * Values as SQLite gives them: every number a number, truth values 0 and 1. `pg` itself gives wide numbers as text, because
- * they may not fit; ours are times and sizes and do.
+ * Parses values to the form in which SQLite gives them: every number as a number, truth values as 0 and 1. By default `pg` gives wide
+ * integers as text, because they may not fit into a number. Millrace stores only times and sizes, which fit.
  */
 const PARSERS = new Map<number, (text: string) => number>([
   [types.builtins.INT8, Number],
@@ -44,7 +44,7 @@ const PARSERS = new Map<number, (text: string) => number>([
   [types.builtins.BOOL, (text) => (text === 't' ? 1 : 0)],
 ]);
 
-/** For the options of a connection. */
+/** The value parsers as an option of a connection. */
 export const typeParsers = {
   getTypeParser: ((oid: number, format?: 'text') =>
     PARSERS.get(oid) ?? types.getTypeParser(oid, format)) as typeof types.getTypeParser,

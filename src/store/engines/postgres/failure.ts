@@ -1,22 +1,23 @@
 /**
- * Why a call to PostgreSQL failed, sorted by what it means to the caller.
+ * Classifies failures of calls to PostgreSQL by their meaning for the caller.
  */
 import { DatabaseError } from 'pg';
 
-/** A failed call. */
+/** The failure of a call. */
 export interface Failure {
   /**
-   * `unique`: the row is there already. `clash`: undone because of another transaction, try again. `stale`: the connection
-   * holds a query prepared for tables as they no longer are. `away`: the database cannot do it now. `defect`: the query is wrong.
+   * `unique`: a row with the same unique value exists. `clash`: the transaction was undone because of another one, and may be tried again.
+   * `stale`: the connection holds a query that was prepared for tables that have changed. `away`: the database cannot do it now. `defect`:
+   * the query is wrong.
    */
   readonly kind: 'unique' | 'clash' | 'stale' | 'away' | 'defect';
-  /** PostgreSQL's own words, without values, users and passwords. */
+  /** PostgreSQL's message, without values, users and passwords. */
   readonly reason: string;
-  /** Whether the connection can be used further. */
+  /** Whether the connection can still be used. */
   readonly connectionLives: boolean;
 }
 
-/** The codes told apart here (postgresql.org/docs/current/errcodes-appendix.html). */
+/** The error codes that are distinguished (postgresql.org/docs/current/errcodes-appendix.html). */
 export const CODE = {
   featureNotSupported: '0A000',
   readOnlyTransaction: '25006',
@@ -44,32 +45,35 @@ const KINDS: Readonly<Record<string, Failure['kind']>> = {
   // The server has become a standby.
   [CODE.readOnlyTransaction]: 'away',
   [CODE.lockNotAvailable]: 'away',
-  // The server gave up a transaction that waited too long for our next query.
+  // The server aborted a transaction that waited too long for its next query.
   [CODE.idleInTransaction]: 'away',
   [CODE.invalidDatabase]: 'away',
 };
 
-/** Connection, authorization, resources, intervention of the operator, system. */
+/** The error classes for connection, authorization, resources, operator intervention and system errors. */
 const AWAY_CLASSES = ['08', '28', '53', '57', '58'];
 
-/** Classes of errors that end a connection (08: connection, 57: operator). One may arrive in place of the answer to a commit. */
+/**
+ * The classes of errors that end a connection (08: connection, 57: operator intervention). Such an error may arrive in place of the answer
+ * to a commit.
+ */
 const ENDS_CONNECTION = ['08', '57'];
 
-/** The database cannot be asked, says our side of it. */
+/** Thrown by this side when the database cannot be reached. */
 export class Away extends Error {
   override readonly name: string = 'Away';
 }
 
 /**
- * Whether an error proves that the server did nothing of what it was asked. The error of a failed query does, and so does that of every
- * query after it in the same transaction. When a connection ends, whoever ends it, the commit under way may have happened.
+ * Whether an error proves that the server did nothing. The error of a failed query does, and so does that of every later query in the same
+ * transaction. When a connection ends, for whatever reason, the commit in progress may have happened.
  */
 export function isRefusal(error: unknown): boolean {
   if (!(error instanceof DatabaseError) || error.code === undefined) return false;
   return error.code === CODE.queryCanceled || !ENDS_CONNECTION.includes(error.code.slice(0, 2));
 }
 
-/** Sorts an error of `pg`, or an {@link Away}. Errors without a code are of the connection. */
+/** Classifies an error of `pg`, or an {@link Away}. Errors without a code are connection errors. */
 export function failureOf(error: unknown): Failure {
   const reason = reasonOf(error);
   if (!(error instanceof DatabaseError) || error.code === undefined) {
@@ -86,8 +90,8 @@ function kindOf(code: string, message: string): Failure['kind'] {
 }
 
 /**
- * What an error says, for a log or a person. PostgreSQL names the user where it refuses one, and the value where one is wrong: of
- * those only the code is told. Never `detail`, which repeats rows.
+ * The message of an error for a log or a person. PostgreSQL names the user when it refuses one, and the value when it is wrong; for such
+ * errors only the code is given. `detail` is never used, because it repeats rows.
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);

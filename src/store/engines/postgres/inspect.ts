@@ -1,5 +1,5 @@
 /**
- * Looks at a PostgreSQL database without changing it.
+ * Inspects a PostgreSQL database without changing it.
  */
 import type { InspectEngine } from '#store/engine.ts';
 import { migrationsDone } from '#store/migrations.ts';
@@ -8,7 +8,7 @@ import { kyselyOn } from './dialect.ts';
 import { onOpeningConnection } from './opening.ts';
 import { targetOf } from './target.ts';
 
-/** Where it is and which migrations it has had. */
+/** Gives the location of the database and its applied migrations. */
 export const inspectPostgres: InspectEngine = async ({ databaseUrl }) => {
   if (databaseUrl === undefined) throw new StoreOpenError('database_url', '');
   const target = targetOf(databaseUrl);

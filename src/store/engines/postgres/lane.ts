@@ -1,5 +1,5 @@
 /**
- * A pool of connections for calls of one kind, with a limit on how many wait and for how long.
+ * A pool of connections for reads or for writes, with limits on how many calls wait and for how long.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,48 +17,51 @@ import { Away, failureOf, isRefusal, reasonOf } from './failure.ts';
 import { setUp } from './session.ts';
 import type { Target } from './target.ts';
 
-/** A connection nobody uses for so long is closed. */
+/** Milliseconds after which an unused connection is closed. */
 const IDLE_MS = 60_000;
 
-/** How often a transaction is tried that others undo, and the pause before the second try; it doubles. */
+/**
+ * The number of attempts for a transaction that is undone because of others, and the pause before the second attempt. The pause doubles
+ * each time.
+ */
 const MAX_ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 5;
 
-/** What a lane is given. */
+/** The options of a lane. */
 export interface LaneOptions {
-  /** For the log: `read` or `write`. */
+  /** The name of the lane in the log: `read` or `write`. */
   readonly role: string;
   readonly target: Target;
-  /** How many at most. */
+  /** The largest number of connections. */
   readonly connections: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Milliseconds until a call rejects, the wait for a connection included. */
+  /** Milliseconds until a call rejects, including the wait for a connection. */
   readonly timeoutMs: number;
-  /** Calls waiting or running above which more are refused. */
+  /** The largest number of calls that may wait or run. More are refused. */
   readonly maxPending: number;
-  /** Milliseconds that closing waits for calls under way. */
+  /** Milliseconds that closing waits for running calls. */
   readonly closeTimeoutMs: number;
 }
 
 /**
- * What a call does with its connection. It may be tried again after the server refused it, so it must have changed nothing then.
- * @param committing must be called before anything is sent that makes its changes durable
+ * The work of a call on its connection. It may be tried again after the server refused it, so it must have changed nothing then.
+ * @param committing must be called before anything is sent that makes the changes durable
  */
 export type Work<Result> = (client: PoolClient, committing: () => void) => Promise<Result>;
 
-/** Thrown when the connection broke, or the time was up, after a commit was sent and before it was answered. */
+/** Thrown when the connection broke, or the time limit passed, after a commit was sent and before it was answered. */
 class Unanswered extends Away {}
 
-/** Some connections, made when needed, and again after they broke. */
+/** A pool of connections, which are made when they are needed, and again after they broke. */
 export class Lane {
   readonly #options: LaneOptions;
   readonly #outages: OutageLog;
   readonly #backoff = new Backoff({ firstMs: 50, maxMs: 1000 });
   readonly #pool: Pool;
-  /** Rejects each call under way. */
+  /** The functions that reject the running calls. */
   readonly #pending = new Set<(error: Error) => void>();
-  /** Monotonic: no connection is tried before. */
+  /** The monotonic time before which no new connection is tried. */
   #retryAt = ms(0);
   #closed: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
@@ -68,21 +71,21 @@ export class Lane {
     this.#outages = new OutageLog(options.logger.child({ lane: options.role }), options.clock);
     this.#pool = new Pool({
       ...options.target.options(),
-      // Several queries of a transaction travel together.
+      // The queries of a transaction are sent without waiting for each answer.
       pipeline: true,
       max: options.connections,
       connectionTimeoutMillis: options.timeoutMs,
       idleTimeoutMillis: IDLE_MS,
-      // The pool waits for it, whatever its type says.
+      // The pool waits for the returned promise, although its type does not say so.
       onConnect: ((client) => setUp(client, options.timeoutMs)) as (client: ClientBase) => void,
     });
-    // One that breaks while it is used fails its call; nobody else listens, and an error nobody listens to ends the process.
+    // A connection that breaks while it is in use fails its call. Without a listener, its error event would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
     this.#pool.on('error', (error) => this.#outages.failed(reasonOf(error)));
   }
 
   /**
-   * Does one call.
+   * Runs one call.
    * @throws {MillraceError} `store_unavailable`, `outcome_unknown`
    * @throws {UniqueViolation}
    * @throws {Unchanged} as thrown by the work
@@ -92,7 +95,7 @@ export class Lane {
     if (this.#pending.size >= this.#options.maxPending) throw this.#unavailable('too many calls are waiting');
     const { timeoutMs } = this.#options;
     const { promise: cut, reject } = Promise.withResolvers<never>();
-    // It may come when nobody waits for it any more.
+    // The promise may reject when nobody waits for it any more.
     cut.catch(() => {});
     this.#pending.add(reject);
     const timer = setTimeout(() => reject(new Away(`no answer within ${timeoutMs} ms`)), timeoutMs);
@@ -109,13 +112,13 @@ export class Lane {
     }
   }
 
-  /** Finishes the calls under way as far as that goes fast, rejects the others, closes every connection. */
+  /** Waits a short time for running calls, rejects the rest, and closes every connection. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
-  /** Tries again what may go better at once. */
+  /** Tries the work again at once when that may help. */
   async #tried<Result>(work: Work<Result>, cut: Promise<never>): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -124,7 +127,7 @@ export class Lane {
         if (error instanceof Unchanged || attempt === MAX_ATTEMPTS) throw error;
         const { kind } = failureOf(error);
         if (kind !== 'clash' && kind !== 'stale') throw error;
-        // At random, so that two that clashed do not meet again.
+        // The pause is random, so that two transactions that clashed do not clash again.
         if (kind === 'clash') await Promise.race([sleep(Math.random() * FIRST_PAUSE_MS * 2 ** attempt), cut]);
       }
     }
@@ -143,7 +146,7 @@ export class Lane {
     } catch (error) {
       const keep = error instanceof Unchanged || failureOf(error).connectionLives;
       client.release(!keep);
-      // Saying goodbye would wait for an answer that may never come.
+      // A regular close would wait for an answer that may never come.
       if (!keep) client.connection.stream.destroy();
       throw isCommitting && !(error instanceof Unchanged) && !isRefusal(error)
         ? new Unanswered(reasonOf(error))
@@ -154,7 +157,7 @@ export class Lane {
   async #connected(cut: Promise<never>): Promise<PoolClient> {
     const { clock } = this.#options;
     if (this.#pool.idleCount === 0 && clock.monotonic() < this.#retryAt) {
-      throw new Away('it could not be reached a moment ago');
+      throw new Away('the last attempt to connect failed a moment ago');
     }
     const connecting = this.#pool.connect();
     let isAbandoned = false;
@@ -191,7 +194,7 @@ export class Lane {
       this.#outages.failed(reason);
       return outcomeUnknown(reason);
     }
-    // Not as its cause: it holds the row.
+    // The original error is not set as the cause, because it contains the row.
     return kind === 'defect' ? new Error(`store query: ${reason}`) : this.#unavailable(reason);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Hears what any process announces, on a connection of its own that is made again whenever it breaks.
+ * Receives the announcements of all processes on a connection of its own, which is made again whenever it breaks.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -14,27 +14,27 @@ import { setUp } from './session.ts';
 import type { Target } from './target.ts';
 import { CHANNEL } from './transaction.ts';
 
-/** How often the connection is asked whether it lives, and how long it may take to say so. */
+/** How often the connection is checked, and how long it may take to answer. */
 const ASK_EVERY_MS = 4000;
 const ANSWER_WITHIN_MS = 3000;
 
-/** What a listener is given. */
+/** The options of a listener. */
 export interface ListenerOptions {
   readonly target: Target;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether the process serves: as long as it is connected, no other changes the schema. */
+  /** Whether the process serves. While the listener of a serving process is connected, no other process changes the schema. */
   readonly holdsSchema: boolean;
 }
 
-/** One connection that listens from its start on, for any number of listeners. */
+/** One connection that receives announcements for any number of listeners. */
 export class Listener implements AsyncDisposable {
   readonly #options: ListenerOptions;
   readonly #outages: OutageLog;
   readonly #listeners: Listeners;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
-  /** Whether announcements are told at the moment. */
+  /** Whether announcements can be received at the moment. */
   #hears = false;
 
   constructor(options: ListenerOptions) {
@@ -44,15 +44,15 @@ export class Listener implements AsyncDisposable {
   }
 
   /**
-   * Starts and resolves once it listens.
-   * @throws an error of `pg` when it cannot; it has then not been started
+   * Connects and resolves once announcements are received.
+   * @throws an error of `pg` when it cannot; nothing has been started then
    */
   async start(): Promise<void> {
     const client = await this.#connect();
     this.#running = this.#run(client);
   }
 
-  /** From now on; told undefined first if the connection is yet to be made. */
+  /** Calls the listener with announcements from now on, and first with undefined if there is no connection yet. */
   listen(listener: AnnouncementListener): Disposable {
     const listening = this.#listeners.add(listener);
     this.#running ??= this.#run();
@@ -84,14 +84,14 @@ export class Listener implements AsyncDisposable {
     }
   }
 
-  /** @returns a connection that listens */
+  /** @returns a connection that receives announcements */
   async #connect(): Promise<Client> {
     const client = new Client({
       ...this.#options.target.options(),
       connectionTimeoutMillis: ANSWER_WITHIN_MS,
       query_timeout: ANSWER_WITHIN_MS,
     });
-    // Whoever waits for it is told; one nobody waits for is found out when it is asked next.
+    // Calls that wait on the connection get the error. Without a waiting call, the next check finds the broken connection.
     client.on('error', () => {});
     const close = () => client.connection.stream.destroy();
     this.#closing.signal.addEventListener('abort', close);
@@ -109,7 +109,7 @@ export class Listener implements AsyncDisposable {
     }
   }
 
-  /** Until the connection breaks. @param knowsAll nobody has listened before */
+  /** Receives announcements until the connection breaks. @param knowsAll whether nobody has listened before, so that nothing was missed */
   async #hear(client: Client, knowsAll: boolean): Promise<never> {
     const broken = new AbortController();
     client.once('end', () => broken.abort());

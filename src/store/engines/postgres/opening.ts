@@ -1,5 +1,5 @@
 /**
- * Looks at a database before it is used, and brings its schema up to date.
+ * Checks a database before it is used, and brings its schema up to date.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
@@ -10,21 +10,21 @@ import { CODE, reasonOf } from './failure.ts';
 import { disownSchema, enterOpening, ownSchema } from './schema-locks.ts';
 import type { Target } from './target.ts';
 
-/** Milliseconds for one connection to be made. */
+/** Milliseconds that one attempt to connect may take. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** A server that is starting or has no connection left is asked again so often, with this pause. */
+/** The number of attempts when a server is starting or has no connection left, and the pause between them. */
 const MAX_ASKED = 20;
 const ASK_AGAIN_MS = 500;
 
-/** How long another process may take with the schema, in milliseconds: an index on a large table takes minutes. */
+/** Milliseconds that another process may take to update the schema. Creating an index on a large table takes minutes. */
 const OPENING_TIMEOUT_MS = 300_000;
 
-/** The oldest version that is still maintained when this is written. */
+/** The oldest version that was still maintained when this was written. */
 const MIN_VERSION = 140_000;
 
 /**
- * Opens a connection for as long as the database is looked at, and makes sure that it can be used.
+ * Opens a connection while the database is checked, and makes sure that the database can be used.
  * @throws {StoreOpenError}
  */
 export async function onOpeningConnection<Result>(
@@ -45,9 +45,9 @@ export async function onOpeningConnection<Result>(
 }
 
 /**
- * Brings the schema up to date, unless another process serves from it. Several processes at once do it one after the other: only
- * the first finds something to do.
- * @param ready done before the next process may look
+ * Brings the schema up to date, unless another process serves from it. When several processes do this at the same time, they take turns,
+ * and only the first finds something to do.
+ * @param ready completed before the next process may continue
  * @throws {StoreOpenError}
  */
 export function updateSchema(target: Target, ready: () => Promise<void>): Promise<void> {
@@ -70,7 +70,7 @@ export function updateSchema(target: Target, ready: () => Promise<void>): Promis
 async function connected(target: Target): Promise<Client> {
   for (let asked = 1; ; asked += 1) {
     const client = new Client({ ...target.options(), connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-    // Whatever is done on it fails, and says so.
+    // Whatever uses the connection fails with the error.
     client.on('error', () => {});
     try {
       await client.connect();
@@ -101,7 +101,7 @@ const CODES: Readonly<Record<string, StoreOpenErrorCode>> = {
   [CODE.lockNotAvailable]: 'busy_schema',
 };
 
-/** What an error means to the one who starts Millrace. Never the error as its cause: it may hold the user or the URL. */
+/** Translates an error for the operator. The error itself is never set as the cause, because it may contain the user or the URL. */
 function openError(error: unknown, { place }: Target): unknown {
   if (error instanceof StoreOpenError || !(error instanceof Error)) return error;
   const detail = reasonOf(error);
@@ -109,7 +109,7 @@ function openError(error: unknown, { place }: Target): unknown {
     const code = error.code.startsWith('28') ? 'login_refused' : (CODES[error.code] ?? 'unusable');
     return new StoreOpenError(code, place, detail);
   }
-  // No password where one is wanted; or an answer that is not of who knows it.
+  // The server wants a password and none was given, or the server did not prove that it knows the password.
   if (/^SASL|password/i.test(detail)) return new StoreOpenError('login_refused', place);
   if (/SSL|TLS|certificate|altname/i.test(`${'code' in error ? error.code : ''} ${detail}`)) {
     return new StoreOpenError('no_encryption', place, detail);

@@ -1,10 +1,13 @@
 /**
- * What every connection is told before it is used.
+ * Sets up every new connection before it is used.
  */
 import type { ClientBase } from 'pg';
 import { Away } from './failure.ts';
 
-/** Settings rather than parameters of the start, which poolers refuse. Losing acknowledged commits is never a setting. */
+/**
+ * These are set by a query rather than by start parameters, which poolers refuse. Losing acknowledged commits must never be possible by a
+ * setting.
+ */
 const SETUP = `select
   set_config('statement_timeout', $1, false),
   set_config('idle_in_transaction_session_timeout', $1, false),
@@ -14,8 +17,8 @@ const SETUP = `select
 
 /**
  * Sets up a new connection.
- * @param timeoutMs after which the server gives up a query, or a transaction that we have forgotten
- * @throws {Away} on a standby: what it shows is older than what was committed
+ * @param timeoutMs the time after which the server aborts a query, or a transaction in which no query is sent
+ * @throws {Away} on a standby, because its data may be older than what was committed
  */
 export async function setUp(client: ClientBase, timeoutMs: number): Promise<void> {
   const { rows } = await client.query<{ isStandby: 0 | 1 }>(SETUP, [String(timeoutMs)]);

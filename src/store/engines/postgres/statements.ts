@@ -1,23 +1,23 @@
 /**
- * Queries by name: PostgreSQL parses and plans one that has a name only once for each connection.
+ * Gives names to queries, because PostgreSQL parses and plans a named query only once for each connection.
  */
 import { createHash } from 'node:crypto';
 import type { QueryConfig } from 'pg';
 import type { Query } from '#store/engine.ts';
 
-/** Queries that get a name. The store asks a few dozen all the time; lists have any number of forms, which need not be kept. */
+/** The largest number of queries that get a name. The store uses a few dozen constantly. Lists have too many forms to keep. */
 const MAX_NAMED = 256;
 
 const names = new Map<string, string>();
 
-/** The query as `pg` takes it. */
+/** Makes the query in the form that `pg` takes. */
 export function statementOf({ sql, parameters }: Query): QueryConfig {
   const statement = { text: sql, values: parameters as string[] };
   const name = nameOf(sql);
   return name === undefined ? statement : { ...statement, name };
 }
 
-/** Made of the text, so that two processes behind one pooler never mean different queries by a name. */
+/** Makes the name from the text, so that two processes behind one pooler never use one name for different queries. */
 function nameOf(sql: string): string | undefined {
   const known = names.get(sql);
   if (known !== undefined || names.size >= MAX_NAMED) return known;

@@ -1,5 +1,5 @@
 /**
- * Which database a URL names, and how connections to it are made.
+ * Parses a database URL, and makes the options of connections to it.
  */
 import { Socket } from 'node:net';
 import type { ClientConfig } from 'pg';
@@ -7,28 +7,28 @@ import type { Secret } from '#domain/secret.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 import { typeParsers } from './dialect.ts';
 
-/** Idle time after which the system asks whether the other end is still there, in milliseconds. */
+/** Idle milliseconds after which the system probes the connection. */
 const KEEP_ALIVE_MS = 10_000;
 
 /** A database on a server. */
 export interface Target {
-  /** `host:port/database`: what may be shown of the URL. */
+  /** The part of the URL that may be shown: `host:port/database`. */
   readonly place: string;
-  /** Options of a connection; each call makes one socket. Holds the password: never log it. */
+  /** The options of a connection. Each call makes one socket. They contain the password, so never log them. */
   options(): ClientConfig & { readonly connectionString: string };
 }
 
 /**
- * Reads the URL as far as it is shown; `pg` reads it again for everything else.
+ * Parses the part of the URL that is shown. `pg` parses it again for everything else.
  * @throws {StoreOpenError} `database_url`
  */
 export function targetOf(url: Secret): Target {
   const connectionString = url.reveal();
-  // Without a cause: the error holds the whole text.
+  // No cause is set, because the error contains the whole text.
   const parsed = URL.parse(connectionString);
   const isOurs = parsed !== null && /^postgres(ql)?:$/.test(parsed.protocol);
   const hostname = isOurs ? decoded(parsed.hostname) : undefined;
-  // A password with an unescaped slash, question mark or hash would end up in what is shown.
+  // A password with an unescaped slash, question mark or hash would become part of what is shown.
   if (
     !isOurs ||
     hostname === undefined ||
@@ -52,7 +52,7 @@ export function targetOf(url: Secret): Target {
   };
 }
 
-/** The name of a host, or the folder of a socket, which has its slashes escaped; undefined for what is neither. */
+/** The host name, or the folder of a socket, which is given with escaped slashes. Undefined for anything else. */
 function decoded(hostname: string): string | undefined {
   try {
     return decodeURIComponent(hostname);

@@ -1,19 +1,19 @@
 /**
- * A write: all of its queries or none, in as few round trips as that takes.
+ * Runs the queries of a write in one transaction, in as few round trips as possible.
  */
 import type { ClientBase, QueryResult } from 'pg';
 import { type Query, Unchanged, type WriteResult } from '#store/engine.ts';
 import { statementOf } from './statements.ts';
 
-/** The channel that everybody listens on; other databases of the server have their own of that name. */
+/** The channel that every process listens on. Channels of other databases on the server are separate. */
 export const CHANNEL = 'millrace';
 
-/** In the order of the list. PostgreSQL tells the same text twice only once. */
+/** Sends notifications in the order of the list. PostgreSQL delivers equal texts of a transaction only once. */
 const NOTIFY = 'select pg_notify($1, told) from json_array_elements_text($2::json) as told';
 
 /**
- * Runs queries as one transaction on a connection that sends without waiting for answers.
- * @param committing is called before the commit is sent; from then on only the server's answer can say whether it happened
+ * Runs queries as one transaction on a connection that sends queries without waiting for answers.
+ * @param committing called before the commit is sent; from then on only the server's answer shows whether it happened
  * @throws {Unchanged}
  * @throws an error of `pg`
  */
@@ -25,19 +25,19 @@ export async function transact(
 ): Promise<readonly WriteResult[]> {
   const notify: Query = { sql: NOTIFY, parameters: [CHANNEL, JSON.stringify(announcements)] };
   const all = announcements.length === 0 ? queries : [...queries, notify];
-  // One query alone is a transaction by itself.
+  // A single query is a transaction by itself.
   if (all.length === 1 && all[0]!.mustChange === undefined) {
     committing();
     const results = [changesOf(await client.query(statementOf(all[0]!)))];
     return results.slice(0, queries.length);
   }
 
-  // Alone: were it refused, what follows in the same breath would be done one by one.
+  // The begin is awaited alone. If it were refused, queries sent right after it would run one by one, outside a transaction.
   await client.query('begin');
   const mayCommit = !queries.some(({ mustChange }) => mustChange !== undefined);
   if (mayCommit) committing();
   const sent = all.map((query) => client.query(statementOf(query)));
-  // After a query that failed PostgreSQL refuses the others and makes a rollback of this.
+  // After a query that failed, PostgreSQL refuses the others and turns this commit into a rollback.
   if (mayCommit) sent.push(client.query('commit'));
   const results = await answersOf(sent).catch(async (error: unknown) => {
     if (!mayCommit) await client.query('rollback');
@@ -55,7 +55,10 @@ export async function transact(
   return changes;
 }
 
-/** Waits for all, so that the connection is at rest, and fails as the first that failed: the others only followed. */
+/**
+ * Waits for all answers, so that the connection is idle afterwards, and rejects with the first error, because later ones only follow from
+ * it.
+ */
 async function answersOf(sent: readonly Promise<QueryResult>[]): Promise<QueryResult[]> {
   const settled = await Promise.allSettled(sent);
   return settled.map((each) => {

@@ -1,5 +1,5 @@
 /**
- * Copies of the database: made beside a running server, and put back in its place when there is none.
+ * Makes copies of the database beside a running server, and restores them while no server runs.
  */
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,12 +12,12 @@ import { StoreOpenError } from '#store/open-error.ts';
 import { kyselyOn } from './dialect.ts';
 import { databasePath } from './folder.ts';
 
-/** All in one step: a write between two would start the copy anew, and readers of a write-ahead log hold up nobody. */
+/** All pages are copied in one step. A write between two steps would restart the copy, and readers of a write-ahead log block nobody. */
 const ALL_PAGES = 2 ** 31 - 1;
 
 /**
- * Writes a copy of the database as it is at this moment, whole and durable or not at all, readable by its owner alone. Another
- * file of that name is replaced.
+ * Writes a durable copy of the database in its current state, readable only by its owner. Nothing is left if it fails. A file with that
+ * name is replaced.
  * @throws {StoreOpenError}
  */
 export async function backupSqlite(dataDir: string, file: string): Promise<{ readonly sizeBytes: number }> {
@@ -35,8 +35,8 @@ export async function backupSqlite(dataDir: string, file: string): Promise<{ rea
 }
 
 /**
- * Puts a copy in the place of the database, which is kept aside. Whatever stops it, one of the two is there.
- * @returns where the replaced database is now, if there was one
+ * Replaces the database by a copy, and keeps the old one under another name. If it fails at any point, one of the two is in place.
+ * @returns the path of the replaced database, if there was one
  * @throws {StoreOpenError} `in_use` beside a running server; `not_a_backup`, `newer_schema` for another file
  */
 export async function restoreSqlite(
@@ -60,7 +60,7 @@ export async function restoreSqlite(
   }
 }
 
-/** Into a new file, and onto the disk. */
+/** Copies the database into a new file and flushes it to the disk. */
 async function copy(from: string, to: string): Promise<void> {
   rmSync(to, { force: true });
   closeSync(openSync(to, 'wx', 0o600));
@@ -69,7 +69,7 @@ async function copy(from: string, to: string): Promise<void> {
     await backup(source, to, { rate: ALL_PAGES });
   }
   {
-    // One file, with nothing beside it that could be left behind.
+    // The copy has no separate log file, which could be left out when it is moved.
     using made = new DatabaseSync(to);
     made.exec('PRAGMA journal_mode = DELETE');
   }
@@ -104,15 +104,15 @@ async function checkBackup(file: string): Promise<void> {
   }
 }
 
-/** Gives the database a second name, so that its own is never without one. @returns the second */
+/** Gives the database a second name, so that its own name always has a file. @returns the second name */
 function putAside(path: string, now: Milliseconds): string {
   const aside = `${path}.replaced-${new Date(now).toISOString().replaceAll(/[-:]/g, '')}`;
   try {
-    // Writes what its log holds into it and removes the log.
+    // Writes the log into the database and removes it.
     using db = new DatabaseSync(path);
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
-    // It is damaged, and that may be why it is replaced: its log is kept beside it.
+    // The database is damaged, which may be why it is replaced. Its log is kept beside it.
   }
   linkSync(path, aside);
   if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${aside}-wal`);

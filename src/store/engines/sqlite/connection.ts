@@ -1,5 +1,5 @@
 /**
- * A worker's connection to the database file: opened when first needed, opened again after it failed.
+ * A worker's connection to the database file. It is opened when it is first needed, and again after it failed.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -10,36 +10,41 @@ import { DatabaseAway } from './failure.ts';
 import { identityOf } from './file-identity.ts';
 import type { Role } from './protocol.ts';
 
-/** How long SQLite waits for another process's write, in milliseconds: below the callers' own limits. */
+/** Milliseconds that SQLite waits for another process's write. It is less than the time limits of callers. */
 const BUSY_TIMEOUT_MS = 4000;
 
-/** KiB of pages kept in memory: the upper levels of a million streams' indexes; taken only as they are used. */
+/**
+ * KiB of pages kept in memory. That holds the upper levels of the indexes of a million streams. The memory is allocated only as it is used.
+ */
 const CACHE_KIB = 16_384;
 
-/** Pages in the write-ahead log at which it is copied into the database: large, so that pages changed often are copied once. */
+/**
+ * The number of pages in the write-ahead log at which it is copied into the database. It is large, so that pages which change often are
+ * copied once.
+ */
 const CHECKPOINT_PAGES = 4000;
 
-/** The log file's size after a checkpoint, at most: a burst of writes does not keep the disk. */
+/** The largest size of the log file after a checkpoint, so that a burst of writes does not occupy the disk permanently. */
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** A query ready to run. */
+/** A query that is ready to run. */
 export interface Prepared {
   readonly statement: StatementSync;
-  /** Names of its columns; empty for one that gives no rows. */
+  /** The names of the columns. Empty for a query that returns no rows. */
   readonly columns: readonly string[];
 }
 
-/** One thread's way to the database. */
+/** The database connection of one thread. */
 export class SqliteConnection {
   readonly #path: string;
   readonly #role: Role;
   readonly #clock: Clock;
   readonly #backoff = new Backoff({ firstMs: 50, maxMs: 2000 });
-  /** By their text. As many as the store has queries, so it needs no limit. */
+  /** Prepared queries by their text. There are as many as the store has queries, so no limit is needed. */
   readonly #prepared = new Map<string, Prepared>();
   #db: DatabaseSync | undefined;
   #file: string | undefined;
-  /** Monotonic: not tried again before. */
+  /** The monotonic time before which opening is not tried again. */
   #retryAt = ms(0);
 
   constructor(path: string, role: Role, clock: Clock) {
@@ -49,19 +54,20 @@ export class SqliteConnection {
   }
 
   /**
-   * The open database, opened now if need be; never made anew, because an empty one would look like lost data.
+   * Returns the open database, and opens it if necessary. A missing file is never created, because an empty database would look like lost
+   * data.
    *
-   * Checks each time that the file still lies at its path: SQLite would go on writing to a deleted one without a word.
-   * @throws {DatabaseAway} or an error of SQLite when there is none
+   * Each call checks that the file is still at its path, because SQLite would silently go on writing to a deleted file.
+   * @throws {DatabaseAway} or an error of SQLite when it cannot be opened
    */
   database(): DatabaseSync {
     const file = identityOf(this.#path);
     if (file === undefined) throw new DatabaseAway('the database file is gone');
-    // Another file has taken its place. One that is only moved away and back is the same, and so is our view of it.
+    // Another file has taken its place, so it must be opened again. A file that was moved away and back is the same one.
     if (file !== this.#file) this.close();
     if (this.#db !== undefined) return this.#db;
     if (this.#clock.monotonic() < this.#retryAt)
-      throw new DatabaseAway('the database could not be opened a moment ago');
+      throw new DatabaseAway('the last attempt to open the database failed a moment ago');
     try {
       this.#db = this.#open();
     } catch (error) {
@@ -72,7 +78,7 @@ export class SqliteConnection {
     return this.#db;
   }
 
-  /** A query prepared once on this connection. Call {@link SqliteConnection.database} first. */
+  /** Prepares a query once on this connection. Call {@link SqliteConnection.database} first. */
   prepare(sql: string): Prepared {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
@@ -84,12 +90,12 @@ export class SqliteConnection {
     return prepared;
   }
 
-  /** It worked: the next fault is a new one. */
+  /** Notes a success, so that the next fault is logged as a new one. */
   succeeded(): void {
     this.#backoff.succeeded();
   }
 
-  /** Leaves the database as it is. It is opened again when next asked for. */
+  /** Closes the database. The next use opens it again. */
   close(): void {
     this.#prepared.clear();
     const db = this.#db;

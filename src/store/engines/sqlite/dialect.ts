@@ -1,12 +1,12 @@
 /**
- * Kysely on SQLite: as a compiler that cannot run anything, and, for migrations, on a `node:sqlite` connection.
+ * Kysely on SQLite: as a compiler that cannot run anything, and on a `node:sqlite` connection for migrations.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { DummyDriver, Kysely, SqliteAdapter, SqliteDialect, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { Database } from '#store/database.ts';
 import { bindable } from '#store/engines/bindable.ts';
 
-/** Builds and compiles queries. */
+/** Makes a compiler that builds queries but cannot run them. */
 export function sqliteCompiler(): Kysely<Database> {
   return new Kysely({
     dialect: {
@@ -18,7 +18,10 @@ export function sqliteCompiler(): Kysely<Database> {
   });
 }
 
-/** Runs queries on a connection, on this thread. The connection stays the caller's: do not destroy what this returns. */
+/**
+ * Makes a Kysely that runs queries on a connection, on this thread. The connection belongs to the caller, so do not destroy the returned
+ * object.
+ */
 export function kyselyOn(db: DatabaseSync): Kysely<never> {
   const prepare = (sql: string) => {
     const statement = db.prepare(sql);

@@ -1,19 +1,19 @@
 /**
- * Why a call to SQLite failed, sorted by what it means to the caller.
+ * Classifies failures of calls to SQLite by their meaning for the caller.
  */
 
-/** A failed call, as it travels between threads. */
+/** The failure of a call, in the form in which it is sent between threads. */
 export interface Failure {
   /**
-   * `unique`: the row is there already. `unchanged`: a query did not change what it must. `away`: the database cannot do it now, and
-   * has changed nothing. `unknown`: it may have done what it was asked. `defect`: the query is wrong.
+   * `unique`: a row with the same unique value exists. `unchanged`: a query changed another number of rows than it must. `away`: the
+   * database cannot do it now, and has changed nothing. `unknown`: it may have been done. `defect`: the query is wrong.
    */
   readonly kind: 'unique' | 'unchanged' | 'away' | 'unknown' | 'defect';
-  /** SQLite's own words. They may name columns, never values. */
+  /** SQLite's message. It may name columns, never values. */
   readonly reason: string;
 }
 
-/** Primary result codes (sqlite.org/rescode.html) that are told apart. */
+/** The primary result codes (sqlite.org/rescode.html) that are distinguished. */
 export const RESULT = {
   error: 1,
   permission: 3,
@@ -30,7 +30,7 @@ export const RESULT = {
   notADatabase: 26,
 } as const;
 
-/** Extended codes of a row that is there already, by a unique index or as a primary key. */
+/** The extended result codes for a violated unique index or primary key. */
 const UNIQUE = [2067, 1555];
 
 const DEFECTS: readonly number[] = [
@@ -42,12 +42,12 @@ const DEFECTS: readonly number[] = [
   RESULT.range,
 ];
 
-/** The database is not there, or was not a moment ago. */
+/** The database cannot be reached now, or could not be a moment ago. */
 export class DatabaseAway extends Error {
   override readonly name = 'DatabaseAway';
 }
 
-/** A query did not change as many rows as it must. */
+/** A query changed another number of rows than it must. */
 export class NotChanged extends Error {
   override readonly name = 'NotChanged';
   readonly changes: number;
@@ -58,7 +58,7 @@ export class NotChanged extends Error {
   }
 }
 
-/** Sorts an error that came out of `node:sqlite` or of opening the database. */
+/** Classifies an error of `node:sqlite` or of opening the database. */
 export function failureOf(error: unknown): Failure {
   const reason = error instanceof Error ? error.message : String(error);
   if (error instanceof DatabaseAway) return { kind: 'away', reason };
@@ -69,7 +69,7 @@ export function failureOf(error: unknown): Failure {
   return { kind: DEFECTS.includes(code & 0xff) ? 'defect' : 'away', reason };
 }
 
-/** The primary result code of an error of SQLite, one of {@link RESULT} or another. */
+/** The primary result code of a SQLite error. */
 export function resultCode(error: unknown): number | undefined {
   const code = extendedCode(error);
   return code === undefined ? undefined : code & 0xff;

@@ -1,5 +1,5 @@
 /**
- * Looks at the database file without changing it.
+ * Inspects the database file without changing it.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,7 +9,7 @@ import { kyselyOn } from './dialect.ts';
 import { databasePath } from './folder.ts';
 import { sqliteOpenError } from './open-failure.ts';
 
-/** Where it is and which migrations it has had; also beside a running server. */
+/** Gives the location of the database and its applied migrations. It may be called beside a running server. */
 export const inspectSqlite: InspectEngine = async ({ dataDir }) => {
   const place = databasePath(dataDir);
   if (!existsSync(place)) return { place, migrations: [] };

@@ -1,20 +1,20 @@
 /**
- * Why a file of SQLite cannot be opened, for the one who starts Millrace.
+ * Translates SQLite errors of opening a file for the operator.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreOpenError } from '#store/open-error.ts';
 import { RESULT, resultCode } from './failure.ts';
 
 /**
- * Fails when the database was opened but can only be read, which SQLite does not tell otherwise: even `BEGIN EXCLUSIVE` then
- * quietly becomes a read. Starts a write that changes nothing, because these databases have no auto-vacuum.
+ * Fails when the database was opened but can only be read. SQLite does not report this otherwise: even `BEGIN EXCLUSIVE` then silently
+ * becomes a read. It starts a write that changes nothing, because these databases have no auto-vacuum.
  * @throws an error of SQLite
  */
 export function proveWritable(db: DatabaseSync): void {
   db.exec('PRAGMA incremental_vacuum(1)');
 }
 
-/** What an error of SQLite means to the one who starts Millrace; other errors stay what they are. */
+/** Translates a SQLite error for the operator. Other errors are returned unchanged. */
 export function sqliteOpenError(error: unknown, path: string): unknown {
   const code = resultCode(error);
   if (code === undefined || !(error instanceof Error)) return error;

@@ -1,40 +1,40 @@
 /**
- * What the main thread and a database worker say to each other: one batch of calls, then one batch of answers in the same order.
+ * The messages between the main thread and a database worker: one batch of calls, then one batch of answers in the same order.
  */
 import type { Query, SqlValue } from '#store/engine.ts';
 import type { Failure } from './failure.ts';
 import type { Faults } from './faults.ts';
 
-/** What a worker is for: `write` alone changes the database, `read` cannot. */
+/** The role of a worker. `write` changes the database, `read` cannot. */
 export type Role = 'read' | 'write';
 
-/** What a worker is started with. */
+/** The data that a worker is started with. */
 export interface WorkerJob {
   readonly role: Role;
-  /** Path of the database. */
+  /** The path of the database. */
   readonly path: string;
-  /** Only tests give it. */
+  /** Set only by tests. */
   readonly faults: Faults | undefined;
 }
 
-/** One caller's queries: a single one to read, one or more to write all or nothing. */
+/** The queries of one caller: one query to read, or one or more to write in one transaction. */
 export type Call = readonly Query[];
 
-/** To a worker. `close` is the last message. */
+/** A message to a worker. `close` is the last one. */
 export type LaneRequest = readonly Call[] | 'close';
 
-/** The outcome of one call. */
+/** The result of one call. */
 export type CallOutcome = Rows | Changes | Failure;
 
-/** Of a read: the values by column, because records would repeat the columns' names in every row. */
+/** The result of a read. Values are arrays in the order of the columns, because records would repeat the column names in every row. */
 export interface Rows {
   readonly kind: 'rows';
   readonly rows: readonly (readonly SqlValue[])[];
-  /** The columns' names; the same array for every answer to one query of a batch, so that it is sent once. */
+  /** The column names. All answers to one query of a batch share the array, so that it is sent once. */
   readonly columns: readonly string[];
 }
 
-/** Of a write: rows changed by each of its queries. */
+/** The result of a write: the number of rows that each of its queries changed. */
 export interface Changes {
   readonly kind: 'changes';
   readonly changes: readonly number[];

@@ -6,10 +6,10 @@ import type { SqliteConnection } from './connection.ts';
 import { failureOf } from './failure.ts';
 import type { Call, CallOutcome } from './protocol.ts';
 
-/** From so many calls on, one snapshot for all is cheaper than each one's own lock and unlock. */
+/** The number of calls from which one shared snapshot is cheaper than a lock and unlock for each call. */
 const SHARED_SNAPSHOT = 3;
 
-/** Answers every call, in order; never throws. */
+/** Answers every call, in order. It never throws. */
 export function runReads(connection: SqliteConnection, calls: readonly Call[]): CallOutcome[] {
   try {
     const db = connection.database();
@@ -27,7 +27,7 @@ export function runReads(connection: SqliteConnection, calls: readonly Call[]): 
   }
 }
 
-/** @throws when the database is away; what is wrong with the call itself is its answer */
+/** Runs one read. @throws when the database cannot be reached; an error of the call itself becomes its answer */
 function read(connection: SqliteConnection, [query]: Call): CallOutcome {
   if (query === undefined) return { kind: 'defect', reason: 'a read without a query' };
   try {

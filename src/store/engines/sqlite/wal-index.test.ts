@@ -23,11 +23,11 @@ function databaseAt(file: string): DatabaseSync {
 }
 
 const insert = (database: DatabaseSync) => database.exec('INSERT INTO number VALUES (1)');
-/** A file moved or replaced is noticed in the next turn. */
+/** A file that was moved or replaced is noticed in the next turn of the event loop. */
 const nextTurn = () => new Promise(setImmediate);
 
 describe('the version of a database', () => {
-  it('stays while it is only read, and changes with every commit before that is known to have happened', () => {
+  it('stays the same while the database is only read, and changes with every commit before the commit is acknowledged', () => {
     using database = databaseAt(path);
     using index = new WalIndex(path);
     const seen = [index.version()];
@@ -50,7 +50,7 @@ describe('the version of a database', () => {
     assert.notEqual(index.version(), before);
   });
 
-  it('changes when the log starts anew after it was copied into the database', () => {
+  it('changes when the log restarts after it was copied into the database', () => {
     using database = databaseAt(path);
     using index = new WalIndex(path);
     const seen = new Set<number | undefined>();
@@ -62,7 +62,7 @@ describe('the version of a database', () => {
     assert.equal(seen.size, 5);
   });
 
-  it('is not known while nobody has the database open, and is a new one afterwards', async () => {
+  it('is unknown while nobody has the database open, and is a new one afterwards', async () => {
     using index = new WalIndex(path);
     assert.equal(index.version(), undefined);
     const first = databaseAt(path);
@@ -72,12 +72,12 @@ describe('the version of a database', () => {
     inAnotherProcess(`database.exec('INSERT INTO number VALUES (1)')`);
     await nextTurn();
     assert.equal(index.version(), undefined);
-    // Its log is as empty as that of the first.
+    // Its log is as empty as that of the first database.
     using _second = databaseAt(path);
     assert.notEqual(index.version(), before);
   });
 
-  it('is not known while the folder is away', async () => {
+  it('is unknown while the folder is moved away', async () => {
     using database = databaseAt(path);
     using index = new WalIndex(path);
     index.version();
@@ -91,7 +91,7 @@ describe('the version of a database', () => {
     assert.notEqual(index.version(), back);
   });
 
-  it('is that of the database which took its place', async () => {
+  it('is that of the database that took its place', async () => {
     using _old = databaseAt(path);
     using index = new WalIndex(path);
     const before = index.version();
@@ -105,13 +105,13 @@ describe('the version of a database', () => {
   });
 });
 
-it('never costs SQLite its locks', async () => {
+it('never makes SQLite lose its locks', async () => {
   using database = databaseAt(path);
   {
     using index = new WalIndex(path);
     index.version();
     database.exec('BEGIN IMMEDIATE');
-    // Another file in its place for a while makes it let go of the index.
+    // Another file in its place makes it close the index.
     renameSync(path, `${path}-away`);
     writeFileSync(path, '');
     await nextTurn();

@@ -1,6 +1,6 @@
 /**
- * The main thread's side of one database worker: calls of one turn of the event loop travel in one message, those that arrive
- * meanwhile in the next, so that threads wake rarely and writes share commits.
+ * The main thread's side of one database worker. Calls of one turn of the event loop are sent in one message, and those that arrive while
+ * it runs in the next. So threads wake rarely, and writes share commits.
  */
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
@@ -18,48 +18,48 @@ import type { Failure } from './failure.ts';
 import type { Call, CallOutcome, Changes, LaneRequest, Rows, WorkerJob } from './protocol.ts';
 
 /**
- * Of more waiting calls than this, half are sent. Were all sent, worker and event loop would take turns: the one idle while the
- * other works, since the clients whose calls are answered together come back together (16 clients: 15 % fewer creates).
+ * When more calls than this wait, half of them are sent. If all were sent, worker and event loop would take turns and one would always be
+ * idle, because clients whose calls are answered together send their next calls together (16 clients: 15 % fewer creates).
  */
 const WHOLE_BATCH = 10;
 
-/** What a lane is given. */
+/** The options of a lane. */
 export interface LaneOptions {
   readonly job: WorkerJob;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Milliseconds until a call rejects, the wait in the queue included. */
+  /** Milliseconds until a call rejects, including the wait in the queue. */
   readonly timeoutMs: number;
-  /** Calls waiting or running above which more are refused. */
+  /** The largest number of calls that may wait or run. More are refused. */
   readonly maxPending: number;
-  /** Milliseconds that closing waits for calls under way and for the worker's end. */
+  /** Milliseconds that closing waits for running calls and for the worker's end. */
   readonly closeTimeoutMs: number;
-  /** Called with what was announced with a call, once that is done; with undefined when it cannot be known whether it was. */
+  /** Called with the announcements of a call once it is done, or with undefined when it is unknown whether it was. */
   readonly tell: (announcement: string | undefined) => void;
 }
 
 interface PendingCall {
   readonly call: Call;
   readonly announcements: readonly string[];
-  /** Monotonic. */
+  /** A monotonic time. */
   readonly since: Milliseconds;
   readonly resolve: (answer: Rows | Changes) => void;
   readonly reject: (error: Error) => void;
-  /** Rejected already, though its answer may still come. */
+  /** Whether the call has been rejected, although its answer may still come. */
   expired: boolean;
 }
 
-/** One worker, started at the first call and again after it died. */
+/** One worker, which is started at the first call and again after it died. */
 export class WorkerLane {
   readonly #options: LaneOptions;
   readonly #outages: OutageLog;
   readonly #backoff = new Backoff({ firstMs: 20, maxMs: 2000 });
-  /** Calls not sent yet, oldest first. */
+  /** Calls that have not been sent yet, oldest first. */
   #waiting: PendingCall[] = [];
-  /** The batch the worker has; one at a time, so that the next one grows meanwhile. */
+  /** The batch that the worker has. It gets one at a time, and the next one grows meanwhile. */
   #running: readonly PendingCall[] | undefined;
   #worker: Worker | undefined;
-  /** A flush is due; or the pause after a death is being kept. */
+  /** Whether a flush is due, or the pause after the worker died has not ended. */
   #flushDue = false;
   #expiry: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
@@ -72,8 +72,8 @@ export class WorkerLane {
 
   /**
    * Runs one call.
-   * @throws {MillraceError} `store_unavailable`, or `outcome_unknown` for a write that was already with the worker
-   * @param announcements told before this resolves, and also when it is done too late
+   * @throws {MillraceError} `store_unavailable`, or `outcome_unknown` for a write that had been sent to the worker
+   * @param announcements delivered before this resolves, and also when the call is done after its time limit
    * @throws {UniqueViolation}
    * @throws {Unchanged}
    */
@@ -90,13 +90,13 @@ export class WorkerLane {
     });
   }
 
-  /** Finishes the calls under way as far as that goes fast, rejects the others, ends the worker. A second call joins the first. */
+  /** Waits a short time for running calls, rejects the rest, and ends the worker. A second call joins the first. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
-  /** After the sockets of this turn were read, so that their calls travel together. */
+  /** Sends the calls after the sockets of this turn were read, so that they go in one message. */
   #flushSoon(): void {
     if (this.#flushDue || this.#running !== undefined || this.#waiting.length === 0) return;
     this.#flushDue = true;
@@ -122,7 +122,7 @@ export class WorkerLane {
       name: `store-${this.#options.job.role}`,
       workerData: this.#options.job,
       env: workerEnvironment(),
-      // Options were meant for the main thread.
+      // The options of the main thread do not apply to the worker.
       execArgv: [],
     });
     worker.on('message', (answers: readonly CallOutcome[]) => this.#answered(answers));
@@ -154,7 +154,7 @@ export class WorkerLane {
     const calls = this.#running ?? [];
     this.#running = undefined;
     for (const { reject } of calls) reject(this.#unanswered(reason));
-    // It may have died after a commit.
+    // The worker may have died after a commit.
     if (calls.some(({ announcements }) => announcements.length > 0)) this.#options.tell(undefined);
     if (this.#closed === undefined) {
       this.#flushDue = true;
@@ -167,7 +167,7 @@ export class WorkerLane {
     return setTimeout(() => this.#expire(), durationMs).unref();
   }
 
-  /** Calls all wait equally long, so the oldest are first and one timer is enough. */
+  /** All calls have the same time limit, so the oldest come first and one timer is enough. */
   #expire(): void {
     const now = this.#options.clock.monotonic();
     const due = (pending: PendingCall) => now - pending.since >= this.#options.timeoutMs;
@@ -198,7 +198,7 @@ export class WorkerLane {
     for (const { reject } of this.#running ?? []) reject(this.#unanswered('the store is closed'));
     for (const { reject } of this.#waiting) reject(storeUnavailable('the store is closed'));
     this.#waiting = [];
-    // A worker in the middle of a system call cannot be ended: it is told to, and the process does not wait for it.
+    // A worker inside a system call cannot be ended. It gets the message, and the process does not wait for it.
     this.#worker?.postMessage('close' satisfies LaneRequest);
     this.#worker?.unref();
   }
@@ -220,7 +220,9 @@ export class WorkerLane {
     return new Error(`store query: ${failure.reason}`);
   }
 
-  /** The error of a call that was with the worker and gets no answer. A write may have been committed, or may be later. */
+  /**
+   * Makes the error of a call that was sent to the worker and got no answer. A write may have been committed, or may be committed later.
+   */
   #unanswered(reason: string): MillraceError {
     const error = this.#unavailable(reason);
     return this.#options.job.role === 'write' ? outcomeUnknown(reason) : error;
@@ -233,11 +235,12 @@ export class WorkerLane {
 }
 
 /**
- * Nothing of our own environment, which may hold secrets, but where compiled code is kept, if the process keeps any: a worker
- * that finds its files there does not load the type stripper, which is half of its memory (10 of 20 MB, Node 26.10).
+ * The environment of the worker. Nothing is passed on, because variables may hold secrets, except the folder of the compile cache if there
+ * is one. A worker that finds its files in the cache does not load the type stripper, which takes half of its memory (10 of 20 MB, Node
+ * 26.10).
  */
 function workerEnvironment(): NodeJS.ProcessEnv {
   const folder = getCompileCacheDir();
-  // It names the folder of this very Node, below the one to be asked for.
+  // The value names the folder of this Node version, which is inside the folder to be passed on.
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }

@@ -1,5 +1,5 @@
 /**
- * A thread of its own for SQLite, whose calls block: one of these writes, one reads. The main thread's side is `worker-lane.ts`.
+ * The thread that runs SQLite, whose calls block. One such thread writes and one reads. The main thread's side is `worker-lane.ts`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#lib/clock.ts';

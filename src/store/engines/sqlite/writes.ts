@@ -8,7 +8,7 @@ import { failureOf, NotChanged, RESULT, resultCode } from './failure.ts';
 import { type Faults, failCommit, holdCommit, limitPages } from './faults.ts';
 import type { Call, CallOutcome } from './protocol.ts';
 
-/** Answers every call, in order, after the commit; never throws. What one call does wrong costs the others nothing. */
+/** Answers every call, in order, after the commit. It never throws. The error of one call does not affect the others. */
 export function runWrites(
   connection: SqliteConnection,
   calls: readonly Call[],
@@ -28,25 +28,26 @@ export function runWrites(
     connection.succeeded();
     return answers;
   } catch (error) {
-    // A full disk and another process's lock pass; after anything else the connection's own state is in doubt.
+    // A full disk and another process's lock are temporary. After any other error the state of the connection is in doubt.
     const passes = [RESULT.full, RESULT.busy].some((code) => code === resultCode(error));
     const isUndone = passes && rolledBack(db);
     if (!isUndone) connection.close();
     const failure = failureOf(error);
-    // A commit whose bytes were written but not flushed is valid for whoever opens the database next.
+    // A commit that was written but not flushed is valid for whoever opens the database next.
     return calls.map(() => (isCommitting && !isUndone ? { ...failure, kind: 'unknown' } : failure));
   }
 }
 
-/** A call failed after some of its queries had changed something. */
+/** Thrown when a call failed after some of its queries had changed something. */
 class HalfDone extends Error {
   override readonly name = 'HalfDone';
 }
 
 /**
- * Savepoints would make every call dearer by half, since SQLite keeps a copy of each page that changes behind one. A call that fails
- * nearly always does so with its first query and leaves nothing to undo; when it does not, all begin again with savepoints.
- * @throws when the database is away: then nothing of the whole batch has happened
+ * Savepoints would make every call half as expensive again, because SQLite keeps a copy of each page that changes within one. A call that
+ * fails nearly always does so with its first query and leaves nothing to undo. When it does not, the whole batch is run again with
+ * savepoints.
+ * @throws when the database cannot be reached; nothing of the whole batch has happened then
  */
 function writeAll(connection: SqliteConnection, calls: readonly Call[]): CallOutcome[] {
   try {
@@ -59,7 +60,7 @@ function writeAll(connection: SqliteConnection, calls: readonly Call[]): CallOut
   }
 }
 
-/** @throws {HalfDone} and when the database is away */
+/** @throws {HalfDone} and when the database cannot be reached */
 function write(connection: SqliteConnection, call: Call): CallOutcome {
   const changes: number[] = [];
   try {
@@ -67,7 +68,7 @@ function write(connection: SqliteConnection, call: Call): CallOutcome {
   } catch (error) {
     const failure = failureOf(error);
     if (failure.kind === 'away' || !connection.database().isTransaction) throw error;
-    // SQLite undoes a failing statement by itself; one that changed other than it must is not failing.
+    // SQLite undoes a failing statement by itself, but not one that changed another number of rows than it must.
     const hasChanged = changes.length > 0 || (error instanceof NotChanged && error.changes > 0);
     if (hasChanged) throw new HalfDone();
     return failure;
@@ -75,7 +76,7 @@ function write(connection: SqliteConnection, call: Call): CallOutcome {
   return { kind: 'changes', changes };
 }
 
-/** @throws when the database is away */
+/** @throws when the database cannot be reached */
 function writeUndoably(connection: SqliteConnection, call: Call): CallOutcome {
   connection.prepare('SAVEPOINT call').statement.run();
   try {

@@ -17,7 +17,7 @@ import { parseOpusHead } from '#media/codecs/opus.ts';
 import type { Packet } from '#media/packet.ts';
 import type { AudioTrack } from '#media/track.ts';
 import { AudioDecoder } from '#transcode/worker/audio-decoder.ts';
-import { drawSound, findBeeps } from './test-pattern.ts';
+import { drawAudio, findBeeps } from './test-pattern.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 
@@ -26,7 +26,7 @@ const SAMPLE_RATE = 48_000;
 const SPEAKERS = { 1: 0x4n, 2: 0x3n, 6: 0x3fn } as const;
 
 /** What to make; 3 s of stereo in packets of 20 ms by default. */
-export interface SoundClipOptions {
+export interface AudioClipOptions {
   readonly channels?: 1 | 2 | 6;
   readonly seconds?: number;
   /** Of each packet: 2.5 to 60. */
@@ -36,13 +36,13 @@ export interface SoundClipOptions {
 }
 
 /** A track and its packets. A beep begins at every whole second from the start. */
-export interface SoundClip {
+export interface AudioClip {
   readonly track: AudioTrack;
   readonly packets: readonly Packet[];
 }
 
 /** Plays and encodes a clip. */
-export function makeSoundClip(options: SoundClipOptions = {}): SoundClip {
+export function makeAudioClip(options: AudioClipOptions = {}): AudioClip {
   const { channels = 2, seconds = 3, packetMs = 20, startSamples = SAMPLE_RATE } = options;
   const layout = { nbChannels: channels, order: AV_CHANNEL_ORDER_NATIVE, mask: SPEAKERS[channels] };
   const context = new CodecContext();
@@ -80,7 +80,7 @@ export function makeSoundClip(options: SoundClipOptions = {}): SoundClip {
   const mono = new Float32Array(context.frameSize);
   for (let at = 0; at < seconds * SAMPLE_RATE; at += mono.length) {
     FFmpegError.throwIfError(frame.makeWritable(), 'memory for sound');
-    drawSound(mono, at, SAMPLE_RATE);
+    drawAudio(mono, at, SAMPLE_RATE);
     const { buffer, byteOffset } = frame.data![0]!;
     const interleaved = new Float32Array(buffer, byteOffset, mono.length * channels);
     for (const [index, sample] of mono.entries()) interleaved.fill(sample, index * channels, (index + 1) * channels);

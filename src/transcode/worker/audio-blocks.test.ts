@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { SoundBlocks } from './sound-blocks.ts';
+import { AudioBlocks } from './audio-blocks.ts';
 
 const BLOCK = 16;
 const RATE = 1000;
@@ -9,7 +9,7 @@ const RATE = 1000;
 function setUp(continuesAt?: number) {
   const blocks: { pts: number; left: number[]; right: number[] }[] = [];
   const breaks: number[] = [];
-  const sound = new SoundBlocks({
+  const audioBlocks = new AudioBlocks({
     channels: 2,
     sampleRate: RATE,
     blockSamples: BLOCK,
@@ -17,27 +17,27 @@ function setUp(continuesAt?: number) {
     onBlock: ([left, right], pts) => blocks.push({ pts, left: [...left!], right: [...right!] }),
     onBreak: () => breaks.push(blocks.length),
   });
-  /** Samples that say when they are, from their time on. */
+  /** Pushes samples whose values are their times. */
   const push = (pts: number, length: number) => {
     const left = Float32Array.from({ length }, (_, index) => pts + index);
-    sound.push([left, left.map((sample) => 1e6 - sample)], pts);
+    audioBlocks.push([left, left.map((sample) => 1e6 - sample)], pts);
   };
-  return { sound, push, blocks, breaks };
+  return { audioBlocks, push, blocks, breaks };
 }
 
-test('sound of any lengths becomes blocks of one, each sample at its time', () => {
+test('audio of any lengths becomes blocks of one size, with each sample at its time', () => {
   fc.assert(
     fc.property(
       fc.nat(5000),
       fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 20 }),
       (start, lengths) => {
-        const { sound, push, blocks, breaks } = setUp();
+        const { audioBlocks, push, blocks, breaks } = setUp();
         let at = start;
         for (const length of lengths) {
           push(at, length);
           at += length;
         }
-        sound.finish();
+        audioBlocks.finish();
         assert.deepEqual(breaks, []);
         assert.equal(blocks.length, Math.ceil((at - start) / BLOCK));
         for (const [index, { pts, left, right }] of blocks.entries()) {
@@ -54,11 +54,11 @@ test('sound of any lengths becomes blocks of one, each sample at its time', () =
   );
 });
 
-test('a short hole is silence', () => {
-  const { sound, push, blocks, breaks } = setUp();
+test('a short hole becomes silence', () => {
+  const { audioBlocks, push, blocks, breaks } = setUp();
   push(100, 10);
   push(150, 14);
-  sound.finish();
+  audioBlocks.finish();
   const samples = blocks.flatMap(({ left }) => left);
   assert.deepEqual(breaks, []);
   assert.equal(samples.length, 64);
@@ -67,11 +67,11 @@ test('a short hole is silence', () => {
   }
 });
 
-test('a long hole ends what came, and what follows begins anew at its own time', () => {
-  const { sound, push, blocks, breaks } = setUp();
+test('a long hole ends the audio before it, and the audio after it begins again at its own time', () => {
+  const { audioBlocks, push, blocks, breaks } = setUp();
   push(100, 10);
   push(100 + 10 + RATE + 1, 20);
-  sound.finish();
+  audioBlocks.finish();
   assert.deepEqual(breaks, [1]);
   assert.deepEqual(
     blocks.map(({ pts }) => pts),
@@ -79,7 +79,7 @@ test('a long hole ends what came, and what follows begins anew at its own time',
   );
 });
 
-test('what overlaps is put behind', () => {
+test('overlapping audio is appended', () => {
   const { push, blocks } = setUp();
   push(100, 10);
   push(105, 22);
@@ -90,7 +90,7 @@ test('what overlaps is put behind', () => {
   assert.equal(blocks[0]!.left[10], 105);
 });
 
-test('what somebody else began is continued after a short pause, and not after a long one', () => {
+test('the audio of an earlier worker is continued after a short pause, and not after a long one', () => {
   const soon = setUp(100);
   soon.push(120, 12);
   assert.deepEqual(

@@ -1,42 +1,42 @@
 /**
- * The whole of what is done to sound, packets in and AAC out: decode, cut into blocks, encode.
+ * The whole audio work of a transcoder, from packets to AAC: decodes, divides into blocks, encodes.
  */
 import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-messages.ts';
+import { AudioBlocks } from './audio-blocks.ts';
 import { AudioDecoder, outputChannels } from './audio-decoder.ts';
 import { AudioEncoder, BLOCK_SAMPLES } from './audio-encoder.ts';
-import { SoundBlocks } from './sound-blocks.ts';
 
-/** Where AAC goes. */
-export interface SoundOutput {
-  /** An encoder was opened; called before its first packet. */
+/** The receivers of the AAC. */
+export interface AudioOutput {
+  /** Called when an encoder was opened, before its first packet. */
   onConfig(config: Uint8Array): void;
-  /** Times in samples, those of the source. */
+  /** Called with a packet. Times are in samples, as in the source. */
   onPacket(packet: AudioPacket): void;
 }
 
-/** The sound of one source at a time. Everything happens inside the calls. */
-export class Sound implements Disposable {
-  readonly #output: SoundOutput;
+/** The audio of one source at a time. All work is done inside the calls. */
+export class AudioTranscoder implements Disposable {
+  readonly #output: AudioOutput;
   #decoder: AudioDecoder | undefined;
   #encoder: AudioEncoder | undefined;
-  #blocks: SoundBlocks | undefined;
+  #blocks: AudioBlocks | undefined;
   #errors = 0;
 
-  constructor(output: SoundOutput) {
+  constructor(output: AudioOutput) {
     this.#output = output;
   }
 
-  /** Packets that could not be decoded. */
+  /** The number of packets that could not be decoded. */
   get decodeErrors(): number {
     return this.#errors;
   }
 
-  /** The sound begins, or goes on in another way; what is held of the one before is handed out. */
+  /** Begins or changes the source. Audio still held of the previous one is handed out. */
   setSource(source: AudioSourceDescription): void {
     this[Symbol.dispose]();
     const { sampleRate, continuesAt } = source;
     const channels = outputChannels(source);
-    const blocks = new SoundBlocks({
+    const blocks = new AudioBlocks({
       channels,
       sampleRate,
       blockSamples: BLOCK_SAMPLES,
@@ -51,16 +51,16 @@ export class Sound implements Disposable {
     try {
       this.#decoder = new AudioDecoder(source, (planes, pts) => blocks.push(planes, pts));
     } catch {
-      // A stranger's header must not take the pictures along: every packet of it counts as broken.
+      // A hostile header must not end the video. Every packet after it counts as broken.
     }
   }
 
-  /** The next packet. */
+  /** Takes the next packet. */
   write(packet: AudioPacket): void {
     if (this.#decoder?.decode(packet) !== true) this.#errors += 1;
   }
 
-  /** Nothing follows for now: everything held is encoded. Goes on with any packet. */
+  /** Encodes everything that is held, because nothing follows for now. Work continues with any packet. */
   finish(): void {
     this.#blocks?.finish();
     this.#finishEncoder();

@@ -1,38 +1,40 @@
 /**
- * Cuts sound into blocks of one size, as an encoder wants it, and keeps its time. Pure.
+ * Divides audio into blocks of one size, as an encoder needs it, and keeps its times. Pure.
  */
 
-/** Sound of one moment: samples of each channel, -1..1, all of one length. */
+/** Samples of each channel, -1 to 1, all of the same length. */
 export type Planes = readonly Float32Array[];
 
-/** A hole up to this long becomes silence: lost packets, or an encoder that sends nothing while nothing is to be heard. */
+/** A hole of up to this length becomes silence. It comes from lost packets, or from an encoder that sends nothing during silence. */
 const MAX_SILENCE_S = 1;
 
-/** What blocks are made with. */
-export interface SoundBlocksOptions {
+/** The options of {@link AudioBlocks}. */
+export interface AudioBlocksOptions {
   readonly channels: number;
   readonly sampleRate: number;
-  /** Samples in a block. */
+  /** The number of samples in a block. */
   readonly blockSamples: number;
-  /** Where blocks of somebody else ended, which these are to continue. */
+  /** The end of an earlier worker's blocks, which these continue. */
   readonly continuesAt?: number | undefined;
-  /** A block, only lent; blocks follow one another without a hole until {@link SoundBlocks.finish}. */
+  /**
+   * Called with a block, which may be used only during the call. Blocks follow one another without a hole until {@link AudioBlocks.finish}.
+   */
   readonly onBlock: (planes: Planes, pts: number) => void;
-  /** What comes does not continue what came: follows {@link SoundBlocks.finish} of it. */
+  /** Called when the following audio does not continue the previous one, after {@link AudioBlocks.finish} for that. */
   readonly onBreak: () => void;
 }
 
-/** Gathers sound of any lengths into blocks. Times are in samples. */
-export class SoundBlocks {
-  readonly #options: SoundBlocksOptions;
+/** Collects audio of any lengths into blocks. Times are in samples. */
+export class AudioBlocks {
+  readonly #options: AudioBlocksOptions;
   readonly #block: Planes;
   readonly #silence: Planes;
-  /** Samples in the growing block. */
+  /** The number of samples in the growing block. */
   #filled = 0;
-  /** Where the next sample belongs; undefined before the first. */
+  /** The position of the next sample. Undefined before the first. */
   #next: number | undefined;
 
-  constructor(options: SoundBlocksOptions) {
+  constructor(options: AudioBlocksOptions) {
     this.#options = options;
     const { channels, blockSamples, continuesAt } = options;
     this.#next = continuesAt;
@@ -40,7 +42,7 @@ export class SoundBlocks {
     this.#silence = Array.from({ length: channels }, () => new Float32Array(blockSamples));
   }
 
-  /** Takes the next sound. What overlaps the one before is put behind it. */
+  /** Takes the next audio. Samples that overlap the previous ones are appended to them. */
   push(planes: Planes, pts: number): void {
     const hole = this.#next === undefined ? 0 : pts - this.#next;
     if (hole > MAX_SILENCE_S * this.#options.sampleRate) {
@@ -53,7 +55,7 @@ export class SoundBlocks {
     this.#append(planes);
   }
 
-  /** Fills the growing block up with silence and hands it on. What follows may begin anywhere. */
+  /** Fills the growing block with silence and hands it out. The following audio may begin anywhere. */
   finish(): void {
     if (this.#filled > 0) this.#silenceFor(this.#options.blockSamples - this.#filled);
     this.#next = undefined;

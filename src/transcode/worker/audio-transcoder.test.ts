@@ -4,25 +4,25 @@ import { ticks } from '#lib/units.ts';
 import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
 import type { Packet } from '#media/packet.ts';
 import type { AudioTrack } from '#media/track.ts';
-import { hearBeeps, makeSoundClip, type SoundClip } from '#test/support/sound-clip.ts';
+import { type AudioClip, hearBeeps, makeAudioClip } from '#test/support/audio-clip.ts';
 import type { AudioPacket } from '#transcode/worker-messages.ts';
-import { Sound } from './sound.ts';
+import { AudioTranscoder } from './audio-transcoder.ts';
 
 const RATE = 48_000;
-/** Half of one of the beep's waves, and what AAC smears: well under what anybody hears. */
+/** Half of one of the beep's waves plus the smearing of AAC, which is inaudible. */
 const IN_STEP_SAMPLES = 48;
 
-/** What comes of a clip. */
+/** The output for a clip. */
 class Made {
   readonly tracks: AudioTrack[] = [];
   readonly packets: AudioPacket[] = [];
-  readonly sound = new Sound({
+  readonly audio = new AudioTranscoder({
     onConfig: (config) => void this.tracks.push(parseAudioSpecificConfig(config)),
     onPacket: ({ pts, data }) => void this.packets.push({ pts, data: data.slice() }),
   });
 
-  write({ packets }: Pick<SoundClip, 'packets'>): this {
-    for (const packet of packets) this.sound.write(packet);
+  write({ packets }: Pick<AudioClip, 'packets'>): this {
+    for (const packet of packets) this.audio.write(packet);
     return this;
   }
 
@@ -31,10 +31,10 @@ class Made {
   }
 }
 
-function make(clip: SoundClip): Made {
+function make(clip: AudioClip): Made {
   const made = new Made();
-  made.sound.setSource(clip.track);
-  made.write(clip).sound.finish();
+  made.audio.setSource(clip.track);
+  made.write(clip).audio.finish();
   return made;
 }
 
@@ -52,8 +52,8 @@ for (const [what, options] of [
   ['packets of 2.5 ms', { packetMs: 2.5 }],
   ['packets of 60 ms', { packetMs: 60 }],
 ] as const) {
-  test(`${what} of Opus becomes AAC that sounds the same at the same time`, () => {
-    const clip = makeSoundClip({ ...options, startSamples: 3 * RATE + 7 });
+  test(`${what} of Opus becomes AAC with the same audio at the same time`, () => {
+    const clip = makeAudioClip({ ...options, startSamples: 3 * RATE + 7 });
     const made = make(clip);
     const channels = Math.min(2, clip.track.channels);
     const [track] = made.tracks;
@@ -75,8 +75,8 @@ for (const [what, options] of [
 
 const later = (packet: Packet, samples: number): Packet => ({ ...packet, pts: ticks(packet.pts + samples) });
 
-test('lost packets are heard as silence, and what follows stays in step', () => {
-  const clip = makeSoundClip();
+test('lost packets become silence, and later audio stays in step', () => {
+  const clip = makeAudioClip();
   const packets = clip.packets.filter((_, index) => index < 60 || index >= 90);
   const made = make({ ...clip, packets });
   assert.equal(made.tracks.length, 1);
@@ -86,8 +86,8 @@ test('lost packets are heard as silence, and what follows stays in step', () => 
   );
 });
 
-test('behind a long pause it begins anew at its own time', () => {
-  const clip = makeSoundClip();
+test('after a long pause audio begins again at its own time', () => {
+  const clip = makeAudioClip();
   const packets = clip.packets.map((packet) => (packet.pts < 2.5 * RATE ? packet : later(packet, 58 * RATE)));
   const made = make({ ...clip, packets });
   const split = made.packets.findIndex(({ pts }) => pts > 30 * RATE);
@@ -102,22 +102,22 @@ test('behind a long pause it begins anew at its own time', () => {
   assert.deepEqual(made.tracks[1], made.tracks[0]);
 });
 
-test('broken packets are counted, and the rest still sounds', () => {
-  const clip = makeSoundClip();
+test('broken packets are counted, and the others are decoded', () => {
+  const clip = makeAudioClip();
   const packets = clip.packets.map((packet, index) =>
     index % 40 === 25 ? { ...packet, data: Uint8Array.of(0xff, 0x41, 0xff) } : packet,
   );
   const made = make({ ...clip, packets });
-  assert.equal(made.sound.decodeErrors, 4);
+  assert.equal(made.audio.decodeErrors, 4);
   assertInStep(
     made.beeps(),
     [1, 2, 3].map((second) => second * RATE),
   );
 });
 
-test('a header no decoder takes is counted, not thrown', () => {
-  const { track, packets } = makeSoundClip({ seconds: 0.1 });
+test('a header that no decoder accepts is counted and does not throw', () => {
+  const { track, packets } = makeAudioClip({ seconds: 0.1 });
   const made = make({ track: { ...track, config: Uint8Array.of(...track.config.slice(0, 18), 255) }, packets });
-  assert.equal(made.sound.decodeErrors, packets.length);
+  assert.equal(made.audio.decodeErrors, packets.length);
   assert.deepEqual(made.packets, []);
 });
