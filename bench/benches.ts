@@ -22,6 +22,7 @@ import { listPageMs } from './list-page-ms.ts';
 import { liveLadders } from './live-ladders.ts';
 import { memoryMb } from './memory-mb.ts';
 import { nameSearchMs } from './name-search-ms.ts';
+import { passthroughAgainstNginx } from './passthrough-against-nginx.ts';
 import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
 import { playbackRights } from './playback-rights.ts';
 import { playersMatrix } from './players.ts';
@@ -49,6 +50,7 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> =
     'first-part-ms': firstPartMs,
     'glass-to-glass-ms': glassToGlassMs,
     'passthrough-cpu-percent': passthroughCpuPercent,
+    'passthrough-against-nginx': passthroughAgainstNginx,
     'viewers-wake-up-ms': viewersWakeUpMs,
     'segment-cpu-s-per-gb': segmentCpuSPerGb,
     'memory-mb': memoryMb,

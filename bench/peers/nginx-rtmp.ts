@@ -1,0 +1,61 @@
+/**
+ * Peer: the system's nginx with the module `rtmp`, which takes what publishers send and writes HLS.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '../../test/support/wait-for.ts';
+import { freePort } from '../support/free-port.ts';
+
+const MODULE = '/usr/lib/nginx/modules/ngx_rtmp_module.so';
+/** Segments are files there, and not on a disk that would hold it up. */
+const MEMORY = '/dev/shm';
+
+/** A running nginx that takes RTMP in its application `live`. */
+export interface NginxRtmp extends AsyncDisposable {
+  readonly pid: number;
+  readonly port: number;
+}
+
+/** Starts it with one process, and with segments and a playlist as long as a server of ours has them. */
+export async function startNginxRtmp(): Promise<NginxRtmp> {
+  if (!existsSync(MODULE)) throw new Error('nginx has no module rtmp: install libnginx-mod-rtmp');
+  await using parts = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'millrace-nginx-'));
+  parts.defer(() => rm(folder, { recursive: true, maxRetries: 20, retryDelay: 50 }));
+  // nginx started by root writes as another user.
+  spawnSync('chmod', ['0777', folder]);
+  const port = await freePort();
+  const configuration = `
+    load_module ${MODULE};
+    daemon off; master_process off; pid ${folder}/pid; error_log stderr error;
+    events { worker_connections 1024; }
+    rtmp {
+      access_log off;
+      server {
+        listen 127.0.0.1:${port};
+        application live { live on; hls on; hls_path ${folder}/hls; hls_fragment 2s; hls_playlist_length 36s; }
+      }
+    }`;
+  await writeFile(join(folder, 'nginx.conf'), configuration);
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], { stdio: 'inherit' });
+  const exited = once(child, 'exit');
+  parts.defer(async () => {
+    child.kill();
+    await exited;
+  });
+  const listens = async () => {
+    const socket = connect(port, '127.0.0.1');
+    return await once(socket, 'connect')
+      .then(() => true)
+      .catch(() => false)
+      .finally(() => socket.destroy());
+  };
+  await waitFor(listens, { what: 'nginx to listen' });
+  const running = parts.move();
+  return { pid: child.pid!, port, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
