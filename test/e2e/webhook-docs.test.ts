@@ -30,7 +30,7 @@ test('the code by which the guide verifies deliveries accepts genuine ones and n
 });
 
 test('the guide names every event type, and no other', () => {
-  const [, table] = /## What happens\n([\s\S]*?)\n\n/.exec(PAGE.replace('## What happens\n\n', '## What happens\n'))!;
+  const [, table] = /## Event types\n([\s\S]*?)\n\n/.exec(PAGE.replace('## Event types\n\n', '## Event types\n'))!;
   const named = Array.from(table!.matchAll(/`([a-z_]+\.[a-z_]+)`/g), ([, name]) => name!);
   assert.deepEqual(named.toSorted(), Object.keys(EVENTS).toSorted());
 });
