@@ -91,8 +91,10 @@ export class WebhookQueue {
     const { store, deliverer } = this.#options;
     if (this.#unstored.length >= MAX_UNSTORED) return [];
     const limit = this.#concurrency * LOADED_PER_REQUEST;
-    const found = await store.webhooks.due(this.#id, limit + this.#busy.size);
-    return deliverer.withStreams(found.filter(({ event }) => !this.#busy.has(event.sequence)).slice(0, limit));
+    // Results may be stored while the store is being read: what is read then still shows those deliveries as due.
+    const busy = new Set(this.#busy);
+    const found = await store.webhooks.due(this.#id, limit + busy.size);
+    return deliverer.withStreams(found.filter(({ event }) => !busy.has(event.sequence)).slice(0, limit));
   }
 
   /** Begins an attempt as soon as there is room for it. */
