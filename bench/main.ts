@@ -45,7 +45,7 @@ for (const { group, name, bench } of benches) {
   if (asked.length > 0 && !asked.includes(group) && !asked.includes(name)) continue;
   const rows = await validRows(name, () => bench({ long: values.long, cycles, only: values.only }));
   if (rows === undefined) process.exitCode = 1;
-  else if (values.write) keepRows(name, rows);
+  else if (values.write) keepRows(name, rows, { areAll: values.only === undefined });
 }
 
 /** Runs a bench until the machine did nothing else meanwhile. Undefined when that never happened. */

@@ -51,9 +51,14 @@ export function printRow({ bench, question, measured, against, ratio, mustReach,
   return `| ${cells.join(' | ')} |`;
 }
 
-/** Replaces the rows of a bench in the file, and writes the page anew. */
-export function keepRows(bench: string, rows: readonly Row[]): void {
-  const kept = [...readRows().filter((row) => row.bench !== bench), ...rows];
+/**
+ * Replaces the rows of a bench in the file, and writes the page anew.
+ * @param options.areAll false when other rows of the bench were not measured, and stay
+ */
+export function keepRows(bench: string, rows: readonly Row[], { areAll }: { readonly areAll: boolean }): void {
+  const isReplaced = (row: Row) =>
+    row.bench === bench && (areAll || rows.some(({ question }) => question === row.question));
+  const kept = [...readRows().filter((row) => !isReplaced(row)), ...rows];
   const order = Object.values(GROUPS).flatMap((benches) => Object.keys(benches));
   const sorted = kept.toSorted((a, b) => order.indexOf(a.bench) - order.indexOf(b.bench));
   writeFileSync(RESULTS, `[\n${sorted.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n]\n`);
