@@ -24,7 +24,15 @@ test('the package installed into an empty folder works, and contains no tests, b
   const { launcher } = await install(target, tarball, ['--omit=dev', '--ignore-scripts']);
   const { http, child, finished } = await serve(t, { launcher, settings: { DATA_DIR: join(target, 'data') } });
   assert.equal((await fetch(`${http}/healthz`)).status, 200);
-  for (const path of ['/', '/docs', '/docs/start', '/docs/introduction', '/docs/images/player.png', '/api/docs', '/api/openapi.json']) {
+  for (const path of [
+    '/',
+    '/docs',
+    '/docs/start',
+    '/docs/introduction',
+    '/docs/images/player.png',
+    '/api/docs',
+    '/api/openapi.json',
+  ]) {
     assert.equal((await fetch(http + path)).status, 200, path);
   }
   assert.match(await (await fetch(`${http}/play`)).text(), /Playback id/);
