@@ -29,7 +29,7 @@ import {
 } from './judge.ts';
 import { assertContinuous, firstFrameSince, framesFrom, readFrames, withoutRepeatedFrames } from './seen-frames.ts';
 import { publishWatched, startSteppedViewer } from './stepped-watch.ts';
-import type { Watched } from './viewer.ts';
+import { variantsListed, type Watched } from './viewer.ts';
 
 const FPS = 30;
 const DURATION_S = 6;
@@ -169,6 +169,7 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
       const stream = await server.api.createStream({ profiles });
       const video = { ...SIZE, codec };
       await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video });
+      await variantsListed(server.playlistUrl(stream.playbackId), profiles.length + 1);
       await using watched = await browser.newPage();
       const { page, errors } = watched;
       await page.goto(`${server.url}/play/${stream.playbackId}`);

@@ -13,6 +13,7 @@ import { startPublisher } from '../support/publisher.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { variantsListed } from './viewer.ts';
 
 /** Little, so that a slow machine can encode, decode and draw it in time. */
 const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: 15, den: 1 }, gop: 15 };
@@ -161,6 +162,8 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     const profiles = [{ name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 }];
     const stream = await server.api.createStream({ profiles });
     await using publisher = await publish(stream, {});
+    const bothVariants = () => variantsListed(server.playlistUrl(stream.playbackId), 2);
+    await bothVariants();
     await using watched = await openPage(pageUrl(stream));
     const { page, errors, failedRequests } = watched;
     const decoded = (width: number) =>
@@ -189,7 +192,10 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await moving(page);
     await publisher.stop();
     await noticing(page, 'The stream has ended');
+    await page.route('**/index.m3u8', (route) => route.fulfill({ status: 404 }));
     await using _second = await publish(stream, {});
+    await bothVariants();
+    await page.unroute('**/index.m3u8');
     await showing(page, 'playing');
     await decoded(320);
 

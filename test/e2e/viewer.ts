@@ -77,6 +77,12 @@ export async function get(url: string, init: RequestInit = {}): Promise<Answer> 
   return { url, status: response.status, headers: response.headers, body, atMs: Date.now() };
 }
 
+/** Waits until the multivariant playlist names this many variants. It waits for renditions for a few seconds only; a busy machine takes longer. */
+export async function variantsListed(indexUrl: string, count: number): Promise<void> {
+  const areListed = async () => (await get(indexUrl)).body.toString().split('#EXT-X-STREAM-INF').length > count;
+  await waitFor(areListed, { what: `${count} variants` });
+}
+
 /** The URIs of the media playlists a multivariant playlist names. */
 export function mediaPlaylistUris(multivariant: string): readonly string[] {
   return multivariant.split('\n').flatMap((line) => {
