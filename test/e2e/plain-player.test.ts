@@ -63,7 +63,7 @@ describe('ffmpeg as a player', { ...needs('ffmpeg'), concurrency: true }, () => 
     const before = counters.slice(0, restart);
     const last = before.indexOf(Math.max(...before));
     assert.deepEqual(before.slice(0, last + 1), countersFrom(before[0]!, before[last]! + 1));
-    assert.ok(last > 3 * FPS);
+    assert.ok(last > FPS, 'it played before the encoder was lost');
     const shownAgain = new Set(before.slice(last + 1));
     assert.equal(shownAgain.size, 1);
     assert.ok([...shownAgain].every((counter) => counter % FPS === 0 && before[last]! - counter < 2 * FPS));
