@@ -88,7 +88,7 @@ async function play(url: string): Promise<{ readonly output: Buffer; readonly me
   const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
   try {
     const file = join(folder, 'played.mkv');
-    const args = ['-nostdin', '-hide_banner', '-loglevel', 'warning', '-i', url, '-c', 'copy', '-t', '60', file];
+    const args = ['-nostdin', '-hide_banner', '-loglevel', 'repeat+warning', '-i', url, '-c', 'copy', '-t', '60', file];
     const child = spawn('ffmpeg', args, {
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: 40_000,
