@@ -121,7 +121,7 @@ export class SegmentMarker {
     }
     const isTooLong = lengthS + toleranceS > this.#targetDurationS;
     const isLongEnough = lengthS + toleranceS >= ASKED_DURATION_S;
-    // Without this, one keyframe at a scene cut would have segments begin between keyframes for ever.
+    // Without this, one keyframe at a scene cut would have all later segments begin between keyframes.
     const isLast = lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + toleranceS;
     if (packet.keyframe ? !phase.isDue && !isLongEnough && !isLast : !isTooLong) return packet;
     this.#cutPause(phase.startS, lengthS);

@@ -497,11 +497,12 @@ export interface Store extends AsyncDisposable {
      * disabled.
      */
     disable(webhook: Pick<Webhook, 'id' | 'userId'>, reason: DisabledReason, at: Milliseconds): Promise<void>;
-    /** Deliveries that have not succeeded, the latest event first. @param options.before lists only events before this number */
+    /** Deliveries that have not succeeded, the latest event first. The keys of its pages have the number of an event in place of a time. */
     deliveries(
       id: WebhookId,
-      options: { readonly state?: DeliveryState; readonly limit: number; readonly before?: number },
-    ): Promise<readonly WebhookDelivery[]>;
+      filter: { readonly state?: DeliveryState },
+      page: PageOptions,
+    ): Promise<Page<WebhookDelivery>>;
     /** Makes deliveries that failed or were given up due now, of events that were numbered at that time or later. */
     resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
     /** Stores the result of an attempt that the user requested. A delivery that succeeded by it is deleted. */

@@ -45,16 +45,12 @@ export const listWebhookDeliveries: ApiRoute = (api, context) => {
   api.get('/webhook/:id/delivery', options, async (request, reply) => {
     const query = request.query as RawQuery;
     const webhook = await findWebhook(context, (request.params as { id: string }).id, request.caller.scope);
-    const { limit, after } = readPage(query, 'webhook-delivery');
     const state = readState(query);
-    const found = await context.store.webhooks.deliveries(webhook.id, {
-      ...(state !== undefined && { state }),
-      ...(after !== undefined && { before: after.at }),
-      limit: limit + 1,
-    });
-    const rows = found.slice(0, limit);
-    const last = rows.at(-1);
-    const next = found.length > limit && last !== undefined ? { at: ms(last.sequence), id: last.eventId } : undefined;
+    const { rows, next } = await context.store.webhooks.deliveries(
+      webhook.id,
+      { ...(state !== undefined && { state }) },
+      readPage(query, 'webhook-delivery'),
+    );
     linkNext(request, reply, context, {
       path: `/webhook/${webhook.id}/delivery`,
       list: 'webhook-delivery',

@@ -60,11 +60,11 @@ export const PlaybackPolicySchema = Type.Object(
   },
 );
 
+const { $id: _, examples: __, ...form } = PlaybackPolicySchema as typeof PlaybackPolicySchema & Record<string, unknown>;
 /**
  * The policy as a field of a request, where null removes it. The schema is written out, because for a reference with an alternative the
  * validator gives no clear error text.
  */
-const { $id: _, examples: __, ...form } = PlaybackPolicySchema as typeof PlaybackPolicySchema & Record<string, unknown>;
 export const playbackPolicyField = Type.Optional(
   Type.Unsafe<Static<typeof PlaybackPolicySchema> | null>({ ...form, type: ['object', 'null'] }),
 );

@@ -231,7 +231,7 @@ function deliveries(fixture: Fixture): void {
       due.map(({ event }, index) => outcome(event, webhook, results[index]!)),
     );
     assert.deepEqual(await store.webhooks.due(webhook.id, 10), []);
-    const left = await store.webhooks.deliveries(webhook.id, { limit: 10 });
+    const { rows: left } = await store.webhooks.deliveries(webhook.id, {}, { limit: 10 });
     assert.deepEqual(
       left.map(({ state, attempts }) => [state, attempts]),
       [
@@ -275,7 +275,7 @@ function deliveries(fixture: Fixture): void {
     for (const _ of [1, 2]) await store.webhooks.disable(webhook, 'gone', ms(6));
     const events = await numbered(fixture);
     assert.deepEqual(typesOf(events), ['stream.created', 'webhook.disabled']);
-    const [dead] = await store.webhooks.deliveries(webhook.id, { state: 'dead', limit: 5 });
+    const [dead] = (await store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5 })).rows;
     assert.equal(dead?.eventId, events[0]!.id);
     assert.ok(!(await claim()).includes(webhook.id));
   });
@@ -289,10 +289,10 @@ function deliveries(fixture: Fixture): void {
     assert.equal(await store.webhooks.hasMoreThan(webhook.id, 1), false);
     assert.ok((await store.webhooks.waiting('', 100)).includes(webhook.id));
     while ((await store.webhooks.expire(ms(Date.now() + 3_600_000), 5)) === 5);
-    assert.equal((await store.webhooks.deliveries(webhook.id, { state: 'dead', limit: 5 })).length, 1);
+    assert.equal((await store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5 })).rows.length, 1);
     assert.equal(await store.webhooks.delete([webhook.id], user.id, [someReceipt()]), true);
     assert.equal(await store.webhooks.get(webhook.id, 'everyone'), undefined);
-    assert.deepEqual(await store.webhooks.deliveries(webhook.id, { limit: 5 }), []);
+    assert.deepEqual((await store.webhooks.deliveries(webhook.id, {}, { limit: 5 })).rows, []);
     assert.deepEqual(await store.webhooks.ofEvent(user.id, 'stream.created', 5), []);
     assert.equal(await store.webhooks.delete([webhook.id], user.id, [someReceipt()]), false);
   });

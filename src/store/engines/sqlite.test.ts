@@ -593,7 +593,8 @@ it('no query reads or sorts a whole table', async () => {
       due: () => store.webhooks.due(webhook.id, 5),
       record: () => store.webhooks.record(webhook.id, []),
       disable: () => store.webhooks.disable(webhook, 'gone', ms(1)),
-      deliveries: () => store.webhooks.deliveries(webhook.id, { state: 'dead', limit: 5, before: 9 }),
+      deliveries: () =>
+        store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5, after: { at: ms(9), id: '' } }),
       resendSince: () => store.webhooks.resendSince(webhook.id, ms(1), someReceipt()),
       resent: () => {},
       expire: () => store.webhooks.expire(ms(1), 5),

@@ -3,6 +3,7 @@
  */
 import { newEventId, type UserId, type WebhookId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import { type Engine, type Query, Unchanged } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { eventOfRow, eventQueries, rowOfEvent } from '#store/queries/events.ts';
@@ -133,16 +134,19 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       }
     },
 
-    deliveries: (id, { state, limit, before }) =>
-      runner.all(
-        webhooks.deliveries({
-          webhook_id: id,
-          ...(state !== undefined && { state }),
-          ...(before !== undefined && { before }),
-          limit,
-        }),
+    deliveries: (id, { state }, { limit, after }) => {
+      const args = {
+        webhook_id: id,
+        ...(state !== undefined && { state }),
+        ...(after !== undefined && { before: after.at }),
+      };
+      return runner.page(
+        limit,
+        (rows) => webhooks.deliveries({ ...args, limit: rows }),
         deliveryOfRow,
-      ),
+        ({ sequence, eventId }) => ({ at: ms(sequence), id: eventId }),
+      );
+    },
 
     resendSince: (id, since, receipt) =>
       runner.change(
