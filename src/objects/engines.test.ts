@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '#lib/clock.ts';
+import { startIndependentServer } from '#test/support/independent-object-server.ts';
+import { startObjectServer } from '#test/support/object-server.ts';
+import { BucketSettingsError, openBucket, openFolder } from './engines.ts';
+import { objectsContract } from './objects.contract.ts';
+import type { ObjectStore } from './objects.ts';
+
+/** A store that takes something of the test's with it when it is disposed. */
+function taking(store: ObjectStore, dispose: () => PromiseLike<unknown>): ObjectStore {
+  const close = store[Symbol.asyncDispose].bind(store);
+  store[Symbol.asyncDispose] = async () => {
+    await close();
+    await dispose();
+  };
+  return store;
+}
+
+objectsContract('a folder', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-folder-'));
+  return taking(openFolder(join(folder, 'below', 'it')), () => rm(folder, { recursive: true }));
+});
+
+objectsContract('a bucket of the fake server, which checks signatures', async () => {
+  const server = await startObjectServer();
+  return taking((await openBucket(server.settings, systemClock))!, () => server[Symbol.asyncDispose]());
+});
+
+objectsContract('a bucket of s3rver', async () => {
+  const server = await startIndependentServer();
+  return taking((await openBucket(server.settings, systemClock))!, () => server[Symbol.asyncDispose]());
+});
+
+test('a bucket without its keys is refused', async () => {
+  const settings = { s3Url: 'https://s3.example.com/bucket', s3Region: 'us-east-1', s3SecretAccessKey: undefined };
+  await assert.rejects(openBucket({ ...settings, s3AccessKeyId: 'x' }, systemClock), BucketSettingsError);
+});

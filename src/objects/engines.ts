@@ -1,0 +1,32 @@
+/**
+ * The engines of `objects`. A new one is a file in `engines/` and a line in this file. The suite in `objects.contract.ts` checks it.
+ */
+import type { Clock } from '#lib/clock.ts';
+import type { ObjectSettings } from './config.ts';
+import { FolderStore } from './engines/folder.ts';
+import type { ObjectStore } from './objects.ts';
+
+/** The settings of the bucket do not fit together. The message is a sentence for the operator. */
+export class BucketSettingsError extends Error {
+  override readonly name = 'BucketSettingsError';
+}
+
+/** Keeps objects in a folder of this machine. For worker threads only, because it waits for the disk. */
+export const openFolder = (folder: string): ObjectStore => new FolderStore(folder);
+
+/**
+ * The bucket that the settings name. Undefined when there is none. Nothing is sent yet.
+ * @throws {BucketSettingsError} when a key is missing
+ */
+export async function openBucket(settings: ObjectSettings, clock: Clock): Promise<ObjectStore | undefined> {
+  const { s3Url: url, s3Region: region, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey } = settings;
+  if (url === undefined) return undefined;
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new BucketSettingsError(
+      'MILLRACE_RECORDINGS_S3_URL needs MILLRACE_RECORDINGS_S3_ACCESS_KEY_ID and MILLRACE_RECORDINGS_S3_SECRET_ACCESS_KEY.',
+    );
+  }
+  // Loaded only with a bucket: undici is 110 modules.
+  const { S3Store } = await import('./engines/s3.ts');
+  return new S3Store({ url, signer: { region, accessKeyId, secretAccessKey }, clock });
+}

@@ -1,0 +1,17 @@
+/** The package brings no types; these are of what we use. */
+declare module 's3rver' {
+  import type { AddressInfo } from 'node:net';
+
+  class S3rver {
+    constructor(options: {
+      readonly address: string;
+      readonly port: number;
+      readonly silent: boolean;
+      readonly directory: string;
+      readonly configureBuckets: readonly { readonly name: string }[];
+    });
+    run(): Promise<AddressInfo>;
+    close(): Promise<void>;
+  }
+  export = S3rver;
+}
