@@ -32,6 +32,16 @@ export function* nalUnits(data: Uint8Array, lengthSize: number): Generator<Uint8
   }
 }
 
+/** NAL units, each preceded by its length. */
+export function withLengths(nals: readonly Uint8Array[], lengthSize: number): Uint8Array {
+  const pieces = nals.map((nal) => {
+    const length = Buffer.alloc(lengthSize);
+    length.writeUIntBE(nal.length, 0, lengthSize);
+    return Buffer.concat([length, nal]);
+  });
+  return Buffer.concat(pieces);
+}
+
 /**
  * Removes the emulation prevention bytes from a NAL unit, `00 00 03` -> `00 00` (ITU-T H.264 §7.3.1).
  * @returns the same bytes when there is nothing to remove

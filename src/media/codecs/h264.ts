@@ -4,7 +4,7 @@
 import { InBandSets } from '#media/in-band-sets.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import type { Piece } from '#media/mp4/box.ts';
-import { nalUnits } from '#media/nal.ts';
+import { nalUnits, withLengths } from '#media/nal.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { UnitContent } from '#media/unit-content.ts';
 import { parseH264Sps } from './h264-sps.ts';
@@ -73,6 +73,15 @@ export function avcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitCont
     }
     return content;
   };
+}
+
+/**
+ * The parameter sets of a configuration, as an access unit may begin with them.
+ * @throws {InvalidCodecConfigError} as {@link parseAvcConfig}
+ */
+export function avcSetsInBand(config: Uint8Array): Uint8Array {
+  const { first, others } = parameterSets(config);
+  return withLengths([first, ...others], (config[4]! & 3) + 1);
 }
 
 /** The `avc1` sample entry of a track. */

@@ -4,7 +4,7 @@
 import { InBandSets, parsed } from '#media/in-band-sets.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import type { Piece } from '#media/mp4/box.ts';
-import { nalUnits } from '#media/nal.ts';
+import { nalUnits, withLengths } from '#media/nal.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { UnitContent } from '#media/unit-content.ts';
 import { type ProfileTierLevel, parseH265Sps } from './h265-sps.ts';
@@ -74,6 +74,18 @@ export function hevcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitCon
     }
     return content;
   };
+}
+
+/**
+ * The parameter sets of a configuration, as an access unit may begin with them.
+ * @throws {InvalidCodecConfigError} as {@link parseHevcConfig}
+ */
+export function hevcSetsInBand(config: Uint8Array): Uint8Array {
+  const sets = [...parameterSets(config)].filter(({ nal }) => isParameterSet(nal));
+  return withLengths(
+    sets.map(({ nal }) => nal),
+    (config[LENGTH_SIZE_AT]! & 3) + 1,
+  );
 }
 
 /** The `hvc1` sample entry of a track. */

@@ -70,7 +70,7 @@ export function fullBox(type: string, version: number, flags: number, ...pieces:
 }
 
 /** Writes pieces one after another into a new buffer of exactly their size. */
-export function serialize(...pieces: readonly Piece[]): Uint8Array {
+export function serialize(...pieces: readonly Piece[]): Uint8Array<ArrayBuffer> {
   const all = sequence(pieces);
   // Not from Buffer's pool, of which a part would keep 8 kB alive for long. Not zeroed, because every byte is written.
   const to = Buffer.allocUnsafeSlow(all.sizeBytes);

@@ -3,6 +3,15 @@
  */
 import type { Ticks } from '#lib/units.ts';
 import type { Track } from '#media/track.ts';
+import {
+  COMPOSITION_OFFSETS,
+  DATA_OFFSET,
+  DEFAULT_BASE_IS_MOOF,
+  DURATIONS,
+  FLAGS,
+  SIZES,
+  VERSION_1,
+} from './run-flags.ts';
 import { sampleDefaults, sampleFlags, TRACK_ID } from './sample-defaults.ts';
 
 /** A packet for a fragment, with its duration, which only the next packet's time shows. */
@@ -16,23 +25,12 @@ export interface FragmentSample {
   readonly data: Uint8Array;
 }
 
-// Flags of tfhd (§8.8.7) and trun (§8.8.8).
-const DEFAULT_BASE_IS_MOOF = 0x020000;
-const DATA_OFFSET = 0x000001;
-const DURATIONS = 0x000100;
-const SIZES = 0x000200;
-const FLAGS = 0x000400;
-const COMPOSITION_OFFSETS = 0x000800;
-
 // Sizes of boxes in bytes, header included. TRUN is without the fields of samples.
 const HEADER = 8;
 const MFHD = 16;
 const TFHD = 16;
 const TFDT = 20;
 const TRUN = 20;
-
-/** Version 1 of a full box: 64-bit times, signed offsets. */
-const VERSION_1 = 1 << 24;
 
 /**
  * Writes samples of one track as a fragment, in one allocation, each sample's bytes copied once.

@@ -14,8 +14,15 @@ const NON_SYNC = 0x01010000;
 /** The flags of a sample. */
 export const sampleFlags = (keyframe: boolean): number => (keyframe ? SYNC : NON_SYNC);
 
-/** The values of samples whose fragment states no others. A duration of 0 means that every fragment states durations. */
-export function sampleDefaults(track: Track): { readonly durationTicks: number; readonly flags: number } {
+/** The values of samples whose fragment states no others. */
+export interface SampleDefaults {
+  /** 0 means that every fragment states durations. */
+  readonly durationTicks: number;
+  readonly flags: number;
+}
+
+/** The values that the init segment of a track states for its samples. */
+export function sampleDefaults(track: Track): SampleDefaults {
   return track.kind === 'audio'
     ? { durationTicks: track.samplesPerPacket, flags: sampleFlags(true) }
     : { durationTicks: 0, flags: sampleFlags(false) };
