@@ -38,7 +38,17 @@ if (!existsSync(MAIN)) {
   refuse(`Millrace needs Node ${OLDEST_MAJOR} or later, and this is Node ${process.versions.node}: ${advice()}.`);
 } else {
   module.enableCompileCache(COMPILE_CACHE);
+  module.registerHooks({ resolve });
   await import(MAIN.href);
+}
+
+/** Finds a module of Millrace by its name alone. Node would look at each of its folders first, which is a fifth of the time to load the server. */
+function resolve(specifier, context, next) {
+  const folder = new URL('..', MAIN).href;
+  const isOwn = specifier.startsWith('.') && context.parentURL?.startsWith(folder);
+  if (!isOwn && !specifier.startsWith('#')) return next(specifier, context);
+  const url = isOwn ? new URL(specifier, context.parentURL).href : folder + specifier.slice(1);
+  return { url, format: IS_CLONE ? 'module-typescript' : 'module', shortCircuit: true };
 }
 
 /** Path of the Node that npm installed beside Millrace; undefined when there is none, or when it is too old. */

@@ -20,6 +20,7 @@ Every error has the same form: a sentence for people, and a code for programs. A
 /** The groups of operations, in the order of the page. Every operation is in one. */
 const TAGS = [
   { name: 'stream', description: 'Streams: create, read, list, change and delete them, and end a broadcast.' },
+  { name: 'asset', description: 'Recordings and clips: list, read, change and delete them, and make clips.' },
   { name: 'session', description: 'Sessions: each publish of a stream, with its numbers and its health.' },
   { name: 'viewers', description: 'How many people watch.' },
   { name: 'playback', description: 'How to play a stream. Anybody may ask.' },
@@ -32,6 +33,7 @@ const TAGS = [
   { name: 'ingest', description: 'Where to publish to. Anybody may ask.' },
   { name: 'api-token', description: 'API keys and the rules that limit them.' },
   { name: 'user', description: 'Users and their quotas.' },
+  { name: 'admin', description: 'The servers: what is wrong with them, and which there are.' },
   { name: 'audit', description: 'The audit log: who changed what, and when.' },
 ];
 

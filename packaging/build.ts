@@ -2,11 +2,13 @@
  * Makes the plain JavaScript that the npm package ships, because Node does not strip types from files below `node_modules`. A clone needs
  * no such build.
  *
- * `node packaging/build.ts` writes `dist/`, one file for each source file, with the same line numbers, so that a stack leads to the source.
+ * `node packaging/build.ts` writes `dist/`, one file for each source file, with the same line numbers, so that a stack leads to the source. The dashboard is
+ * bundled into `dist/dashboard/files/`.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
+import { bundleFiles } from '#dashboard/bundler/bundle-files.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const SOURCE = join(ROOT, 'src');
@@ -25,3 +27,7 @@ for (const name of globSync('**/*.ts', { cwd: SOURCE })) {
   // Removes the blanks that stripped types leave at the ends of lines.
   writeFileSync(target, text.replace(/[ \t]+$/gm, '').replace(SOURCE_NAME, "'$1.js'"));
 }
+
+const dashboard = join(TARGET, 'dashboard/files');
+mkdirSync(dashboard, { recursive: true });
+for (const [name, bytes] of await bundleFiles()) writeFileSync(join(dashboard, name), bytes);

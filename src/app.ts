@@ -1,12 +1,16 @@
 /**
  * The composition root: the only file that knows every part and connects them.
  */
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { createIsOwner } from '#api/owner.ts';
 import { apiPlugin } from '#api/plugin.ts';
 import { presentStreamOfEvent } from '#api/present-stream.ts';
-import type { Config } from '#config.ts';
+import { type Config, settingsInForce } from '#config.ts';
+import { dashboardPlugin } from '#dashboard/dashboard.ts';
+import { BrowserTokens } from '#domain/browser-session.ts';
 import { MillraceError } from '#domain/errors.ts';
-import { type ApiKeyId, type NodeId, newEventId, type PlaybackId, type StreamId } from '#domain/ids.ts';
+import { type ApiKeyId, type NodeId, newEventId, type StreamId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { createPresentation } from '#hls/presentation.ts';
@@ -18,23 +22,35 @@ import type { IngestAddress } from '#ingest/ingest.ts';
 import { INGEST_PROTOCOLS } from '#ingest/protocols.ts';
 import { publishUrls } from '#ingest/public-url.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
+import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
 import { DestinationGuard } from '#lib/destination-guard.ts';
+import { version } from '#lib/version.ts';
 import { joinCluster } from '#live/cluster.ts';
-import type { WatchedStream } from '#live/live.ts';
 import type { NodeLease } from '#live/node-lease.ts';
 import { defaultNodeUrl } from '#live/node-url.ts';
 import { adoptOrphans } from '#live/orphans.ts';
+import { PublishAttempts } from '#live/publish-attempts.ts';
 import { createPublishGate } from '#live/publish-gate.ts';
 import { PublisherClaims } from '#live/publisher-claims.ts';
+import { RecordingSettlements } from '#live/recording-settlements.ts';
 import { SessionJournal } from '#live/session-journal.ts';
 import { SessionRegistry } from '#live/session-registry.ts';
+import { SessionSampler } from '#live/session-sampler.ts';
 import { StreamWatcher } from '#live/stream-watcher.ts';
+import { TEST_PICTURE_PROTOCOL, TestPictures } from '#live/test-pictures.ts';
 import { originPlugin } from '#origin/origin.ts';
+import { findPlayable, type Playable } from '#origin/playable.ts';
 import { frameAncestorsOf } from '#origin/rights/page-origin.ts';
 import type { RefusalReport } from '#origin/rights/refusals.ts';
 import { createAskReceiver } from '#origin/rights/webhook-receiver.ts';
 import { preparePages } from '#pages/pages.ts';
+import { RecordingLibrary } from '#recording/library.ts';
+import { BucketFileReader } from '#recording/reader/bucket-reader.ts';
+import { LocalFileReader } from '#recording/reader/reader.ts';
+import { ReaderThread } from '#recording/reader/reader-thread.ts';
+import { FileRecorders } from '#recording/recorders.ts';
+import { RecordingStorage } from '#recording/recording-storage.ts';
 import { EventSequencer } from '#store/event-sequencer.ts';
 import { Housekeeping } from '#store/housekeeping.ts';
 import { nodeIdOf } from '#store/node-id.ts';
@@ -43,6 +59,7 @@ import { InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { hasFfmpeg } from '#transcode/ffmpeg-package.ts';
+import { drawTestPicture } from '#transcode/test-picture.ts';
 import { TranscoderPool } from '#transcode/transcoder-pool.ts';
 import { Dispatcher } from '#webhooks/dispatcher.ts';
 import { Sender } from '#webhooks/sender.ts';
@@ -70,6 +87,8 @@ export interface AppOptions {
   readonly metrics: Metrics;
   /** Called whenever a request has presented a valid API key. */
   readonly onKeyUse?: (id: ApiKeyId) => void;
+  /** Whether somebody sits at the terminal that the server was started from. */
+  readonly isAttended?: boolean;
 }
 
 /**
@@ -84,25 +103,15 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   const certificate = await openCertificate({ settings: config.http, clock, logger, metrics });
   if (certificate !== undefined) parts.use(certificate);
   const sessions = await startSessions(parts, config, options);
-  const guard = new DestinationGuard({ allowPrivate: config.webhooks.allowPrivate === '1' });
-  const sender = parts.use(new Sender({ guard, clock }));
-  // The sender is separate, so that deliveries of events and gate calls do not wait for each other's connections.
-  const gateSender = parts.use(new Sender({ guard, clock }));
-  const presentStream = (stream: Stream) => presentStreamOfEvent(stream, sessions.registry.directory);
-  const webhooks = parts.use(new Dispatcher({ store: options.store, sender, presentStream, clock, logger, metrics }));
-
-  const findStream = async (playbackId: PlaybackId): Promise<WatchedStream | undefined> =>
-    sessions.registry.directory.watchedStream(playbackId) ?? (await options.store.streams.byPlaybackId(playbackId));
-  const pages = await preparePages({
-    apiPrefix: config.api.prefix,
-    isStream: async (playbackId) => await isStream(findStream(playbackId)),
-    framedBy: async (playbackId) => frameAncestorsOf((await findStream(playbackId))?.playbackPolicy),
-  });
-  const http = createHttp({ settings: config.http, logger, metrics, certificate, errorPage: pages.errorPage });
-  parts.defer(() => http.close());
-  const ingestAddresses: IngestAddress[] = [];
-  await mountFaces(http, { config, options, sessions, webhooks, guard, gateSender, throttle, ingestAddresses });
-  await http.register(pages.routes);
+  const attempts = parts.use(
+    new PublishAttempts({
+      store: options.store,
+      nodeId: sessions.nodeId,
+      clock,
+      logger,
+      happened: (event) => sessions.journal.happened(event),
+    }),
+  );
   const gate = createPublishGate({
     store: options.store,
     registry: sessions.registry,
@@ -112,8 +121,56 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     claims: sessions.claims,
     throttle,
     metrics,
+    attempts,
+    onArriving: (streamId, protocol) => {
+      if (protocol !== TEST_PICTURE_PROTOCOL) testPictures.stopHere(streamId);
+    },
     onAccepted: (stream) => sessions.watcher.accepted(stream),
   });
+  const testPictures = parts.use(
+    new TestPictures({ gate, store: options.store, clock, draw: hasFfmpeg() ? drawTestPicture : undefined }),
+  );
+  const guard = new DestinationGuard({ allowPrivate: config.webhooks.allowPrivate === '1' });
+  const sender = parts.use(new Sender({ guard, clock }));
+  // The sender is separate, so that deliveries of events and gate calls do not wait for each other's connections.
+  const gateSender = parts.use(new Sender({ guard, clock }));
+  const presentStream = (stream: Stream) => presentStreamOfEvent(stream, sessions.registry.directory);
+  const webhooks = parts.use(
+    new Dispatcher({
+      store: options.store,
+      sender,
+      presentStream,
+      publicUrl: config.http.publicUrl,
+      clock,
+      logger,
+      metrics,
+    }),
+  );
+
+  const find = (id: string): Promise<Playable | undefined> =>
+    findPlayable(id, { live: sessions.registry.directory, store: options.store });
+  const pages = await preparePages({
+    apiPrefix: config.api.prefix,
+    isPlayable: async (id) => await isThere(find(id)),
+    framedBy: async (id) => frameAncestorsOf((await find(id))?.playbackPolicy),
+  });
+  const http = createHttp({ settings: config.http, logger, metrics, certificate, errorPage: pages.errorPage });
+  parts.defer(() => http.close());
+  const ingestAddresses: IngestAddress[] = [];
+  await mountFaces(http, {
+    config,
+    options,
+    sessions,
+    attempts,
+    testPictures,
+    certificate,
+    webhooks,
+    guard,
+    gateSender,
+    throttle,
+    ingestAddresses,
+  });
+  await http.register(pages.routes);
   for (const listen of INGEST_PROTOCOLS) {
     const server = parts.use(await listen({ settings: config.ingest, gate, clock, logger, metrics, certificate }));
     ingestAddresses.push(...server.addresses);
@@ -133,18 +190,72 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
 interface Sessions {
   readonly nodeId: NodeId;
   readonly registry: SessionRegistry;
+  readonly journal: SessionJournal;
   readonly watcher: StreamWatcher;
   /** Undefined unless other processes may share the store. */
   readonly claims: PublisherClaims | undefined;
   readonly lease: NodeLease | undefined;
+  readonly recordings: Recordings;
+}
+
+/** What records sessions, and what gives recordings to viewers. */
+interface Recordings {
+  readonly recorders: FileRecorders;
+  readonly library: RecordingLibrary;
+  readonly settlements: RecordingSettlements;
+}
+
+/** @throws {BucketSettingsError} when the settings of the bucket do not fit together */
+async function startRecordings(
+  parts: AsyncDisposableStack,
+  config: Config,
+  options: AppOptions,
+  nodeId: NodeId,
+): Promise<Recordings> {
+  const { recording, objects, quotas, store: settings } = config;
+  const { store, logger, clock, metrics } = options;
+  const folder = recording.dir ?? join(settings.dataDir, 'recordings');
+  const storage = parts.use(
+    await RecordingStorage.open({
+      ...options,
+      folder,
+      settings: recording,
+      objects,
+      quotas,
+      nodeId,
+      onFailing: (isFailing) => recorders.warnOfUploads(isFailing),
+      onOverQuota: (path) => recorders.endOverQuota(path),
+      onFree: ({ path }) => library.close(path),
+    }),
+  );
+  const local = new LocalFileReader(parts.use(new ReaderThread({ folder })));
+  const { bucket } = storage;
+  const library = new RecordingLibrary({
+    reader: bucket === undefined ? local : new BucketFileReader({ local, bucket, clock }),
+    recorders: { running: (path) => recorders.running(path) },
+  });
+  const recorders = parts.use(
+    new FileRecorders({
+      ...recording,
+      folder,
+      minFreeBytes: recording.minFreeMib * 1024 * 1024,
+      clock,
+      logger,
+      onContinued: (path, periods) => storage.continued(path, periods),
+      onClosed: (path, periods) => storage.closed(path, periods),
+      onEnded: (path) => storage.ended(path),
+    }),
+  );
+  metrics.recordingWaiting.observe({}, () => recorders.pendingBytes);
+  const { assets } = store;
+  const settlements = parts.use(new RecordingSettlements({ assets, recorders, nodeId, clock, logger }));
+  storage.start();
+  return { recorders, library, settlements };
 }
 
 /** Resumes the sessions that an earlier process left, and becomes ready for publishers. */
-async function startSessions(
-  parts: AsyncDisposableStack,
-  config: Config,
-  { store, logger, clock, metrics }: AppOptions,
-): Promise<Sessions> {
+async function startSessions(parts: AsyncDisposableStack, config: Config, options: AppOptions): Promise<Sessions> {
+  const { store, logger, clock, metrics } = options;
   const nodeId = nodeIdOf(config.store.dataDir);
   const onLost = (streamId: StreamId): void => registry.disconnect(streamId, 'replaced');
   let lease: NodeLease | undefined;
@@ -155,10 +266,12 @@ async function startSessions(
     new SessionJournal({ store, logger, clock, owner: store.isShared ? { nodeId, onLost } : undefined }),
   );
   const claims = store.isShared ? parts.use(new PublisherClaims({ store, nodeId, logger, onLost })) : undefined;
+  const recordings = await startRecordings(parts, config, options, nodeId);
   const isAvailable = hasFfmpeg();
   if (!isAvailable)
     logger.warn({}, 'FFmpeg is not installed, so nothing is transcoded; install without --omit=optional');
   const transcoders = new TranscoderPool({ settings: config.transcode, clock, isAvailable });
+  const errors = new InternalErrors({ logger, metrics });
   const registry = parts.use(
     new SessionRegistry({
       settings: { ...config.hls, ...config.live, quotas: config.quotas },
@@ -167,21 +280,35 @@ async function startSessions(
       createPresentation,
       openTranscoder: (request) => transcoders.open(request),
       memory: createMediaMemory(config.hls.mediaMemoryMib * 1024 * 1024),
+      recorders: recordings.recorders,
+      onRecorded: (session, extent) => recordings.settlements.ended(session, extent),
       journal,
       clock,
       logger,
       metrics,
-      errors: new InternalErrors({ logger, metrics }),
+      errors,
       onPublisherGone: (streamId) => claims?.release(streamId),
     }),
   );
   const node = { id: nodeId, url: nodeUrlOf(config, config.http.port) };
   lease = claims && (await joinCluster({ store, node, registry, claims, clock, logger }));
+  parts.use(
+    new SessionSampler({
+      sessions: () => registry.sessions,
+      viewersOf: (playbackId) => registry.directory.viewers(playbackId),
+      takeViews: (playbackId) => registry.takeViews(playbackId),
+      usage: registry.usage,
+      store,
+      clock,
+      logger,
+      errors,
+    }),
+  );
   const { reconnectWindowS } = config.live;
   await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS });
   parts.use(new Housekeeping({ store, quotas: config.quotas, clock, logger, ...config.store }));
   const watcher = parts.use(new StreamWatcher({ store, registry, quotas: config.quotas, nodeId, claims, logger }));
-  return { nodeId, registry, watcher, claims, lease };
+  return { nodeId, registry, journal, watcher, claims, lease, recordings };
 }
 
 /** Mounts everything that is served over HTTP. @param from.ingestAddresses filled as soon as they are known */
@@ -191,6 +318,9 @@ async function mountFaces(
     readonly config: Config;
     readonly options: AppOptions;
     readonly sessions: Sessions;
+    readonly attempts: PublishAttempts;
+    readonly testPictures: TestPictures;
+    readonly certificate: CertificateWatch | undefined;
     readonly webhooks: Dispatcher;
     readonly gateSender: Sender;
     readonly guard: DestinationGuard;
@@ -198,23 +328,61 @@ async function mountFaces(
     readonly ingestAddresses: readonly IngestAddress[];
   },
 ): Promise<void> {
-  const { config, sessions, webhooks, guard, gateSender, throttle, ingestAddresses } = from;
-  const { store, clock, logger, metrics, onKeyUse } = from.options;
+  const {
+    config,
+    sessions,
+    attempts,
+    testPictures,
+    certificate,
+    webhooks,
+    guard,
+    gateSender,
+    throttle,
+    ingestAddresses,
+  } = from;
+  const { store, clock, logger, metrics, onKeyUse, isAttended = false } = from.options;
   const { nodeId, registry } = sessions;
   const { windowS, targetDurationS } = config.hls;
   const secret = await store.nodes.clusterSecret();
+  const { library } = sessions.recordings;
+  const tokens = new BrowserTokens(secret);
   await http.register(apiPlugin, {
     settings: config.api,
     quotas: config.quotas,
     store,
     live: registry.directory,
+    isSeekable: config.origin.dvr === 'on',
+    recordings: { extentOf: (path) => sessions.recordings.recorders.running(path)?.extent },
+    attempts,
+    testPictures,
+    host: {
+      nodeId,
+      version: version(),
+      dataDir: config.store.dataDir,
+      settings: settingsInForce(config),
+      certificateValidTo: () => certificate?.current.validTo,
+      draw: hasFfmpeg() ? drawTestPicture : undefined,
+      counts: () => registry.counts,
+    },
     throttle,
+    tokens,
     clock,
     publicUrl: publicUrlOf(config.http),
     publishUrls: (hostname) => publishUrls(config.ingest, ingestAddresses, hostname),
     resending: webhooks.resending,
     guard,
     metrics,
+    onKeyUse,
+  });
+  await http.register(dashboardPlugin, {
+    store,
+    tokens,
+    throttle,
+    clock,
+    logger,
+    apiPrefix: config.api.prefix,
+    publicUrl: config.http.publicUrl,
+    isAttended,
     onKeyUse,
   });
   await http.register(originPlugin, {
@@ -225,6 +393,14 @@ async function mountFaces(
     metrics,
     rights: { store, secret, clock, askReceiver: createAskReceiver({ store, sender: gateSender, clock }) },
     onRefused: noteRefusals(store, logger),
+    recordings: {
+      library,
+      store,
+      nodeId,
+      quotas: config.quotas,
+      isOwner: createIsOwner({ store, throttle }),
+      publicUrl: config.recording.publicUrl,
+    },
     cluster: store.isShared
       ? {
           secret,
@@ -253,10 +429,10 @@ function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => 
   };
 }
 
-/** Whether a stream exists. While the store cannot tell, it is taken to exist, and the player page waits for it. */
-async function isStream(stream: Promise<WatchedStream | undefined>): Promise<boolean> {
+/** Whether there is such a stream or recording. While the store cannot tell, it is taken to exist, and the player page waits for it. */
+async function isThere(playable: Promise<Playable | undefined>): Promise<boolean> {
   try {
-    return (await stream) !== undefined;
+    return (await playable) !== undefined;
   } catch (error) {
     if (error instanceof MillraceError && error.fault === 'service') return true;
     throw error;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConfigError, PREFIX, readConfig, SETTINGS } from '#config.ts';
+import { ConfigError, PREFIX, readConfig, SETTINGS, settingsInForce } from '#config.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import type { Setting } from '#lib/setting.ts';
 
@@ -115,4 +115,19 @@ test('a bootstrap key is any text of at least 32 characters, and is never shown'
   const { bootstrapApiKey } = readConfig({ MILLRACE_BOOTSTRAP_API_KEY: `${short}ß` }).process;
   assert.equal(bootstrapApiKey?.reveal(), `${short}ß`);
   assert.equal(JSON.stringify({ bootstrapApiKey }), '{"bootstrapApiKey":"[redacted]"}');
+});
+
+test('the settings in force are described without secrets', () => {
+  const secret = 'x'.repeat(40);
+  const databaseUrl = 'postgres://user:password@host:5432/database';
+  const config = readConfig({ MILLRACE_BOOTSTRAP_API_KEY: secret, MILLRACE_DATABASE_URL: databaseUrl });
+  const described = settingsInForce(config);
+  const find = (name: string) => described.find((setting) => setting.name === name);
+  assert.deepEqual(find('MILLRACE_EVENT_RETENTION_DAYS'), {
+    name: 'MILLRACE_EVENT_RETENTION_DAYS',
+    value: '30',
+    isSecret: false,
+  });
+  assert.deepEqual(find('MILLRACE_BOOTSTRAP_API_KEY'), { name: 'MILLRACE_BOOTSTRAP_API_KEY', isSecret: true });
+  assert.equal(JSON.stringify(described).includes('password@'), false);
 });

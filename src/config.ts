@@ -10,7 +10,9 @@ import { ingestSettings } from '#ingest/config.ts';
 import { nearestWord } from '#lib/nearest-word.ts';
 import { choice, type Setting, type SettingValues } from '#lib/setting.ts';
 import { liveSettings } from '#live/config.ts';
+import { objectSettings } from '#objects/config.ts';
 import { originSettings } from '#origin/config.ts';
+import { recordingSettings } from '#recording/config.ts';
 import { storeSettings } from '#store/config.ts';
 import { transcodeSettings } from '#transcode/config.ts';
 import { webhookSettings } from '#webhooks/config.ts';
@@ -46,6 +48,8 @@ export const SETTINGS = {
   live: liveSettings,
   transcode: transcodeSettings,
   hls: hlsSettings,
+  recording: recordingSettings,
+  objects: objectSettings,
   origin: originSettings,
   webhooks: webhookSettings,
   store: storeSettings,
@@ -99,6 +103,19 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config) as Config;
+}
+
+/** Describes the settings in force, without secrets. Lists and other values that are not text are written as JSON. */
+export function settingsInForce(
+  config: Config,
+): readonly { readonly name: string; readonly value?: string; readonly isSecret: boolean }[] {
+  return Object.entries(SETTINGS).flatMap(([stage, settings]) =>
+    Object.entries<Setting<unknown>>(settings).map(([key, { name, secret: isSecret = false }]) => {
+      const value = (config[stage as keyof Config] as Readonly<Record<string, unknown>>)[key];
+      if (value === undefined || isSecret) return { name: PREFIX + name, isSecret };
+      return { name: PREFIX + name, isSecret, value: typeof value === 'string' ? value : JSON.stringify(value) };
+    }),
+  );
 }
 
 /** Reads the settings from this process's environment. */

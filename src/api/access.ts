@@ -6,6 +6,7 @@
  * that no spelling of a path evades a rule.
  */
 import type { AccessRule, ApiKey } from '#domain/user.ts';
+import type { Credential } from './credentials.ts';
 
 /**
  * The methods that a rule may name. `get` includes HEAD. `publish` is not an HTTP method: on a stream it allows a caller to see and use the
@@ -73,7 +74,7 @@ export class AccessJudge {
    * @param method the method of the request, or `publish`
    * @param path below the prefix, as the router split it, with parameter values decoded
    */
-  allows({ id, access }: Pick<ApiKey, 'id' | 'access'>, method: string, path: Pattern): boolean {
+  allows({ id, access }: Pick<Credential, 'id' | 'access'>, method: string, path: Pattern): boolean {
     if (access === undefined) return true;
     const wanted = method === 'HEAD' ? 'get' : method.toLowerCase();
     return this.#rulesOf(id, access).some(

@@ -11,16 +11,37 @@ import type {
   onRequestAsyncHookHandler,
   RawServerDefault,
 } from 'fastify';
-import type { ApiKeyId } from '#domain/ids.ts';
+import type { BrowserTokens } from '#domain/browser-session.ts';
+import type { ApiKeyId, NodeId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { DestinationGuard } from '#lib/destination-guard.ts';
 import type { LiveDirectory } from '#live/live.ts';
+import type { PublishAttempts } from '#live/publish-attempts.ts';
+import type { TestPictures } from '#live/test-pictures.ts';
 import type { Store } from '#store/store.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import type { TestPictureTarget } from '#transcode/test-picture.ts';
 import type { Resending } from '#webhooks/webhooks.ts';
 import type { ApiSettings } from './config.ts';
+import type { FindCredential } from './credentials.ts';
+import type { RunningRecordings } from './present-asset.ts';
+
+/** What admins are told of the server that answers. */
+export interface Host {
+  readonly nodeId: NodeId;
+  readonly version: string;
+  readonly dataDir: string;
+  /** The settings in force. Secret values are left out. */
+  readonly settings: readonly { readonly name: string; readonly value?: string; readonly isSecret: boolean }[];
+  /** When the certificate ends. Undefined without TLS. */
+  readonly certificateValidTo: () => number | undefined;
+  /** Starts the encoder for a try. Undefined where FFmpeg is not installed. */
+  readonly draw: ((target: TestPictureTarget) => AsyncDisposable) | undefined;
+  /** The sessions that have not ended, and the publishers, of this server. */
+  readonly counts: () => { readonly sessions: number; readonly publishers: number };
+}
 
 /** The services that the API uses, provided by `app.ts`. */
 export interface ApiOptions {
@@ -30,10 +51,15 @@ export interface ApiOptions {
   readonly store: Pick<
     Store,
     | 'apiKeys'
+    | 'browserSessions'
     | 'signingKeys'
     | 'users'
     | 'streams'
     | 'sessions'
+    | 'samples'
+    | 'nodes'
+    | 'usage'
+    | 'assets'
     | 'audit'
     | 'idempotency'
     | 'events'
@@ -41,8 +67,16 @@ export interface ApiOptions {
     | 'listen'
   >;
   readonly live: LiveDirectory;
+  readonly recordings: RunningRecordings;
+  /** Whether viewers may seek back in a stream while it is recorded. */
+  readonly isSeekable: boolean;
+  readonly attempts: Pick<PublishAttempts, 'recent'>;
+  readonly host: Host;
+  readonly testPictures: Pick<TestPictures, 'start' | 'stop'>;
   /** The attempt throttle that RTMP uses, too, so that guesses over both are counted together. */
   readonly throttle: AttemptThrottle;
+  /** Reads the bearer tokens of browsers that are signed in to the dashboard. */
+  readonly tokens: BrowserTokens;
   readonly clock: Clock;
   /** The origin by which the sender of a request reaches this server, such as `https://live.example.com`. */
   readonly publicUrl: (request: FastifyRequest) => string;
@@ -64,6 +98,8 @@ export interface ApiOptions {
 export interface RouteContext extends ApiOptions {
   /** Hook of routes that require an API key. It sets `request.caller`. */
   readonly authenticate: onRequestAsyncHookHandler;
+  /** Whom a credential stands for now. For answers that go on for longer than a request, whose credential may end meanwhile. */
+  readonly findCredential: FindCredential;
 }
 
 /** The Fastify instance of the API. Handlers get their types from the schemas. */

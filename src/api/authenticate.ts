@@ -1,15 +1,17 @@
 /**
- * Authenticates a request by `authorization: Bearer <API key>`, before its body is read.
+ * Authenticates a request by `authorization: Bearer <API key>`, before its body is read. The dashboard sends the token of its browser session
+ * instead of a key.
  */
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import type { ApiKeyId, StreamId, UserId, WebhookId } from '#domain/ids.ts';
+import type { ApiKeyId, BrowserSessionId, StreamId, UserId, WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Scope } from '#store/store.ts';
 import { AccessJudge } from './access.ts';
 import type { ApiOptions } from './api.ts';
+import type { Credential, FindCredential } from './credentials.ts';
 import type { KeyUse } from './key-use.ts';
 import { presentedKey } from './presented-key.ts';
 import type { RawQuery } from './query.ts';
@@ -19,9 +21,12 @@ import { readScope } from './scope.ts';
 /** The authenticated sender of a request. */
 export interface Caller {
   readonly userId: UserId;
-  readonly keyId: ApiKeyId;
-  /** The name of the API key used. */
+  /** The API key used. For a browser session that was made with a sign-in link, the session. */
+  readonly keyId: ApiKeyId | BrowserSessionId;
+  /** The name of the API key used, or `dashboard`. */
   readonly keyName: string;
+  /** The browser session whose token was presented, if it was not an API key. */
+  readonly browserSessionId: BrowserSessionId | undefined;
   /** Whether the user may manage users and their keys, read the audit log, and do to other users' streams whatever their owners may. */
   readonly isAdmin: boolean;
   /** The users whose streams and sessions the request may see and change. */
@@ -51,8 +56,9 @@ declare module 'fastify' {
 /** The largest number of pairs of address and key that are remembered as valid. */
 const MAX_KNOWN_GOOD = 10_000;
 
-/** What the hook needs besides the store. */
-export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttle' | 'clock' | 'quotas'> {
+/** What the hook needs. */
+export interface AuthenticateOptions extends Pick<ApiOptions, 'throttle' | 'clock' | 'quotas'> {
+  readonly findCredential: FindCredential;
   readonly rateLimit: RateLimit;
   readonly keyUse: Pick<KeyUse, 'note'>;
   /** The path prefix of the API. Paths in access rules are relative to it. */
@@ -68,12 +74,12 @@ export interface AuthenticateOptions extends Pick<ApiOptions, 'store' | 'throttl
  * exception.
  */
 export function createAuthenticate(options: AuthenticateOptions): onRequestAsyncHookHandler {
-  const { store, throttle, clock, quotas, rateLimit, keyUse, prefix } = options;
+  const { findCredential, throttle, clock, quotas, rateLimit, keyUse, prefix } = options;
   const judge = new AccessJudge();
   const knownGood = new Set<string>();
   return async (request, reply) => {
-    const hash = presentedKey(request).hash();
-    const pair = `${hash} ${request.ip}`;
+    const presented = presentedKey(request);
+    const pair = `${presented.hash()} ${request.ip}`;
     const waitS = throttle.retryAfterS(request.ip);
     if (waitS > 0 && !knownGood.has(pair)) {
       throw new MillraceError(
@@ -82,7 +88,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
         { retryAfterS: waitS },
       );
     }
-    const found = await store.apiKeys.byHash(hash);
+    const found = await findCredential(presented);
     if (!found) {
       knownGood.delete(pair);
       throttle.failed(request.ip);
@@ -95,25 +101,26 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
       if (knownGood.size >= MAX_KNOWN_GOOD) knownGood.clear();
       knownGood.add(pair);
     }
-    const { key, user } = found;
+    const { key, user, access } = found;
     const at = clock.now();
-    keyUse.note(key.id, at);
+    if (key !== undefined) keyUse.note(key.id, at);
     if (user.suspended) {
       throw new MillraceError('user_suspended', 'The user of this API key is suspended; ask an admin to resume it.');
     }
-    rateLimit(key, user, reply);
-    if (key.access !== undefined) mustBeAllowed(judge, key, request, prefix);
+    rateLimit(found, user, reply);
+    if (access !== undefined) mustBeAllowed(judge, found, request, prefix);
     const { id: userId, isAdmin } = user;
     const scope = readScope(request.query as RawQuery, { userId, isAdmin });
     request.caller = {
       userId,
-      keyId: key.id,
-      keyName: key.name,
+      keyId: found.id,
+      keyName: found.name,
+      browserSessionId: found.sessionId,
       isAdmin,
       scope,
-      access: key.access,
-      mayPublish: (streamId) => judge.allows(key, 'publish', ['stream', streamId]),
-      mayChangeWebhook: (webhookId) => judge.allows(key, 'PATCH', ['webhook', webhookId]),
+      access,
+      mayPublish: (streamId) => judge.allows(found, 'publish', ['stream', streamId]),
+      mayChangeWebhook: (webhookId) => judge.allows(found, 'PATCH', ['webhook', webhookId]),
       quotas: quotasOf(user, quotas),
       at,
     };
@@ -130,7 +137,7 @@ export const adminOnly: onRequestHookHandler = (request, _reply, done) => {
 };
 
 /** @throws {MillraceError} `insufficient_scope` */
-function mustBeAllowed(judge: AccessJudge, key: ApiKey, request: FastifyRequest, prefix: string): void {
+function mustBeAllowed(judge: AccessJudge, key: Credential, request: FastifyRequest, prefix: string): void {
   const pattern = (request.routeOptions.url ?? '').slice(prefix.length);
   const params = request.params as Readonly<Record<string, string>>;
   const path = pattern

@@ -3,14 +3,14 @@
  * making it in every server would take a tenth of the time to start, and memory for as long as the server runs.
  */
 import { readFile } from 'node:fs/promises';
-import { type Asset, assetOf, sendAsset } from '#http/assets.ts';
+import { assetOf, type PreparedFile, sendAsset } from '#http/assets.ts';
 import type { ApiInstance } from './api.ts';
 
 const FILE = new URL('../../docs/reference/openapi.json', import.meta.url);
 
 /** Serves the document. */
 export function addDocumentation(api: ApiInstance, { prefix }: { readonly prefix: string }): void {
-  let prepared: Promise<Asset> | undefined;
+  let prepared: Promise<PreparedFile> | undefined;
   api.get('/openapi.json', async (_request, reply) => {
     prepared ??= prepare(prefix).catch((error: unknown) => {
       prepared = undefined; // the next request reads it again
@@ -21,7 +21,7 @@ export function addDocumentation(api: ApiInstance, { prefix }: { readonly prefix
 }
 
 /** Reads the document, and says in it where the API is. */
-async function prepare(prefix: string): Promise<Asset> {
+async function prepare(prefix: string): Promise<PreparedFile> {
   const document = JSON.parse(await readFile(FILE, 'utf8')) as object;
   return assetOf('openapi.json', JSON.stringify({ ...document, servers: [{ url: prefix === '' ? '/' : prefix }] }));
 }

@@ -1,26 +1,50 @@
 /**
  * The `filters` of a list: a JSON list of `{"id": <field>, "value": <value>}`.
  */
-import { isPlaybackId, isUuid, type StreamId } from '#domain/ids.ts';
+import { isPlaybackId, isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
-import type { ListFilter, ListOrder } from '#store/store.ts';
+import type { AssetFilter, AssetOrder, ListFilter, ListOrder } from '#store/store.ts';
+import { phaseOfApi } from './present-asset.ts';
 import { refused } from './query.ts';
+import { API_ASSET_PHASES, ASSET_SOURCE_TYPES } from './schemas/asset.ts';
 import { isStorable } from './schemas/text.ts';
 
 /** The lists that can be filtered. */
-export type ListKind = 'stream' | 'session';
+export type ListKind = 'stream' | 'session' | 'asset';
 
 /** The fields by which each list can be filtered. */
 export const FILTER_FIELDS = {
   stream: ['id', 'name', 'playbackId', 'isActive', 'creatorId', 'createdAt', 'lastSeen'],
   session: ['id', 'name', 'playbackId', 'isActive', 'parentId', 'record', 'createdAt', 'lastSeen'],
+  asset: [
+    'id',
+    'name',
+    'playbackId',
+    'creatorId',
+    'phase',
+    'sourceType',
+    'sourceSessionId',
+    'sourceAssetId',
+    'sourcePlaybackId',
+    'createdAt',
+    'updatedAt',
+  ],
 } as const satisfies Record<ListKind, readonly string[]>;
 
 type Field = (typeof FILTER_FIELDS)[ListKind][number];
 
-/** A filter under construction. */
-type Draft = { -readonly [Key in keyof ListFilter]: ListFilter[Key] };
+/** The conditions of all lists. The fields that a list does not know are absent. */
+export type AnyFilter = ListFilter & Omit<AssetFilter, 'id'>;
 
+/** A time that a list can be ordered by. */
+export type AnyOrder = ListOrder | AssetOrder;
+
+/** A filter under construction. */
+type Draft = { -readonly [Key in keyof AnyFilter]: AnyFilter[Key] };
+
+const TIMES: readonly string[] = ['createdAt', 'lastSeen', 'updatedAt'] satisfies readonly AnyOrder[];
+
+const UUID = 'a UUID in lower case';
 const MAX_FILTERS = 20;
 const MAX_TEXT_LENGTH = 512;
 /**
@@ -32,7 +56,7 @@ const BOUNDS = { gt: ['from', 1], gte: ['from', 0], lt: ['to', -1], lte: ['to', 
  * @param preset filters that other query parameters set, such as `active=true`
  * @throws {MillraceError} `invalid_request`, with a sentence that repeats no value
  */
-export function parseFilters(text: string, kind: ListKind, order: ListOrder, preset: ListFilter): ListFilter {
+export function parseFilters(text: string, kind: ListKind, order: AnyOrder, preset: AnyFilter): AnyFilter {
   let entries: unknown;
   try {
     entries = JSON.parse(text);
@@ -52,14 +76,19 @@ export function parseFilters(text: string, kind: ListKind, order: ListOrder, pre
       throw wrong(`must have in each id a field that can be filtered by: ${FILTER_FIELDS[kind].join(', ')}`);
     }
     if (value === undefined) throw wrong(`has no value for ${field}`);
-    if (field === 'createdAt' || field === 'lastSeen') addBounds(filter, field, order, value);
-    else if (filter[field] !== undefined) throw wrong(`has ${field}, which this request gives twice; give it once`);
+    if (isTime(field)) addBounds(filter, field, order, value);
     else addValue(filter, field, value);
   }
   return filter;
 }
 
-function addValue(filter: Draft, field: Exclude<Field, ListOrder>, value: unknown): void {
+const isTime = (field: Field): field is AnyOrder => TIMES.includes(field);
+
+function addValue(filter: Draft, field: Exclude<Field, AnyOrder>, value: unknown): void {
+  const set = <Key extends keyof Draft>(key: Key, condition: Draft[Key]): void => {
+    if (filter[key] !== undefined) throw wrong(`has ${field}, which this request gives twice; give it once`);
+    filter[key] = condition;
+  };
   const is = <Value>(test: (text: string) => boolean, what: string): Value => {
     if (typeof value === 'string' && test(value)) return value as Value;
     throw wrong(`needs ${what} as the value of ${field}`);
@@ -70,31 +99,55 @@ function addValue(filter: Draft, field: Exclude<Field, ListOrder>, value: unknow
   };
   switch (field) {
     case 'id':
-      filter.id = is(isUuid, 'a UUID in lower case');
+      set('id', is(isUuid, UUID));
       break;
-    case 'name':
-      filter.name = is(
-        (text) => text.length > 0 && text.length <= MAX_TEXT_LENGTH && isStorable(text),
-        'part of a name',
-      );
+    case 'name': {
+      const isPart = (text: string) => text.length > 0 && text.length <= MAX_TEXT_LENGTH && isStorable(text);
+      set('name', is(isPart, 'part of a name'));
       break;
+    }
     case 'parentId':
-      filter.parentId = is<StreamId>(isUuid, 'a UUID in lower case');
+      set('parentId', is<StreamId>(isUuid, UUID));
       break;
     case 'playbackId':
-      filter.playbackId = is(isPlaybackId, 'a playback id');
+      set('playbackId', is(isPlaybackId, 'a playback id'));
       break;
-    case 'creatorId':
-      filter.creatorId = is((text) => text.length <= MAX_TEXT_LENGTH && isStorable(text), 'text as in creatorId.value');
+    case 'creatorId': {
+      const isCreator = (text: string) => text.length <= MAX_TEXT_LENGTH && isStorable(text);
+      set('creatorId', is(isCreator, 'text as in creatorId.value'));
       break;
+    }
     case 'isActive':
     case 'record':
-      filter[field] = flag();
+      set(field, flag());
+      break;
+    case 'phase': {
+      const phase = phaseOfApi(value);
+      if (phase === undefined) throw wrong(`needs one of ${API_ASSET_PHASES.join(', ')} as the value of phase`);
+      set('phase', phase);
+      break;
+    }
+    case 'sourceType': {
+      const kind = ASSET_SOURCE_TYPES.find((each) => each === value);
+      if (kind === undefined) throw wrong(`needs one of ${ASSET_SOURCE_TYPES.join(', ')} as the value of sourceType`);
+      set('kind', kind);
+      break;
+    }
+    case 'sourceSessionId':
+      set('sessionId', is<SessionId>(isUuid, UUID));
+      break;
+    case 'sourceAssetId':
+      // A recording has the id of its session.
+      set('sessionId', is<SessionId>(isUuid, UUID));
+      if (filter.kind !== 'clip') set('kind', 'clip');
+      break;
+    case 'sourcePlaybackId':
+      set('clippedFrom', is(isPlaybackId, 'a playback id'));
       break;
   }
 }
 
-function addBounds(filter: Draft, field: ListOrder, order: ListOrder, value: unknown): void {
+function addBounds(filter: Draft, field: AnyOrder, order: AnyOrder, value: unknown): void {
   if (field !== order) {
     throw wrong(`has ${field}, but the list is ordered by ${order}; add order=${field}-true to filter by it`);
   }

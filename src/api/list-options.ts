@@ -2,19 +2,30 @@
  * Reads the query parameters of a list.
  */
 import { isUuid, type StreamId } from '#domain/ids.ts';
-import { LIST_ORDERS, type ListFilter, type ListOptions, type PageOptions } from '#store/store.ts';
+import {
+  ASSET_ORDERS,
+  type AssetFilter,
+  type AssetListOptions,
+  LIST_ORDERS,
+  type ListFilter,
+  type ListOptions,
+  type PageOptions,
+} from '#store/store.ts';
 import { decodeCursor } from './cursor.ts';
-import { type ListKind, parseFilters } from './list-filters.ts';
+import { type AnyFilter, type ListKind, parseFilters } from './list-filters.ts';
 import { type RawQuery, readFlag, readInteger, readText, refused } from './query.ts';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1000;
 
 /** The values of `order` as clients write them, such as `createdAt-true`, where true means descending. */
-const ORDERS = LIST_ORDERS.flatMap((order) => [
-  { text: `${order}-true`, order, direction: 'desc' as const },
-  { text: `${order}-false`, order, direction: 'asc' as const },
-]);
+const ordersBy = <Order extends string>(orders: readonly Order[]) =>
+  orders.flatMap((order) => [
+    { text: `${order}-true`, order, direction: 'desc' as const },
+    { text: `${order}-false`, order, direction: 'asc' as const },
+  ]);
+const ORDERS = ordersBy(LIST_ORDERS);
+const ORDERS_OF_ASSETS = ordersBy(ASSET_ORDERS);
 
 /**
  * Reads which page is wanted.
@@ -35,10 +46,10 @@ export function readPage(query: RawQuery, list: string): PageOptions {
  */
 export function readListOptions(
   query: RawQuery,
-  kind: ListKind,
+  kind: Exclude<ListKind, 'asset'>,
   preset: ListFilter = {},
 ): ListOptions & { readonly list: string } {
-  const { order, direction } = readOrder(query);
+  const { order, direction } = readOrder(query, ORDERS);
   const list = `${kind}-${order}-${direction}`;
   const filters = readText(query, 'filters');
   const known: ListFilter = {
@@ -55,8 +66,29 @@ export function readListOptions(
   };
 }
 
+/**
+ * Reads which assets are wanted, in which order, and which page of them.
+ * @param preset filters that the route itself sets
+ * @returns also `list`, the name of the list for the next cursor
+ */
+export function readAssetListOptions(
+  query: RawQuery,
+  preset: AssetFilter = {},
+): AssetListOptions & { readonly list: string } {
+  const { order, direction } = readOrder(query, ORDERS_OF_ASSETS);
+  const list = `asset-${order}-${direction}`;
+  const entries = ['playbackId', 'phase'].flatMap((id) => {
+    const value = readText(query, id);
+    return value === undefined ? [] : [{ id, value }];
+  });
+  const known = parseFilters(JSON.stringify(entries), 'asset', order, preset as AnyFilter);
+  const filters = readText(query, 'filters');
+  const filter = filters === undefined ? known : parseFilters(filters, 'asset', order, known);
+  return { ...readPage(query, list), list, order, direction, filter: filter as AssetFilter };
+}
+
 /** Reads the filters that only sessions have. */
-function readSessionFilter(query: RawQuery, kind: ListKind): ListFilter {
+function readSessionFilter(query: RawQuery, kind: Exclude<ListKind, 'asset'>): ListFilter {
   const parentId = readText(query, 'parentId');
   const record = readFlag(query, 'record');
   if (kind === 'stream') {
@@ -71,10 +103,10 @@ function readSessionFilter(query: RawQuery, kind: ListKind): ListFilter {
   };
 }
 
-function readOrder(query: RawQuery) {
+function readOrder<Order extends { readonly text: string }>(query: RawQuery, orders: readonly Order[]): Order {
   const text = readText(query, 'order') ?? 'createdAt-true';
-  const order = ORDERS.find((each) => each.text === text);
+  const order = orders.find((each) => each.text === text);
   if (order) return order;
-  const known = ORDERS.map((each) => each.text).join(', ');
+  const known = orders.map((each) => each.text).join(', ');
   throw refused('order', `must be one of ${known}; true means the newest first`);
 }

@@ -16,6 +16,8 @@ const KEPT = [
   'streamsonly',
   'sessionsonly',
   'parentId',
+  'playbackId',
+  'phase',
   'record',
   'count',
   'all',

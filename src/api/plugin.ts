@@ -6,6 +6,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import type { ApiOptions } from './api.ts';
 import { createAuthenticate } from './authenticate.ts';
+import { createFindCredential } from './credentials.ts';
 import { addDocumentation } from './documentation.ts';
 import { makeRepeatable } from './idempotency.ts';
 import { KeyUse } from './key-use.ts';
@@ -16,7 +17,7 @@ import { SCHEMAS } from './schemas.ts';
 /**
  * Adds every route of `routes.ts` and their documentation under the API prefix of the settings.
  *
- * Any web page may call the routes. They are authorized by the API key alone, never by a cookie or an address, so the same-origin policy of
+ * Any web page may call the routes. They are authorized by what the header `authorization` holds alone, never by a cookie or an address, so the same-origin policy of
  * browsers would protect nothing.
  */
 export async function apiPlugin(http: FastifyInstance, options: ApiOptions): Promise<void> {
@@ -54,8 +55,9 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
   const keyUse = new KeyUse(store, options.onKeyUse);
   api.addHook('onClose', () => keyUse[Symbol.asyncDispose]());
   const rateLimit = createRateLimit({ perMinute: settings.rateLimit, quotas, clock });
-  const authenticate = createAuthenticate({ ...options, prefix: settings.prefix, rateLimit, keyUse });
+  const findCredential = createFindCredential(options);
+  const authenticate = createAuthenticate({ ...options, findCredential, prefix: settings.prefix, rateLimit, keyUse });
   makeRepeatable(api, options);
-  const context = { ...options, authenticate };
+  const context = { ...options, authenticate, findCredential };
   for (const addRoute of routes) addRoute(api, context);
 }

@@ -57,7 +57,7 @@ function details({ encoder, source, ladder, warnings }: SessionHealth): Static<t
     })),
     leftOut: ladder.leftOut.map(({ id, reason }) => ({ name: id, reason })),
     ...(transcoder && { transcoder: { restarts: transcoder.restarts, lag: Math.round(transcoder.lagMs) } }),
-    warnings: [...warnings],
+    warnings: warnings.map(({ measured, ...warning }) => ({ ...warning, ...measured })),
   };
 }
 

@@ -4,7 +4,6 @@
 import type { Static } from 'typebox';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
-import { WARNINGS, warningSentence } from '#domain/warnings.ts';
 import type { LiveDirectory } from '#live/live.ts';
 import type { Caller } from './authenticate.ts';
 import { presentHealth } from './present-health.ts';
@@ -13,16 +12,6 @@ import type { StreamSchema } from './schemas/stream.ts';
 import { newStreamKeyOf, type StreamKeyField, streamKeyFor } from './stream-key.ts';
 
 const NO_TARGETS = { targets: [] };
-const NOT_RECORDED: Pick<Static<typeof StreamSchema>, 'warnings'> = {
-  warnings: [
-    {
-      code: 'recording_not_supported',
-      severity: WARNINGS.recording_not_supported.severity,
-      message: warningSentence({ code: 'recording_not_supported' }),
-    },
-  ],
-};
-
 /** Presents a stream to a caller. The stream key is included only if the caller may use it. */
 export function presentStream(stream: Stream, caller: Caller, live: LiveDirectory): Static<typeof StreamSchema> {
   return present(stream, streamKeyFor(caller, stream), live);
@@ -63,7 +52,6 @@ function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Stat
     ...(lastTerminatedAt !== undefined && { lastTerminatedAt }),
     suspended: stream.suspended,
     record: stream.record,
-    ...(stream.record && NOT_RECORDED),
     multistream: NO_TARGETS,
     ...presentHealth(status, stream),
   };
@@ -86,7 +74,6 @@ export function presentChildStream(session: Session, live: LiveDirectory): Stati
     lastSeen: status ? Math.max(status.lastSeen, session.lastSeen) : session.lastSeen,
     suspended: false,
     record: session.record,
-    ...(session.record && NOT_RECORDED),
     multistream: NO_TARGETS,
     ...presentHealth(status, session),
   };

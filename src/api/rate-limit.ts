@@ -5,16 +5,17 @@
 import type { FastifyReply } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
-import type { ApiKey, User } from '#domain/user.ts';
+import type { User } from '#domain/user.ts';
 import type { Clock } from '#lib/clock.ts';
 import { QuotaBuckets, TokenBuckets } from '#lib/token-buckets.ts';
+import type { Credential } from './credentials.ts';
 
 /**
  * Counts a request, and sets `RateLimit-Limit`, `-Remaining` and `-Reset` of the API key in its answer. These are the plain numbers of
  * draft-ietf-httpapi-ratelimit-headers-03, which clients support better than the lists of later drafts.
  * @throws {MillraceError} `too_many_requests`
  */
-export type RateLimit = (key: Pick<ApiKey, 'id'>, user: User, reply: FastifyReply) => void;
+export type RateLimit = (key: Pick<Credential, 'id'>, user: User, reply: FastifyReply) => void;
 
 /**
  * @param perMinute requests that one key may make per minute, which may also come at once; 0 means no limit and no headers

@@ -5,7 +5,11 @@
  */
 import { AccessSchema } from './schemas/access.ts';
 import { ApiTokenSchema, CreatedApiTokenSchema, NewApiTokenSchema } from './schemas/api-token.ts';
+import { AssetChangeSchema, AssetSchema, CreatedClipSchema, NewClipSchema, TaskSchema } from './schemas/asset.ts';
+import { AttemptSchema } from './schemas/attempt.ts';
 import { AuditEntrySchema } from './schemas/audit-entry.ts';
+import { BrowserSessionSchema } from './schemas/browser-session.ts';
+import { DoctorSchema, NodeSchema } from './schemas/doctor.ts';
 import { ErrorSchema } from './schemas/error.ts';
 import { EventSchema } from './schemas/event.ts';
 import { HealthSchema } from './schemas/health.ts';
@@ -14,6 +18,7 @@ import { NewStreamSchema } from './schemas/new-stream.ts';
 import { PlaybackSchema } from './schemas/playback.ts';
 import { PlaybackPolicySchema } from './schemas/playback-policy.ts';
 import { ProfileSchema } from './schemas/profile.ts';
+import { SamplesSchema } from './schemas/sample.ts';
 import { SessionSchema } from './schemas/session.ts';
 import {
   CreatedSigningKeySchema,
@@ -21,9 +26,11 @@ import {
   SigningKeyChangeSchema,
   SigningKeySchema,
 } from './schemas/signing-key.ts';
-import { StreamSchema, StreamWarningSchema } from './schemas/stream.ts';
+import { StreamSchema } from './schemas/stream.ts';
 import { RecordSchema, StreamChangeSchema, StreamIdsSchema, SuspendedSchema } from './schemas/stream-change.ts';
 import { StreamInfoSchema } from './schemas/stream-info.ts';
+import { TestPictureSchema } from './schemas/test-picture.ts';
+import { TotalViewsSchema, UsageMetricSchema, UsageSumSchema, ViewershipMetricSchema } from './schemas/usage.ts';
 import { NewUserSchema, UserChangeSchema, UserSchema } from './schemas/user.ts';
 import { ViewershipSchema } from './schemas/viewership.ts';
 import {
@@ -47,13 +54,24 @@ export const SCHEMAS = [
   RecordSchema,
   StreamIdsSchema,
   HealthSchema,
-  StreamWarningSchema,
   StreamSchema,
   SessionSchema,
+  SamplesSchema,
   StreamInfoSchema,
+  TestPictureSchema,
+  AssetSchema,
+  AssetChangeSchema,
+  NewClipSchema,
+  CreatedClipSchema,
+  TaskSchema,
   ViewershipSchema,
+  ViewershipMetricSchema,
+  TotalViewsSchema,
+  UsageSumSchema,
+  UsageMetricSchema,
   PlaybackSchema,
   IngestSchema,
+  AttemptSchema,
   EventSchema,
   NewWebhookSchema,
   WebhookChangeSchema,
@@ -67,6 +85,7 @@ export const SCHEMAS = [
   NewApiTokenSchema,
   ApiTokenSchema,
   CreatedApiTokenSchema,
+  BrowserSessionSchema,
   NewSigningKeySchema,
   SigningKeyChangeSchema,
   SigningKeySchema,
@@ -75,5 +94,7 @@ export const SCHEMAS = [
   UserChangeSchema,
   UserSchema,
   AuditEntrySchema,
+  DoctorSchema,
+  NodeSchema,
   ErrorSchema,
 ];

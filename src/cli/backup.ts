@@ -2,6 +2,7 @@
  * `millrace backup`: copies the database into a file, while the server runs.
  */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '#config.ts';
 import { backupSqlite } from '#store/engines/sqlite/backup.ts';
@@ -19,16 +20,21 @@ export const backup: Command = {
 Writes the database as it is at this moment into FILE, readable by you alone, because it contains stream keys. The server may be running.
   --force   replace FILE if it exists
 
+The media of recordings is not in it: copy their folder after the database. Files of ended recordings never change.
+
 Only for SQLite. A store in PostgreSQL is backed up with pg_dump; the command then shows how.`,
   run: async (args) => {
     const { file, force } = parse(args);
-    const { dataDir, databaseUrl } = configFromEnvironment().store;
+    const { store, recording } = configFromEnvironment();
+    const { dataDir, databaseUrl } = store;
     if (databaseUrl !== undefined) throw await postgresTool(databaseUrl, 'backup', file);
     if (!force && existsSync(file)) {
       throw new Exit(EXIT.failed, [`${file} already exists; name another file, or replace it with --force.`]);
     }
     const { sizeBytes } = await backupSqlite(dataDir, file);
     console.log(`Wrote ${file} (${sizeBytes} bytes).`);
+    const recordings = recording.dir ?? join(dataDir, 'recordings');
+    if (existsSync(recordings)) console.log(`The media of recordings is not in it; copy ${recordings}, too.`);
   },
 };
 

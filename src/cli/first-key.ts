@@ -11,6 +11,10 @@ import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { operatorReceipt } from './receipt.ts';
+import { createSignInLink, type LinkBase } from './sign-in-link.ts';
+
+/** The name of the user that the first key and the first link are for. */
+const FIRST_USER = 'admin';
 
 /** What {@link ensureFirstKey} needs. */
 export interface FirstKeyOptions {
@@ -31,26 +35,54 @@ const fileOf = (dataDir: string): string => join(dataDir, 'initial-api-key');
  * Makes the first key when the store holds none. The secret is shown on the terminal, otherwise written to
  * `<dataDir>/initial-api-key`, readable by the server's user only, until {@link forgetFirstKeyOnUse} removes it. It is never logged and
  * never shown again.
+ * @returns whether a random key was made, so that nobody has another way in
  */
-export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
+export async function ensureFirstKey(options: FirstKeyOptions): Promise<boolean> {
   const { store, bootstrapKey, terminal, logger } = options;
-  if ((await store.apiKeys.list()).length > 0) return;
+  if ((await store.apiKeys.list()).length > 0) return false;
   if (bootstrapKey) {
     await createFirst(options, bootstrapKey);
-    return;
+    return false;
   }
   const secret = newApiKeySecret();
   if (terminal) {
-    if (await createFirst(options, secret)) {
+    const isFirst = await createFirst(options, secret);
+    if (isFirst) {
       terminal.write(`First API key (user admin, name default), shown only now:\n\n  ${secret.reveal()}\n\n`);
     }
-    return;
+    return isFirst;
   }
   // Written before the store has the key: if writing it failed afterwards, nobody would ever have the secret.
   const file = fileOf(options.dataDir);
   await writeSecret(file, secret);
-  if (await createFirst(options, secret)) logger.info({ file }, 'first API key written');
+  const isFirst = await createFirst(options, secret);
+  if (isFirst) logger.info({ file }, 'first API key written');
   else await rm(file);
+  return isFirst;
+}
+
+/**
+ * Makes the first link to the dashboard, for the user `admin`. It is returned for the terminal, otherwise written to
+ * `<dataDir>/initial-sign-in-link` like the first key. The file stays, because the link is worthless once it was used or 15 minutes are over.
+ * @returns the text for the terminal
+ */
+export async function firstSignInLink(
+  options: Pick<FirstKeyOptions, 'clock' | 'dataDir' | 'logger' | 'terminal'> & {
+    readonly store: Pick<Store, 'users' | 'browserSessions'>;
+    readonly base: LinkBase;
+  },
+): Promise<string> {
+  const { store, logger, terminal, dataDir } = options;
+  const admin = await store.users.byName(FIRST_USER);
+  if (admin === undefined) return '';
+  const link = await createSignInLink(options, admin.id);
+  if (terminal !== undefined) {
+    return `Sign in to the dashboard with this link, once and within 15 minutes (npx millrace sign-in makes another one):\n\n  ${link}\n\n`;
+  }
+  const file = join(dataDir, 'initial-sign-in-link');
+  await writeSecret(file, new Secret(link));
+  logger.info({ file }, 'first link to the dashboard written');
+  return '';
 }
 
 /**
@@ -87,8 +119,8 @@ export async function forgetFirstKeyOnUse(
 
 async function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): Promise<boolean> {
   const createdAt = clock.now();
-  const known = await store.users.byName('admin');
-  const user = known ?? { id: newUserId(), name: 'admin', createdAt, isAdmin: true, suspended: false, quotas: {} };
+  const known = await store.users.byName(FIRST_USER);
+  const user = known ?? { id: newUserId(), name: FIRST_USER, createdAt, isAdmin: true, suspended: false, quotas: {} };
   const key: ApiKey = {
     id: newApiKeyId(),
     userId: user.id,

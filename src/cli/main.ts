@@ -4,10 +4,10 @@
 import { ConfigError } from '#config.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { nearestWord } from '#lib/nearest-word.ts';
+import { version } from '#lib/version.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 import { COMMANDS } from './commands.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
-import { version } from './version.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 

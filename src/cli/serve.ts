@@ -6,22 +6,25 @@ import type { App } from '#app.ts';
 import { type Config, configFromEnvironment } from '#config.ts';
 import { CertificateError } from '#lib/certificate.ts';
 import { systemClock } from '#lib/clock.ts';
+import { version } from '#lib/version.ts';
+import { BucketSettingsError } from '#objects/engines.ts';
 import { openStore } from '#store/open-store.ts';
 import { InternalErrors } from '#telemetry/internal-errors.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import type { Command } from './command.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
-import { ensureFirstKey, forgetFirstKeyOnUse } from './first-key.ts';
+import { ensureFirstKey, firstSignInLink, forgetFirstKeyOnUse } from './first-key.ts';
 import { tuneHeap } from './heap.ts';
 import { surviveErrors } from './last-handler.ts';
 import { cannotListen } from './listen-failure.ts';
 import { settingsHelp } from './settings-help.ts';
 import { stopSignal } from './stop-signal.ts';
-import { version } from './version.ts';
 
 /** The longest drain. After it the process exits. */
 const DRAIN_LIMIT_MS = 4500;
+/** How long after the start the heap is tuned, which takes about 100 ms. Whoever waits for the server has its first answer by then. */
+const TUNE_AFTER_MS = 1000;
 /** Why the server stops by itself. */
 const TOO_MANY_ERRORS = 'too many internal errors';
 
@@ -42,8 +45,6 @@ ${settingsHelp()}`,
       throw wrongUsage('millrace serve takes no arguments; its settings are environment variables.', 'millrace serve');
     }
     const config = configFromEnvironment();
-    // Imported only here, because the other commands and the help do not need the server.
-    const { startApp } = await import('#app.ts');
     const logger = createLogger(config.process.logLevel);
     const clock = systemClock;
     const metrics = createMetrics();
@@ -51,25 +52,43 @@ ${settingsHelp()}`,
     const stopped = stopSignal();
 
     const { dataDir, databaseUrl } = config.store;
-    await using store = await openStore({ dataDir, databaseUrl, exclusive: true, clock, logger, metrics });
-    await ensureFirstKey({
+    const [opened, { startApp }] = await Promise.all([
+      openStore({ dataDir, databaseUrl, exclusive: true, clock, logger, metrics }),
+      // Imported only here, because the other commands and the help do not need the server, and while the threads of the store start.
+      import('#app.ts'),
+    ]);
+    await using store = opened;
+    const terminal = process.stdout.isTTY ? process.stdout : undefined;
+    const isFirstStart = await ensureFirstKey({
       store,
       clock,
       bootstrapKey: config.process.bootstrapApiKey,
       dataDir,
-      terminal: process.stdout.isTTY ? process.stdout : undefined,
+      terminal,
       logger,
     });
     const onKeyUse = await forgetFirstKeyOnUse({ store, dataDir, logger });
-    await using app = await startApp(config, { store, logger, clock, metrics, onKeyUse }).catch((error: unknown) => {
-      if (error instanceof CertificateError) throw new Exit(EXIT.usage, [error.message], { cause: error });
+    await using app = await startApp(config, {
+      store,
+      logger,
+      clock,
+      metrics,
+      onKeyUse,
+      isAttended: terminal !== undefined,
+    }).catch((error: unknown) => {
+      if (error instanceof CertificateError || error instanceof BucketSettingsError) {
+        throw new Exit(EXIT.usage, [error.message], { cause: error });
+      }
       throw cannotListen(error, config) ?? error;
     });
     const failing = surviveErrors({ errors: new InternalErrors({ logger, metrics }), clock });
     const urls = urlsOf(app, config);
-    if (process.stdout.isTTY) process.stdout.write(welcome(urls, config.api.prefix));
+    const { publicUrl, tlsCert } = config.http;
+    const base = { publicUrl, port: app.addresses.http.port, isSecure: tlsCert !== undefined };
+    const signIn = isFirstStart ? await firstSignInLink({ store, clock, dataDir, logger, terminal, base }) : '';
+    if (terminal !== undefined) terminal.write(welcome(urls, config.api.prefix) + signIn);
     else logger.info({ ...urls, version: version(), node: process.versions.node }, 'ready');
-    tuneHeap();
+    setTimeout(tuneHeap, TUNE_AFTER_MS).unref();
 
     const reason = await Promise.race([stopped, failing.then(() => TOO_MANY_ERRORS)]);
     logger.info({ reason }, 'shutting down');
@@ -99,6 +118,7 @@ function welcome({ http, metrics, ...ingest }: Readonly<Record<string, string>>,
   return `Millrace ${version()} is ready, on Node ${process.versions.node}. Ctrl-C stops it.
 
   Publish to   ${Object.values(ingest).map(local).join(', ')}
+  Dashboard    ${local(http!)}/dashboard
   API          ${local(http!)}${apiPrefix}   (documentation: ${local(http!)}${apiPrefix}/docs)
   Metrics      ${local(metrics!)}
 

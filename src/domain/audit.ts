@@ -2,7 +2,7 @@
  * The audit log: who changed what, when and from where.
  */
 import type { Milliseconds } from '#lib/units.ts';
-import type { ApiKeyId, AuditId, UserId } from './ids.ts';
+import type { ApiKeyId, AuditId, BrowserSessionId, UserId } from './ids.ts';
 
 /** Everything that is logged. Part of the interface: add, never rename. */
 export const AUDIT_ACTIONS = [
@@ -13,6 +13,9 @@ export const AUDIT_ACTIONS = [
   'stream.key_rotated',
   'api_key.created',
   'api_key.deleted',
+  'browser_session.created',
+  'browser_session.deleted',
+  'sign_in_link.created',
   'signing_key.created',
   'signing_key.updated',
   'signing_key.deleted',
@@ -22,6 +25,9 @@ export const AUDIT_ACTIONS = [
   'webhook.updated',
   'webhook.deleted',
   'webhook.resent',
+  'clip.created',
+  'asset.updated',
+  'asset.deleted',
 ] as const;
 /** One of {@link AUDIT_ACTIONS}. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
@@ -31,9 +37,11 @@ export interface AuditEntry {
   readonly id: AuditId;
   readonly at: Milliseconds;
   /** Who did it; undefined for the operator on the command line. */
-  readonly actor: { readonly userId: UserId; readonly keyId: ApiKeyId; readonly keyName: string } | undefined;
+  readonly actor:
+    | { readonly userId: UserId; readonly keyId: ApiKeyId | BrowserSessionId; readonly keyName: string }
+    | undefined;
   readonly action: AuditAction;
-  /** Id of what was changed: of a stream, API key, signing key, user or webhook. */
+  /** Id of what was changed: of a stream, API key, browser session, signing key, user, webhook or asset. A sign-in link has that of its user. */
   readonly resourceId: string;
   /** Names of the fields that were changed, for an update. */
   readonly fields: readonly string[];

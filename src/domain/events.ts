@@ -4,6 +4,7 @@
 import type { Static, TInteger, TOptional, TSchema } from 'typebox';
 import { Type } from '#lib/schema.ts';
 import type { Milliseconds } from '#lib/units.ts';
+import { DISCONNECTED_ATTEMPTS, type DisconnectedAttempt, REFUSED_ATTEMPTS, type RefusedAttempt } from './attempt.ts';
 import type { EventId, SessionId, StreamId, UserId } from './ids.ts';
 import { REFUSAL_REASONS } from './playback-policy.ts';
 import { END_REASONS } from './session.ts';
@@ -22,8 +23,68 @@ const TIME = { description: 'Milliseconds since the Unix epoch.' };
 const BYTES = { description: 'Bytes.' };
 const SEGMENTS = { description: 'Segments.' };
 const SECONDS = { description: 'Seconds of media.' };
+const URL = {
+  description:
+    'A URL that begins at the root of the server. Webhooks get it with the origin, when the operator has set that. Absent when there is nothing to play.',
+};
+
+/** The fields of a warning about a number. */
+export const MEASURED = {
+  actual: Type.Optional(Type.Number({ description: 'What was measured, for a warning about a number.' })),
+  expected: Type.Optional(Type.Number({ description: 'What it should be.' })),
+  unit: Type.Optional(Type.String({ description: 'The unit of both, such as `s`.' })),
+};
+
+/** The fields of an event about an encoder, by which its user recognises it. */
+const ENCODER = {
+  message: Type.String({ description: 'A sentence for people, with what to change.' }),
+  protocol: Type.String({ description: '`rtmp` or `rtmps`.' }),
+  address: Type.String({ description: 'The address of the encoder.' }),
+  encoder: Type.Optional(Type.String({ description: 'The name that the encoder gives itself.' })),
+  count: Type.Integer({ description: 'How often this happened between `from` and `until`.' }),
+  from: Type.Integer({ description: 'When it happened first, in milliseconds since the Unix epoch.' }),
+  until: Type.Integer({ description: 'When it happened last, in milliseconds since the Unix epoch.' }),
+};
 
 const warningCode = Type.Unsafe<WarningCode>({ type: 'string', enum: Object.keys(WARNINGS) });
+
+/** The payload of events about a recording, in the shape of the reference service. */
+const recordingOf = <Status extends 'waiting' | 'ready' | 'failed'>(...statuses: readonly Status[]) =>
+  Type.Object({
+    assetId: Type.String({ description: 'The asset of the recording, which has the id of the session.' }),
+    session: Type.Object({
+      id: Type.String(),
+      parentId: Type.String({ description: 'The id of the stream.' }),
+      playbackId: Type.String({ description: 'The playback id of the stream.' }),
+      record: Type.Boolean(),
+      recordingStatus: Type.Unsafe<Status>({ type: 'string', enum: [...statuses] }),
+      assetId: Type.String(),
+      recordingUrl: Type.Optional(Type.String(URL)),
+      mp4Url: Type.Optional(Type.String(URL)),
+    }),
+    recordingUrl: Type.Optional(Type.String(URL)),
+    mp4Url: Type.Optional(Type.String(URL)),
+  });
+
+const ASSET = Type.Object({
+  asset: Type.Object({
+    id: Type.String(),
+    playbackId: Type.String({ description: 'The playback id of the asset, which is not that of its stream.' }),
+    source: Type.Object({
+      type: Type.Unsafe<'recording' | 'clip'>({ type: 'string', enum: ['recording', 'clip'] }),
+      sessionId: Type.String(),
+    }),
+    status: Type.Object({
+      phase: Type.Unsafe<'waiting' | 'processing' | 'ready' | 'failed' | 'deleting' | 'deleted'>({
+        type: 'string',
+        enum: ['waiting', 'processing', 'ready', 'failed', 'deleting', 'deleted'],
+      }),
+      updatedAt: Type.Integer(TIME),
+    }),
+    playbackUrl: Type.Optional(Type.String(URL)),
+    downloadUrl: Type.Optional(Type.String(URL)),
+  }),
+});
 
 /** Every event type. Types are part of the interface: add, never rename. */
 export const EVENTS = {
@@ -69,11 +130,40 @@ export const EVENTS = {
       code: warningCode,
       severity: Type.Unsafe<'issue' | 'notice'>({ type: 'string', enum: ['issue', 'notice'] }),
       message: Type.String({ description: 'A sentence for people.' }),
+      ...MEASURED,
     }),
   },
   'session.warning_cleared': {
     meaning: 'A warning that was raised on a running session does not hold any more.',
     payload: Type.Object({ code: warningCode }),
+  },
+  'publish.refused': {
+    meaning:
+      'An encoder that was meant for this stream was refused. A repeat with the same reason is counted and reported a minute later. Attempts that belong to no stream are not events; `GET /attempt` lists them.',
+    payload: Type.Object({
+      reason: Type.Unsafe<RefusedAttempt>({ type: 'string', enum: Object.keys(REFUSED_ATTEMPTS) }),
+      ...ENCODER,
+      replacedAt: Type.Optional(
+        Type.Integer({
+          description:
+            'With the reason `key_replaced`: when the key was replaced, in milliseconds since the Unix epoch.',
+        }),
+      ),
+    }),
+  },
+  'publish.disconnected': {
+    meaning:
+      'A publisher was lost, or was disconnected by the server. A publisher that stops by itself makes no such event, unless it sent no media at all. A repeat with the same reason is counted and reported a minute later.',
+    payload: Type.Object({
+      reason: Type.Unsafe<DisconnectedAttempt>({ type: 'string', enum: Object.keys(DISCONNECTED_ATTEMPTS) }),
+      ...ENCODER,
+      cause: Type.Optional(
+        Type.String({ description: 'What the connection ended with, such as `closed_by_peer` or `ECONNRESET`.' }),
+      ),
+      connectedAt: Type.Integer({
+        description: 'When the publisher was accepted, in milliseconds since the Unix epoch.',
+      }),
+    }),
   },
   'access_control.refused': {
     meaning:
@@ -90,6 +180,22 @@ export const EVENTS = {
       ),
     }),
   },
+  'recording.started': {
+    meaning: 'A session that is recorded can be watched, and so can its recording.',
+    payload: recordingOf('waiting'),
+  },
+  'recording.waiting': {
+    meaning: 'The session of a recording has ended. What was recorded is being completed.',
+    payload: recordingOf('waiting', 'ready', 'failed'),
+  },
+  'recording.ready': { meaning: 'A recording is complete.', payload: recordingOf('ready') },
+  'recording.failed': {
+    meaning: 'A recording could not be completed, or nothing was recorded. The asset says why.',
+    payload: recordingOf('failed'),
+  },
+  'asset.created': { meaning: 'A recording has begun, or a clip was made.', payload: ASSET },
+  'asset.ready': { meaning: 'A recording is complete, or a clip was made.', payload: ASSET },
+  'asset.deleted': { meaning: 'A recording or clip was deleted.', payload: ASSET },
   'events.dropped': {
     meaning:
       'Events of a stream were dropped, because the database was away for longer than a server can remember events. What the streams and sessions are now is right.',

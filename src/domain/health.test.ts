@@ -13,7 +13,11 @@ const UNKNOWN: SessionHealth = {
 };
 
 test('a health is read as it was stored', () => {
-  for (const health of [someHealth(), UNKNOWN]) assert.deepEqual(healthOfText(textOfHealth(health)), health);
+  const measured = { actual: 9.6, expected: 2, unit: 's' };
+  const warnings = someHealth().warnings.map((warning) => ({ ...warning, measured }));
+  assert.ok(warnings.length > 0);
+  for (const health of [someHealth(), { ...someHealth(), warnings }, UNKNOWN])
+    assert.deepEqual(healthOfText(textOfHealth(health)), health);
 });
 
 test('a health that was stored before texts had a version is read', () => {

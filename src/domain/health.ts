@@ -2,7 +2,7 @@
  * The health of a session: what is received, what is made of it, and what is wrong; and the text in which the store keeps it for other nodes.
  */
 import { type Milliseconds, ms } from '#lib/units.ts';
-import { WARNINGS, type WarningCode, type WarningSeverity } from './warnings.ts';
+import { type Measured, WARNINGS, type WarningCode, type WarningSeverity } from './warnings.ts';
 
 /** The rates of one track, averaged over its last seconds. */
 export interface Rates {
@@ -74,6 +74,8 @@ export interface ActiveWarning {
   readonly message: string;
   /** Wall-clock time since which it has applied without a break. */
   readonly since: Milliseconds;
+  /** Undefined for a warning that is not about a number. */
+  readonly measured?: Measured | undefined;
 }
 
 /** The health of a session at one moment. */
@@ -158,10 +160,18 @@ function ratesOf(value: unknown): Rates | undefined {
 }
 
 /** A warning that this version does not know is left out. */
-function warningOf({ code, severity, message, since }: Fields): ActiveWarning | undefined {
+function warningOf({ code, severity, message, since, measured }: Fields): ActiveWarning | undefined {
   if (typeof code !== 'string' || typeof message !== 'string' || typeof since !== 'number') return undefined;
   if (severity !== 'issue' && severity !== 'notice') return undefined;
-  return Object.hasOwn(WARNINGS, code) ? { code: code as WarningCode, severity, message, since: ms(since) } : undefined;
+  if (!Object.hasOwn(WARNINGS, code)) return undefined;
+  const known = readMeasured(measured);
+  return { code: code as WarningCode, severity, message, since: ms(since), ...(known && { measured: known }) };
+}
+
+function readMeasured(value: unknown): Measured | undefined {
+  const { actual, expected, unit } = fieldsOf(value) ?? {};
+  if (typeof actual !== 'number' || typeof expected !== 'number' || typeof unit !== 'string') return undefined;
+  return { actual, expected, unit };
 }
 
 const fieldsOf = (value: unknown): Fields | undefined =>

@@ -8,12 +8,16 @@ import type { Brand } from '#lib/brand.ts';
 export type StreamId = Brand<string, 'StreamId'>;
 /** Identifies a session (one publish of a stream): a UUID, from the same space as stream ids. */
 export type SessionId = Brand<string, 'SessionId'>;
+/** Identifies an asset: a UUID. A recording has that of its session. */
+export type AssetId = Brand<string, 'AssetId'>;
 /** Identifies a stream for its viewers: 16 characters, public. */
 export type PlaybackId = Brand<string, 'PlaybackId'>;
 /** Identifies a user: a UUID. */
 export type UserId = Brand<string, 'UserId'>;
 /** Identifies an API key (not the key itself): a UUID. */
 export type ApiKeyId = Brand<string, 'ApiKeyId'>;
+/** Identifies a browser session: a UUID. */
+export type BrowserSessionId = Brand<string, 'BrowserSessionId'>;
 /** Identifies a signing key (not the key itself): a UUID. */
 export type SigningKeyId = Brand<string, 'SigningKeyId'>;
 /** Identifies one process on a shared database: a UUID, the same after a restart on the same data folder. */
@@ -64,10 +68,14 @@ let run = { prefix: '', left: 0 };
 export const newStreamId = (): StreamId => randomUUIDv7() as StreamId;
 /** A new session id. */
 export const newSessionId = (): SessionId => randomUUIDv7() as SessionId;
+/** A new clip's id. A recording has that of its session. */
+export const newClipId = (): AssetId => randomUUIDv7() as AssetId;
 /** A new user id. */
 export const newUserId = (): UserId => randomUUIDv7() as UserId;
 /** A new API key id. */
 export const newApiKeyId = (): ApiKeyId => randomUUIDv7() as ApiKeyId;
+/** A new browser session's id. */
+export const newBrowserSessionId = (): BrowserSessionId => randomUUIDv7() as BrowserSessionId;
 /** A new signing key's id. */
 export const newSigningKeyId = (): SigningKeyId => randomUUIDv7() as SigningKeyId;
 /** A new node id. */

@@ -9,3 +9,13 @@ export interface ServiceNode {
   /** The origin at which other nodes reach its HTTP interface, such as `http://10.0.0.5:8080`. */
   readonly url: string;
 }
+
+/** A node with what it owns. */
+export interface NodeState extends ServiceNode {
+  /** How long its lease lasts from now. Not above 0 for a node that is lost or has left. */
+  readonly leaseLeftMs: number;
+  /** The sessions that have not ended. */
+  readonly sessions: number;
+  /** The connected publishers. */
+  readonly publishers: number;
+}

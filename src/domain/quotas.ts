@@ -49,6 +49,13 @@ export const quotaSettings = {
     'Sessions of a user that are kept; of more, the oldest that have ended are deleted; 0 = any number',
     { min: 0, max: 1_000_000_000 },
   ),
+  clips: integer('QUOTA_CLIPS', '10000', 'Clips a user may have; 0 = any number', { min: 0, max: 1_000_000_000 }),
+  recordingGib: integer(
+    'QUOTA_RECORDING_GIB',
+    '1000',
+    'Recordings of a user that are kept, in GiB. Beyond it, recordings that run end within a minute, and live goes on; 0 = any',
+    { min: 0, max: 1_000_000_000 },
+  ),
   viewers: integer(
     'QUOTA_VIEWERS',
     '10000',

@@ -56,6 +56,11 @@ export function newApiKeySecret(): Secret {
   return new Secret(`millrace_${randomBytes(32).toString('base64url')}`);
 }
 
+/** A new secret of a browser: that of its cookie, or of a sign-in link. 256 random bits. */
+export function newBrowserSecret(): Secret {
+  return new Secret(randomBytes(32).toString('base64url'));
+}
+
 /** A new secret that the nodes of one database share: 256 random bits. */
 export function newClusterSecret(): Secret {
   return new Secret(randomBytes(32).toString('base64url'));

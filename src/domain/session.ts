@@ -114,6 +114,8 @@ export interface Session {
   /** The node it runs on, or ran on last. */
   readonly nodeId: NodeId;
   readonly record: boolean;
+  /** The random folder of its recording, which outlives the session's own media. Undefined unless it is recorded. */
+  readonly recordingPath: MediaPath | undefined;
   /** {@link Stream.terminations} when the session began: once the stream has more, the session must end. */
   readonly terminations: number;
   /** The totals when they were last written. Those of a running session in memory are newer. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WARNINGS, type Warning, warningSentence } from './warnings.ts';
+import { measuredOf, WARNINGS, type Warning, warningSentence } from './warnings.ts';
 
 test('a sentence names what happens and what to do', () => {
   const cases: readonly [Warning, string][] = [
@@ -15,6 +15,15 @@ test('a sentence names what happens and what to do', () => {
     ],
   ];
   for (const [warning, sentence] of cases) assert.equal(warningSentence(warning), sentence);
+});
+
+test('a warning about a number says what was measured and what it should be', () => {
+  assert.deepEqual(measuredOf({ code: 'keyframe_interval_too_long', intervalS: 9.64, open: false }), {
+    actual: 9.6,
+    expected: 2,
+    unit: 's',
+  });
+  assert.equal(measuredOf({ code: 'timestamps_jumped' }), undefined);
 });
 
 test('codes have one form, and each is explained in whole sentences', () => {

@@ -5,6 +5,15 @@
 /** An `issue` makes its session unhealthy; a `notice` only explains what viewers see. */
 export type WarningSeverity = 'issue' | 'notice';
 
+/** A number that a warning is about. */
+export interface Measured {
+  readonly actual: number;
+  /** The largest value that is fine, unless the sentence says otherwise. */
+  readonly expected: number;
+  /** Such as `s`. */
+  readonly unit: string;
+}
+
 /** An entry of the catalogue. */
 interface WarningEntry {
   readonly severity: WarningSeverity;
@@ -12,6 +21,8 @@ interface WarningEntry {
   readonly lastsS: number | undefined;
   /** What happens and what to do, in plain words. */
   readonly sentence: (details: never) => string;
+  /** What was measured and what it should be, for warnings about a number. */
+  readonly measured?: (details: never) => Measured;
   /** For the docs: what has happened. */
   readonly meaning: string;
   /** For the docs: what its owner, or the operator, can do. */
@@ -25,6 +36,11 @@ interface KeyframeDetails {
   readonly open: boolean;
 }
 
+interface DurationDetails {
+  /** For how long it has been so; whole seconds are shown. */
+  readonly seconds: number;
+}
+
 interface RenditionDetails {
   /** Names of the profiles concerned; at least one. */
   readonly renditions: readonly string[];
@@ -35,25 +51,61 @@ interface SourceDetails {
   readonly properties: readonly string[];
 }
 
+/** The interval between keyframes that encoders should have, in seconds. */
+const KEYFRAMES_EVERY_S = 2;
 /** Seconds for which most warnings of an event are shown. */
 const MOMENT_S = 60;
 
 /** Every warning. The code is part of the interface: add, never rename. */
 export const WARNINGS = {
-  recording_not_supported: {
+  recording_behind: {
+    severity: 'issue',
+    lastsS: MOMENT_S,
+    sentence: () => 'the recording has a gap, because the disk of the server is too slow; live viewers missed nothing',
+    meaning:
+      'More media waited for the disk than may wait, so some was left out of the recording. It went on, after a discontinuity, once the disk had caught up. Live viewers missed nothing.',
+    remedy:
+      'The operator can put recordings on a faster disk (`MILLRACE_RECORDINGS_DIR`), or fewer streams on the machine.',
+  },
+  recording_stopped: {
+    severity: 'issue',
+    lastsS: undefined,
+    sentence: () =>
+      'nothing is recorded for now, because the disk of the server is full or fails; live viewers miss nothing',
+    meaning:
+      'The disk took no more of the recording. It is tried again every few seconds, and the recording goes on, after a discontinuity, once the disk has space or works. Live viewers miss nothing.',
+    remedy: 'The operator finds the reason in the log (`recording stopped`), and has to make space or mend the disk.',
+  },
+  recording_over_quota: {
+    severity: 'issue',
+    lastsS: undefined,
+    sentence: () => 'the recording has ended, because your recordings take all the space that you may use',
+    meaning:
+      'The recordings of the owner of the stream together are larger than the quota `recordingGib`. What was recorded by then is kept, and live viewers miss nothing.',
+    remedy:
+      'Delete recordings (`DELETE /asset/<id>`), or ask the operator for a larger quota. The next session is recorded again.',
+  },
+  recording_upload_failing: {
     severity: 'notice',
     lastsS: undefined,
-    sentence: () => 'nothing is recorded: `record` is stored, but recording is not supported yet',
+    sentence: () =>
+      'what is recorded cannot be stored in the bucket for now, and is kept on the server; nothing is lost',
     meaning:
-      'The stream has `record: true`, which is stored for later versions. This version of Millrace records nothing. A stream with `record: true` carries this warning in `warnings` at all times, and its sessions carry it in their health.',
-    remedy: 'Record elsewhere, for example in the encoder, and set `record` to false if the warning is in the way.',
+      'The bucket that keeps recordings does not take them, so they stay on the disk of the server and are tried again, at the latest every five minutes. The recording can be watched all the same.',
+    remedy:
+      'The operator finds the reason in the log (`recordings cannot be uploaded`): the bucket cannot be reached, is full, or refuses the access key.',
   },
   keyframe_interval_too_long: {
     severity: 'issue',
     // Longer than the time between two such segments of a publisher that does not change.
     lastsS: 30,
     sentence: ({ intervalS, open }: KeyframeDetails) =>
-      `${open ? 'no keyframe for' : 'keyframe every'} ${intervalS.toFixed(1)} s; set the encoder to 2 s`,
+      `${open ? 'no keyframe for' : 'keyframe every'} ${intervalS.toFixed(1)} s; set the encoder to ${KEYFRAMES_EVERY_S} s`,
+    measured: ({ intervalS }: KeyframeDetails) => ({
+      actual: Number(intervalS.toFixed(1)),
+      expected: KEYFRAMES_EVERY_S,
+      unit: 's',
+    }),
     meaning:
       'A segment had to be cut where the source has no keyframe: the source rendition cannot be started there, so players begin later and switch later. Renditions of profiles have keyframes of their own.',
     remedy: "Set the encoder's keyframe interval to 2 s (OBS: Output, Keyframe Interval; ffmpeg: `-g` twice the rate).",
@@ -76,6 +128,37 @@ export const WARNINGS = {
       'The source rendition is passed on as it is, and its profile, level, chroma format or bit depth is beyond what phones, Safari and hardware decoders play. Renditions of profiles are 8-bit 4:2:0 and play everywhere.',
     remedy:
       'Set the encoder to 8-bit 4:2:0 and profile High, Main or Baseline, level 5.2 at most (OBS: Settings, Advanced, Color Format NV12; ffmpeg: `-pix_fmt yuv420p`; GStreamer: `video/x-raw,format=I420` before the encoder).',
+  },
+  video_black: {
+    severity: 'issue',
+    lastsS: undefined,
+    sentence: ({ seconds }: DurationDetails) =>
+      `the video has been black for ${Math.floor(seconds)} s; check the scene, the camera and its cover`,
+    measured: ({ seconds }: DurationDetails) => ({ actual: Math.floor(seconds), expected: 0, unit: 's' }),
+    meaning: 'Every frame of the last seconds was black. It is noticed only while the video is transcoded.',
+    remedy:
+      'Look at the preview of the encoder: an empty scene, a source that is hidden or captures nothing, or a camera that is covered or off.',
+  },
+  video_frozen: {
+    severity: 'notice',
+    lastsS: undefined,
+    sentence: ({ seconds }: DurationDetails) =>
+      `the picture has not moved for ${Math.floor(seconds)} s; check the capture device, unless a still picture is intended`,
+    measured: ({ seconds }: DurationDetails) => ({ actual: Math.floor(seconds), expected: 0, unit: 's' }),
+    meaning: 'Frames keep coming, and all show the same picture. It is noticed only while the video is transcoded.',
+    remedy:
+      'Restart the capture device or the application that is captured. Nothing is wrong when a still picture is intended, such as a slide.',
+  },
+  audio_silent: {
+    severity: 'issue',
+    lastsS: undefined,
+    sentence: ({ seconds }: DurationDetails) =>
+      `the audio has been silent for ${Math.floor(seconds)} s; check that the microphone is on and not muted in the encoder`,
+    measured: ({ seconds }: DurationDetails) => ({ actual: Math.floor(seconds), expected: 0, unit: 's' }),
+    meaning:
+      'The audio of the last seconds was digital silence. It is noticed for AAC only. The noise of a microphone is not silence.',
+    remedy:
+      'Look at the audio meter of the encoder: a muted source, a wrong device, or an application that plays nothing. Nothing is wrong when silence is intended.',
   },
   profile_larger_than_source: {
     severity: 'notice',
@@ -176,4 +259,10 @@ export type Warning = { [Code in WarningCode]: { readonly code: Code } & Details
 export function warningSentence(warning: Warning): string {
   const sentence: (details: never) => string = WARNINGS[warning.code].sentence;
   return sentence(warning as never); // the type of Warning pairs each code with its details
+}
+
+/** What a warning measured. Undefined for one that is not about a number. */
+export function measuredOf(warning: Warning): Measured | undefined {
+  const entry: WarningEntry = WARNINGS[warning.code];
+  return entry.measured?.(warning as never); // the type of Warning pairs each code with its details
 }

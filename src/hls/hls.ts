@@ -135,10 +135,26 @@ export type MediaAnswer =
   | { readonly type: 'timeout' }
   | { readonly type: 'not_found' };
 
+/** What is known of a segment at its beginning. */
+interface SegmentHead {
+  readonly msn: number;
+  /** The name of the init segment that it needs. */
+  readonly init: string;
+  readonly startS: number;
+  /** The wall-clock time of its first sample. */
+  readonly programDateTimeMs: number;
+  /** Whether it does not continue the previous segment. */
+  readonly discontinuity: boolean;
+  /** Whether it begins with a frame that a decoder can start with. */
+  readonly independent: boolean;
+}
+
 /** What was packaged of a rendition, in order. Bytes are shared with viewers and must not be changed. Times are seconds of session time. */
 export type Packaged =
   /** An init segment, before the first part that needs it. */
   | { readonly type: 'init'; readonly name: string; readonly track: Track; readonly bytes: Uint8Array }
+  /** The beginning of a segment, before its first part. */
+  | ({ readonly type: 'segment_start' } & SegmentHead)
   | {
       readonly type: 'part';
       /** The name of its resource, relative to the rendition. */
@@ -148,29 +164,17 @@ export type Packaged =
       readonly index: number;
       /** The name of the init segment that it needs. */
       readonly init: string;
-      /** =>  */
       readonly startS: number;
       readonly durationS: number;
       /** Whether it contains a frame that a decoder can start with. */
       readonly independent: boolean;
+      /** Whether all its media was missing, so that it consists of repeated frames, or of silence. */
+      readonly isFilling: boolean;
       readonly bytes: Uint8Array;
     }
   /** The end of a segment, which consists of its parts. */
-  | {
-      readonly type: 'segment';
-      readonly msn: number;
-      readonly init: string;
-      readonly startS: number;
-      readonly durationS: number;
-      readonly sizeBytes: number;
-      /** The wall-clock time of its first sample. */
-      readonly programDateTimeMs: number;
-      /** Whether it does not continue the previous segment. */
-      readonly discontinuity: boolean;
-      /** Whether it begins with a frame that a decoder can start with. */
-      readonly independent: boolean;
-    }
-  /** Media of this time is missing. The parts of this time have a repeated frame, or silence. */
+  | ({ readonly type: 'segment'; readonly durationS: number; readonly sizeBytes: number } & SegmentHead)
+  /** Media of this time is missing. The parts that fill it follow: they have a repeated frame, or silence. */
   | Omit<GapEvent, 'mark'>
   /** The end of the rendition. Nothing follows. */
   | { readonly type: 'end' };

@@ -3,13 +3,13 @@
  */
 import { type Milliseconds, ticks } from '#lib/units.ts';
 import { silentFrame } from '#media/codecs/aac-silence.ts';
-import { type FragmentSample, fragment } from '#media/mp4/fragment.ts';
+import { fragment } from '#media/mp4/fragment.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
 import type { GapEvent, HeldEvent } from '#media/session-event.ts';
 import { sameTrack, type Track } from '#media/track.ts';
 import { type MediaResource, type Packaged, TARGET_ROUNDING_S } from './hls.ts';
 import { type InitSegmentOutput, InitSegments } from './init-segments.ts';
-import { PartBuilder } from './part-builder.ts';
+import { PartBuilder, type PartSample } from './part-builder.ts';
 import { type Segment, Window, type WindowLimits } from './window.ts';
 
 /** The output of a packager. */
@@ -154,18 +154,21 @@ export class Packager {
   gap({ fromS, untilS, why, mark }: GapEvent): void {
     if (!this.started) return;
     const { timescale } = this.#track;
+    const { output } = this.#options;
     const untilTicks = Math.round(untilS * timescale) - this.#compositionTicks;
     if (mark !== undefined) {
       const startTicks = Math.round(fromS * timescale) - this.#compositionTicks;
       this.#fill(startTicks);
       this.#flush();
       this.#cut({ ...mark, independent: true }, this.#continued(startTicks));
+      output.packaged({ type: 'gap', fromS, untilS, why });
       // A segment has at least one sample.
       const leastTicks = this.#track.kind === 'audio' ? this.#parts.frameTicks : SHORTEST_SEGMENT_S * timescale;
       this.#fill(this.#endTicks + leastTicks);
+    } else {
+      output.packaged({ type: 'gap', fromS, untilS, why });
     }
     this.#fill(untilTicks, { whole: true });
-    this.#options.output.packaged({ type: 'gap', fromS, untilS, why });
   }
 
   /** Ends the growing part and segment. */
@@ -315,7 +318,7 @@ export class Packager {
       // Two equal parts are better than a full and a tiny one.
       const most = !whole && rest < 2 * targetTicks ? Math.ceil(rest / 2) : targetTicks;
       const durationTicks = rest <= targetTicks ? rest : most;
-      this.#push({ dts, pts: ticks(dts + this.#compositionTicks), keyframe: true, data }, durationTicks);
+      this.#push({ dts, pts: ticks(dts + this.#compositionTicks), keyframe: true, data }, durationTicks, true);
       this.#parts.finish();
     }
   }
@@ -329,7 +332,7 @@ export class Packager {
       const dts = ticks(this.#endTicks);
       // A remainder shorter than a frame makes the last one longer.
       const durationTicks = left === 1 ? Math.max(frameTicks, limit - dts) : frameTicks;
-      this.#push({ dts, pts: dts, keyframe: true, data }, durationTicks);
+      this.#push({ dts, pts: dts, keyframe: true, data }, durationTicks, true);
     }
   }
 
@@ -341,12 +344,12 @@ export class Packager {
     this.#parts.finish();
   }
 
-  #push({ dts, pts, keyframe, data }: Omit<Packet, 'kind'>, durationTicks: number): void {
+  #push({ dts, pts, keyframe, data }: Omit<Packet, 'kind'>, durationTicks: number, isFilling = false): void {
     this.#endTicks = dts + durationTicks;
-    this.#parts.push({ dts, pts, durationTicks, keyframe, data });
+    this.#parts.push({ dts, pts, durationTicks, keyframe, data, isFilling });
   }
 
-  #addPart(samples: readonly FragmentSample[], durationTicks: number): void {
+  #addPart(samples: readonly PartSample[], durationTicks: number): void {
     const bytes = fragment(this.#track, ++this.#fragments, samples);
     const { output } = this.#options;
     const { open } = this.window;
@@ -361,8 +364,11 @@ export class Packager {
     const durationS = durationTicks / timescale;
     this.window.add({ name, durationS, independent, resource }, (startTicks + durationTicks) / timescale);
     const { msn, init, parts } = open;
+    const index = parts.length;
     const startS = startTicks / timescale;
-    output.packaged({ type: 'part', name, msn, index: parts.length, init, startS, durationS, independent, bytes });
+    const isFilling = samples.every((sample) => sample.isFilling);
+    if (index === 0) output.packaged({ type: 'segment_start', ...headOf(open) });
+    output.packaged({ type: 'part', name, msn, index, init, startS, durationS, independent, isFilling, bytes });
   }
 
   #cut(mark: SegmentMark, startTicks: number): void {
@@ -412,11 +418,9 @@ export class Packager {
     const complete = this.window.complete(open, Math.max(open.endS, Math.min(endS, this.#latestEndS(open))));
     const pieces = complete.parts.flatMap(({ resource }) => resource.pieces);
     this.#options.output.store(segmentName(complete.msn), resourceOf(this.#track, pieces));
-    const { msn, startS, programDateTimeMs, discontinuity, independent, init } = complete;
-    const durationS = complete.endS - startS;
+    const durationS = complete.endS - complete.startS;
     const sizeBytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    const segment = { msn, startS, durationS, sizeBytes, programDateTimeMs, discontinuity, independent, init };
-    this.#options.output.packaged({ type: 'segment', ...segment });
+    this.#options.output.packaged({ type: 'segment', ...headOf(complete), durationS, sizeBytes });
   }
 
   #nextPartName(): string {
@@ -428,6 +432,10 @@ export class Packager {
 /** The name of a segment's resource. */
 export const segmentName = (msn: number): string => `${msn}.m4s`;
 const partName = (msn: number, index: number): string => `${msn}.${index}.m4s`;
+
+function headOf({ msn, init, startS, programDateTimeMs, discontinuity, independent }: Segment) {
+  return { msn, init, startS, programDateTimeMs, discontinuity, independent };
+}
 
 function resourceOf(track: Track, pieces: readonly Uint8Array[]): MediaResource {
   const sizeBytes = pieces.reduce((sum, piece) => sum + piece.length, 0);

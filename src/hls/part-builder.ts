@@ -6,8 +6,14 @@ import type { FragmentSample } from '#media/mp4/fragment.ts';
 import { framesPerPart, PART_LENGTH_S, partTargetMs } from '#media/part-length.ts';
 import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
 
+/** A sample of a part. */
+export interface PartSample extends FragmentSample {
+  /** Whether it stands for media that is missing. */
+  readonly isFilling: boolean;
+}
+
 /** Receives the samples of a complete part, in decoding order and without holes between them. */
-export type TakePart = (samples: readonly FragmentSample[], durationTicks: number) => void;
+export type TakePart = (samples: readonly PartSample[], durationTicks: number) => void;
 
 /** The shortest part, as a fraction of the part target, unless an exception applies. */
 const LEAST_PART = 0.85;
@@ -27,7 +33,7 @@ const JITTER_S = 0.001;
 export class PartBuilder {
   readonly #take: TakePart;
   #track: Track;
-  #samples: FragmentSample[] = [];
+  #samples: PartSample[] = [];
   #durationTicks = 0;
   #sizeBytes = 0;
   #frameTicks: number;
@@ -52,7 +58,7 @@ export class PartBuilder {
   }
 
   /** The first sample of the growing part. Undefined while it has none. */
-  get first(): FragmentSample | undefined {
+  get first(): PartSample | undefined {
     return this.#samples[0];
   }
 
@@ -92,7 +98,7 @@ export class PartBuilder {
   }
 
   /** Adds a sample, and finishes the part before it or with it if necessary. */
-  push(sample: FragmentSample): void {
+  push(sample: PartSample): void {
     const { durationTicks } = sample;
     // A frame longer than the part target becomes a part of its own with its true duration. A variable frame rate that breaks PART-TARGET
     // cannot be known in advance, and a false duration would separate audio and video.

@@ -6,7 +6,7 @@ import type { Packaged, PartSink } from './hls.ts';
 
 interface Attached {
   readonly sink: PartSink;
-  /** The renditions of which this sink has received the first part of a segment. */
+  /** The renditions of which this sink has received the beginning of a segment. */
   readonly begun: Set<RenditionId>;
 }
 
@@ -31,7 +31,7 @@ export class PartSinks {
   /** Passes what was packaged of a rendition to every sink. */
   write(id: RenditionId, packaged: Packaged): void {
     for (const attached of this.#attached) {
-      if (packaged.type === 'part' && packaged.index === 0) attached.begun.add(id);
+      if (packaged.type === 'segment_start') attached.begun.add(id);
       if (packaged.type === 'init' || attached.begun.has(id)) this.#hand(attached, id, packaged);
     }
   }

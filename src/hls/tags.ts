@@ -11,12 +11,15 @@ export interface ServerControl {
 
 /** Durations are written to 10 µs, so that parts add up to their segment. */
 const seconds = (value: number): string => value.toFixed(5);
+/** A duration as a playlist states it, in seconds. Players add up what is stated. */
+export const writtenS = (durationS: number): number => Number(seconds(durationS));
 
 /** Settings and hold-backs are whole milliseconds. */
 const milliseconds = (valueS: number): string => valueS.toFixed(3);
 
 /** §4.4.1.1 and §4.4.1.2. EXT-X-SKIP requires version 9. EXT-X-MAP alone would need 6. */
 export const head = (): string => '#EXTM3U\n#EXT-X-VERSION:9';
+/** §4.4.2.1 */
 export const independentSegments = (): string => '#EXT-X-INDEPENDENT-SEGMENTS';
 
 export const targetDuration = (valueS: number): string => `#EXT-X-TARGETDURATION:${valueS}`;

@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const COMPRESSED = /^image\/(?!svg)/;
 
 /** A file as it is served. */
-export interface Asset {
+export interface PreparedFile {
   readonly type: string;
   readonly bytes: Buffer;
   /** The entity tag, a hash of the content. It is sent as a weak tag, because the compressed file has the same one. */
@@ -40,14 +40,14 @@ export interface AssetFolder {
   /** Changes with every change of any file, so that caches may keep the files for ever. */
   readonly version: string;
   /** A file by its name; undefined when there is none. */
-  readonly find: (name: string) => Asset | Promise<Asset> | undefined;
+  readonly find: (name: string) => PreparedFile | Promise<PreparedFile> | undefined;
 }
 
 /** Whether files of this name can be served. */
 export const isServable = (name: string): boolean => TYPES[extname(name)] !== undefined;
 
 /** Prepares a file. @param name its extension decides the content type */
-export function assetOf(name: string, content: string | Buffer): Asset {
+export function assetOf(name: string, content: string | Buffer): PreparedFile {
   const type = TYPES[extname(name)];
   if (type === undefined) throw new Error(`files such as ${name} have no content type`);
   const bytes = Buffer.from(content);
@@ -65,9 +65,14 @@ export function assetOf(name: string, content: string | Buffer): Asset {
 
 /** Reads the files of a folder. @param urls by the name that each file is served under */
 export async function readAssets(urls: ReadonlyMap<string, URL>): Promise<AssetFolder> {
-  const files = await Promise.all(
-    [...urls].map(async ([name, url]): Promise<[string, Asset]> => [name, assetOf(name, await readFile(url))]),
+  return folderOf(
+    new Map(await Promise.all([...urls].map(async ([name, url]) => [name, await readFile(url)] as const))),
   );
+}
+
+/** Prepares files. @param contents by the name that each file is served under */
+export function folderOf(contents: ReadonlyMap<string, Buffer>): AssetFolder {
+  const files = [...contents].map(([name, bytes]): [string, PreparedFile] => [name, assetOf(name, bytes)]);
   const known = new Map(files);
   return {
     version: hashOf(files.flatMap(([name, { bytes }]) => [`${name} ${bytes.length} `, bytes])),
@@ -80,7 +85,7 @@ export async function readAssets(urls: ReadonlyMap<string, URL>): Promise<AssetF
  * @param version must change with any change of a file
  */
 export function lazyAssets(version: string, urls: ReadonlyMap<string, URL>): AssetFolder {
-  const known = new Map<string, Promise<Asset>>();
+  const known = new Map<string, Promise<PreparedFile>>();
   const read = async (name: string, url: URL) => assetOf(name, await readFile(url));
   return {
     version,
@@ -95,9 +100,14 @@ export function lazyAssets(version: string, urls: ReadonlyMap<string, URL>): Ass
   };
 }
 
-/** Serves a folder under `<path>/<version>/<name>`. Caches may keep the answers for ever. */
-export function serveAssets(app: FastifyInstance, path: string, { version, find }: AssetFolder): void {
+/** Serves a folder, which may be made later, under `<path>/<version>/<name>`. Caches may keep the answers for ever. */
+export function serveAssets(
+  app: FastifyInstance,
+  path: string,
+  folder: AssetFolder | (() => Promise<AssetFolder>),
+): void {
   app.get<{ Params: { version: string; name: string } }>(`${path}/:version/:name`, async (request, reply) => {
+    const { version, find } = typeof folder === 'function' ? await folder() : folder;
     const asset = request.params.version === version ? await find(request.params.name) : undefined;
     if (asset === undefined) throw new MillraceError('not_found', 'There is no such file; load the page again.');
     return await sendAsset(reply.header('cache-control', 'public, max-age=31536000, immutable'), asset);
@@ -108,7 +118,10 @@ export function serveAssets(app: FastifyInstance, path: string, { version, find 
  * Sends a prepared file, or 304 when the client has it already. Unless the route has set `cache-control`, caches must revalidate the file
  * at every use.
  */
-export async function sendAsset(reply: FastifyReply, { type, bytes, etag, gzipped }: Asset): Promise<FastifyReply> {
+export async function sendAsset(
+  reply: FastifyReply,
+  { type, bytes, etag, gzipped }: PreparedFile,
+): Promise<FastifyReply> {
   const { 'accept-encoding': acceptEncoding, 'if-none-match': ifNoneMatch } = reply.request.headers;
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-cache');
   // Keeps what the route has put into `vary`.

@@ -52,6 +52,12 @@ export type PublishDecision =
   | { readonly accepted: true; readonly publication: Publication }
   | { readonly accepted: false; readonly refusal: Refusal };
 
+/** A publisher that its protocol refused before it asked the gate. */
+export interface InvalidAddress extends Pick<PublishRequest, 'protocol' | 'remoteAddress' | 'encoder'> {
+  /** Everything that the publisher sent as an address, which may hold a stream key. At most a few hundred characters. */
+  readonly text: Secret;
+}
+
 /** Decides who may publish. */
 export interface PublishGate {
   /**
@@ -59,6 +65,8 @@ export interface PublishGate {
    * is not available.
    */
   publish(request: PublishRequest, options: { signal: AbortSignal }): Promise<PublishDecision>;
+  /** Notes a publisher that was refused for its address. Returns at once. */
+  addressInvalid(attempt: InvalidAddress): void;
 }
 
 /** Why a publication ended, from the protocol's view. */
@@ -66,6 +74,14 @@ export type PublicationEnd =
   | 'unpublished' // the publisher stopped
   | 'connection_lost' // closed, reset, timed out, or a protocol error: the publisher may come back
   | 'disconnected'; // by this service, through PublishRequest.disconnect
+
+/** What a protocol knows about the end of a publication. */
+export interface PublicationEndCause {
+  /** A code, such as `closed_by_peer`, `ECONNRESET` or `server_stopping`. */
+  readonly code: string;
+  /** The sentence that the publisher was sent about its media. Only for `unplayable_media`. */
+  readonly message?: string | undefined;
+}
 
 /** What a publisher announces about its media before it sends any (RTMP onMetaData). */
 export interface Announcement {
@@ -94,7 +110,7 @@ export interface Publication {
   /** Notes that bytes arrived, whether or not they complete a packet, to distinguish a slow publisher from a silent one. */
   heard(): void;
   /** Ends the publication. This is the last call, and a second one has no effect. */
-  end(reason: PublicationEnd): void;
+  end(reason: PublicationEnd, cause?: PublicationEndCause): void;
 }
 
 /** An address at which encoders can connect. */

@@ -71,6 +71,8 @@ function setUp({
   const session = new RtmpSession(
     {
       record,
+      beginRecording: () => assert.fail('nothing is recorded'),
+      onRecorded: () => {},
       createPresentation: (given) => {
         callbacks = given;
         return presentation;

@@ -3,6 +3,7 @@
  */
 
 import type { ActiveWarning, SessionHealth } from '#domain/health.ts';
+import { type HealthSample, MAX_SAMPLED_RENDITIONS } from '#domain/health-sample.ts';
 import {
   type EndReason,
   nextSessionState,
@@ -18,11 +19,14 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import type { SessionOutput } from '#media/session-event.ts';
 import type { Track, TrackId } from '#media/track.ts';
+import type { Recorder, RecordingExtent, RecordingRequest } from '#recording/recording.ts';
 import type { ErrorPlace, InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import type { PictureState } from '#transcode/transcoder.ts';
 import type { DisconnectReason } from './disconnects.ts';
 import { type Guard, guarded, guardWith } from './guard.ts';
+import { SampleRing } from './sample-ring.ts';
 import { SessionMedia } from './session-media.ts';
 import { SessionWarnings } from './session-warnings.ts';
 import { codecsOf } from './track-selection.ts';
@@ -34,6 +38,11 @@ import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts
 export const LEAD_IN_MS = 1000;
 /** How often the media and the reconnect window are checked. It is shorter than a part, so that playlists keep advancing in time. */
 const PACE_MS = 250;
+
+/** The seconds of black, of a picture that does not move, and of silence, after which the owner is told. */
+const BLACK_AFTER_S = 10;
+const FROZEN_AFTER_S = 30;
+const SILENT_AFTER_S = 20;
 
 /** The options of a session. */
 export interface LiveSessionOptions {
@@ -53,6 +62,10 @@ export interface LiveSessionOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly errors: InternalErrors;
+  /** Begins its recording, if it has one. */
+  readonly beginRecording: (request: RecordingRequest) => Recorder;
+  /** Called when its recording has ended, and is durable. */
+  readonly onRecorded: (session: Session, extent: RecordingExtent) => void;
   /** Called after every change of state. */
   readonly onState: (session: LiveSession) => void;
   /** Called from time to time while media is received, and when the tracks changed. */
@@ -72,6 +85,8 @@ export class LiveSession implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #media: SessionMedia;
   readonly #warnings: SessionWarnings;
+  readonly #recorder: Recorder | undefined;
+  readonly #samples = new SampleRing();
   #peakViewers: number;
   /** The number of viewers that was last noted. */
   #notedViewers: number;
@@ -113,7 +128,7 @@ export class LiveSession implements AsyncDisposable {
       onSinkFailed: (error) => options.errors.note('session', error),
     });
     this.#warnings = new SessionWarnings(options);
-    if (record.record) this.#warnings.raise({ code: 'recording_not_supported' });
+    this.#recorder = this.#beginRecording();
     this.#media = new SessionMedia({
       owner,
       profiles: record.profiles,
@@ -132,6 +147,7 @@ export class LiveSession implements AsyncDisposable {
       onStart: () => this.#onMediaStart(),
       onUnusableTimestamps: () => this.endByService('timestamps_unusable'),
       onOffered: (renditions) => this.presentation.offer(renditions),
+      onPicture: (picture) => this.#recorder?.picture(picture),
       onOutputFailed: (output, error) => this.#outputFailed(output, error),
     });
     this.#media.attach(this.presentation);
@@ -208,6 +224,34 @@ export class LiveSession implements AsyncDisposable {
   /** The RFC 6381 names of its tracks, as in {@link Session.codecs}. */
   get codecs(): string {
     return codecsOf(this.#media.tracks) || this.record.codecs;
+  }
+
+  /** The samples of the last 15 minutes, the oldest first. */
+  get samples(): readonly HealthSample[] {
+    return this.#samples.list();
+  }
+
+  /** Takes a sample of what was received since the last one. Undefined while there is no publisher, and before the first media. */
+  takeSample(viewers: number): HealthSample | undefined {
+    const arrival = this.#media.takeArrival();
+    if (arrival === undefined || !this.#hasPublisher || this.#state.phase === 'ended') return undefined;
+    this.#warnOfPicture(arrival.framesPerSecond > 0 ? this.#media.pictureState : undefined);
+    const { silentS } = this.#media;
+    if (silentS >= SILENT_AFTER_S) this.#warnings.raise({ code: 'audio_silent', seconds: silentS });
+    else this.#warnings.clear('audio_silent');
+    const { renditions, transcoder } = this.#media.health.ladder;
+    const states = new Map(renditions.map(({ id, state }) => [id, state]));
+    const sample: HealthSample = {
+      at: this.#options.clock.now(),
+      ...arrival,
+      lagMs: transcoder?.lagMs,
+      viewers,
+      renditions: this.record.profiles
+        .slice(0, MAX_SAMPLED_RENDITIONS)
+        .map(({ name }) => states.get(name) ?? 'waiting'),
+    };
+    this.#samples.add(sample);
+    return sample;
   }
 
   /** Notes the number of viewers, for the peak. */
@@ -289,10 +333,7 @@ export class LiveSession implements AsyncDisposable {
     this.#guard('session', () => this.#apply({ type: 'end', at: this.#options.clock.now(), reason }));
     // Without any track there is no rendition to end.
     if (this.codecs === '') this.#guard('session', () => this.presentation[Symbol.dispose]());
-    this.#media.end().catch((error: unknown) => {
-      this.#failed('session', error);
-      this.#guard('session', () => this.presentation[Symbol.dispose]()); // answers the requests that wait for parts
-    });
+    void this.#finish();
   }
 
   /** Ends the session for a reason of the service, and has its publisher disconnected. */
@@ -307,6 +348,55 @@ export class LiveSession implements AsyncDisposable {
     this.#stopPacing();
     this.presentation[Symbol.dispose]();
     await this.#media[Symbol.asyncDispose]();
+    if (this.#state.phase !== 'ended') await this.#pauseRecording();
+  }
+
+  /** Ends the media and then the recording of it. */
+  async #finish(): Promise<void> {
+    try {
+      await this.#media.end();
+    } catch (error) {
+      this.#failed('session', error);
+      this.#guard('session', () => this.presentation[Symbol.dispose]()); // answers the requests that wait for parts
+    }
+    try {
+      const extent = await this.#recorder?.end();
+      if (extent !== undefined) this.#options.onRecorded(this.record, extent);
+    } catch (error) {
+      // What the disk does not take is settled later.
+      this.#logger.warn({ err: error }, 'the recording could not be ended yet');
+    }
+  }
+
+  async #pauseRecording(): Promise<void> {
+    try {
+      await this.#recorder?.pause();
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'the recording may lack its last seconds');
+    }
+  }
+
+  #beginRecording(): Recorder | undefined {
+    const { record, beginRecording, targetDurationS } = this.#options;
+    if (record.recordingPath === undefined) return undefined;
+    const recorder = beginRecording({
+      sessionId: record.id,
+      path: record.recordingPath,
+      epoch: ms(record.createdAt - LEAD_IN_MS),
+      targetDurationS,
+      warn: (code, isRaised) => (isRaised ? this.#warnings.raise({ code }) : this.#warnings.clear(code)),
+    });
+    this.presentation.attach(recorder);
+    return recorder;
+  }
+
+  /** Raises and clears the warnings about what the video shows. @param state undefined while no frame comes or none is decoded */
+  #warnOfPicture(state: PictureState = { blackS: 0, frozenS: 0 }): void {
+    if (state.blackS >= BLACK_AFTER_S) this.#warnings.raise({ code: 'video_black', seconds: state.blackS });
+    else this.#warnings.clear('video_black');
+    const isFrozen = state.frozenS >= FROZEN_AFTER_S && state.blackS < BLACK_AFTER_S;
+    if (isFrozen) this.#warnings.raise({ code: 'video_frozen', seconds: state.frozenS });
+    else this.#warnings.clear('video_frozen');
   }
 
   #onMediaStart(): void {

@@ -3,6 +3,7 @@
  */
 
 import type { SessionHealth } from '#domain/health.ts';
+import type { HealthSample } from '#domain/health-sample.ts';
 import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { SessionPhase, SessionTotals } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
@@ -70,6 +71,8 @@ export interface LiveDirectory {
   /** The present number of viewers on this node. If the stream runs on this node, those of other nodes are included. */
   viewers(playbackId: PlaybackId): number;
   usageOf(userId: UserId): LiveUsage;
+  /** The samples of a session's last 15 minutes, the oldest first. Undefined when the session is not in this process. */
+  samples(sessionId: SessionId): readonly HealthSample[] | undefined;
 }
 
 /** Receives who watches. */
@@ -84,4 +87,6 @@ export interface Audience {
   watchedElsewhere(playbackId: PlaybackId, names: readonly string[]): void;
   /** Hands out, once each, the names of viewers that the stream's own node does not know yet, or was not told about for some seconds. */
   takeUntold(playbackId: PlaybackId, atMost: number): readonly string[];
+  /** Notes that media was sent to a viewer or a cache. */
+  delivered(playbackId: PlaybackId, sizeBytes: number): void;
 }

@@ -30,6 +30,7 @@ export function newSession(stream: Stream, nodeId: NodeId, at: Milliseconds): Se
     restarts: 0,
     nodeId,
     record: stream.record,
+    recordingPath: stream.record ? newMediaPath() : undefined,
     terminations: stream.terminations,
     totals: NO_TOTALS,
     viewers: 0,

@@ -8,6 +8,8 @@ import type { Stream } from '#domain/stream.ts';
 import type { Publication, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import { ms } from '#lib/units.ts';
+import type { Packet } from '#media/packet.ts';
+import type { TrackId } from '#media/track.ts';
 import type { Store } from '#store/store.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { someQuotas, someStream, someUser } from '#test/support/sample-records.ts';
@@ -26,9 +28,12 @@ function setUp(
   const metrics = createMetrics();
   const accepted: StreamId[] = [];
   const quotas: Quotas[] = [];
+  const disconnects: PublishRequest['disconnect'][] = [];
+  const publications: Publication[] = [];
   const refusal: { now: Refusal | undefined } = { now: undefined };
   const time = { ms: 0 };
   const clock = { now: () => ms(0), monotonic: () => ms(time.ms) };
+  const noted: string[] = [];
   const gate = createPublishGate({
     store: {
       streams: { byStreamKey: find },
@@ -38,9 +43,10 @@ function setUp(
     } as unknown as Store,
     registry: {
       refusalOf: () => refusal.now,
-      publish: (_stream: Stream, _request: PublishRequest, given: Quotas) => {
+      publish: (_stream: Stream, { disconnect }: PublishRequest, given: Quotas) => {
         quotas.push(given);
-        return { accepted: true, publication: {} as Publication };
+        disconnects.push(disconnect);
+        return { accepted: true, publication: { end: () => {}, packet: () => {} } as unknown as Publication };
       },
     } as unknown as SessionRegistry,
     quotas: someQuotas({ publishers: 3, viewers: 4 }),
@@ -48,7 +54,15 @@ function setUp(
     clock,
     throttle: new AttemptThrottle({ perMinute: 3, clock }),
     metrics,
+    attempts: {
+      wrongKey: (_encoder, _text, right) => void noted.push(right ?? 'wrong key'),
+      throttled: () => void noted.push('throttled'),
+      refused: (_encoder, _stream, { code }, isUserSuspended) => void noted.push(isUserSuspended ? 'user' : code),
+      unplayable: (_encoder, _stream, message) => void noted.push(`unplayable: ${message}`),
+      disconnected: (_encoder, _stream, { reason, cause }) => void noted.push(`${reason} ${cause}`),
+    },
     claims: undefined,
+    onArriving: () => {},
     onAccepted: ({ id }) => void accepted.push(id),
   });
   const publish = async (
@@ -57,9 +71,10 @@ function setUp(
   ) => {
     const request = { streamKey, protocol: 'rtmp', remoteAddress, encoder: undefined, disconnect: () => {} };
     const decision = await gate.publish(request, { signal });
+    if (decision.accepted) publications.push(decision.publication);
     return decision.accepted ? 'accepted' : decision.refusal.code;
   };
-  return { publish, metrics, accepted, quotas, refusal, time };
+  return { gate, publish, metrics, accepted, quotas, refusal, time, noted, disconnects, publications };
 }
 
 test('the right key may publish, a wrong one may not', async () => {
@@ -137,4 +152,45 @@ test('an answer that comes after the publisher stopped waiting is ignored', asyn
     return stream;
   });
   assert.equal(await publish(stream.streamKey, { signal: controller.signal }), 'service_unavailable');
+});
+
+test('every refusal is noted for the owner of the stream, and so is a publisher that is lost', async () => {
+  const { gate, publish, refusal, noted, publications, disconnects } = setUp();
+  await publish(newStreamKey());
+  refusal.now = { code: 'stream_key_in_use', reason: '' };
+  await publish(stream.streamKey);
+  refusal.now = undefined;
+  const encoder = { protocol: 'rtmp', remoteAddress: '192.0.2.1', encoder: undefined };
+  gate.addressInvalid({ ...encoder, text: newStreamKey() });
+  assert.deepEqual(noted.splice(0), ['wrong key', 'stream_key_in_use', 'address_invalid']);
+
+  const accept = async (hasMedia = true): Promise<Publication> => {
+    assert.equal(await publish(stream.streamKey), 'accepted');
+    const publication = publications.at(-1)!;
+    if (hasMedia) publication.packet({} as Packet, 'video' as TrackId);
+    return publication;
+  };
+  (await accept()).end('unpublished');
+  (await accept()).end('connection_lost', { code: 'ECONNRESET' });
+  (await accept(false)).end('unpublished');
+  (await accept()).end('connection_lost', { code: 'server_stopping' });
+  (await accept()).end('connection_lost', { code: 'unplayable_media', message: 'no VP8' });
+  const disconnected = await accept();
+  disconnects.at(-1)!({ code: 'stream_key_rotated', reason: '' });
+  disconnected.end('disconnected');
+  disconnected.end('disconnected');
+  assert.deepEqual(noted, [
+    'connection_lost ECONNRESET',
+    'no_media undefined',
+    'server_stopping server_stopping',
+    'unplayable: no VP8',
+    'stream_key_rotated undefined',
+  ]);
+});
+
+test('a suspended user and a throttled address are noted as such', async () => {
+  const { publish, noted } = setUp(async (key) => (key.equals(stream.streamKey) ? stream : undefined), true);
+  await publish(stream.streamKey);
+  for (let guess = 0; guess < 4; guess++) await publish(newStreamKey());
+  assert.deepEqual(noted, ['user', 'wrong key', 'wrong key', 'wrong key', 'throttled']);
 });

@@ -3,15 +3,18 @@
  * and publishers on other nodes.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { UserId } from '#domain/ids.ts';
+import type { StreamId, UserId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
+import type { User } from '#domain/user.ts';
 import type { PublishDecision, PublishGate, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import { QuotaBuckets } from '#lib/token-buckets.ts';
 import type { Store } from '#store/store.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { ObservedPublication } from './observed-publication.ts';
+import type { PublishAttempts } from './publish-attempts.ts';
 import type { PublisherClaims } from './publisher-claims.ts';
 import { STREAM_KEY_IN_USE } from './publishers.ts';
 import type { SessionRegistry } from './session-registry.ts';
@@ -28,8 +31,12 @@ export interface PublishGateOptions {
   /** The throttle shared with the HTTP interface. A wrong key counts wherever it was tried. */
   readonly throttle: AttemptThrottle;
   readonly metrics: Metrics;
+  /** Is told of every publisher that is refused or lost. */
+  readonly attempts: Pick<PublishAttempts, 'wrongKey' | 'throttled' | 'refused' | 'unplayable' | 'disconnected'>;
   /** Undefined when no other node can have the stream's publisher. */
   readonly claims: PublisherClaims | undefined;
+  /** Called with the stream of a right key before its publisher is judged, so that a test picture makes room for it. */
+  readonly onArriving: (streamId: StreamId, protocol: string) => void;
   /** Called with the stream of every accepted publisher, as it was read before. */
   readonly onAccepted: (stream: Stream) => void;
 }
@@ -37,31 +44,50 @@ export interface PublishGateOptions {
 /** Makes the gate that every ingest protocol asks. */
 export function createPublishGate(options: PublishGateOptions): PublishGate {
   const { store, registry, quotas: defaults, maxPublishers, throttle, metrics, claims, onAccepted } = options;
+  const { attempts, clock } = options;
   const begun = new QuotaBuckets(options.clock);
 
   async function judge(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {
     if (throttle.retryAfterS(request.remoteAddress) > 0) {
+      attempts.throttled(request);
       return refused('too_many_attempts', 'Too many wrong stream keys from this address; try again in a few minutes.');
     }
     const stream = await store.streams.byStreamKey(request.streamKey);
     if (signal.aborted) return unavailable();
     if (stream === undefined) {
       throttle.failed(request.remoteAddress);
+      attempts.wrongKey(request, request.streamKey);
       return refused(
         'stream_key_invalid',
         'This stream key is not valid: copy it again from the stream it belongs to.',
       );
     }
-    if (stream.suspended) return refused('stream_suspended', 'This stream is suspended; its owner can resume it.');
     const owner = await store.users.get(stream.userId);
-    if (owner?.suspended) return refused('stream_suspended', 'The account this stream belongs to is suspended.');
     if (signal.aborted) return unavailable();
+    options.onArriving(stream.id, request.protocol);
+    const isUserSuspended = !stream.suspended && owner?.suspended === true;
+    const decision = await judgeStream({ stream, owner, request }, signal);
+    if (!decision.accepted) attempts.refused(request, stream, decision.refusal, isUserSuspended);
+    return decision;
+  }
+
+  /** Decides on the publisher of a stream. */
+  async function judgeStream(
+    {
+      stream,
+      owner,
+      request,
+    }: { readonly stream: Stream; readonly owner: User | undefined; readonly request: PublishRequest },
+    signal: AbortSignal,
+  ): Promise<PublishDecision> {
+    if (stream.suspended) return refused('stream_suspended', 'This stream is suspended; its owner can resume it.');
+    if (owner?.suspended) return refused('stream_suspended', 'The account this stream belongs to is suspended.');
     const quotas = owner === undefined ? defaults : quotasOf(owner, defaults);
     const refusal = registry.refusalOf(stream, quotas) ?? tooOften(stream.userId, quotas);
     if (refusal !== undefined) return { accepted: false, refusal };
     const decision =
       claims === undefined
-        ? registry.publish(stream, request, quotas)
+        ? publishHere({ stream, request, quotas })
         : await publishClaimed(claims, { stream, request, quotas }, signal);
     if (decision.accepted) onAccepted(stream);
     return decision;
@@ -80,14 +106,31 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     return { code: 'quota_exceeded', reason };
   }
 
+  /** Accepts the publisher, and has its end noted. */
+  function publishHere({ stream, request, quotas }: Publish): PublishDecision {
+    const connectedAt = clock.now();
+    let observed: ObservedPublication | undefined;
+    const disconnect = (refusal: Refusal): void => {
+      observed?.disconnectedFor(refusal);
+      request.disconnect(refusal);
+    };
+    const decision = registry.publish(stream, { ...request, disconnect }, quotas);
+    if (!decision.accepted) return decision;
+    observed = new ObservedPublication(decision.publication, (end) => {
+      if (end.type === 'unplayable') attempts.unplayable(request, stream, end.message);
+      else attempts.disconnected(request, stream, { ...end, connectedAt });
+    });
+    return { accepted: true, publication: observed };
+  }
+
   /** Claims the stream for this node first, and releases it when the publisher is refused. */
   async function publishClaimed(
     claims: PublisherClaims,
-    { stream, request, quotas }: { readonly stream: Stream; readonly request: PublishRequest; readonly quotas: Quotas },
+    { stream, request, quotas }: Publish,
     signal: AbortSignal,
   ): Promise<PublishDecision> {
     if (!(await claims.claim(stream.id))) return { accepted: false, refusal: STREAM_KEY_IN_USE };
-    const decision = signal.aborted ? unavailable() : registry.publish(stream, request, quotas);
+    const decision = signal.aborted ? unavailable() : publishHere({ stream, request, quotas });
     if (!registry.publishers.has(stream.id)) claims.release(stream.id);
     return decision;
   }
@@ -107,7 +150,18 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
       if (!decision.accepted) metrics.refusals.inc({ code: decision.refusal.code });
       return decision;
     },
+    addressInvalid({ text, ...encoder }) {
+      // Not counted as a guess, because the publisher does not learn whether a key in it is right.
+      if (throttle.retryAfterS(encoder.remoteAddress) === 0) attempts.wrongKey(encoder, text, 'address_invalid');
+    },
   };
+}
+
+/** An accepted request to publish a stream. */
+interface Publish {
+  readonly stream: Stream;
+  readonly request: PublishRequest;
+  readonly quotas: Quotas;
 }
 
 function unavailable(): PublishDecision {

@@ -1,13 +1,16 @@
 /**
  * Answers questions of the API and the origin about the sessions of this process, and receives who watches.
  */
+import type { HealthSample } from '#domain/health-sample.ts';
 import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { MediaMemory } from '#hls/hls.ts';
+import type { Clock } from '#lib/clock.ts';
 import type { Audience, LiveDirectory, LiveStatus, LiveUsage, Watchable, WatchedStream } from './live.ts';
 import type { LiveSession } from './live-session.ts';
 import type { Publishers } from './publishers.ts';
 import type { SessionIndex } from './session-index.ts';
+import type { UsageBook } from './usage-book.ts';
 import type { Viewer, ViewerQuota, Viewers } from './viewers.ts';
 
 /** The options of a directory. */
@@ -16,6 +19,8 @@ export interface SessionDirectoryOptions {
   readonly publishers: Publishers;
   readonly viewers: Viewers;
   readonly memory: MediaMemory;
+  readonly usage: UsageBook;
+  readonly clock: Clock;
   /** Whether other processes share the store, so that a stream whose session has ended may run on another node. */
   readonly isShared: boolean;
   readonly quotasOf: (userId: UserId) => Quotas;
@@ -94,6 +99,15 @@ export class SessionDirectory implements LiveDirectory, Audience {
 
   takeUntold(playbackId: PlaybackId, atMost: number): readonly string[] {
     return this.#options.viewers.takeUntold(playbackId, atMost);
+  }
+
+  delivered(playbackId: PlaybackId, sizeBytes: number): void {
+    const { usage, clock } = this.#options;
+    usage.count(playbackId, { deliveredBytes: sizeBytes }, clock.now());
+  }
+
+  samples(sessionId: SessionId): readonly HealthSample[] | undefined {
+    return this.#options.sessions.byId(sessionId)?.samples;
   }
 
   /** Whether media of a session is being received. */

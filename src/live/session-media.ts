@@ -10,10 +10,12 @@ import type { Clock } from '#lib/clock.ts';
 import { ticks } from '#lib/units.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
+import type { Picture } from '#media/picture.ts';
 import { unplayableProperties } from '#media/playability.ts';
 import type { RenditionId, SessionEvent, SessionOutput } from '#media/session-event.ts';
 import { type AudioTrack, sameTrack, type Track, type TrackId, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
+import type { PictureState } from '#transcode/transcoder.ts';
 import { Distributor } from './distributor.ts';
 import { FrameHold } from './frame-hold.ts';
 import { isTooLong } from './keyframe-meter.ts';
@@ -22,6 +24,7 @@ import { RenditionSequence } from './rendition-sequence.ts';
 import { RepeatedLine } from './repeated-line.ts';
 import { SegmentMarker } from './segment-marker.ts';
 import type { SessionWarnings } from './session-warnings.ts';
+import { SilenceWatch } from './silence-watch.ts';
 import { SourceMeter } from './source-meter.ts';
 import { StartLimit } from './start-limit.ts';
 import { MAX_AHEAD_S, MAX_PAUSE_S, Timeline } from './timeline.ts';
@@ -59,6 +62,8 @@ export interface SessionMediaOptions {
   readonly onUnusableTimestamps: () => void;
   /** Called with the transcoded renditions that new viewers may begin with, whenever these change. */
   readonly onOffered: (renditions: readonly RenditionId[]) => void;
+  /** Called with each picture of the video. Pictures are made only while something is transcoded. */
+  readonly onPicture?: (picture: Picture) => void;
   /** Called when an output threw, after it was detached. */
   readonly onOutputFailed: (output: SessionOutput, error: unknown) => void;
 }
@@ -78,6 +83,7 @@ export class SessionMedia implements AsyncDisposable {
   readonly #audio: RenditionSequence;
   readonly #transcoded: TranscodedRenditions;
   readonly #source: SourceMeter;
+  readonly #silence = new SilenceWatch();
   readonly #totals = new MediaTotals();
   readonly #tracks = new Map<TrackId, Track>();
   #selected: SelectedTracks = { video: undefined, audio: undefined };
@@ -169,6 +175,21 @@ export class SessionMedia implements AsyncDisposable {
   /** The health of the source and its renditions, computed at each call. */
   get health(): { readonly source: SourceHealth; readonly ladder: LadderHealth } {
     return { source: this.#source.health(this.#selected), ladder: this.#transcoded.health };
+  }
+
+  /** Seconds of media for which the audio has been silent. */
+  get silentS(): number {
+    return this.#silence.silentS;
+  }
+
+  /** See {@link TranscodedRenditions.pictureState}. */
+  get pictureState(): PictureState | undefined {
+    return this.#transcoded.pictureState;
+  }
+
+  /** See {@link SourceMeter.takeArrival}. */
+  takeArrival(): ReturnType<SourceMeter['takeArrival']> {
+    return this.#source.takeArrival();
   }
 
   /** The selected tracks. None before the first publisher in this process. */
@@ -322,7 +343,8 @@ export class SessionMedia implements AsyncDisposable {
     const { timescale, kind } = track;
     const shownS = packet.pts / timescale;
     this.#holdFrame(track, packet.dts / timescale, shownS);
-    this.#source.add(selected, packet);
+    this.#source.add(selected, packet, id === this.#leader?.id);
+    if (kind === 'audio') this.#silence.add(track, packet, shownS);
     this.#reachedS[kind] = shownS;
     if (id !== this.#leader?.id || needsEncoding(track)) this.#totals.addBytes(packet.data.byteLength);
     if (needsEncoding(track)) this.#transcoded.write({ type: 'packet', packet });
@@ -429,6 +451,7 @@ export class SessionMedia implements AsyncDisposable {
     this.#reachedS = { video: startS, audio: startS };
     this.#hold = undefined;
     this.#source.restart();
+    this.#silence.restart();
     this.#options.onStart();
   }
 

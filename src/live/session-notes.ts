@@ -103,9 +103,9 @@ export class SessionNotes {
     if (before.size === 0 && standing.size === 0) return;
     const { journal, clock } = this.#options;
     const { id: sessionId, streamId } = session.record;
-    for (const { code, severity, message, since } of standing.values()) {
+    for (const { code, severity, message, since, measured } of standing.values()) {
       if (before.has(code)) continue;
-      const payload = { code, severity, message };
+      const payload = { code, severity, message, ...measured };
       journal.happened({ id: newEventId(), type: 'session.warning', at: since, streamId, sessionId, payload });
     }
     for (const code of before) {

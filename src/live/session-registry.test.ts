@@ -62,6 +62,7 @@ function setUp({
       return presentation;
     },
     openTranscoder,
+    recorders: { begin: () => assert.fail('nothing is recorded') },
     memory,
     journal,
     clock,

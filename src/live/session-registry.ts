@@ -2,7 +2,7 @@
  * The sessions and publishers of this process.
  */
 import { isHealthy } from '#domain/health.ts';
-import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
+import type { NodeId, PlaybackId, StreamId, UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import { SESSION_PHASES, type Session, type SessionState } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
@@ -11,6 +11,7 @@ import type { Announcement, PublicationEnd, PublishDecision, PublishRequest, Ref
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Track, TrackId } from '#media/track.ts';
+import type { Recorders, RecordingExtent } from '#recording/recording.ts';
 import type { InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -27,6 +28,7 @@ import type { SessionJournal } from './session-journal.ts';
 import { SessionNotes } from './session-notes.ts';
 import { codecsOf, selectTracks } from './track-selection.ts';
 import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts';
+import { UsageBook } from './usage-book.ts';
 import { Viewers } from './viewers.ts';
 
 /** The distance of media sequence numbers between two restarts of a session: more segments than it can have in between. */
@@ -51,6 +53,9 @@ export interface SessionRegistryOptions {
   readonly createPresentation: (options: PresentationOptions) => Presentation;
   readonly openTranscoder: OpenTranscoder;
   readonly memory: MediaMemory;
+  readonly recorders: Pick<Recorders, 'begin'>;
+  /** Called when the recording of a session has ended, and is durable. */
+  readonly onRecorded?: (session: Session, extent: RecordingExtent) => void;
   readonly journal: SessionJournal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -64,6 +69,8 @@ export interface SessionRegistryOptions {
 export class SessionRegistry implements AsyncDisposable {
   /** Answers questions of the API and the origin. */
   readonly directory: SessionDirectory;
+  /** Counts what is used. */
+  readonly usage = new UsageBook();
   readonly #options: SessionRegistryOptions;
   readonly #publishers: Publishers;
   readonly #sessions = new SessionIndex();
@@ -85,7 +92,17 @@ export class SessionRegistry implements AsyncDisposable {
     const [sessions, publishers, viewers] = [this.#sessions, this.#publishers, this.#viewers];
     const quotasOf = (userId: UserId) => this.quotasOfUser(userId);
     const streamOf = (streamId: StreamId) => this.#streams.get(streamId);
-    this.directory = new SessionDirectory({ sessions, publishers, viewers, memory, isShared, quotasOf, streamOf });
+    this.directory = new SessionDirectory({
+      sessions,
+      publishers,
+      viewers,
+      memory,
+      usage: this.usage,
+      clock,
+      isShared,
+      quotasOf,
+      streamOf,
+    });
     // The media in the last playlists stays fetchable for their length and three more target durations.
     const retiredAfterMs = (settings.windowS + 3 * settings.targetDurationS) * 1000;
     this.#retirements = new Retirements(retiredAfterMs, (session) => this.#retire(session), errors);
@@ -202,6 +219,21 @@ export class SessionRegistry implements AsyncDisposable {
     if (session === undefined) return;
     if (isTerminated(stream, session.record)) session.end('terminated');
     if (session.state.phase !== 'ended' && session.rename(stream.name)) this.#notes.name(session, stream.name);
+  }
+
+  /** The sessions that have not ended, and the publishers. */
+  get counts(): { readonly sessions: number; readonly publishers: number } {
+    return { sessions: this.#sessions.size - this.#sessions.count('ended'), publishers: this.#publishers.count };
+  }
+
+  /** All sessions, including those that ended and can still be watched. */
+  get sessions(): Iterable<LiveSession> {
+    return this.#sessions.all;
+  }
+
+  /** The number of viewers that began to watch a stream since the last call. */
+  takeViews(playbackId: PlaybackId): number {
+    return this.#viewers.takeViews(playbackId);
   }
 
   /** Writes the number of viewers of each session if it changed, for other nodes. */
@@ -351,6 +383,8 @@ export class SessionRegistry implements AsyncDisposable {
         logger,
         metrics,
         errors,
+        beginRecording: (request) => this.#options.recorders.begin(request),
+        onRecorded: (recorded, extent) => this.#options.onRecorded?.(recorded, extent),
         onState: (changed) => this.#stateChanged(changed),
         onSeen: (seen) => this.#notes.seen(seen, this.directory.isActive(seen)),
         onEndedByService: (reason) => this.disconnect(record.streamId, reason),

@@ -3,7 +3,7 @@
  */
 
 import type { ActiveWarning } from '#domain/health.ts';
-import { WARNINGS, type Warning, type WarningCode, warningSentence } from '#domain/warnings.ts';
+import { measuredOf, WARNINGS, type Warning, type WarningCode, warningSentence } from '#domain/warnings.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -54,12 +54,16 @@ export class SessionWarnings {
   get active(): readonly ActiveWarning[] {
     if (this.#raised.size === 0) return NONE;
     const standing = [...this.#raised.keys()].flatMap((code) => this.#standing(code) ?? []);
-    return standing.map(({ warning, since }) => ({
-      code: warning.code,
-      severity: WARNINGS[warning.code].severity,
-      message: warningSentence(warning),
-      since,
-    }));
+    return standing.map(({ warning, since }) => {
+      const measured = measuredOf(warning);
+      return {
+        code: warning.code,
+        severity: WARNINGS[warning.code].severity,
+        message: warningSentence(warning),
+        since,
+        ...(measured && { measured }),
+      };
+    });
   }
 
   /** Returns a warning that holds, and forgets one that has lapsed. */

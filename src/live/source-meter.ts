@@ -5,6 +5,7 @@ import type { Rates, SourceHealth } from '#domain/health.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
 import type { TrackId } from '#media/track.ts';
+import { type Arrival, ArrivalMeter } from './arrival-meter.ts';
 import { audioHealth, videoHealth } from './health.ts';
 import { type KeyframeInterval, KeyframeMeter } from './keyframe-meter.ts';
 import { RateMeter } from './rate-meter.ts';
@@ -15,6 +16,7 @@ export class SourceMeter {
   readonly #clock: Clock;
   readonly #rates = new Map<TrackId, RateMeter>();
   readonly #keyframes = new KeyframeMeter();
+  readonly #arrival = new ArrivalMeter();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -25,21 +27,31 @@ export class SourceMeter {
     return this.#keyframes.longest;
   }
 
-  /** Takes the next packet of a track, in session time. */
-  add({ id, track }: SelectedTrack, packet: Packet): void {
+  /** Takes the next packet of a track, in session time. @param isLeader whether the track is the one that others follow */
+  add({ id, track }: SelectedTrack, packet: Packet, isLeader: boolean): void {
     let meter = this.#rates.get(id);
     if (meter === undefined) {
       meter = new RateMeter();
       this.#rates.set(id, meter);
     }
     const mediaS = packet.dts / track.timescale;
-    meter.add(packet.data.byteLength, mediaS, this.#clock.monotonic());
+    const now = this.#clock.monotonic();
+    const sizeBytes = packet.data.byteLength;
+    meter.add(sizeBytes, mediaS, now);
+    this.#arrival.add({ sizeBytes, leadS: isLeader ? mediaS : undefined }, now);
     if (track.kind === 'video') this.#keyframes.add(packet.keyframe, mediaS);
   }
 
   /** Restarts the measurement, after a jump or with a publisher that came back. */
   restart(): void {
     this.#keyframes.restart();
+    this.#arrival.restart();
+  }
+
+  /** What arrived since the last call, and the interval between keyframes. Undefined before the first packet. */
+  takeArrival(): (Arrival & { readonly keyframeIntervalS: number | undefined }) | undefined {
+    const arrival = this.#arrival.take(this.#clock.monotonic());
+    return arrival && { ...arrival, keyframeIntervalS: this.#keyframes.intervalS };
   }
 
   /** Bytes per second of all tracks together. 0 while nothing is received. */

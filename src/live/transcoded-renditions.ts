@@ -6,11 +6,12 @@ import type { LadderHealth, RenditionHealth } from '#domain/health.ts';
 import { AUDIO_RENDITION, type Profile } from '#domain/profile.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
+import type { Picture } from '#media/picture.ts';
 import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
 import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { type LadderPlan, planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
-import type { Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
+import type { PictureState, Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
 import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
 import { HeadStart } from './head-start.ts';
 import { videoHealth } from './health.ts';
@@ -39,6 +40,8 @@ export interface TranscodedRenditionsOptions {
   readonly onAudioPacket: (packet: Packet) => void;
   /** Called when packets of that audio are missing after the newest one. */
   readonly onAudioMissing: (why: GapReason) => void;
+  /** Called with each picture of the video. */
+  readonly onPicture?: (picture: Picture) => void;
   readonly targetDurationS: number;
   readonly warnings: SessionWarnings;
   readonly clock: Clock;
@@ -143,6 +146,11 @@ export class TranscodedRenditions implements AsyncDisposable {
       leftOut: this.#plan.leftOut.map(({ profile, reason }) => ({ id: profile, reason })),
       transcoder: stats && { restarts: stats.restarts, lagMs: stats.lagMs },
     };
+  }
+
+  /** For how long the picture has been black or frozen. Undefined where nothing is transcoded. */
+  get pictureState(): PictureState | undefined {
+    return this.#transcoder?.stats.picture;
   }
 
   /** Takes the configuration of the video, when it begins and whenever it changes. */
@@ -326,8 +334,9 @@ export class TranscodedRenditions implements AsyncDisposable {
       onMissing: unlessRevoked((id, why) => this.#onMissing(id, why)),
       onAudioTrack: unlessRevoked(onAudioTrack),
       onAudioPacket: unlessRevoked(onAudioPacket),
-      onThumbnail: unlessRevoked((jpeg) => {
-        this.#thumbnail = jpeg;
+      onPicture: unlessRevoked((picture) => {
+        if (picture.kind === 'poster') this.#thumbnail = picture.jpeg;
+        this.#options.onPicture?.(picture);
       }),
       // The transcoder logs these itself.
       onWarning: unlessRevoked((warning) => this.#onWarning(warning)),

@@ -2,6 +2,7 @@
  * Counts viewers: the clients that requested a playlist in the last ten seconds, in total and for each playback id.
  */
 import type { PlaybackId, UserId } from '#domain/ids.ts';
+import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 
@@ -21,6 +22,9 @@ const RENEWED_EVERY_MS = 2000;
 const TOLD_EVERY_MS = 3000;
 /** The number of viewers on other nodes that are remembered. When it is exceeded, the one reported longest ago is forgotten. */
 const MAX_ELSEWHERE = 1_000_000;
+
+/** The number of streams whose new viewers are counted. */
+const MAX_COUNTED = 50_000;
 
 /** A client that requests playlists. */
 export interface Viewer {
@@ -66,6 +70,8 @@ export class Viewers {
   readonly #elsewhere = new Map<string, { readonly playbackId: PlaybackId; readonly seenAt: number }>();
   /** The number of viewers of each playback id on this node and others. A viewer on both counts once. */
   readonly #counts = new Map<PlaybackId, number>();
+  /** How many began to watch, until somebody asks. Streams of other nodes are displaced, because that node counts them. */
+  readonly #views = new BoundedMap<PlaybackId, number>(MAX_COUNTED);
   readonly #places: FairSlots<string>;
   readonly #users = new Map<UserId, UserPlaces>();
   /** The viewers of each playback id that are to be reported to another node. */
@@ -135,6 +141,13 @@ export class Viewers {
       if (this.#elsewhere.size <= MAX_ELSEWHERE) break;
       this.#forgetElsewhere(oldest, viewing.playbackId);
     }
+  }
+
+  /** The number of viewers that began to watch a stream since the last call, on this node and others. */
+  takeViews(playbackId: PlaybackId): number {
+    const views = this.#views.get(playbackId) ?? 0;
+    this.#views.delete(playbackId);
+    return views;
   }
 
   /**
@@ -233,6 +246,7 @@ export class Viewers {
 
   #change(playbackId: PlaybackId, by: 1 | -1): void {
     const count = (this.#counts.get(playbackId) ?? 0) + by;
+    if (by === 1) this.#views.set(playbackId, (this.#views.get(playbackId) ?? 0) + 1);
     if (count > 0) this.#counts.set(playbackId, count);
     else this.#counts.delete(playbackId);
   }

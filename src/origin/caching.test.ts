@@ -8,6 +8,8 @@ test('every kind of answer may be cached for as many target durations as Appendi
     playlist: 'max-age=0, s-maxage=2',
     thumbnail: 'max-age=5',
     media: 'max-age=24, immutable',
+    recorded_media: 'max-age=86400, immutable',
+    recorded_file: 'max-age=60',
     restricted: 'private, no-store',
     unshared: 'no-store',
   };

@@ -12,6 +12,8 @@ export type AnswerKind =
   | 'playlist' // the current state
   | 'thumbnail' // replaced every few seconds
   | 'media' // never changes; its name is never used again
+  | 'recorded_media' // a part of a recording, which never changes, and is gone once the recording is deleted
+  | 'recorded_file' // a playlist, MP4 or picture of a recording that has ended
   | 'restricted' // depends on the viewer: no cache may keep it, not even that of a browser, which may be shared
   | 'unshared'; // may change within a second, or is for this request only
 
@@ -32,6 +34,8 @@ export function cacheControlFor(targetDurationS: number): CacheControl {
     playlist: sharedOnly(0.5),
     thumbnail: 'max-age=5',
     media: `max-age=${seconds(6)}, immutable`,
+    recorded_media: 'max-age=86400, immutable',
+    recorded_file: 'max-age=60',
     restricted: 'private, no-store',
     unshared: 'no-store',
   };

@@ -1,6 +1,7 @@
 /**
  * Serves the media of a session: init segments, segments and parts, by the names in its playlists.
  */
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { isMediaPath, isPlaybackId } from '#domain/ids.ts';
@@ -45,7 +46,8 @@ export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
       proof === undefined
         ? mediaUrl(playbackId, mediaPath, rendition, name)
         : restrictedMediaUrl(playbackId, mediaPath, proof, rendition, name);
-    return sendMedia(reply, resource, name, context.sharedAs(reply, url, cacheControl));
+    const sharing = context.sharedAs(reply, url, cacheControl);
+    return sendMedia(reply, resource, name, sharing, (bytes) => context.delivers(request, playbackId, bytes));
   };
   app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/:rendition/:name', HELD, answer);
   app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/s/:proof/:rendition/:name', HELD, answer);
@@ -54,8 +56,18 @@ export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
 /**
  * Sends the whole resource, the requested range, or nothing when the viewer has it. A name always means the same bytes, so it is the ETag.
  */
-function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, cacheControl: string): FastifyReply {
+function sendMedia(
+  reply: FastifyReply,
+  resource: MediaResource,
+  name: string,
+  cacheControl: string,
+  delivers: (sizeBytes: number) => void,
+): FastifyReply {
   const { method } = reply.request;
+  const send = (status: 200 | 206, sent: OutgoingHttpHeaders & { 'content-length': number }, body: typeof pieces) => {
+    if (method !== 'HEAD') delivers(sent['content-length']);
+    return sendAnswer(reply, status, sent, body);
+  };
   const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = reply.request.headers;
   const { pieces, sizeBytes, contentType } = resource;
   const etag = `"${name}"`;
@@ -69,10 +81,10 @@ function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, c
   if (hasAlready(ifNoneMatch, etag)) return sendAnswer(reply, 304, { 'cache-control': cacheControl, etag }, []);
   // Ranges apply to GET only (RFC 9110 §14.2).
   if (method !== 'GET' || range === undefined || (ifRange !== undefined && ifRange !== etag)) {
-    return sendAnswer(reply, 200, headers, pieces);
+    return send(200, headers, pieces);
   }
   const wanted = parseRange(range, sizeBytes);
-  if (wanted.type === 'whole') return sendAnswer(reply, 200, headers, pieces);
+  if (wanted.type === 'whole') return send(200, headers, pieces);
   if (wanted.type === 'unsatisfiable') {
     void reply.header('content-range', `bytes */${sizeBytes}`);
     throw new MillraceError(
@@ -86,7 +98,7 @@ function sendMedia(reply: FastifyReply, resource: MediaResource, name: string, c
     'content-length': last - first + 1,
     'content-range': `bytes ${first}-${last}/${sizeBytes}`,
   };
-  return sendAnswer(reply, 206, partHeaders, slicePieces(pieces, first, last));
+  return send(206, partHeaders, slicePieces(pieces, first, last));
 }
 
 function gone(): MillraceError {

@@ -55,6 +55,11 @@ export class OriginContext {
     return this.#held.hold(reply.raw, isNode ? `another node for ${playbackId}` : request.ip, ask);
   }
 
+  /** Notes that media is sent. What another node gets is noted there, when it sends it on. */
+  delivers(request: FastifyRequest, playbackId: PlaybackId, sizeBytes: number): void {
+    if (this.viewers.told(request, playbackId) === undefined) this.audience.delivered(playbackId, sizeBytes);
+  }
+
   /**
    * Admits a request for a playlist or thumbnail; see {@link PlaybackGate.admit}. A request of another node is admitted, because that node
    * has already checked its viewers.

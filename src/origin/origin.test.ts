@@ -52,6 +52,8 @@ async function originOf(
     viewers: (id) => viewers.countOf(id),
     usageOf: () => assert.fail('only the API calls this'),
     watched: (id, viewer) => viewers.note(id, viewer, { ofUser, atMost: 0 }),
+    samples: () => undefined,
+    delivered: () => {},
     watchedElsewhere: (id, names) => viewers.noteElsewhere(id, names),
     takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),
   };
@@ -65,7 +67,7 @@ async function originOf(
   await app.register(originPlugin, {
     live,
     audience: live,
-    settings: { maxHeldRequests: 100, ...settings },
+    settings: { maxHeldRequests: 100, dvr: 'on', ...settings },
     targetDurationS: 4,
     metrics,
     ...PUBLIC_STREAMS,

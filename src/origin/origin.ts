@@ -14,6 +14,9 @@ import { OriginContext } from './origin-context.ts';
 import { Owners, type OwnersOptions } from './owners.ts';
 import type { Peers } from './peers.ts';
 import { mediaPlaylistRoute, multivariantRoute } from './playlist-routes.ts';
+import { recordingInfoRoute } from './recordings/recording-info.ts';
+import { type RecordingRoutesOptions, recordingRoutes } from './recordings/recording-routes.ts';
+import { Recordings, type RecordingsOptions } from './recordings/recordings.ts';
 import { PlaybackGate, type PlaybackGateOptions } from './rights/playback-gate.ts';
 import { type RefusalReport, Refusals } from './rights/refusals.ts';
 import { Showings } from './showings.ts';
@@ -35,12 +38,16 @@ export interface OriginOptions {
   readonly rights: Pick<PlaybackGateOptions, 'store' | 'secret' | 'clock' | 'askReceiver'>;
   /** Called with counts of refused viewers, at most once a minute for each stream. Must not throw. */
   readonly onRefused: (report: RefusalReport) => void;
+  /** What recordings are read from. Undefined where there are none. */
+  readonly recordings?:
+    | (Omit<RecordingsOptions, 'clock'> & Pick<RecordingRoutesOptions, 'library' | 'isOwner' | 'publicUrl'>)
+    | undefined;
   /** The other nodes on the same database. Undefined where there are none. */
   readonly cluster?: { readonly secret: Secret; readonly owners: OwnersOptions } | undefined;
 }
 
 /**
- * Adds `/hls/**` to a Fastify instance. Refusals are thrown as `MillraceError` to the instance's error handler, which writes their body.
+ * Adds `/hls/**` and `/recordings/**` to a Fastify instance. Refusals are thrown as `MillraceError` to the instance's error handler, which writes their body.
  * The headers for caches and for players on other sites are set in this folder.
  */
 export async function originPlugin(app: FastifyInstance, options: OriginOptions): Promise<void> {
@@ -66,6 +73,7 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
     cacheControl: cacheControlFor(targetDurationS),
   });
 
+  const recordings = options.recordings && (await openRecordings(options.recordings, options));
   options.metrics.heldRequests.observe({}, () => held.count);
   app.addHook('preClose', async () => held.release());
   app.addHook('onClose', (_app, done) => {
@@ -73,6 +81,7 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
     done();
   });
   app.addHook('onClose', async () => await peers?.[Symbol.asyncDispose]());
+  app.addHook('onClose', async () => await recordings?.elsewhere?.[Symbol.asyncDispose]());
 
   await app.register(async (hls) => {
     hls.setErrorHandler((error, _request, reply) => {
@@ -80,11 +89,25 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
       throw error;
     });
     hls.options('/hls/*', async (_request, reply) => sendPreflight(reply));
+    hls.options('/recordings/*', async (_request, reply) => sendPreflight(reply));
     multivariantRoute(hls, context);
     mediaPlaylistRoute(hls, context);
     mediaRoute(hls, context);
     thumbnailRoute(hls, context);
+    if (recordings === undefined) return;
+    recordingRoutes(hls, context, recordings);
+    recordingInfoRoute(hls, context, recordings);
   });
+}
+
+async function openRecordings(
+  { library, isOwner, publicUrl, ...options }: NonNullable<OriginOptions['recordings']>,
+  { settings, rights, cluster }: OriginOptions,
+): Promise<RecordingRoutesOptions> {
+  const recordings = new Recordings({ ...options, clock: rights.clock });
+  // Loaded only when there are other nodes, as `peers.ts` is.
+  const elsewhere = cluster && new (await import('./recordings/elsewhere.ts')).RecordingsElsewhere();
+  return { recordings, library, isOwner, publicUrl, elsewhere, dvr: settings.dvr === 'on' };
 }
 
 async function openPeers(

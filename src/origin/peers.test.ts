@@ -68,6 +68,8 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     viewers: (id) => viewers.countOf(id),
     usageOf: () => assert.fail('only the API calls this'),
     watched: (id, viewer, quota) => viewers.note(id, viewer, quota!),
+    samples: () => undefined,
+    delivered: () => {},
     watchedElsewhere: () => assert.fail('no node sends requests to this one'),
     takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),
   };
@@ -83,7 +85,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
   await app.register(originPlugin, {
     live,
     audience: live,
-    settings: { maxHeldRequests: 1000 },
+    settings: { maxHeldRequests: 1000, dvr: 'on' },
     targetDurationS: 4,
     metrics,
     ...PUBLIC_STREAMS,

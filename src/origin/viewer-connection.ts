@@ -56,12 +56,22 @@ export function writeBody(response: ServerResponse, pieces: readonly Uint8Array[
  * begun and is not finished. After its end Node sets its keep-alive timeout instead.
  */
 export function cutOffWhenStuck(response: ServerResponse): void {
-  const stream = streamOf(response);
-  const cutOff = () => (stream === undefined ? response.destroy() : stream.close(CANCEL));
-  if (stream === undefined) response.socket?.setTimeout(STUCK_AFTER_MS);
-  else stream.setTimeout(STUCK_AFTER_MS, cutOff);
+  const cutOff = cutOffIdle(response);
   const overdue = setTimeout(cutOff, LONGEST_ANSWER_MS).unref();
   response.once('close', () => clearTimeout(overdue));
+}
+
+/**
+ * Disconnects a viewer who reads nothing of an answer for too long. An answer that is read while it is sent may take as long as it likes,
+ * because it holds little memory.
+ * @returns disconnects the viewer at once
+ */
+export function cutOffIdle(response: ServerResponse): () => void {
+  const stream = streamOf(response);
+  const cutOff = () => (stream === undefined ? void response.destroy() : stream.close(CANCEL));
+  if (stream === undefined) response.socket?.setTimeout(STUCK_AFTER_MS);
+  else stream.setTimeout(STUCK_AFTER_MS, cutOff);
+  return cutOff;
 }
 
 /** Writes the next slice when the previous one was sent. Nothing is written after a viewer has left. */

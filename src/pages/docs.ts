@@ -9,14 +9,14 @@ import { posix } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import { type Asset, assetOf, sendAsset } from '#http/assets.ts';
+import { assetOf, type PreparedFile, sendAsset } from '#http/assets.ts';
 import { DOC_GROUPS, type DocFile, findDocFiles, imageSlugOf, imageUrl } from './doc-files.ts';
 import { escapeHtml, PAGE_HEADERS, type PageContent } from './layout.ts';
 import type { RenderedMarkdown } from './markdown.ts';
 
 /** What {@link docsRoutes} needs. */
 export interface DocsOptions {
-  readonly render: (content: Omit<PageContent, 'assets'>) => Asset;
+  readonly render: (content: Omit<PageContent, 'assets'>) => PreparedFile;
   /** The path of the API reference, for links. */
   readonly apiReference: string;
 }
@@ -45,7 +45,7 @@ class Library {
   readonly #slugs: ReadonlyMap<string, string>;
   readonly #renderMarkdown: typeof import('./markdown.ts')['renderMarkdown'];
   readonly #rendered = new Map<string, Promise<RenderedMarkdown>>();
-  readonly #assets = new Map<string, Promise<Asset>>();
+  readonly #assets = new Map<string, Promise<PreparedFile>>();
 
   private constructor(options: DocsOptions, files: readonly DocFile[], markdown: typeof import('./markdown.ts')) {
     this.#options = options;
@@ -61,7 +61,7 @@ class Library {
   }
 
   /** The page or image under an address below `/docs/`; undefined when there is none. */
-  async find(slug: string): Promise<Asset | undefined> {
+  async find(slug: string): Promise<PreparedFile | undefined> {
     const file = this.#files.get(slug);
     if (file !== undefined) return await this.#asset(slug, () => this.#page(file));
     const isImage = imageSlugOf(`docs/${slug}`) === slug;
@@ -69,7 +69,7 @@ class Library {
   }
 
   /** The table of contents. */
-  contents(): Promise<Asset> {
+  contents(): Promise<PreparedFile> {
     return this.#asset('', async () => {
       const pages = await this.#all();
       const lists = DOC_GROUPS.map((group) => {
@@ -89,7 +89,7 @@ class Library {
   }
 
   /** The index for `web/site/search.js`: the sections of every page, as rows of address, page, heading and text. */
-  searchIndex(): Promise<Asset> {
+  searchIndex(): Promise<PreparedFile> {
     return this.#asset('search.json', async () => {
       const rows = (await this.#all()).flatMap(([{ slug }, { title, sections }]) =>
         sections.map(({ id, heading, text }) => [`docs/${slug}${id && `#${id}`}`, title, heading, text]),
@@ -98,7 +98,7 @@ class Library {
     });
   }
 
-  async #page(file: DocFile): Promise<Asset> {
+  async #page(file: DocFile): Promise<PreparedFile> {
     const { title, html, headings } = await this.#markdown(file);
     const root = rootOf(file);
     const toc = headings.map(
@@ -149,7 +149,7 @@ ${html}      </main>
     });
   }
 
-  #asset(slug: string, make: () => Promise<Asset>): Promise<Asset> {
+  #asset(slug: string, make: () => Promise<PreparedFile>): Promise<PreparedFile> {
     return remembered(this.#assets, slug, make);
   }
 
@@ -174,7 +174,7 @@ const FOLDERS: ReadonlySet<string> = new Set(['docs', 'docs/reference', 'docs/de
 /** The relative path from the folder of a page's address up to the root of the server. */
 const rootOf = ({ slug }: DocFile): string => '../'.repeat(slug.split('/').length);
 
-const image = async (slug: string): Promise<Asset> => assetOf(slug, await readFile(imageUrl(slug)));
+const image = async (slug: string): Promise<PreparedFile> => assetOf(slug, await readFile(imageUrl(slug)));
 
 /** Returns undefined for a file that does not exist. */
 function noFile(error: unknown): undefined {

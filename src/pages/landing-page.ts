@@ -9,6 +9,7 @@ export function landingContent(api: { readonly reference: string; readonly docum
       <h1>Millrace</h1>
       <p class="lead">This server runs Millrace, a live-video streaming service: send video to it over RTMP, and watch it in a browser about two seconds later.</p>
       <ul class="cards">
+        <li><a href="dashboard">Dashboard</a><span>Create a stream, see it arrive and how healthy it is, share it, and run the server. For those who publish and operate.</span></li>
         <li><a href="docs">Documentation</a><span>Create a stream, publish to it, watch it, and run the server.</span></li>
         <li><a href="${escapeHtml(api.reference)}">API reference</a><span>Every operation, with examples. Programs read the <a href="${escapeHtml(api.document)}">OpenAPI document</a>.</span></li>
         <li><a href="healthz">Health check</a><span>Answers while the server runs.</span></li>

@@ -16,14 +16,14 @@ const KNOWN = newPlaybackId();
 
 /** A server with all pages, and stand-ins for what they link to elsewhere. */
 async function serverWithPages(t: TestContext, apiPrefix = '/api') {
-  const pages = await preparePages({ apiPrefix, isStream: async (id) => id === KNOWN, framedBy: async () => '*' });
+  const pages = await preparePages({ apiPrefix, isPlayable: async (id) => id === KNOWN, framedBy: async () => '*' });
   const http = createHttp({
     settings: { maxConnections: 10, trustedProxies: [], publicUrl: undefined },
     logger: createLogger('fatal'),
     metrics: createMetrics(),
     errorPage: pages.errorPage,
   });
-  for (const path of [`${apiPrefix}/openapi.json`, `${apiPrefix}/stream`]) http.get(path, () => 'x');
+  for (const path of [`${apiPrefix}/openapi.json`, `${apiPrefix}/stream`, '/dashboard']) http.get(path, () => 'x');
   await http.register(pages.routes);
   t.after(() => http.close());
   return http;

@@ -4,7 +4,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { MillraceError } from '#domain/errors.ts';
 import { prefersHtml } from '#http/accept.ts';
-import { type Asset, assetOf, readAssets, sendAsset, serveAssets } from '#http/assets.ts';
+import { assetOf, type PreparedFile, readAssets, sendAsset, serveAssets } from '#http/assets.ts';
 import type { ErrorPage } from '#http/error-reply.ts';
 import { REFERENCE_POLICY, referenceContent, referencePath, swaggerUiAssets } from './api-reference.ts';
 import { docsRoutes } from './docs.ts';
@@ -47,7 +47,8 @@ export async function preparePages(options: PagesOptions): Promise<Pages> {
   const apiReference = referencePath(apiPrefix);
   const [site, swaggerUi] = await Promise.all([readAssets(SITE_FILES), swaggerUiAssets()]);
   const assets = `assets/${site.version}`;
-  const render = (content: Omit<PageContent, 'assets'>): Asset => assetOf('page.html', layout({ ...content, assets }));
+  const render = (content: Omit<PageContent, 'assets'>): PreparedFile =>
+    assetOf('page.html', layout({ ...content, assets }));
   const api = { reference: apiReference.slice(1), document: `${apiPrefix}/openapi.json`.slice(1) };
   const landing = render({ title: 'Millrace', root: '', body: landingContent(api) });
   const reference = render(referenceContent(apiPrefix, assets, `assets/reference/${swaggerUi.version}`));
@@ -92,5 +93,5 @@ export async function preparePages(options: PagesOptions): Promise<Pages> {
 /** Whether people open a path in a browser. The paths of the API and of media are for programs only. */
 function isForPeople(path: string, apiPrefix: string): boolean {
   if (apiPrefix === '') return /^\/(?:$|(?:play|docs)(?:\/|$))/.test(path);
-  return ![apiPrefix, '/hls', '/healthz'].some((each) => path === each || path.startsWith(`${each}/`));
+  return ![apiPrefix, '/hls', '/recordings', '/healthz'].some((each) => path === each || path.startsWith(`${each}/`));
 }

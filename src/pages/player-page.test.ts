@@ -11,7 +11,7 @@ let app: FastifyInstance;
 before(async () => {
   app = fastify();
   await app.register(playerPageRoutes, {
-    isStream: async (id) => id !== UNKNOWN,
+    isPlayable: async (id) => id !== UNKNOWN,
     framedBy: async (id) => (id === RESTRICTED ? "'self' https://example.com" : '*'),
   });
 });

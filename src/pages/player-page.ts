@@ -1,5 +1,5 @@
 /**
- * The player page, `/play/<playbackId>`: one constant page for every stream, and the few files it loads. What a viewer of a stream that is
+ * The player page, `/play/<playbackId>`: one constant page for every stream and recording, and the few files it loads. What a viewer of a stream that is
  * not public must show is in the fragment of the address (`#jwt=...`), which browsers send to no server.
  *
  * The files are served under a folder named by a hash of all of them, so that caches may keep them for ever and they can import one another
@@ -8,7 +8,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import { isPlaybackId, type PlaybackId } from '#domain/ids.ts';
+import { isPlaybackId, isUuid } from '#domain/ids.ts';
 import { assetOf, isServable, readAssets, sendAsset, serveAssets } from '#http/assets.ts';
 
 const PLAYER_FOLDER = new URL('../../web/player/', import.meta.url);
@@ -30,14 +30,17 @@ const POLICY = [
 
 /** What {@link playerPageRoutes} needs. */
 export interface PlayerPageOptions {
-  /** Whether there is a stream with this playback id. Waits for the store. */
-  readonly isStream: (playbackId: PlaybackId) => Promise<boolean>;
-  /** The pages that may show the player of a stream in a frame, as sources of a `Content-Security-Policy`. Waits for the store. */
-  readonly framedBy: (playbackId: PlaybackId) => Promise<string>;
+  /** Whether there is a stream or recording with this playback id, or a recorded session with this id. Waits for the store. */
+  readonly isPlayable: (id: string) => Promise<boolean>;
+  /** The pages that may show the player of it in a frame, as sources of a `Content-Security-Policy`. Waits for the store. */
+  readonly framedBy: (id: string) => Promise<string>;
 }
 
 /** Adds the page and its files, which are read once. A change on disk takes effect after a restart. */
-export async function playerPageRoutes(app: FastifyInstance, { isStream, framedBy }: PlayerPageOptions): Promise<void> {
+export async function playerPageRoutes(
+  app: FastifyInstance,
+  { isPlayable, framedBy }: PlayerPageOptions,
+): Promise<void> {
   const assets = await readAssets(await playerFiles());
   const html = await readFile(new URL(PAGE, PLAYER_FOLDER), 'utf8');
   const page = html.replaceAll('{version}', assets.version);
@@ -47,8 +50,8 @@ export async function playerPageRoutes(app: FastifyInstance, { isStream, framedB
   app.get<{ Params: { playbackId: string }; Querystring: { embed?: unknown } }>(
     '/play/:playbackId',
     async ({ params: { playbackId }, query }, reply) => {
-      if (!(isPlaybackId(playbackId) && (await isStream(playbackId)))) {
-        throw new MillraceError('not_found', 'No stream has this playback id; check the address.');
+      if (!((isPlaybackId(playbackId) || isUuid(playbackId)) && (await isPlayable(playbackId)))) {
+        throw new MillraceError('not_found', 'No stream or recording has this playback id; check the address.');
       }
       const embed = query.embed !== undefined;
       reply.headers({
@@ -58,6 +61,12 @@ export async function playerPageRoutes(app: FastifyInstance, { isStream, framedB
       });
       return await sendAsset(reply, embed ? embedded : plain);
     },
+  );
+  // One address for whoever uses the element, in the dashboard or in a page of their own; modules keep to where they were redirected.
+  app.get('/play/element.js', (_request, reply) =>
+    reply
+      .headers({ 'cache-control': 'no-cache', 'access-control-allow-origin': '*' })
+      .redirect(`assets/${assets.version}/element.js`, 307),
   );
   serveAssets(app, '/play/assets', assets);
 }

@@ -9,6 +9,10 @@ export type StoreAnnouncement =
   | { readonly type: 'stream_changed'; readonly streamId: StreamId }
   | { readonly type: 'stream_published'; readonly streamId: StreamId; readonly nodeId: NodeId }
   | { readonly type: 'user_changed'; readonly userId: UserId }
+  /** An encoder was refused by a node. `attempt` is JSON text that other nodes read. */
+  | { readonly type: 'publish_refused'; readonly nodeId: NodeId; readonly attempt: string }
+  /** The test picture of a stream must stop, wherever it is published. */
+  | { readonly type: 'test_picture_stopped'; readonly streamId: StreamId }
   /** There are new events to read, or deliveries that are due. */
   | { readonly type: 'events_added' }
   /** Announcements may have been missed, so everything must be read again. Never sent. */
@@ -22,6 +26,8 @@ const IDS: Readonly<Record<StoreAnnouncement['type'], readonly string[]>> = {
   stream_changed: ['streamId'],
   stream_published: ['streamId', 'nodeId'],
   user_changed: ['userId'],
+  publish_refused: ['nodeId', 'attempt'],
+  test_picture_stopped: ['streamId'],
   events_added: [],
   missed: [],
 };

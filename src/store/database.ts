@@ -2,11 +2,14 @@
  * The tables as queries see them. Change them together with `migrations/`, which creates them.
  */
 import type { Generated } from 'kysely';
+import type { Asset, AssetPhase } from '#domain/asset.ts';
 import type { AuditAction } from '#domain/audit.ts';
 import type { EventType } from '#domain/events.ts';
 import type {
   ApiKeyId,
+  AssetId,
   AuditId,
+  BrowserSessionId,
   EventId,
   MediaPath,
   NodeId,
@@ -29,9 +32,15 @@ export type Flag = 0 | 1;
 export interface Database {
   users: UsersTable;
   api_keys: ApiKeysTable;
+  browser_sessions: BrowserSessionsTable;
+  sign_in_links: SignInLinksTable;
   signing_keys: SigningKeysTable;
   streams: StreamsTable;
+  former_stream_keys: FormerStreamKeysTable;
   sessions: SessionsTable;
+  session_samples: SessionSamplesTable;
+  usage_hours: UsageHoursTable;
+  assets: AssetsTable;
   nodes: NodesTable;
   publishers: PublishersTable;
   secrets: SecretsTable;
@@ -67,6 +76,25 @@ export interface ApiKeysTable {
   /** JSON text of the key's access rules. Null allows everything that its user may do. */
   access: string | null;
   last_seen: Milliseconds;
+}
+
+/** Browsers that are signed in. Those that have ended are deleted. */
+export interface BrowserSessionsTable {
+  id: BrowserSessionId;
+  user_id: UserId;
+  /** The API key that it was made with. Null for one made with a link. */
+  key_id: ApiKeyId | null;
+  secret_hash: string;
+  created_at: Milliseconds;
+  last_seen: Milliseconds;
+  address: string;
+}
+
+/** Links that sign in once, at most one for each user. */
+export interface SignInLinksTable {
+  user_id: UserId;
+  secret_hash: string;
+  expires_at: Milliseconds;
 }
 
 /** Signing keys of users. Their private keys are not stored. */
@@ -113,6 +141,14 @@ export interface StreamsTable {
   reported_active: Flag;
 }
 
+/** Stream keys that were replaced a short time ago, so that encoders that still use them can be told apart from strangers. */
+export interface FormerStreamKeysTable {
+  /** SHA-256 in lower-case hex. */
+  key_hash: string;
+  stream_id: StreamId;
+  replaced_at: Milliseconds;
+}
+
 /** Sessions. */
 export interface SessionsTable {
   id: SessionId;
@@ -152,6 +188,73 @@ export interface SessionsTable {
   health: string | null;
   /** The last event about the session's phase. Empty before the first one. */
   reported: '' | 'started' | 'ended';
+  /** Null unless the session is recorded. */
+  recording_path: MediaPath | null;
+}
+
+/** Recordings and clips, including deleted ones until they are forgotten. */
+export interface AssetsTable {
+  id: AssetId;
+  kind: Asset['kind'];
+  user_id: UserId;
+  stream_id: StreamId;
+  session_id: SessionId;
+  playback_id: PlaybackId;
+  path: MediaPath;
+  media_path: MediaPath;
+  clipped_from: string | null;
+  name: string;
+  /** The name in the form that `domain/searchable-name.ts` makes for searches. */
+  name_search: string;
+  creator_id: string | null;
+  created_at: Milliseconds;
+  updated_at: Milliseconds;
+  /** When the session of a recording ended. Null for clips. */
+  ended_at: Milliseconds | null;
+  phase: AssetPhase;
+  failure: string | null;
+  from_ms: Milliseconds | null;
+  until_ms: Milliseconds | null;
+  /** In seconds. */
+  duration_s: number;
+  size_bytes: number;
+  /** JSON text. */
+  tracks: string;
+  node_id: NodeId;
+  is_stored: Flag;
+  /** JSON text. Null means that of the stream. */
+  playback_policy: string | null;
+  /** When a recording is to be deleted because its stream was deleted. */
+  delete_at: Milliseconds | null;
+  /** When it was deleted, from which time on its owner does not see it any more. */
+  deleted_at: Milliseconds | null;
+  /** The phase that the last event reported. Empty before the first one. */
+  reported: AssetPhase | '';
+}
+
+/** Samples of sessions, one a minute. */
+export interface SessionSamplesTable {
+  session_id: SessionId;
+  /** The end of the minute. */
+  at: Milliseconds;
+  /** Text of `domain/health-sample.ts`. */
+  measured: string;
+}
+
+/** What each process counted for each stream in each hour. */
+export interface UsageHoursTable {
+  hour: Milliseconds;
+  stream_id: StreamId;
+  counted_by: string;
+  user_id: UserId;
+  playback_id: PlaybackId;
+  ingest_ms: number;
+  ingest_bytes: number;
+  transcoded_ms: number;
+  transcoded_bytes: number;
+  delivered_bytes: number;
+  views: number;
+  watched_ms: number;
 }
 
 /** Processes that share this database. Times are those of the database's clock. */
@@ -196,7 +299,7 @@ export interface AuditTable {
   at: Milliseconds;
   /** The user who made the change. This column and the next two are null for changes on the command line. */
   user_id: UserId | null;
-  key_id: ApiKeyId | null;
+  key_id: ApiKeyId | BrowserSessionId | null;
   key_name: string | null;
   action: AuditAction;
   resource_id: string;

@@ -39,8 +39,12 @@ function storeOf(due: number, extra: Record<string, number> = {}) {
         return deleted;
       },
     },
+    assets: { forget: deleting('deleted assets') },
+    usage: { deleteOlder: deleting('usage') },
+    streams: { forgetFormerKeys: deleting('former keys') },
     audit: { deleteOlder: deleting('audit') },
     idempotency: { deleteOlder: deleting('answers') },
+    browserSessions: { deleteOver: async () => 0 },
     events: { deleteOlder: deleting('events') },
     webhooks: {
       expire: deleting('deliveries tried'),
@@ -101,11 +105,14 @@ it('deletes everything that was kept long enough, in batches', async () => {
     eventRetentionDays: 20,
     webhookLogRetentionDays: 5,
   });
-  while (asked.length < 14) await turn();
+  while (asked.length < 20) await turn();
   await turn();
   assert.deepEqual(asked, [
     ...Array(2).fill('answers before 99'),
+    ...Array(2).fill('former keys before 99'),
     ...Array(2).fill('sessions before 70'),
+    ...Array(2).fill('usage before 70'),
+    ...Array(2).fill('deleted assets before 70'),
     ...Array(2).fill('audit before 93'),
     ...Array(2).fill('deliveries tried before 97'),
     ...Array(2).fill('webhook logs before 95'),
@@ -122,6 +129,7 @@ it('keeps forever what has a retention of 0 days', async () => {
   }
   assert.deepEqual(asked, [
     'answers before 99',
+    'former keys before 99',
     'deliveries tried before 97',
     'webhook logs before 93',
     'dead deliveries before 70',

@@ -1,7 +1,7 @@
 /**
- * Deletes what has been kept long enough: ended sessions, entries of the audit log, answers to repeatable requests, events, and the log of
- * webhooks. When a user has more sessions than its quota, the oldest are deleted sooner. Deliveries that have failed for too long are given
- * up, and a webhook with too many waiting deliveries is disabled.
+ * Deletes what has been kept long enough: ended sessions, usage, rows of deleted assets, entries of the audit log, answers to repeatable requests,
+ * replaced stream keys, events, and the log of webhooks. When a user has more sessions than its quota, the oldest are deleted sooner.
+ * Deliveries that have failed for too long are given up, and a webhook with too many waiting deliveries is disabled.
  */
 import type { WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
@@ -9,7 +9,7 @@ import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import { ANSWERS_KEPT_MS, type Store } from './store.ts';
+import { ANSWERS_KEPT_MS, FORMER_KEYS_KEPT_MS, type Store } from './store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -32,7 +32,19 @@ const BATCH = 500;
 
 /** The options of housekeeping. */
 export interface HousekeepingOptions {
-  readonly store: Pick<Store, 'users' | 'sessions' | 'audit' | 'idempotency' | 'events' | 'webhooks'>;
+  readonly store: Pick<
+    Store,
+    | 'users'
+    | 'streams'
+    | 'sessions'
+    | 'audit'
+    | 'idempotency'
+    | 'events'
+    | 'webhooks'
+    | 'assets'
+    | 'browserSessions'
+    | 'usage'
+  >;
   /** The quotas of users that have none of their own. */
   readonly quotas: Quotas;
   readonly clock: Clock;
@@ -83,9 +95,13 @@ export class Housekeeping implements AsyncDisposable {
     const { store, clock, sessionRetentionDays, auditRetentionDays } = this.#options;
     const now = clock.now();
     await this.#emptyOut((limit) => store.idempotency.deleteOlder(ms(now - ANSWERS_KEPT_MS), limit));
+    await store.browserSessions.deleteOver(now);
+    await this.#emptyOut((limit) => store.streams.forgetFormerKeys(ms(now - FORMER_KEYS_KEPT_MS), limit));
     if (sessionRetentionDays > 0) {
       const before = daysBefore(now, sessionRetentionDays);
       await this.#emptyOut((limit) => store.sessions.deleteEnded(before, limit));
+      await this.#emptyOut((limit) => store.usage.deleteOlder(before, limit));
+      await this.#emptyOut((limit) => store.assets.forget(before, limit));
     }
     await this.#keepSessionsWithinQuotas(now);
     if (auditRetentionDays > 0) {

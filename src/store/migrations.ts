@@ -9,6 +9,9 @@ import { shares } from './migrations/0003-shares.ts';
 import { events } from './migrations/0004-events.ts';
 import { nameSearch } from './migrations/0005-name-search.ts';
 import { playbackRights } from './migrations/0006-playback-rights.ts';
+import { assets } from './migrations/0007-assets.ts';
+import { browserSessions } from './migrations/0008-browser-sessions.ts';
+import { healthSamplesAndAttempts } from './migrations/0009-health-samples-and-attempts.ts';
 
 /** Every migration by its name. Names sort in the order in which migrations are applied. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -18,6 +21,9 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-events': events,
   '0005-name-search': nameSearch,
   '0006-playback-rights': playbackRights,
+  '0007-assets': assets,
+  '0008-browser-sessions': browserSessions,
+  '0009-health-samples-and-attempts': healthSamplesAndAttempts,
 };
 
 /** How a database's schema compares with this program. */

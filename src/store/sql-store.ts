@@ -8,14 +8,18 @@ import type { Logger } from '#telemetry/logger.ts';
 import { announcementOfText, textOfAnnouncement } from './announcement.ts';
 import type { Engine } from './engine.ts';
 import { apiKeyRecords } from './records/api-keys.ts';
+import { assetRecords } from './records/assets.ts';
 import { auditRecords } from './records/audit.ts';
+import { browserSessionRecords } from './records/browser-sessions.ts';
 import { eventRecords } from './records/events.ts';
 import { idempotencyRecords } from './records/idempotency.ts';
 import { nodeRecords } from './records/nodes.ts';
 import { publisherRecords } from './records/publishers.ts';
+import { sampleRecords } from './records/samples.ts';
 import { sessionRecords } from './records/sessions.ts';
 import { signingKeyRecords } from './records/signing-keys.ts';
 import { streamRecords } from './records/streams.ts';
+import { usageRecords } from './records/usage.ts';
 import { userRecords } from './records/users.ts';
 import { webhookRecords } from './records/webhooks.ts';
 import { Runner } from './runner.ts';
@@ -38,9 +42,13 @@ export function storeOn(engine: Engine, logger: Logger, clock: Clock = systemClo
     },
     users: userRecords(runner, engine),
     apiKeys: apiKeyRecords(runner, engine, clock),
+    browserSessions: browserSessionRecords(runner, engine),
     signingKeys: signingKeyRecords(runner, engine, clock),
     streams: streamRecords(runner, engine, clock),
     sessions: sessionRecords(runner, engine),
+    assets: assetRecords(runner, engine, clock),
+    samples: sampleRecords(runner, engine),
+    usage: usageRecords(runner, engine),
     nodes: nodeRecords(runner, engine),
     publishers: publisherRecords(runner, engine),
     idempotency: idempotencyRecords(runner, engine),

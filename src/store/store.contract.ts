@@ -28,12 +28,15 @@ import {
   someStream,
   someUser,
 } from '#test/support/sample-records.ts';
+import { assetsContract } from './contract/assets.contract.ts';
+import { browserSessionsContract } from './contract/browser-sessions.contract.ts';
 import { changesContract } from './contract/changes.contract.ts';
 import { eventsContract } from './contract/events.contract.ts';
 import { listsContract } from './contract/lists.contract.ts';
 import { nodesContract } from './contract/nodes.contract.ts';
 import { rightsContract } from './contract/rights.contract.ts';
 import { isMillraceError, type OpenStore } from './contract/suite.contract.ts';
+import { usageContract } from './contract/usage.contract.ts';
 import type { ListOptions, Page, PageKey, Store } from './store.ts';
 
 /**
@@ -46,6 +49,9 @@ export function storeContract(name: string, open: OpenStore): void {
   nodesContract(name, open);
   eventsContract(name, open);
   rightsContract(name, open);
+  usageContract(name, open);
+  assetsContract(name, open);
+  browserSessionsContract(name, open);
 
   describe(`${name}, as a store of users, streams and sessions`, () => {
     let store: Store;

@@ -11,10 +11,15 @@
  * Such a call returns false when the stream or session belongs to another node by now, and rejects with `store_unavailable` while the lease
  * has run out. In both cases nothing has changed.
  */
+import type { Asset, AssetExtent, AssetPhase } from '#domain/asset.ts';
 import type { AuditEntry } from '#domain/audit.ts';
+import type { BrowserSession, SignInLink } from '#domain/browser-session.ts';
 import type { DisabledReason, EventType, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
+import type { HealthSample } from '#domain/health-sample.ts';
 import type {
   ApiKeyId,
+  AssetId,
+  BrowserSessionId,
   EventId,
   MediaPath,
   NodeId,
@@ -26,12 +31,13 @@ import type {
   WebhookId,
   WebhookLogId,
 } from '#domain/ids.ts';
-import type { ServiceNode } from '#domain/node.ts';
+import type { NodeState, ServiceNode } from '#domain/node.ts';
 import type { QuotaChange } from '#domain/quotas.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Session, SessionPhase } from '#domain/session.ts';
 import type { SigningKey } from '#domain/signing-key.ts';
 import type { Stream } from '#domain/stream.ts';
+import type { HourOfUsage, UsageSum } from '#domain/usage.ts';
 import type { ApiKey, User } from '#domain/user.ts';
 import type { DeliveryState, Webhook, WebhookDelivery, WebhookLog } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -129,6 +135,48 @@ export type SessionChange = Partial<
   >
 >;
 
+/** The times by which assets can be ordered. */
+export const ASSET_ORDERS = ['createdAt', 'updatedAt'] as const;
+/** A value of {@link ASSET_ORDERS}. */
+export type AssetOrder = (typeof ASSET_ORDERS)[number];
+
+/**
+ * Conditions for the listed assets, all of which must hold. One of them is answered from an index: the id, playback id, session, stream or
+ * origin, else the creator, else the phase, else the kind.
+ */
+export interface AssetFilter {
+  readonly id?: AssetId;
+  readonly playbackId?: PlaybackId;
+  /** Part of the name; see {@link ListFilter.name}. */
+  readonly name?: string;
+  readonly creatorId?: string;
+  readonly phase?: AssetPhase;
+  readonly kind?: Asset['kind'];
+  /** Only together with `kind`. */
+  readonly streamId?: StreamId;
+  /** The session of recordings and clips. */
+  readonly sessionId?: SessionId;
+  /** The playback id that clips were requested of. */
+  readonly clippedFrom?: PlaybackId;
+  /** Bounds of the time by which the list is ordered, both included. */
+  readonly from?: Milliseconds;
+  readonly to?: Milliseconds;
+}
+
+/** The options of a list of assets. */
+export interface AssetListOptions extends PageOptions {
+  readonly order: AssetOrder;
+  /** With `desc`, the newest come first. */
+  readonly direction: 'asc' | 'desc';
+  readonly filter: AssetFilter;
+}
+
+/** The fields that may change on an asset. Absent keys leave a field as it is, and `undefined` empties it. */
+export type AssetChange = Partial<Pick<Asset, 'name' | 'creatorId' | 'playbackPolicy'>>;
+
+/** How long the recordings of a deleted stream are kept. */
+export const RECORDINGS_KEPT_MS = 24 * 3600 * 1000;
+
 /** The fields that may change on a signing key. Absent keys leave a field as it is. */
 export type SigningKeyChange = Partial<Pick<SigningKey, 'name' | 'disabled'>>;
 
@@ -173,6 +221,29 @@ export interface Receipt {
 /** Milliseconds that the answer to a request is kept for repeats. */
 export const ANSWERS_KEPT_MS = 24 * 3600 * 1000;
 
+/** Milliseconds that the hash of a stream's replaced key is kept. */
+export const FORMER_KEYS_KEPT_MS = 24 * 3600 * 1000;
+
+/** A sample that is kept with its session. */
+export interface SessionSample {
+  readonly sessionId: SessionId;
+  readonly sample: HealthSample;
+}
+
+/** Which usage is summed, and how. */
+export interface UsageQuery {
+  /** Bounds of the hours that are summed: `from` is included, `to` is not. */
+  readonly from: Milliseconds;
+  readonly to: Milliseconds;
+  /** The length of the spans that sums are made for, in milliseconds: a number of hours. Spans begin at multiples of it. */
+  readonly stepMs: number;
+  /** Makes a sum for each stream or user. Without it, all are summed together. */
+  readonly by?: 'stream' | 'user';
+  readonly playbackId?: PlaybackId;
+  /** The largest number of sums. */
+  readonly limit: number;
+}
+
 /** The limit on the rows of a user when another one is created. */
 export interface RowLimit {
   /** The quota. 0 means no limit. `row-quota.ts` describes how exactly it is enforced. */
@@ -197,6 +268,14 @@ export type IdempotencyState =
   | { readonly state: 'pending' } // an equal request is in progress
   | { readonly state: 'answered'; readonly sealed: string }
   | { readonly state: 'other_body' };
+
+/** A browser session with its user and the key it was made with. */
+export interface OpenBrowserSession {
+  readonly session: BrowserSession;
+  readonly user: User;
+  /** Undefined for a session that was made with a link. */
+  readonly key: ApiKey | undefined;
+}
 
 /** The records that must last. */
 export interface Store extends AsyncDisposable {
@@ -247,6 +326,31 @@ export interface Store extends AsyncDisposable {
     seen(times: ReadonlyMap<ApiKeyId, Milliseconds>): Promise<void>;
   };
 
+  /**
+   * Browsers that are signed in. A session whose API key is revoked is not found, also when another process revoked the key. Whether one
+   * has ended because of its age, and whether its user is suspended, is for the caller to check.
+   */
+  readonly browserSessions: {
+    create(session: BrowserSession, receipt: Receipt): Promise<void>;
+    /** The session with that SHA-256 (lower-case hex) of its cookie. */
+    byHash(secretHash: string): Promise<OpenBrowserSession | undefined>;
+    byId(id: BrowserSessionId): Promise<OpenBrowserSession | undefined>;
+    /** The sessions of a user, newest first, including those whose key is revoked. */
+    ofUser(user: UserId, page: PageOptions): Promise<Page<BrowserSession>>;
+    /** Stores when and from where a session was last used. The time is never set back. */
+    seen(id: BrowserSessionId, at: Milliseconds, address: string): Promise<void>;
+    /** Ends a session. Returns whether there was such a session. */
+    end(id: BrowserSessionId, scope: Scope, receipt: Receipt): Promise<boolean>;
+    /** Deletes the sessions that have ended because of their age. Returns how many. */
+    deleteOver(now: Milliseconds): Promise<number>;
+    /** Stores the sign-in link of a user. An older one of the user is not valid any more. */
+    putLink(link: SignInLink, receipt: Receipt): Promise<void>;
+    /** The link with that SHA-256 (lower-case hex), also when its time is over. */
+    link(secretHash: string): Promise<SignInLink | undefined>;
+    /** Uses a link up and creates the session. Returns false, and changes nothing, when the link was used or its time is over. Atomic. */
+    useLink(link: SignInLink, session: BrowserSession, receipt: Receipt): Promise<boolean>;
+  };
+
   readonly signingKeys: {
     /** @throws {MillraceError} `quota_exceeded` */
     create(key: SigningKey, receipt: Receipt, limit?: RowLimit): Promise<void>;
@@ -274,6 +378,16 @@ export interface Store extends AsyncDisposable {
     getMany(ids: readonly StreamId[], of?: 'all'): Promise<readonly Stream[]>;
     byStreamKey(key: Secret): Promise<Stream | undefined>;
     byPlaybackId(id: PlaybackId): Promise<Stream | undefined>;
+    /**
+     * The stream that had this key until it was replaced, or the deleted stream with this key, if that was at `since` or later.
+     * `replacedAt` is undefined for a deleted stream.
+     */
+    formerly(
+      key: Secret,
+      since: Milliseconds,
+    ): Promise<{ readonly stream: Stream; readonly replacedAt: Milliseconds | undefined } | undefined>;
+    /** Forgets keys that were replaced before a time, at most `limit` at once. Returns how many. */
+    forgetFormerKeys(before: Milliseconds, limit: number): Promise<number>;
     list(scope: Scope, options: ListOptions): Promise<Page<Stream>>;
     count(scope: Scope, filter: ListFilter, order: ListOrder): Promise<number>;
     /** Counts a user's streams up to `atMost`, at a cost that depends only on `atMost`. */
@@ -313,8 +427,8 @@ export interface Store extends AsyncDisposable {
 
   readonly sessions: {
     /**
-     * Creates a session, with the event `session.started`, and `session.ended` if it has ended. It may be repeated: a session that exists
-     * gets the fields that {@link SessionChange} names.
+     * Creates a session, with the event `session.started`, and `session.ended` if it has ended, and the asset of its recording if it is
+     * recorded. It may be repeated: a session that exists gets the fields that {@link SessionChange} names.
      * @param writer the node that the session runs on, where processes share the store
      * @param at when the session could first be watched; now by default
      */
@@ -351,15 +465,124 @@ export interface Store extends AsyncDisposable {
     byMediaPath(
       path: MediaPath,
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
-    /** Deletes sessions that ended before a time, at most `limit` at once, the oldest first. Returns how many. */
+    /**
+     * Deletes sessions that ended before a time, at most `limit` at once, the oldest first. A session whose recording exists is kept. Returns
+     * how many.
+     */
     deleteEnded(before: Milliseconds, limit: number): Promise<number>;
     /** The users with a session that ended at that time or later, each once. */
     usersWithEnded(since: Milliseconds): Promise<readonly UserId[]>;
     /**
-     * Deletes ended sessions of a user that are older than its newest `keep` ones, at most `limit` at once, the oldest first. Returns how
-     * many.
+     * Deletes ended sessions of a user that are older than its newest `keep` ones, at most `limit` at once, the oldest first. A session whose
+     * recording exists is kept. Returns how many.
      */
     deleteBeyond(user: UserId, keep: number, limit: number): Promise<number>;
+  };
+
+  /**
+   * Recordings and clips. A recorded session's asset is created with the session, becomes `storing` with the session's end, and has the
+   * session's id. Deleted assets are only found by `getMany` with `all` and by the calls for deleting.
+   *
+   * Every change of a phase is stored with its event. Reports of what is recorded may be repeated and are ignored for deleted assets.
+   */
+  readonly assets: {
+    get(id: AssetId, scope: Scope): Promise<Asset | undefined>;
+    /** The assets with these ids that exist, in any order. @param of `all` includes deleted assets */
+    getMany(ids: readonly AssetId[], of?: 'all'): Promise<readonly Asset[]>;
+    /** The asset with that playback id or, for those who know it, with that id. For anybody. */
+    byPlaybackId(id: PlaybackId | AssetId): Promise<Asset | undefined>;
+    /** The asset with that folder in its URLs, with the node that has what is not in the object store. */
+    byPath(path: MediaPath): Promise<{ readonly asset: Asset; readonly node: ServiceNode | undefined } | undefined>;
+    list(scope: Scope, options: AssetListOptions): Promise<Page<Asset>>;
+    count(scope: Scope, filter: AssetFilter, order: AssetOrder): Promise<number>;
+    /** Counts a user's clips up to `atMost`. */
+    countOf(user: UserId, atMost: number): Promise<number>;
+    /** Bytes of a user's recordings, as of their last reports. */
+    bytesOf(user: UserId): Promise<number>;
+    /** Seconds of media in a user's recordings, as of their last reports. */
+    secondsOf(user: UserId): Promise<number>;
+    /**
+     * Creates a clip.
+     * @param of the recording or clip that it is cut out of
+     * @throws {MillraceError} `not_found` when that is deleted or failed, `quota_exceeded`
+     */
+    createClip(clip: Asset, of: AssetId, receipt: Receipt, limit?: RowLimit): Promise<void>;
+    /** Changes an asset. Returns whether there is such an asset. */
+    change(id: AssetId, scope: Scope, change: AssetChange, receipt: Receipt): Promise<boolean>;
+    /**
+     * Deletes an asset: a clip at once, a recording as far as its owner can see. Its bytes are deleted later; see `deleting`.
+     * @returns whether there was such an asset
+     * @throws {MillraceError} `conflict` for a recording that still runs
+     */
+    delete(id: AssetId, scope: Scope, receipt: Receipt): Promise<boolean>;
+    /** The same for one that has been kept long enough. Returns whether there was such a recording, and it does not run. */
+    expire(id: AssetId, at: Milliseconds): Promise<boolean>;
+
+    /** Stores what of a recording there is by now. Its `updatedAt` does not change. Returns false when it is ready, failed or deleted. */
+    progress(id: AssetId, extent: AssetExtent): Promise<boolean>;
+    /**
+     * Makes a recording ready. One without media becomes failed. Returns false when it does not exist, or is settled or deleted.
+     * @param at by the clock of this process
+     */
+    finish(id: AssetId, extent: AssetExtent, at: Milliseconds): Promise<boolean>;
+    /** Makes a recording failed. Returns false when it does not exist, or is settled or deleted. @param failure a sentence */
+    fail(id: AssetId, failure: string, at: Milliseconds): Promise<boolean>;
+    /** Notes that everything of a recording is in the object store. */
+    stored(id: AssetId): Promise<void>;
+    /**
+     * The recordings of a node that are neither ready nor failed, oldest first. In a store that is not shared, its process has every
+     * recording.
+     */
+    open(node: NodeId): Promise<readonly Asset[]>;
+    /** The clips of a recording that are not deleted, oldest first, also when the recording is deleted. */
+    clipsOf(recording: AssetId): Promise<readonly Asset[]>;
+
+    /**
+     * Recordings to delete, at most `limit`: those of streams that were deleted {@link RECORDINGS_KEPT_MS} before `now`, and those whose
+     * session ended before a time. None of them runs.
+     */
+    due(options: {
+      readonly now: Milliseconds;
+      /** Undefined when recordings are kept for ever. */
+      readonly endedBefore: Milliseconds | undefined;
+      readonly limit: number;
+    }): Promise<readonly Asset[]>;
+    /** The ended recordings of a node that are not in the object store, the oldest end first. */
+    oldest(node: NodeId, limit: number): Promise<readonly Asset[]>;
+    /**
+     * Deleted recordings whose bytes may still be there, in the order of their ids.
+     * @param options.before the time of the deletion. Leave at least a minute, so that every clip that was being created by then is in `clipsOf`
+     */
+    deleting(options: {
+      readonly before: Milliseconds;
+      readonly after?: AssetId | undefined;
+      readonly limit: number;
+    }): Promise<readonly Asset[]>;
+    /** Notes that no byte of a deleted recording is left. */
+    deleted(id: AssetId): Promise<void>;
+    /** Forgets assets that were deleted before a time and have no bytes left, at most `limit` at once. Returns how many. */
+    forget(before: Milliseconds, limit: number): Promise<number>;
+  };
+
+  /** Samples of sessions. They are deleted with their session. */
+  readonly samples: {
+    /** Adds samples. It may be repeated. */
+    add(samples: readonly SessionSample[]): Promise<void>;
+    /** The samples of a session that end between two times, both included, oldest first. */
+    list(
+      session: SessionId,
+      range: { readonly from: Milliseconds; readonly to: Milliseconds; readonly limit: number },
+    ): Promise<readonly HealthSample[]>;
+  };
+
+  /** What streams used. */
+  readonly usage: {
+    /** Stores what processes counted. It replaces what the same process stored for the same hour and stream. Unknown streams are left out. */
+    count(hours: readonly HourOfUsage[]): Promise<void>;
+    /** Sums usage, ordered by time. */
+    sum(scope: Scope, query: UsageQuery): Promise<readonly UsageSum[]>;
+    /** Deletes what was counted before a time, at most `limit` at once, the oldest first. Returns how many. */
+    deleteOlder(before: Milliseconds, limit: number): Promise<number>;
   };
 
   /** The nodes that share the database. Times are those of the database, so that the clocks of nodes need not agree. */
@@ -374,6 +597,10 @@ export interface Store extends AsyncDisposable {
     leave(id: NodeId): Promise<void>;
     /** A secret that only the nodes on this database know, the same for all. It is created at the first call. */
     clusterSecret(): Promise<Secret>;
+    /** The time of the database's clock. */
+    time(): Promise<Milliseconds>;
+    /** All nodes, with what each owns. None where the store is not shared. */
+    list(): Promise<readonly NodeState[]>;
     /** Nodes whose lease has run out and that still own something. */
     lapsed(): Promise<readonly NodeId[]>;
     /**

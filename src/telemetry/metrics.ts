@@ -52,6 +52,26 @@ export function createMetrics() {
       help: 'Bytes of media kept for viewers',
       registers,
     }),
+    recordingWaiting: new ObservedGauge({
+      name: 'millrace_recording_waiting_bytes',
+      help: 'Bytes of recordings that wait for the disk',
+      registers,
+    }),
+    uploadsWaiting: new ObservedGauge({
+      name: 'millrace_recording_uploads_waiting_count',
+      help: 'Files of recordings that wait to be stored in the bucket',
+      registers,
+    }),
+    uploadBytesWaiting: new ObservedGauge({
+      name: 'millrace_recording_uploads_waiting_bytes',
+      help: 'Bytes of recordings that wait to be stored in the bucket',
+      registers,
+    }),
+    uploadsFailing: new ObservedGauge({
+      name: 'millrace_recording_uploads_failing',
+      help: '1 while the bucket does not take recordings, 0 otherwise',
+      registers,
+    }),
     ingestBytes: new Counter({
       name: 'millrace_ingest_bytes_total',
       help: 'Bytes of media received',

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import type { Profile } from '#domain/profile.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Packet } from '#media/packet.ts';
+import type { Picture } from '#media/picture.ts';
 import type { GapReason } from '#media/session-event.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
@@ -28,7 +29,7 @@ const TWO_SECONDS = 180_000;
 class Recording {
   readonly tracks = new Map<string, VideoTrack[]>();
   readonly packets = new Map<string, Packet[]>();
-  readonly thumbnails: Uint8Array[] = [];
+  readonly pictures: Picture[] = [];
   readonly audioTracks: AudioTrack[] = [];
   readonly audio: Packet[] = [];
   readonly missing: { readonly id: string; readonly why: GapReason }[] = [];
@@ -48,7 +49,7 @@ class Recording {
     assert.equal(this.#ended.value, false, 'called after its end');
     this.audio.push(packet);
   };
-  readonly onThumbnail = (jpeg: Uint8Array) => void this.thumbnails.push(jpeg);
+  readonly onPicture = (picture: Picture) => void this.pictures.push(picture);
   readonly onWarning = (warning: TranscoderWarning) => void this.warnings.push(warning);
   readonly onRestart = (restart: TranscoderRestart) => void this.restarts.push(restart);
 
@@ -127,8 +128,13 @@ it('makes every rendition with the times, frames and segment starts of its sourc
       [[width, height]],
     );
   }
-  assert.equal(recording.thumbnails.length, 1);
-  assert.deepEqual(Buffer.from(recording.thumbnails[0]!.subarray(0, 2)), Buffer.of(0xff, 0xd8));
+  assert.deepEqual(
+    recording.pictures.map(({ kind, atS, jpeg }) => [kind, atS, Buffer.from(jpeg.subarray(0, 2)).toString('hex')]),
+    [
+      ['poster', 0, 'ffd8'],
+      ['tile', 0, 'ffd8'],
+    ],
+  );
   assert.deepEqual([recording.warnings, recording.restarts, transcoder.stats.droppedPackets], [[], [], 0]);
 });
 

@@ -8,7 +8,7 @@ import { packetSamples } from '#media/codecs.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
 import type { GapReason, HeldEvent, PacketEvent } from '#media/session-event.ts';
-import type { AudioTrack, VideoTrack } from '#media/track.ts';
+import { type AudioTrack, VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
 import { Feed } from './feed.ts';
@@ -87,7 +87,7 @@ type State =
   | { readonly type: 'pausing'; readonly timer: NodeJS.Timeout } // until another worker is started
   | { readonly type: 'ended'; readonly worker: WorkerProcess | undefined };
 
-const NO_HEALTH: WorkerHealth = { rssBytes: 0, cpuMs: 0, decodeErrors: 0 };
+const NO_HEALTH: WorkerHealth = { rssBytes: 0, cpuMs: 0, decodeErrors: 0, blackS: 0, frozenS: 0 };
 
 /** A {@link Transcoder}. The worker is started with the first track. */
 export class ProcessTranscoder implements Transcoder {
@@ -136,6 +136,7 @@ export class ProcessTranscoder implements Transcoder {
       queuedBytes: this.#feed.waitingBytes + (worker?.queuedBytes ?? 0),
       rssBytes: this.#health.rssBytes,
       cpuMs: this.#past.cpuMs + this.#health.cpuMs,
+      picture: { blackS: this.#health.blackS, frozenS: this.#health.frozenS },
     };
   }
 
@@ -214,7 +215,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#silentTicks = 0;
     const { preset, threads } = this.#options.settings;
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
-    const job = { version: PROTOCOL_VERSION, preset, threads, thumbnails: true };
+    const job = { version: PROTOCOL_VERSION, preset, threads, pictures: true };
     this.#state = { type: 'starting', worker: undefined, hasAnswered: false };
     try {
       const worker = new WorkerProcess(job, {
@@ -306,9 +307,11 @@ export class ProcessTranscoder implements Transcoder {
       case 'audio':
         this.#results.audio(message.packet);
         break;
-      case 'thumbnail':
-        this.#options.callbacks.onThumbnail(message.jpeg);
+      case 'picture': {
+        const { kind, pts, jpeg } = message;
+        this.#options.callbacks.onPicture({ kind, atS: pts / VIDEO_TIMESCALE, jpeg });
         break;
+      }
       case 'out_of_memory':
         this.#worker?.kill('too_much_memory');
         break;

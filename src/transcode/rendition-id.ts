@@ -6,13 +6,15 @@ import type { RenditionId } from '#media/session-event.ts';
 
 /** Text that can be part of an address unchanged. */
 const PLAIN = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$/;
+/** Names that mean something else in addresses: the audio, `index.m3u8`, and the folder of tickets. */
+const TAKEN: ReadonlySet<string> = new Set([AUDIO_RENDITION, 'index', 'v']);
 
 /**
- * The id of the rendition made for a profile: the profile's name if an address can hold it and it is not that of the audio. Otherwise it is
+ * The id of the rendition made for a profile: the profile's name if an address can hold it and it means nothing else there. Otherwise it is
  * `~` and the profile's index; no usable name begins with `~`. Names of profiles are text of up to 500 characters.
  * @param profiles the profiles of the session, one of which is named `profileName`
  */
 export function renditionIdOf(profileName: string, profiles: readonly Profile[]): RenditionId {
-  if (PLAIN.test(profileName) && profileName !== AUDIO_RENDITION) return profileName;
+  if (PLAIN.test(profileName) && !TAKEN.has(profileName)) return profileName;
   return `~${profiles.findIndex(({ name }) => name === profileName)}`;
 }

@@ -22,7 +22,7 @@ function setUp(maxTranscodes: number, isAvailable = true) {
     onMissing: nothing,
     onAudioTrack: nothing,
     onAudioPacket: nothing,
-    onThumbnail: nothing,
+    onPicture: nothing,
     onWarning: nothing,
     onRestart: nothing,
   };

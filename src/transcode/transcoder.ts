@@ -3,6 +3,7 @@
  */
 import type { WarningCode } from '#domain/warnings.ts';
 import type { Packet } from '#media/packet.ts';
+import type { Picture } from '#media/picture.ts';
 import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import type { LadderPlan } from './rendition-plan.ts';
@@ -70,14 +71,22 @@ export interface TranscoderCallbacks {
    * except for the first packet after some were missing.
    */
   onAudioPacket(packet: Packet): void;
-  /** Called with a JPEG of the video, at most 640 pixels wide: the first at once, then one every few seconds. */
-  onThumbnail(jpeg: Uint8Array): void;
+  /** Called with a picture of the video: of each kind the first at once, then one every few seconds. */
+  onPicture(picture: Picture): void;
   onWarning(warning: TranscoderWarning): void;
   onRestart(restart: TranscoderRestart): void;
 }
 
+/** For how long, in seconds of media, a video has shown nothing but black, or has not moved. */
+export interface PictureState {
+  readonly blackS: number;
+  readonly frozenS: number;
+}
+
 /** The present state of a transcoder. */
 export interface TranscoderStats {
+  /** How long the picture has been black or frozen. */
+  readonly picture: PictureState;
   readonly state: 'starting' | 'running' | 'pausing' | 'refused' | 'ended';
   readonly pid: number | undefined;
   readonly restarts: number;

@@ -50,7 +50,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
       onAudioPacket: () => {
         made.audio += 1;
       },
-      onThumbnail: nothing,
+      onPicture: nothing,
       onWarning: ({ code }) => void warnings.push(code),
       onRestart: (restart) => void restarts.push(restart),
     },

@@ -4,10 +4,13 @@
  * The server begins with the job, which carries the protocol version, and the worker answers `ready`. Times are ticks of 90 kHz for video,
  * and samples for audio.
  */
+
 import type { Packet } from '#media/packet.ts';
+import type { PictureKind } from '#media/picture.ts';
 import type { HeldEvent } from '#media/session-event.ts';
 import type { AudioCodec, VideoCodec } from '#media/track.ts';
 import type { RenditionPlan } from './rendition-plan.ts';
+import type { PictureState } from './transcoder.ts';
 
 /** The first message, with what stays the same for the life of the worker. */
 export interface Job {
@@ -15,7 +18,7 @@ export interface Job {
   readonly preset: string;
   /** The number of threads of each encoder. */
   readonly threads: number;
-  readonly thumbnails: boolean;
+  readonly pictures: boolean;
 }
 
 /** A source and its renditions. */
@@ -79,7 +82,7 @@ export interface RenditionPacket {
 }
 
 /** The state of a worker, which it sends twice a second as a sign of life. */
-export interface WorkerHealth {
+export interface WorkerHealth extends PictureState {
   readonly rssBytes: number;
   /** User and system time since the worker started. */
   readonly cpuMs: number;
@@ -95,7 +98,7 @@ export type FromWorker =
   | { readonly type: 'packet'; readonly packet: RenditionPacket }
   | { readonly type: 'audio_config'; readonly config: Uint8Array }
   | { readonly type: 'audio'; readonly packet: AudioPacket }
-  | { readonly type: 'thumbnail'; readonly jpeg: Uint8Array }
+  | { readonly type: 'picture'; readonly kind: PictureKind; readonly pts: number; readonly jpeg: Uint8Array }
   /** Frames were lost between the packets sent before and those to come. No rendition continues before the next segment. */
   | { readonly type: 'missing' }
   /** The number of video packets, held frames and flushes processed since the last such message. Their results were sent before it. */

@@ -18,7 +18,7 @@ const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(m
 const toWorker: fc.Arbitrary<ToWorker> = fc.oneof(
   record({
     type: fc.constant('job' as const),
-    job: record({ version: fc.nat(), preset: fc.string(), threads: fc.nat(), thumbnails: fc.boolean() }),
+    job: record({ version: fc.nat(), preset: fc.string(), threads: fc.nat(), pictures: fc.boolean() }),
   }),
   record({
     type: fc.constant('packet' as const),
@@ -63,11 +63,22 @@ const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
   }),
   record({ type: fc.constant('audio_config' as const), config: bytes }),
   record({ type: fc.constant('audio' as const), packet: record({ pts: time, data: bytes }) }),
-  record({ type: fc.constant('thumbnail' as const), jpeg: bytes }),
+  record({
+    type: fc.constant('picture' as const),
+    kind: fc.constantFrom('poster' as const, 'tile' as const),
+    pts: time,
+    jpeg: bytes,
+  }),
   record({ type: fc.constant('done' as const), count: fc.nat() }),
   record({
     type: fc.constant('health' as const),
-    health: record({ rssBytes: fc.nat(), cpuMs: fc.nat(), decodeErrors: fc.nat() }),
+    health: record({
+      rssBytes: fc.nat(),
+      cpuMs: fc.nat(),
+      decodeErrors: fc.nat(),
+      blackS: fc.nat(),
+      frozenS: fc.nat(),
+    }),
   }),
 );
 
@@ -123,7 +134,9 @@ for (const [name, type, payload] of [
   ['a count that is cut short', 133, '\x00\x00'],
   ['a configuration of no rendition', 130, ''],
   ['health that is too long', 134, `{"rssBytes":1,"cpuMs":2,"decodeErrors":3}${' '.repeat(1024)}`],
-  ['a thumbnail that is too long', 132, '\xff'.repeat(1024 * 1024 + 1)],
+  ['a poster that is too long', 132, '\x00'.repeat(1024 * 1024 + 1)],
+  ['a tile that is too long', 140, '\x00'.repeat(65_537)],
+  ['a picture without a time', 132, '\x00'],
   ['an audio packet that is too long', 137, '\x00'.repeat(65_537)],
 ] as const) {
   it(`refuses ${name} from a worker`, () => {

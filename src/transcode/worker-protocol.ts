@@ -19,14 +19,14 @@ import type {
 } from './worker-messages.ts';
 
 /** Increased by every change of messages or bytes that an older side would misread. */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7, held: 8 } as const;
 const FROM_WORKER = {
   ready: 129,
   config: 130,
   packet: 131,
-  thumbnail: 132,
+  poster: 132,
   done: 133,
   health: 134,
   begun: 135,
@@ -34,6 +34,7 @@ const FROM_WORKER = {
   audio: 137,
   outOfMemory: 138,
   missing: 139,
+  tile: 140,
 } as const;
 
 /** The largest number of bytes of each type of message from a worker. Video packets are limited only by the framing. */
@@ -47,7 +48,8 @@ const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
   [FROM_WORKER.config, 16_384],
   [FROM_WORKER.audioConfig, 1024],
   [FROM_WORKER.audio, 65_536],
-  [FROM_WORKER.thumbnail, 1024 * 1024],
+  [FROM_WORKER.poster, 1024 * 1024],
+  [FROM_WORKER.tile, 65_536],
 ]);
 
 const KEYFRAME = 1;
@@ -119,8 +121,8 @@ export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
       return frame(FROM_WORKER.audioConfig, message.config);
     case 'audio':
       return frame(FROM_WORKER.audio, timeOf(message.packet), message.packet.data);
-    case 'thumbnail':
-      return frame(FROM_WORKER.thumbnail, message.jpeg);
+    case 'picture':
+      return frame(FROM_WORKER[message.kind], timeOf(message), message.jpeg);
     case 'done': {
       const count = Buffer.allocUnsafe(4);
       count.writeUInt32BE(message.count);
@@ -173,7 +175,7 @@ export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
       return { type: 'audio_source', source: { ...value, config: bytes } as unknown as AudioSourceDescription };
     }
     case TO_WORKER.audio:
-      return { type: 'audio', packet: readAudioPacket(payload) };
+      return { type: 'audio', packet: readTimed(payload) };
     case TO_WORKER.active:
       return { type: 'active', renditions: [...payload] };
     case TO_WORKER.flush:
@@ -209,9 +211,12 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
     case FROM_WORKER.audioConfig:
       return { type: 'audio_config', config: payload };
     case FROM_WORKER.audio:
-      return { type: 'audio', packet: readAudioPacket(payload) };
-    case FROM_WORKER.thumbnail:
-      return { type: 'thumbnail', jpeg: payload };
+      return { type: 'audio', packet: readTimed(payload) };
+    case FROM_WORKER.poster:
+    case FROM_WORKER.tile: {
+      const { pts, data: jpeg } = readTimed(payload);
+      return { type: 'picture', kind: type === FROM_WORKER.poster ? 'poster' : 'tile', pts, jpeg };
+    }
     case FROM_WORKER.done:
       need(payload, 4);
       return { type: 'done', count: payload.readUInt32BE(0) };
@@ -222,7 +227,11 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
     case FROM_WORKER.health: {
       const value = parseJson(payload);
       const [rssBytes, cpuMs] = [number(value, 'rssBytes'), number(value, 'cpuMs')];
-      return { type: 'health', health: { rssBytes, cpuMs, decodeErrors: number(value, 'decodeErrors') } };
+      const [blackS, frozenS] = [number(value, 'blackS'), number(value, 'frozenS')];
+      return {
+        type: 'health',
+        health: { rssBytes, cpuMs, decodeErrors: number(value, 'decodeErrors'), blackS, frozenS },
+      };
     }
     default:
       throw new FramingError(`A message from a worker has the unknown type ${type}.`);
@@ -253,13 +262,14 @@ function readPacket(payload: Buffer): { flags: number; pts: number; dts: number;
   return { flags, pts, dts, data: payload.subarray(PACKET_HEADER_BYTES) };
 }
 
-function timeOf({ pts }: AudioPacket): Buffer {
+function timeOf({ pts }: { readonly pts: number }): Buffer {
   const time = Buffer.allocUnsafe(TIME_BYTES);
   time.writeBigInt64BE(BigInt(pts));
   return time;
 }
 
-function readAudioPacket(payload: Buffer): AudioPacket {
+/** Reads bytes after their time. */
+function readTimed(payload: Buffer): AudioPacket {
   need(payload, TIME_BYTES);
   return { pts: readTime(payload, 0), data: payload.subarray(TIME_BYTES) };
 }

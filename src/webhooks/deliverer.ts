@@ -41,6 +41,8 @@ export interface DelivererOptions {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, 'webhookAttempts' | 'webhookDelay'>;
   readonly limits: RetryLimits;
+  /** The origin of URLs in payloads, where the operator has set it. */
+  readonly publicUrl?: string | undefined;
   /** Returns a number from 0 to 1. */
   readonly random?: () => number;
 }
@@ -67,10 +69,10 @@ export class Deliverer implements Resending {
 
   /** Makes one attempt. @throws the reason of `signal` when it aborts; the attempt does not count then */
   async attempt(webhook: Webhook, due: DueDelivery, signal: AbortSignal): Promise<Attempt> {
-    const { sender, clock, metrics, limits, random = Math.random } = this.#options;
+    const { sender, clock, metrics, limits, publicUrl, random = Math.random } = this.#options;
     const { event, attempts } = due;
     const at = clock.now();
-    const body = requestBody(event, webhook.id, due.stream, at);
+    const body = requestBody(event, webhook.id, due.stream, at, publicUrl);
     const { previousSecret } = webhook;
     const isOldValid = previousSecret !== undefined && previousSecret.until > at;
     const secrets = [webhook.sharedSecret, ...(isOldValid ? [previousSecret.secret] : [])];

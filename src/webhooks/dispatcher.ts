@@ -39,6 +39,8 @@ export interface DispatcherOptions {
   readonly store: Pick<Store, 'streams' | 'webhooks' | 'listen' | 'isShared'>;
   readonly sender: Pick<Sender, 'post'>;
   readonly presentStream: PresentStream;
+  /** The origin of URLs in payloads, where the operator has set it. */
+  readonly publicUrl?: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'webhookAttempts' | 'webhookDelay' | 'webhookRequests'>;

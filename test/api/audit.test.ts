@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newWebhookLogId, type UserId, type WebhookId } from '#domain/ids.ts';
+import {
+  type AssetId,
+  newBrowserSessionId,
+  newMediaPath,
+  newWebhookLogId,
+  type StreamId,
+  type UserId,
+  type WebhookId,
+} from '#domain/ids.ts';
+import { newBrowserSecret } from '#domain/secret.ts';
 import { ms } from '#lib/units.ts';
+import { SOME_EXTENT, someReceipt, someSession } from '#test/support/sample-records.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { startApi, type TestApi, type TestKey } from './server.ts';
 
@@ -65,6 +75,28 @@ const MUTATIONS: Record<
     body: { ids: [streamId] },
     action: 'stream.deleted',
     resourceId: streamId,
+  }),
+  'POST /clip': ({ playbackId }) => ({
+    path: '/clip',
+    body: { playbackId, startTime: SOME_EXTENT.fromMs },
+    action: 'clip.created',
+  }),
+  'PATCH /asset/{id}': ({ assetId }) => ({
+    path: `/asset/${assetId}`,
+    body: { name: 'y' },
+    action: 'asset.updated',
+    resourceId: assetId,
+    fields: ['name'],
+  }),
+  'DELETE /asset/{id}': ({ assetId }) => ({
+    path: `/asset/${assetId}`,
+    action: 'asset.deleted',
+    resourceId: assetId,
+  }),
+  'DELETE /browser-session/{id}': ({ browserSessionId }) => ({
+    path: `/browser-session/${browserSessionId}`,
+    action: 'browser_session.deleted',
+    resourceId: browserSessionId,
   }),
   'POST /api-token': () => ({ path: '/api-token', action: 'api_key.created' }),
   'DELETE /api-token/{id}': ({ tokenId }) => ({
@@ -135,6 +167,9 @@ const MUTATIONS: Record<
 /** The objects that can be changed. */
 interface Made {
   readonly streamId: string;
+  readonly playbackId: string;
+  readonly assetId: string;
+  readonly browserSessionId: string;
   readonly tokenId: string;
   readonly userId: string;
   readonly signingKeyId: string;
@@ -172,6 +207,24 @@ async function logged(api: TestApi, webhook: { readonly id: string; readonly use
   return log.id;
 }
 
+/** Makes an ended recording of a stream, and a browser session. */
+async function alsoMade(api: TestApi, { userId }: TestKey, streamId: StreamId) {
+  const stream = (await api.store.streams.get(streamId, 'everyone'))!;
+  const ended = { phase: 'ended', endedAt: ms(5), endReason: 'unpublished', recordingPath: newMediaPath() } as const;
+  const session = someSession(stream, ended);
+  await api.store.sessions.create(session);
+  await api.store.assets.finish(session.id as string as AssetId, SOME_EXTENT, ms(6));
+  const browserSessionId = newBrowserSessionId();
+  const times = { createdAt: ms(api.time.now), lastSeen: ms(api.time.now) };
+  const secretHash = newBrowserSecret().hash();
+  const browser = { id: browserSessionId, userId, keyId: undefined, secretHash, address: '192.0.2.1', ...times };
+  await api.store.browserSessions.create(browser, someReceipt());
+  return { assetId: session.id, browserSessionId };
+}
+
+/** Operations that change nothing that is stored. What they cause is in the events of the stream. */
+const STORE_NOTHING = ['POST /stream/{id}/test-picture', 'DELETE /stream/{id}/test-picture'];
+
 test('every mutating operation of the document leaves an entry with who, what, when and from where, and without secrets', async (t) => {
   const api = await startApi(t, { MILLRACE_TRUSTED_PROXIES: '10.0.0.0/8' });
   const key = await api.makeKey('admin', 'office');
@@ -183,7 +236,7 @@ test('every mutating operation of the document leaves an entry with who, what, w
       .filter(([method, { responses }]) => method !== 'get' && method !== 'head' && !('501' in responses))
       .map(([method]) => `${method.toUpperCase()} ${path}`),
   );
-  assert.deepEqual(operations.toSorted(), Object.keys(MUTATIONS).toSorted());
+  assert.deepEqual(operations.toSorted(), [...Object.keys(MUTATIONS), ...STORE_NOTHING].toSorted());
 
   const secrets = new Set([key.secret]);
   for (const [operation, mutate] of Object.entries(MUTATIONS)) {
@@ -196,6 +249,8 @@ test('every mutating operation of the document leaves an entry with who, what, w
     const signingKey = (await api.call('POST', '/access-control/signing-key', { key })).json();
     const ids = {
       streamId: stream.id,
+      playbackId: stream.playbackId,
+      ...(await alsoMade(api, key, stream.id)),
       tokenId: token.id,
       userId: user.id,
       signingKeyId: signingKey.id,
@@ -219,7 +274,7 @@ test('every mutating operation of the document leaves an entry with who, what, w
         id: undefined,
         createdAt: api.time.now,
         action: expected.action,
-        resourceId: expected.resourceId ?? changed.id,
+        resourceId: expected.resourceId ?? changed.id ?? changed.asset.id,
         fields: expected.fields ?? [],
         actor: { userId: key.userId, tokenId: key.id, tokenName: 'office' },
         address: '198.51.100.7',

@@ -89,16 +89,24 @@ test('the document is OpenAPI 3.1 and describes every operation with its errors 
     'DELETE /stream key 204,400,401,403,404,409,413,415,422,429,500,503,504',
     'DELETE /stream/{id} key 204,400,401,403,404,409,413,415,422,429,500,503,504',
     'DELETE /stream/{id}/terminate key 204,400,401,403,404,409,413,415,422,429,500,503,504',
+    'DELETE /stream/{id}/test-picture key 204,400,401,403,404,409,413,415,422,429,500,503,504',
+    'GET /data/usage key 200,400,401,403,429,500,503',
+    'GET /data/usage/query key 200,400,401,403,429,500,503',
     'GET /data/views/now key 200,400,401,403,404,429,500,501,503',
+    'GET /data/views/query key 200,400,401,403,404,429,500,501,503',
+    'GET /data/views/query/total/{playbackId} key 200,400,401,403,404,429,500,503',
     'GET /ingest anybody 200,400,500',
     'GET /playback/{playbackId} anybody 200,400,404,500,503',
     'GET /session key 200,400,401,403,429,500,503',
     'GET /session/{id} key 200,400,401,403,404,429,500,503',
+    'GET /session/{id}/clips key 200,400,401,403,404,429,500,503',
+    'GET /session/{id}/samples key 200,400,401,403,404,429,500,503',
     'GET /stream key 200,400,401,403,429,500,503',
     'GET /stream/key/{streamKey} key 200,400,401,403,404,429,500,503',
     'GET /stream/playback/{playbackId} key 200,400,401,403,404,429,500,503',
     'GET /stream/user/{id} key 200,400,401,403,429,500,503',
     'GET /stream/{id} key 200,400,401,403,404,429,500,503',
+    'GET /stream/{id}/clips key 200,400,401,403,404,429,500,503',
     'GET /stream/{id}/info key 200,400,401,403,404,429,500,503',
     'GET /stream/{id}/sessions key 200,400,401,403,404,429,500,503',
     'PATCH /stream/{id} key 204,400,401,403,404,409,413,415,422,429,500,503,504',
@@ -106,6 +114,7 @@ test('the document is OpenAPI 3.1 and describes every operation with its errors 
     'PATCH /stream/{id}/suspended key 204,400,401,403,404,409,413,415,422,429,500,503,504',
     'POST /stream key 201,400,401,403,409,413,415,422,429,500,503,504',
     'POST /stream/{id}/rotate-key key 200,400,401,403,404,409,413,415,422,429,500,503,504',
+    'POST /stream/{id}/test-picture key 200,400,401,403,404,409,413,415,422,429,500,503,504',
   ]);
   assert.equal(operations.length, routes.length - 1, 'all routes but the one that says what is not there');
 });
@@ -148,7 +157,7 @@ test('an operation on owned objects says how an admin reaches those of others', 
   const api = await startApi(t);
   const { paths } = (await api.call('GET', '/openapi.json')).json<Document>();
   for (const [path, methods] of Object.entries(paths)) {
-    if (!/^\/(stream|session|data)\b/.test(path)) continue;
+    if (!/^\/(stream|session|data|asset|task)\b/.test(path)) continue;
     for (const [method, { parameters = [] }] of Object.entries(methods)) {
       if ((method === 'post' && path === '/stream') || path === '/stream/user/{id}') continue;
       const names = parameters.map(({ name }) => name);
@@ -295,6 +304,13 @@ test('lists have the header that leads to the next page, and the one with their 
     'get /stream/user/{id} 200': ['Link', 'X-Total-Count'],
     'get /session 200': ['Link', 'X-Total-Count'],
     'get /stream/{id}/sessions 200': ['Link', 'X-Total-Count'],
+    'get /asset 200': ['Link', 'X-Total-Count'],
+    'get /asset/{id}/clips 200': ['Link', 'X-Total-Count'],
+    'get /session/{id}/clips 200': ['Link', 'X-Total-Count'],
+    'get /stream/{id}/clips 200': ['Link', 'X-Total-Count'],
+    'get /clip/{id} 200': ['Link', 'X-Total-Count'],
+    'get /task 200': ['Link', 'X-Total-Count'],
+    'get /browser-session 200': ['Link'],
     'get /api-token 200': ['Link'],
     'get /access-control/signing-key 200': ['Link'],
     'get /user 200': ['Link'],

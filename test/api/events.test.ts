@@ -45,7 +45,7 @@ test('every change of a stream and its sessions is an event, in order', async (t
   const api = await startApi(t);
   const key = await api.makeKey('ann');
   const id = (await newStream(api, key, 'show')) as StreamId;
-  await api.call('PATCH', `/stream/${id}`, { key, body: { name: 'other', record: true } });
+  await api.call('PATCH', `/stream/${id}`, { key, body: { name: 'other', creatorId: 'me' } });
   const activity = { lastSeen: ms(5), health: undefined };
   for (const isActive of [true, true]) await api.store.streams.setActivity(id, { ...activity, isActive, at: ms(7) });
   const stream = (await api.store.streams.get(id, 'everyone'))!;
@@ -63,7 +63,7 @@ test('every change of a stream and its sessions is an event, in order', async (t
     found.map(({ type, payload }) => [type, payload]),
     [
       ['stream.created', { name: 'show', playbackId }],
-      ['stream.updated', { fields: ['name', 'record'] }],
+      ['stream.updated', { fields: ['name', 'creatorId'] }],
       ['stream.started', {}],
       ['session.started', { isResumed: false }],
       [

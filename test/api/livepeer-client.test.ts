@@ -7,9 +7,11 @@ import { createPublicKey } from 'node:crypto';
 import { test } from 'node:test';
 import { Livepeer } from 'livepeer';
 import { Events } from 'livepeer/models/components/index.js';
-import type { StreamId } from '#domain/ids.ts';
+import { QueryParamBreakdownBy, TimeStep } from 'livepeer/models/operations/getviewershipmetrics.js';
+import type { AssetId, StreamId } from '#domain/ids.ts';
+import { NO_USAGE } from '#domain/usage.ts';
 import { ms } from '#lib/units.ts';
-import { someSession } from '#test/support/sample-records.ts';
+import { SOME_EXTENT, someReceipt, someSession, someStream } from '#test/support/sample-records.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { startReceiver } from '#test/support/webhook-receiver.ts';
 import { startApi } from './server.ts';
@@ -38,7 +40,8 @@ test('the official client works with streams, sessions, viewers and playback, an
   assert.deepEqual([stream.record, stream.userTags, stream.createdByTokenName], [true, { season: 3 }, 'ann-laptop']);
 
   const stored = (await api.store.streams.get(id as StreamId, 'everyone'))!;
-  const session = someSession(stored, { record: true, phase: 'ended', endedAt: ms(5), endReason: 'unpublished' });
+  const ended = { phase: 'ended', endedAt: ms(5), endReason: 'unpublished' } as const;
+  const session = someSession(stored, ended);
   await api.store.sessions.create(session);
 
   assert.deepEqual((await client.stream.get(id)).stream, stream);
@@ -56,7 +59,7 @@ test('the official client works with streams, sessions, viewers and playback, an
     const recorded = await client.session.getRecorded(id, record);
     assert.deepEqual(
       recorded.data?.map((each) => [each.id, each.recordingStatus]),
-      [[session.id, 'none']],
+      [[session.id, 'waiting']],
     );
   }
   const { playbackInfo } = await client.playback.get(playbackId);
@@ -69,6 +72,75 @@ test('the official client works with streams, sessions, viewers and playback, an
   ]);
   assert.equal((await client.stream.delete(id)).statusCode, 204);
   await assert.rejects(client.stream.get(id), { statusCode: 404 });
+});
+
+test('the official client reads recordings, makes clips of live streams, and plays each, with data in every answer', async (t) => {
+  const api = await startApi(t);
+  const { secret } = await api.makeKey('ann');
+  const origin = await api.http.listen({ host: '127.0.0.1', port: 0 });
+  const client = new Livepeer({ apiKey: secret, serverURL: `${origin}/api` });
+  const { stream } = await client.stream.create({ name: 'show', record: true, recordingSpec: {} });
+  assert.ok(stream?.id && stream.playbackId);
+  const stored = (await api.store.streams.get(stream.id as StreamId, 'everyone'))!;
+  const session = someSession(stored, { phase: 'live' });
+  await api.store.sessions.create(session);
+  api.extents.set(session.recordingPath!, SOME_EXTENT);
+  const recordingUrl = `${origin}/recordings/${session.recordingPath}/index.m3u8`;
+  const from = SOME_EXTENT.fromMs!;
+
+  const shown = (await client.session.get(session.id)).session;
+  assert.deepEqual([shown?.recordingStatus, shown?.recordingUrl], ['waiting', recordingUrl]);
+  assert.match(shown?.mp4Url ?? '', /\.mp4$/);
+  const recorded = (await client.session.getRecorded(stream.id, true)).data;
+  assert.deepEqual(
+    recorded?.map((each) => [each.id, each.recordingUrl]),
+    [[session.id, recordingUrl]],
+  );
+  const made = await client.stream.createClip({
+    playbackId: stream.playbackId,
+    startTime: from + 1000,
+    endTime: from + 2000,
+    name: 'a clip',
+  });
+  const clip = made.data?.asset;
+  assert.ok(clip?.playbackId && made.data?.task.id === clip.id);
+  assert.deepEqual([clip.status?.phase, clip.source.type, clip.videoSpec?.duration], ['ready', 'clip', 1]);
+  for (const answer of [await client.stream.getClips(stream.id), await client.session.getClips(session.id)]) {
+    assert.deepEqual(answer.data, [clip]);
+  }
+  assert.deepEqual((await client.asset.get(clip.id)).asset, clip);
+  assert.deepEqual(
+    (await client.asset.getAll()).data?.map(({ id, status }) => [id, status?.phase]),
+    [
+      [clip.id, 'ready'],
+      [session.id, 'waiting'],
+    ],
+  );
+  const update = { name: 'renamed', creatorId: 'c1', playbackPolicy: { type: 'jwt' as never } };
+  const { asset: updated } = await client.asset.update(update, clip.id);
+  assert.deepEqual([updated?.name, updated?.playbackPolicy?.type], ['renamed', 'jwt']);
+  const { task } = await client.task.get(clip.id);
+  assert.deepEqual([task?.type, task?.outputAssetId, task?.status?.phase], ['clip', clip.id, 'completed']);
+  assert.deepEqual((await client.task.getAll()).data, [task]);
+
+  const types: Record<string, string> = {
+    [stream.playbackId]: 'live',
+    [session.id]: 'recording',
+    [clip.playbackId]: 'vod',
+  };
+  for (const [id, type] of Object.entries(types)) {
+    const { playbackInfo } = await client.playback.get(id);
+    assert.equal(playbackInfo?.type, type);
+    assert.ok(playbackInfo.meta.source.length >= (type === 'live' ? 1 : 4));
+  }
+  await api.store.sessions.change(session.id, { phase: 'ended', endedAt: ms(from + 99_000), endReason: 'unpublished' });
+  await api.store.assets.finish(session.id as string as AssetId, SOME_EXTENT, ms(from + 99_000));
+  assert.equal((await client.session.get(session.id)).session?.recordingStatus, 'ready');
+  for (const id of [clip.id, session.id]) {
+    assert.equal((await client.asset.delete(id)).statusCode, 204);
+    await assert.rejects(client.asset.get(id), { statusCode: 404 });
+  }
+  assert.equal((await client.session.get(session.id)).session?.recordingStatus, 'deleted');
 });
 
 test('the official client manages signing keys, and sees the policies it sets', async (t) => {
@@ -127,6 +199,42 @@ test('the official client creates, reads, changes and deletes webhooks, and read
   await assert.rejects(webhooks.get(id), { statusCode: 404 });
 });
 
+test('the official client reads views and usage', async (t) => {
+  const api = await startApi(t);
+  const ann = await api.makeKey('ann');
+  const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;
+  const { metrics } = new Livepeer({ apiKey: ann.secret, serverURL });
+  const stream = someStream(ann.userId);
+  await api.store.streams.create(stream, someReceipt());
+  const { playbackId } = stream;
+  const hour = ms(api.time.now - (api.time.now % 3_600_000));
+  const counts = { ...NO_USAGE, views: 3, watchedMs: 90_000, transcodedMs: 60_000 };
+  await api.store.usage.count([{ hour, playbackId, countedBy: 'x', counts }]);
+  assert.deepEqual((await metrics.getPublicViewership(playbackId)).data, {
+    playbackId,
+    viewCount: 3,
+    playtimeMins: 1.5,
+  });
+  const from = new Date(api.time.now - 3_600_000);
+  const query = {
+    playbackId,
+    from,
+    to: api.time.now,
+    timeStep: TimeStep.Hour,
+    breakdownBy: [QueryParamBreakdownBy.PlaybackId],
+  };
+  assert.deepEqual((await metrics.getViewership(query)).data, [
+    { playbackId, timestamp: hour, viewCount: 3, playtimeMins: 1.5 },
+  ]);
+  const usage = await metrics.getUsage({ from: from.getTime() });
+  assert.deepEqual(usage.usageMetric, {
+    userID: ann.userId,
+    deliveryUsageMins: 1.5,
+    totalUsageMins: 1,
+    storageUsageMins: 0,
+  });
+});
+
 test('what is not supported yet fails in the official client with 501 and an explanation', async (t) => {
   const api = await startApi(t);
   const { secret } = await api.makeKey('ann');
@@ -135,28 +243,16 @@ test('what is not supported yet fails in the official client with 501 and an exp
   const file = new Blob(['x']);
   const calls: Record<string, () => Promise<unknown>> = {
     'stream.startPull': () => client.stream.startPull('x'),
-    'stream.createClip': () => client.stream.createClip({ playbackId: 'x', startTime: 1 }),
-    'stream.getClips': () => client.stream.getClips('x'),
     'stream.addMultistreamTarget': () => client.stream.addMultistreamTarget({ profile: 'source' }, 'x'),
     'stream.removeMultistreamTarget': () => client.stream.removeMultistreamTarget('x', 'y'),
-    'session.getClips': () => client.session.getClips('x'),
-    'metrics.getViewership': () => client.metrics.getViewership({}),
     'metrics.getCreatorViewership': () => client.metrics.getCreatorViewership({ creatorId: 'x' }),
-    'metrics.getPublicViewership': () => client.metrics.getPublicViewership('x'),
-    'metrics.getUsage': () => client.metrics.getUsage({}),
     'multistream.getAll': () => client.multistream.getAll(),
     'multistream.create': () => client.multistream.create({ url: 'rtmp://example.com/live' }),
     'multistream.get': () => client.multistream.get('x'),
     'multistream.update': () => client.multistream.update({ url: 'rtmp://example.com/live' }, 'x'),
     'multistream.delete': () => client.multistream.delete('x'),
-    'asset.getAll': () => client.asset.getAll(),
     'asset.create': () => client.asset.create({ name: 'x' }),
     'asset.createViaUrl': () => client.asset.createViaUrl({ name: 'x', url: 'https://example.com/x.mp4' }),
-    'asset.get': () => client.asset.get('x'),
-    'asset.update': () => client.asset.update({ name: 'x' }, 'x'),
-    'asset.delete': () => client.asset.delete('x'),
-    'task.getAll': () => client.task.getAll(),
-    'task.get': () => client.task.get('x'),
     'room.create': () => client.room.create(),
     'room.get': () => client.room.get('x'),
     'room.delete': () => client.room.delete('x'),
@@ -194,9 +290,14 @@ test('what is not supported yet fails in the official client with 501 and an exp
   }
   const built = [
     ...['create', 'getAll', 'get', 'update', 'delete', 'terminate'].map((method) => `stream.${method}`),
-    ...['getAll', 'get', 'getRecorded'].map((method) => `session.${method}`),
+    ...['createClip', 'getClips'].map((method) => `stream.${method}`),
+    ...['getAll', 'get', 'getRecorded', 'getClips'].map((method) => `session.${method}`),
+    ...['getAll', 'get', 'update', 'delete'].map((method) => `asset.${method}`),
+    ...['getAll', 'get'].map((method) => `task.${method}`),
     ...['create', 'getAll', 'get', 'update', 'delete'].map((method) => `accessControl.${method}`),
-    'metrics.getRealtimeViewership',
+    ...['getRealtimeViewership', 'getViewership', 'getPublicViewership', 'getUsage'].map(
+      (method) => `metrics.${method}`,
+    ),
     'playback.get',
     ...['create', 'getAll', 'get', 'update', 'delete', 'getLogs', 'getLog', 'resendLog'].map(
       (method) => `webhook.${method}`,

@@ -25,9 +25,9 @@ test('a token that is signed by the code in the guide admits a viewer', async ()
   const playbackId = newPlaybackId();
   const token = await written.signPlaybackToken({ privateKey, publicKey: key.publicKey }, playbackId);
   const asked = { keys: [key], address: '198.51.100.1' };
-  const verdict = await new PlaybackTokens(systemClock).judge(token, { ...asked, playbackId });
+  const verdict = await new PlaybackTokens(systemClock).judge(token, { ...asked, playbackIds: [playbackId] });
   assert.ok(verdict.good);
   assert.ok(Math.abs(verdict.expiresAtMs - Date.now() - 3_600_000) < 60_000);
-  const other = await new PlaybackTokens(systemClock).judge(token, { ...asked, playbackId: newPlaybackId() });
+  const other = await new PlaybackTokens(systemClock).judge(token, { ...asked, playbackIds: [newPlaybackId()] });
   assert.deepEqual(other, { good: false, fault: 'wrong_stream' });
 });

@@ -8,11 +8,16 @@ import type { InjectOptions } from 'fastify';
 import { apiPlugin } from '#api/plugin.ts';
 import { presentStreamOfEvent } from '#api/present-stream.ts';
 import { operatorReceipt } from '#cli/receipt.ts';
-import { type Config, readConfig } from '#config.ts';
+import { type Config, readConfig, settingsInForce } from '#config.ts';
+import type { AssetExtent } from '#domain/asset.ts';
+import { BrowserTokens } from '#domain/browser-session.ts';
+import type { HealthSample } from '#domain/health-sample.ts';
 import {
   type ApiKeyId,
+  type MediaPath,
   newApiKeyId,
   newMediaPath,
+  newNodeId,
   newUserId,
   type PlaybackId,
   type SessionId,
@@ -29,6 +34,7 @@ import type { Clock } from '#lib/clock.ts';
 import { DestinationGuard } from '#lib/destination-guard.ts';
 import { ms } from '#lib/units.ts';
 import type { LiveDirectory, LiveStatus, LiveUsage } from '#live/live.ts';
+import type { RecentAttempt } from '#live/recent-attempts.ts';
 import { EventSequencer } from '#store/event-sequencer.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
@@ -71,6 +77,8 @@ export async function startApi(
   const statuses = new Map<StreamId | SessionId, LiveStatus>();
   const thumbnails = new Map<PlaybackId, Uint8Array>();
   const viewers = new Map<PlaybackId, number>();
+  const samples = new Map<SessionId, readonly HealthSample[]>();
+  const extents = new Map<MediaPath, AssetExtent>();
   const usage: LiveUsage = { publishers: 3, transcodes: 2, mediaMemoryBytes: 5_000_000, viewers: 4 };
   const live: LiveDirectory = {
     status: (id) => statuses.get(id),
@@ -84,7 +92,26 @@ export async function startApi(
     watchedStream: () => undefined,
     viewers: (playbackId) => viewers.get(playbackId) ?? 0,
     usageOf: () => usage,
+    samples: (id) => samples.get(id),
   };
+  const host = {
+    nodeId: newNodeId(),
+    version: '1.2.3',
+    dataDir,
+    settings: settingsInForce(config),
+    certificateValidTo: () => undefined,
+    draw: undefined,
+    counts: () => ({ sessions: 2, publishers: 1 }),
+  };
+  const pictures: [what: string, stream: StreamId][] = [];
+  const testPictures = {
+    start: async ({ id }: Stream) => {
+      pictures.push(['start', id]);
+      return ms(time.now + 60_000);
+    },
+    stop: async (id: StreamId) => void pictures.push(['stop', id]),
+  };
+  const attempts = { recent: [] as RecentAttempt[] };
   const metrics = createMetrics();
   const http = createHttp({ settings: config.http, logger, metrics });
   const guard = new DestinationGuard({ allowPrivate: config.webhooks.allowPrivate === '1' });
@@ -97,7 +124,13 @@ export async function startApi(
     quotas: config.quotas,
     store,
     live,
+    recordings: { extentOf: (path) => extents.get(path) },
+    isSeekable: config.origin.dvr === 'on',
+    attempts,
+    testPictures,
+    host,
     throttle: new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock }),
+    tokens: new BrowserTokens(await realStore.nodes.clusterSecret()),
     clock,
     publicUrl: publicUrlOf(config.http),
     publishUrls: (hostname) => [`rtmp://${hostname}/live`],
@@ -178,5 +211,22 @@ export async function startApi(
     return response;
   }
 
-  return { http, store: realStore, config, time, statuses, thumbnails, viewers, lines, metrics, makeKey, revoke, call };
+  return {
+    http,
+    store: realStore,
+    config,
+    time,
+    statuses,
+    samples,
+    thumbnails,
+    viewers,
+    extents,
+    attempts,
+    pictures,
+    lines,
+    metrics,
+    makeKey,
+    revoke,
+    call,
+  };
 }

@@ -52,22 +52,6 @@ test('every field that a client may set is stored on creation and on change, and
   assert.equal(changed?.actor?.userId, key.userId);
 });
 
-test('a stream with record has a warning that nothing is recorded', async (t) => {
-  const api = await startApi(t);
-  const key = await api.makeKey('ann');
-  const codes = ({ warnings }: { warnings?: { code: string }[] }) => warnings?.map(({ code }) => code);
-  const recorded = await create(api, key, { name: 'x', record: true });
-  assert.deepEqual(codes(recorded), ['recording_not_supported']);
-  const plain = await create(api, key, { name: 'y' });
-  assert.equal(codes(plain), undefined);
-  const setRecord = (id: string, record: boolean) =>
-    api.call('PATCH', `/stream/${id}/record`, { key, body: { record } });
-  assert.equal((await setRecord(plain.id, true)).statusCode, 204);
-  assert.deepEqual(codes(await read(api, key, plain.id)), ['recording_not_supported']);
-  assert.equal((await setRecord(recorded.id, false)).statusCode, 204);
-  assert.equal(codes(await read(api, key, recorded.id)), undefined);
-});
-
 test('an empty change changes nothing and leaves no entry, but the stream must exist', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('ann');
@@ -109,7 +93,7 @@ const REFUSED: readonly (readonly [body: object, names: RegExp])[] = [
     /^The field playbackPolicy\.webhookContext must have at most 4096/,
   ],
   [{ pull: { source: 'https://example.com/live' } }, /^The field pull is unknown here/],
-  [{ recordingSpec: {} }, /^The field recordingSpec is unknown here/],
+  [{ recordingSpec: { profiles: [{ bitrate: 1 }] } }, /^The field recordingSpec\.profiles must have at most 0/],
   [{ streamKey: 'x' }, /^The field streamKey is unknown here/],
   [{ profiles: [profile, profile] }, /^The field profiles\[1\]\.name is the same/],
   [{ profiles: [{ ...profile, name: 'source' }] }, /^The field profiles\[0\]\.name must not be "source"/],

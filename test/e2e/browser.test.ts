@@ -22,7 +22,7 @@ const STARTS_WITHIN_MS = 30_000;
 const SMOOTH_S = 6;
 /** A player may correct its place in the stream once when it starts. */
 const SETTLES_S = 1.5;
-/** Players without parts are further behind than this: three target durations. */
+/** Players without parts lag further behind the live edge than this: three target durations. */
 const WITHOUT_PARTS_MS = 12_000;
 const AWAY_MS = 4000;
 
@@ -163,7 +163,7 @@ async function assertSmooth(page: Page, from: SeenFrame, { mostBehindMs = WITHOU
   assert.ok(p95 < mostBehindMs, `${p95} ms behind`);
 }
 
-/** New frames come, and go on coming. How soon depends on the machine: it is told, not judged. */
+/** Waits until new frames are shown, one after another. How soon that happens depends on the machine, so it is printed and not asserted. */
 async function assertReturns(t: TestContext, page: Page, { startedAtMs }: Publisher): Promise<void> {
   const frame = await firstFrameSince(page, startedAtMs, STARTS_WITHIN_MS);
   t.diagnostic(`the first new frame came ${frame.atMs - startedAtMs} ms after the encoder's return`);

@@ -15,19 +15,25 @@ import { assertOneAtATime, publish } from './recorded-publisher.ts';
 import { get } from './viewer.ts';
 
 /** Freezing for a minute shows little that ten seconds do not. */
-const LONG =
-  process.env.CLUSTER_FAULTS_LONG === undefined ? 'set CLUSTER_FAULTS_LONG=1: each takes more than a minute' : false;
+const LONG = process.env.LONG_TESTS === undefined ? 'set LONG_TESTS=1: each takes more than a minute' : false;
 /** How long a server holds its lease without renewing it. */
 const LEASE_S = 6;
 /** In so many beats a server writes whatever it had left to write: it tries again after a second. */
 const SETTLED_BEATS = 3;
 
-/** Two servers on a database that is theirs alone, for the tests of one suite. */
-function withNodes(): () => ProxiedNodes & { readonly postgres: PostgresServer } {
+/** The PostgreSQL of all tests that do not stop it. */
+let shared: PostgresServer;
+before(async () => {
+  shared = await startPostgres();
+});
+after(() => shared[Symbol.asyncDispose]());
+
+/** Two servers on a database that is theirs alone, for the tests of one suite. @param start starts their PostgreSQL, if it is to be theirs alone, too */
+function withNodes(start?: typeof startPostgres): () => ProxiedNodes & { readonly postgres: PostgresServer } {
   const parts = new AsyncDisposableStack();
   let nodes: ProxiedNodes & { readonly postgres: PostgresServer };
   before(async () => {
-    const postgres = parts.use(await startPostgres());
+    const postgres = start === undefined ? shared : parts.use(await start());
     nodes = { ...parts.use(await startProxiedNodes(postgres)), postgres };
   });
   after(() => parts.disposeAsync());
@@ -37,7 +43,7 @@ function withNodes(): () => ProxiedNodes & { readonly postgres: PostgresServer }
 // Each suite has servers of its own and mostly waits for them. More at once would all start theirs at the same moment.
 describe('what a server has answered', { concurrency: 3 }, () => {
   describe('terminate, rotate, suspend and delete', { concurrency: 1 }, () => {
-    const nodes = withNodes();
+    const nodes = withNodes(startPostgres);
     test('take effect although the connection for announcements was silently interrupted', async () => {
       await using parts = new AsyncDisposableStack();
       const { owner, other } = nodes();

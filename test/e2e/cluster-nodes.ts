@@ -32,7 +32,7 @@ export interface ProxiedNode {
   readonly proxy: TcpProxy;
 }
 
-/** Two of them. */
+/** Two such servers on one database. */
 export interface ProxiedNodes extends AsyncDisposable {
   readonly owner: ProxiedNode;
   readonly other: ProxiedNode;
@@ -40,7 +40,7 @@ export interface ProxiedNodes extends AsyncDisposable {
   readonly query: (sql: string) => ReturnType<PostgresServer['query']>;
 }
 
-/** Starts both on a database of their own. @param clockAheadMs by how much the clock of the other is ahead */
+/** Starts both on a database of their own. @param clockAheadMs by how many milliseconds the clock of the other is ahead */
 export async function startProxiedNodes(postgres: PostgresServer, clockAheadMs = 0): Promise<ProxiedNodes> {
   await using parts = new AsyncDisposableStack();
   const databaseUrl = await postgres.newDatabase();
@@ -83,7 +83,7 @@ export async function cutOffAnnouncements({ proxy }: ProxiedNode): Promise<void>
 
 /**
  * Has a server listen to the wrong channel until disposed: its connection for announcements lives and answers when it is asked, but
- * nothing is ever told on it.
+ * no announcement is ever delivered on it.
  */
 export async function deafen({ query }: ProxiedNodes, { proxy }: ProxiedNode): Promise<AsyncDisposable> {
   const listening = 'from pg_stat_activity where datname = current_database() and';

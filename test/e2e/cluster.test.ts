@@ -93,7 +93,7 @@ describe('a stream published to one node', () => {
     await waitFor(() => holds(one, 2), { what: 'the owner to hold one for the playlist and one for the part' });
     client.tags(fixtureTags(), 2000);
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
-    // All ask once more, so that the owner is told of those who came while the first request was under way; the broadcast's own is one more.
+    // All ask once more, so that the owner learns of those who came during the first request. The broadcast has one more viewer of its own.
     await waitFor(
       async () => {
         await ask(live.playlistUrl, 0);

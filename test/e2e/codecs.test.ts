@@ -43,7 +43,7 @@ const IN_STEP_S = 0.06;
 /** What we encode ourselves adds no more than milliseconds to that: those RTMP rounds to. */
 const ENCODED_IN_STEP_S = 0.01;
 
-/** How far renditions may be behind the source: one that has just begun, on a busy machine, a target duration. */
+/** How far renditions may lag behind the source: a target duration, because one may have just begun on a busy machine. */
 const RENDITIONS_BEHIND_S = 4;
 
 /** A publish, and the expected result. */
@@ -224,7 +224,7 @@ async function holds(each: Case): Promise<void> {
   for (const [index, beepS] of whole.entries()) assert.ok(Math.abs(beepS - whole[0]! - index) < 0.002, beepsS.join());
 }
 
-/** Sound from before the first picture is left out, and with it the beginning of the first beep. */
+/** Audio from before the first frame is left out, and with it the beginning of the first beep. */
 function wholeBeeps({ sound }: Decoded): readonly number[] {
   return sound!.beepsS.slice(1);
 }

@@ -20,7 +20,7 @@ export interface Cut {
   readonly sentence: RegExp;
   /** Viewers may see the rest of what was sent. */
   readonly playsOn: boolean;
-  /** What a publisher with the old key is told afterwards; undefined when it may publish again. */
+  /** The reason with which a publisher with the old key is refused afterwards. Undefined when it may publish again. */
   readonly afterwards: RegExp | undefined;
 }
 
@@ -84,7 +84,7 @@ export async function broadcast(
   const index = await waitFor(async () => playable(await get(indexUrl)), { what: 'the stream to be watched' });
   // Without directives it would be held until it lists two segments.
   const playlistUrl = `${new URL(mediaPlaylistUris(index)[0]!, indexUrl).href}?_HLS_msn=0&_HLS_part=0`;
-  // Asked again like a player does that is told to (503 with Retry-After): a busy machine can take longer to connect one server to another
+  // Repeated as a player does after a 503 with Retry-After: a busy machine can take longer to connect one server to another
   // than servers wait for it.
   const played = async () => {
     const { status, headers, body } = await get(playlistUrl);

@@ -5,9 +5,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Static } from 'typebox';
 import type { HealthSchema } from '#api/schemas/health.ts';
+import type { SamplesSchema } from '#api/schemas/sample.ts';
 import type { StreamSchema } from '#api/schemas/stream.ts';
+import { startEncoder } from '../support/external-encoder.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { startServerProcess } from '../support/server.ts';
+import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 type Health = Static<typeof HealthSchema>;
@@ -70,5 +73,32 @@ suite('the health of a stream', () => {
     await waitFor(async () => !(await read()).isActive, { what: 'the end' });
     const { isHealthy, issues, health } = await read();
     assert.deepEqual([isHealthy, issues, health], [null, null, undefined]);
+  });
+
+  test('tells of a video that is black, and keeps samples of what came in', needs('ffmpeg'), async () => {
+    await using server = await startServerProcess();
+    const small = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 };
+    const { id, streamKey } = await server.api.createStream({ profiles: [small] });
+    const picture = ['-re', '-f', 'lavfi', '-i', 'color=black:size=640x360:rate=30'];
+    const sound = ['-f', 'lavfi', '-i', 'sine'];
+    const codecs = ['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '60', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
+    const to = ['-f', 'flv', server.rtmpUrl(streamKey)];
+    await using _encoder = startEncoder('ffmpeg', [...picture, ...sound, ...codecs, ...to]);
+    const black = await waitFor(
+      async () => (await server.api.getStream(id)).health?.warnings.find(({ code }) => code === 'video_black'),
+      { what: 'the warning', timeoutMs: 60_000 },
+    );
+    assert.ok(black.actual! >= 10, `${black.actual}`);
+    const answer = await server.api.request('GET', `/stream/${id}/sessions`);
+    const [session] = (await answer.json()) as { readonly id: string }[];
+    const read = await server.api.request('GET', `/session/${session!.id}/samples`);
+    const { step, samples } = (await read.json()) as Static<typeof SamplesSchema>;
+    assert.equal(step, 5);
+    assert.ok(samples.length >= 2);
+    for (const sample of samples.slice(1)) {
+      near(sample.fps, 30, 0.2, 'the frame rate of a sample');
+      near(sample.speed, 1, 0.2, 'the speed of a sample');
+      assert.equal(sample.keyframeInterval, 2);
+    }
   });
 });

@@ -22,7 +22,7 @@ hlsParser.setOptions({ silent: true });
 
 /** PROGRAM-DATE-TIME has whole milliseconds, and so may be this much off, twice rounded. */
 const DATE_ROUNDING_MS = 1.01;
-/** Playlist durations have five digits behind the point. */
+/** Durations in playlists have five digits after the decimal point. */
 const DURATION_ROUNDING_S = 0.00002;
 
 /** A media resource next to what the playlist said of it. */

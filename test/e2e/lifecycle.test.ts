@@ -66,7 +66,7 @@ describe('a stream', { concurrency: true }, () => {
         if (answer.status !== 200) return answer;
         for (const url of [...media.playlists, ...media.resources]) {
           const { status } = await get(url);
-          // It may just have gone.
+          // It may have been removed a moment ago.
           assert.ok(status === 200 || (Date.now() - stoppedAt) / 1000 >= fetchableForS, url);
         }
         await sleep(500);
@@ -115,7 +115,7 @@ describe('a stream', { concurrency: true }, () => {
       await waitFor(() => activeStream(stream), { what: 'the stream to be active' });
       const id = await waitFor(() => sessionIds(stream).find((each) => !ids.includes(each)), { what: 'a session' });
       ids.push(id);
-      // The log is quicker than the store.
+      // The log has it before the store.
       const isStored = async () => (await server.api.request('GET', `/stream/${id}`)).status === 200;
       await waitFor(isStored, { what: 'the session to be stored' });
       const { health, ingestRate, outgoingRate, ...session } = await server.api.getStream(id);
@@ -254,7 +254,7 @@ async function activeStream({ id }: StreamObject): Promise<StreamObject | false>
 
 const inactiveStream = async (stream: StreamObject): Promise<boolean> => !(await activeStream(stream));
 
-/** Sessions of a stream in the order they began, from the log: the interface lists none. */
+/** The ids of a stream's sessions in the order in which they began, from the log, which is ahead of the API. */
 function sessionIds({ id }: StreamObject): readonly string[] {
   const ids = server.logLines.flatMap((line) => {
     const { streamId, sessionId } = JSON.parse(line) as Record<string, string>;
@@ -263,7 +263,7 @@ function sessionIds({ id }: StreamObject): readonly string[] {
   return [...new Set(ids)];
 }
 
-/** The picture's playlist as soon as it lists something. */
+/** Gives the playlist of the source's video as soon as it lists something. */
 async function videoPlaylist(at: ServerProcess, { playbackId }: CreatedStream) {
   const indexUrl = at.playlistUrl(playbackId);
   const index = await waitFor(
@@ -281,7 +281,7 @@ async function videoPlaylist(at: ServerProcess, { playbackId }: CreatedStream) {
 /** The media playlist as soon as it lists a part: without directives, it is held until it lists two segments. */
 const firstPart = (url: string): string => `${url}?_HLS_msn=0&_HLS_part=0`;
 
-/** All that a stream's playlists name now. */
+/** The URLs of everything that a stream's playlists list now. */
 async function mediaUrls(
   stream: CreatedStream,
 ): Promise<{ readonly playlists: string[]; readonly resources: string[] }> {

@@ -21,7 +21,7 @@ const NONE = 'no-store';
 const parts = new AsyncDisposableStack();
 let server: ServerProcess;
 let indexUrl: string;
-/** Of the picture's media playlist. */
+/** The URL of the source video's media playlist. */
 let playlistUrl: string;
 
 before(async () => {

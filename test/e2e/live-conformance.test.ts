@@ -143,7 +143,7 @@ for (const run of RUNS) {
       const beeps = audio!.sound!.beepsS.map((beepS) => beepS - startS);
       assert.ok(beeps.length >= run.media.durationS - 1);
       for (const [index, beepS] of beeps.entries()) {
-        // A frame is drawn at the first moment of its second or up to a frame later; AAC delays sound by one of its own.
+        // A frame is drawn at the first moment of its second or up to a frame later. AAC delays audio by one of its own frames.
         assert.ok(Math.abs(beepS - Math.round(beepS)) < 0.06 + den / num, `beep ${index} at ${beepS} s`);
       }
     });

@@ -3,8 +3,6 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Static } from 'typebox';
-import type { StreamSchema } from '#api/schemas/stream.ts';
 import { ApiClient, type StreamObject } from '../support/api-client.ts';
 import { fixtureTags } from '../support/flv-file.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
@@ -12,8 +10,6 @@ import { startServer, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertCut, broadcast, CUTS } from './cuts.ts';
 import { get } from './viewer.ts';
-
-type LiveStream = Static<typeof StreamSchema>;
 
 let server: TestServer;
 before(async () => {
@@ -38,25 +34,6 @@ describe('a live stream', () => {
     const isWatched = async () => (await get(server.playlistUrl(live.stream.playbackId))).status === 200;
     await waitFor(isWatched, { what: 'the stream to be watched again' });
     assert.equal((await get(live.playlistUrl)).status, 404, 'what was sent before stays out of reach');
-  });
-
-  test('that asks to be recorded stays healthy, and its health says that nothing is recorded', async () => {
-    const stream = await server.api.createStream({ name: 'recorded', record: true });
-    await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
-    client.tags(fixtureTags());
-    const read = async () => (await (await server.api.request('GET', `/stream/${stream.id}`)).json()) as LiveStream;
-    const { isHealthy, issues, health } = await waitFor(
-      async () => {
-        const live = await read();
-        return live.health === undefined ? undefined : live;
-      },
-      { what: 'the stream to have health' },
-    );
-    assert.deepEqual([isHealthy, issues], [true, []]);
-    assert.deepEqual(
-      health?.warnings.map(({ code, severity }) => [code, severity]),
-      [['recording_not_supported', 'notice']],
-    );
   });
 
   test('goes on under its new name, and so does its session', async () => {

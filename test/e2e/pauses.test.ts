@@ -1,6 +1,6 @@
 /**
- * Publishers that send no picture for a while, as of a screen on which nothing moves: the last one is shown on, at every time the
- * right one, and the sound is heard.
+ * Publishers that send no frames for a while, such as for a screen on which nothing moves. The last frame stays visible, the right one is
+ * shown at every time, and audio continues.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -25,9 +25,9 @@ import type { Viewing, Watched } from './viewer.ts';
 const FPS = 30;
 /** Audio and video that are in step: how long a frame is missing is judged by the audio that comes meanwhile. */
 const STEP_MS = 50;
-/** What the issue allows between sound and picture. */
+/** The largest allowed distance between audio and video. */
 const IN_STEP_S = 0.04;
-/** Pictures may lie a target duration behind the sound, and a part. */
+/** Video may lag a target duration and a part behind the audio. */
 const STEP_S = 4.5;
 /** Rules for a source that pauses: no part target fits it. */
 const VARIABLE = { stepS: STEP_S, unsteady: ['source'] };
@@ -69,7 +69,7 @@ function counterAt(mediaS: number, pauses: Run['pauses']): number {
   return pause === undefined ? Math.round(mediaS * FPS) : pause.fromS * FPS - 1;
 }
 
-/** At every time the picture that was drawn last is shown, none for longer than one frame of the rate. */
+/** Asserts that the frame that was drawn last is shown at every time, and none for longer than one frame of the rate. */
 function assertHeld({ frames, complaints }: Decoded, fps: number, { pauses, durationS }: Run): void {
   assert.deepEqual(complaints, []);
   const startS = frames[0]!.ptsS;
@@ -82,7 +82,7 @@ function assertHeld({ frames, complaints }: Decoded, fps: number, { pauses, dura
   assert.ok(frames.at(-1)!.ptsS - startS > durationS - 2 / fps, `it ends at ${frames.at(-1)!.ptsS - startS} s`);
 }
 
-/** Beeps every second, from the first picture on. */
+/** Asserts that there is a beep every second, from the first frame on. */
 function assertSound({ sound, complaints }: Decoded, startS: number, durationS: number): void {
   assert.deepEqual(complaints, []);
   const beeps = sound!.beepsS.map((beepS) => beepS - startS);

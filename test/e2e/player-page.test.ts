@@ -15,20 +15,20 @@ import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { variantsListed } from './viewer.ts';
 
-/** Little, so that a slow machine can encode, decode and draw it in time. */
+/** Small frames at a low rate, so that a slow machine can encode, decode and draw them in time. */
 const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: 15, den: 1 }, gop: 15 };
 
 /** Waits until the page shows a state. */
 const showing = (page: Page, state: string) =>
   page.locator(`html[data-state="${state}"]`).waitFor({ state: 'attached', timeout: 60_000 });
 
-/** Waits until the page says something. */
+/** Waits until the page shows a notice. */
 const noticing = (page: Page, title: string) => page.locator('#notice-title').getByText(title).waitFor();
 
-/** Seconds the picture has got to. */
+/** The position of the video in seconds. */
 const position = async (page: Page) => Number(await page.evaluate('document.getElementById("video").currentTime'));
 
-/** Waits until the picture has moved on by half a second. */
+/** Waits until the video has played half a second. */
 async function moving(page: Page): Promise<void> {
   const from = await position(page);
   await waitFor(async () => Math.abs((await position(page)) - from) > 0.5, { what: 'a picture that moves' });

@@ -44,10 +44,10 @@ const MEASURED_AT_MS = 8000;
 const FPS = 30;
 /** Few, so that a slow machine can encode, decode and draw them in time. */
 const FPS_IN_BROWSER = 15;
-/** What the issue allows between sound and picture. */
+/** The largest allowed distance between audio and video. */
 const IN_STEP_S = 0.04;
 
-/** A rendition this much behind the source, and a part, is given gaps. */
+/** A rendition that lags this much and a part behind the source gets gaps. */
 const LATEST_S = 1.35;
 
 /** What is expected of a rendition. */
@@ -98,7 +98,7 @@ const RUNS: readonly Run[] = [
   },
 ];
 
-/** A run, and what its owner was told of it meanwhile. */
+/** One run, and what the API showed the stream's owner during it. */
 interface Recording {
   readonly watched: Watched;
   readonly health: Static<typeof HealthSchema>;
@@ -203,7 +203,7 @@ for (const run of RUNS) {
         assert.equal(variant.get('FRAME-RATE'), (expected?.fps ?? FPS).toFixed(3));
         if (expected === undefined) continue;
         assert.ok(averageBps < expected.bitrateBps * 1.1, `${name}: ${averageBps} bit/s`);
-        // Half as much again is what its encoder's buffer allows a segment, whatever the pictures.
+        // The encoder's buffer allows a segment half as much again, whatever the frames show.
         assert.ok(peakBps < peak && expected.bitrateBps * 1.5 < peak, `${name}: peak ${peakBps} of ${peak}`);
       }
     });
@@ -238,13 +238,13 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
   });
 });
 
-/** Of each variant's pictures. */
+/** The frames of each variant. */
 const WIDTHS = { source: 480, middle: 398, small: 320 } as const;
 
 /** What a viewer sees who chooses one variant after another. */
 interface Switched {
   readonly shown: readonly SeenFrame[];
-  /** How often the player had nothing to play, since the picture moved. */
+  /** How often the player had nothing to play after playback began. */
   readonly waits: number;
   /** Of its buffer. */
   readonly ranges: number;
@@ -267,7 +267,7 @@ async function switchThroughLadder(): Promise<Switched> {
   const fps = { num: FPS_IN_BROWSER, den: 1 };
   const video = { width: WIDTHS.source, height: 270, fps, gop: FPS_IN_BROWSER, bitrateBps: 900_000 };
   await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video });
-  // Who comes while the transcoder has not begun, on a busy machine, plays the source only.
+  // On a busy machine the transcoder may begin late. A player that comes before plays the source only.
   await waitFor(async () => variantsOf((await indexOf(server, playbackId)) ?? '').size === 3, { what: 'the ladder' });
   await page.goto(`${server.url}/play/${playbackId}`);
   await readFrames(page);
@@ -317,7 +317,7 @@ async function healthOf(server: TestServer, id: string): Promise<Static<typeof H
   return (await server.api.getStream(id)).health!;
 }
 
-/** Of each segment: the tick of the first picture shown, and whether it can be decoded by itself. */
+/** For each segment, the tick of its first frame in presentation order, and whether it can be decoded on its own. */
 /** The segments but the last one: it has what no part had when the session ended, which begins anywhere. */
 function segmentStarts(viewing: Viewing): ReadonlyMap<number, { readonly tick: number; readonly keyframe: boolean }> {
   const starts = seenSegments(viewing)

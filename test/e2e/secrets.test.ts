@@ -105,7 +105,7 @@ async function publishUnderWrongNames(server: ServerProcess, streamKey: string):
     ['live', `${streamKey}?token=${streamKey}`],
     ['live', `../${streamKey}`],
   ] as const) {
-    // Refused or, where it can be told what was meant, busy; either way it says nothing of the key.
+    // It is refused, or answered as busy where the server recognises the stream. Neither answer contains the key.
     await RtmpClient.publish(server.rtmpPort, name, app).catch((error: unknown) => {
       assert.doesNotMatch(String(error), new RegExp(streamKey));
     });

@@ -16,7 +16,7 @@ export interface SeenFrame {
   readonly counter: number;
   /** Wall clock when the publisher drew it. */
   readonly drawnAtMs: number;
-  /** Of the picture, which tells variants apart. */
+  /** Size of the frame, which differs from variant to variant. */
   readonly width: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * How much one user may use of a server: its publishers are told when it is too much, and another user is not affected.
+ * How much of a server one user may use. Its publishers learn the reason when it is too much, and another user is not affected.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -13,7 +13,7 @@ const MOMENT_EVERY_MS = 100;
 
 /** Media that lasts so long is enough for a viewer to start, whatever is transcoded of it. */
 const STARTS_AFTER_MS = 2500;
-/** How far the end of encoded audio may be behind what was sent: a part, and what its encoder holds. */
+/** How far the end of encoded audio may lag behind what was sent: a part, and what its encoder holds. */
 const ENCODED_WITHIN_MS = 900;
 
 /** A viewer that a publish waits for. */

@@ -19,7 +19,7 @@ const FPS = 30;
 const RECORDED_S = 8;
 const HOUR_MS = 3_600_000;
 
-/** Eight seconds with a keyframe each second, B-frames, and sound. */
+/** Eight seconds with a keyframe each second, B-frames, and audio. */
 let small: readonly FlvFileTag[];
 /** The same in another size. */
 let large: readonly FlvFileTag[];
@@ -89,7 +89,7 @@ describe('a session goes on', { concurrency: 2 }, () => {
     const { video, audio, watched } = await show(
       sendings(small).filter(({ type, atMs }) => type !== AUDIO || atMs < 4500 || atMs >= 7500),
     );
-    // Audio is waited for a second and its part before silence takes its place, and is then that far behind.
+    // The server waits a second and a part for audio before it writes silence, so audio may lag that far behind.
     judge(watched, { stepS: 1.35 });
     const [run, ...others] = await decodeRuns(video);
     assert.equal(others.length, 0);

@@ -55,7 +55,7 @@ interface Fault {
   readonly signal: NodeJS.Signals;
   /** Why the server says it had to be replaced. */
   readonly reason: string;
-  /** How far a rendition may lie behind the source, in seconds: a child that is only slow is waited for. */
+  /** How far a rendition may lag behind the source, in seconds. The server waits for a transcoder that is only slow. */
   readonly stepS: number;
 }
 

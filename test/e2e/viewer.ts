@@ -39,7 +39,7 @@ export interface Watched {
   readonly failures: readonly string[];
 }
 
-/** All media playlists as they were before a moment and as they were behind it. */
+/** All media playlists as they were before a moment and as they were after it. */
 export interface Moment {
   readonly before: ReadonlyMap<string, string>;
   readonly behind: ReadonlyMap<string, string>;

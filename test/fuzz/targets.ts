@@ -16,6 +16,7 @@ import { cursorTarget, filtersTarget, listQueryTarget } from './targets/lists.ts
 import { mediaReaderTarget } from './targets/media-reader.ts';
 import { enhancedTagTarget, flvTagTarget } from './targets/media-tag.ts';
 import { metadataTarget } from './targets/metadata.ts';
+import { boxWalkTarget, fragmentTarget, initTarget } from './targets/mp4.ts';
 import { nalUnitsTarget } from './targets/nal-units.ts';
 import { obusTarget } from './targets/obus.ts';
 import {
@@ -57,4 +58,7 @@ export const TARGETS: readonly Target[] = [
   toWorkerTarget,
   fromWorkerTarget,
   announcementTarget,
+  fragmentTarget,
+  initTarget,
+  boxWalkTarget,
 ];

@@ -28,6 +28,7 @@ test('a part ends after five hundred frames or eight megabytes, however short th
       pts: ticks(index),
       durationTicks: 1,
       keyframe: false,
+      isFilling: false,
       data: new Uint8Array(sizeBytes),
     });
   for (let index = 0; index < 2000; index++) push(index, 10);

@@ -36,7 +36,7 @@ const both = { video: videoTrack(), audio: audioTrack() };
 const typesOf = (packaged: readonly Packaged[] = []) => packaged.map(({ type }) => type);
 
 describe('a part sink', () => {
-  test('receives the bytes that viewers get, each segment after its parts, and every gap', async () => {
+  test('receives the bytes that viewers get, each segment around its parts, and every gap before what fills it', async () => {
     const feed = new Feed(both);
     using sink = new FileSink();
     feed.presentation.attach(sink);
@@ -49,8 +49,12 @@ describe('a part sink', () => {
       assert.deepEqual([packaged[0]?.type, packaged.at(-1)?.type], ['init', 'end'], rendition);
       let endS = 0;
       let segmentS = 0;
+      let missingUntilS = 0;
       for (const each of packaged) {
+        if (each.type === 'segment_start') assert.equal(segmentS, 0);
+        if (each.type === 'gap') missingUntilS = each.untilS;
         if (each.type === 'part') {
+          if (each.isFilling) assert.ok(each.startS < missingUntilS || each.msn >= 5);
           const answer = await feed.media(rendition, each.name);
           assert.ok(answer?.type === 'media' && answer.resource.pieces[0] === each.bytes);
           if (endS > 0) assert.ok(Math.abs(each.startS - endS) < 1e-6, 'without a hole');
@@ -66,6 +70,11 @@ describe('a part sink', () => {
       assert.ok(gaps.every(({ why }) => why === 'publisher_away'));
       const awayS = gaps.reduce((sumS, { fromS, untilS }) => sumS + untilS - fromS, 0);
       assert.ok(Math.abs(awayS - 1) < 0.1, `${awayS} s`);
+      const filledS = packaged.reduce(
+        (sumS, each) => sumS + (each.type === 'part' && each.isFilling ? each.durationS : 0),
+        0,
+      );
+      assert.ok(filledS > 0.3 && filledS < 1.5, `${rendition}: ${filledS} s are filled`);
       const segments = packaged.filter((each) => each.type === 'segment');
       assert.deepEqual(
         segments.map(({ msn, discontinuity }) => [msn, discontinuity]),
@@ -82,7 +91,8 @@ describe('a part sink', () => {
     for (const rendition of feed.renditions) assert.deepEqual(typesOf(sink.packaged.get(rendition)), ['init']);
     feed.play(3);
     for (const rendition of feed.renditions) {
-      const first = sink.packaged.get(rendition)?.[1];
+      const [, start, first] = sink.packaged.get(rendition) ?? [];
+      assert.ok(start?.type === 'segment_start' && start.msn === 2 && start.independent);
       assert.ok(first?.type === 'part' && first.msn === 2 && first.index === 0 && first.independent);
     }
     const before = sink.packaged.get('source')?.length;

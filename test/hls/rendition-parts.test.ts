@@ -111,7 +111,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
     height: 180,
   };
   const { renditions } = planRenditions([profile], track);
-  const job = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, thumbnails: false };
+  const job = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: false };
   let lastDts = -1;
   using ladder = new Ladder(job, {
     onConfig: (_, config) => {
@@ -126,7 +126,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
       presentation.write('small', asEvent(cut ? { ...packet, mark } : packet));
     },
     onMissing: () => assert.fail('frames are missing'),
-    onThumbnail: () => {},
+    onPicture: () => {},
   });
   const packaged = new Map<string, number[][]>(['source', 'small'].map((id) => [id, []]));
   const inits = new Map<string, Buffer>();

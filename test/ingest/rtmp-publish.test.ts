@@ -250,6 +250,13 @@ describe('a publisher is refused', { concurrency: true }, () => {
       });
     }
     assert.equal(server.gate.requests.length, 0);
+    const told = server.gate.invalidAddresses.map(({ text, protocol }) => [text.reveal(), protocol]);
+    assert.deepEqual(told, [
+      [`other/${GOOD_KEY}`, 'rtmp'],
+      ['live/', 'rtmp'],
+      [`live/${'x'.repeat(512)}`, 'rtmp'],
+      [`${GOOD_KEY}/${GOOD_KEY}`, 'rtmp'],
+    ]);
   });
 
   it('for unsupported video and audio codecs, with advice', async () => {
@@ -265,6 +272,7 @@ describe('a publisher is refused', { concurrency: true }, () => {
       assert.match(status.description, hint);
       await client.closed();
       assert.deepEqual(server.gate.publication.ends, ['connection_lost']);
+      assert.deepEqual(server.gate.publication.causes, [{ code: 'unplayable_media', message: status.description }]);
     }
   });
 

@@ -17,11 +17,12 @@ const ROWS: readonly (readonly string[])[] = [
   ['cli'],
   ['app.ts'],
   ['config.ts'],
-  ['api', 'origin', 'pages'],
+  ['api', 'dashboard', 'origin', 'pages'],
   ['http'],
   ['live'],
+  ['recording'],
   ['ingest', 'transcode', 'hls', 'webhooks'],
-  ['store'],
+  ['store', 'objects'],
   ['media'],
   ['domain', 'telemetry'],
   ['lib'],
@@ -33,6 +34,7 @@ const ROWS: readonly (readonly string[])[] = [
 const IMPLEMENTATIONS: Readonly<Record<string, readonly string[]>> = {
   'api/routes': ['api/routes.ts'],
   'ingest/rtmp': ['ingest/protocols.ts', 'ingest/config.ts'],
+  'objects/engines': ['objects/engines.ts'],
   // Backup, restore and their hints are about one database and not about the contract.
   'store/engines': ['store/engines.ts', 'cli/backup.ts', 'cli/restore.ts', 'cli/postgres-tool.ts'],
   'store/migrations': ['store/migrations.ts'],

@@ -41,7 +41,7 @@ export interface TestBrowser extends AsyncDisposable {
 
 /**
  * Starts the browser.
- * @param options.autoplay `allowed`: sound may start by itself, which makes Chromium behave as on a site one visits often;
+ * @param options.autoplay `allowed`: audio may start by itself, which makes Chromium behave as on a site one visits often;
  *   `muted`: as on a site one has never been to
  */
 export async function launchChromium({

@@ -30,7 +30,7 @@ export function readFlvTags(flv: Buffer): FlvFileTag[] {
   return tags;
 }
 
-/** The tags of `test/fixtures/rtmp/h264-aac.flv`: metadata, both configurations, two seconds of picture and sound. */
+/** The tags of `test/fixtures/rtmp/h264-aac.flv`: metadata, both configurations, two seconds of video and audio. */
 export function fixtureTags(): FlvFileTag[] {
   return readFlvTags(readFileSync(join(import.meta.dirname, '../fixtures/rtmp/h264-aac.flv')));
 }

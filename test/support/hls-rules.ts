@@ -253,7 +253,7 @@ function checkTimes(
     if (next === undefined || next.discontinuity) continue;
     const apartS = (startOf(next) - startOf(segment)) / 1000;
     const found = `segment ${segment.msn}: ${apartS} s until the next, EXTINF ${segment.durationS}`;
-    // As long as EXTINF may be: what was lost beyond that cannot be told.
+    // At most as long as EXTINF may be. Whether more was lost cannot be seen.
     const full = lossy && apartS > segment.durationS && segment.durationS > targetDurationS + 0.48;
     const follow = Math.abs(apartS - segment.durationS) <= DATE_ROUNDING_S;
     report.unless(follow || full, 'dates-follow-durations', found);

@@ -66,6 +66,40 @@ export function readTrack(init: Uint8Array, ...media: readonly Uint8Array[]): Re
   };
 }
 
+/** A track of a movie whose samples are in tables. */
+export interface MovieTrackRead {
+  readonly kind: string;
+  readonly samples: readonly ReadSample[];
+  /** The entries of its edit list: how long each is in seconds, and the time in the track, in its ticks, where it begins. -1: nothing is shown. */
+  readonly edits: readonly { readonly shownS: number; readonly mediaTime: number }[];
+  /** How long something is shown, in seconds. */
+  readonly shownS: number;
+  readonly sampleEntries: readonly string[];
+}
+
+/**
+ * Reads a whole MP4 file.
+ * @throws {Error} when mp4box finds fault with a box, a box is unknown to it, or bytes are left over
+ */
+export function readMovie(bytes: Uint8Array): readonly MovieTrackRead[] {
+  const file = parse(bytes);
+  return file.moov!.traks.map((trak) => {
+    const id = trak.tkhd.track_id;
+    const { timescale } = file.moov!.mvhd;
+    const edits = (trak.edts?.elst?.entries ?? []).map(({ segment_duration, media_time }) => ({
+      shownS: segment_duration / timescale,
+      mediaTime: media_time,
+    }));
+    return {
+      kind: trak.mdia.hdlr.handler,
+      samples: file.getTrackSamplesInfo(id).map((sample, index) => readSample(file, id, index, sample)),
+      edits,
+      shownS: edits.filter(({ mediaTime }) => mediaTime >= 0).reduce((sum, { shownS }) => sum + shownS, 0),
+      sampleEntries: trak.mdia.minf.stbl.stsd.entries.map(({ type }) => type),
+    };
+  });
+}
+
 function readSample(file: ISOFile, trackId: number, index: number, sample: Sample): ReadSample {
   const { data } = file.getTrackSample(trackId, index);
   return {

@@ -8,12 +8,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, closeSync, cpSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { Client } from 'pg';
 import { childrenOf } from './children.ts';
+import { freePort } from './free-port.ts';
 import { waitFor } from './wait-for.ts';
 
 const NOBODY = 65_534;
@@ -27,7 +27,7 @@ const PASSWORD = `secret-${randomBytes(12).toString('hex')}`;
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  max_connections: '60',
+  max_connections: '200',
   shared_buffers: '16MB',
   fsync: 'on',
   jit: 'off',
@@ -105,8 +105,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
 
   const primary = parts.use(await startServer(first, { synchronous_standby_names: '*', wal_keep_size: '64MB' }));
   const source = `host=127.0.0.1 port=${primary.port} user=${USER} password=${PASSWORD}`;
-  // A standby refuses to allow fewer connections than its primary did, which at the time of the copy were PostgreSQL's own default.
-  const standby = parts.use(await startServer(second, { primary_conninfo: source, max_connections: '100' }));
+  const standby = parts.use(await startServer(second, { primary_conninfo: source }));
   const isFollowed = "select 1 from pg_stat_replication where state = 'streaming' and sync_state = 'sync'";
   await waitFor(async () => (await primary.query(isFollowed)).length > 0, { what: 'the standby to follow' });
   const running = parts.move();
@@ -152,7 +151,7 @@ async function startServer(
 
   async function query(sql: string, database = 'postgres') {
     const client = new Client({ connectionString: database.includes(':') ? database : urlOf(database) });
-    // One that is cut off while it is closed has nothing to tell.
+    // Its connection may be lost while it closes, which is no failure.
     client.on('error', () => {});
     await client.connect();
     try {
@@ -186,7 +185,7 @@ async function startServer(
       ...unprivileged,
       cwd: folder,
       stdio: ['ignore', log, log],
-      // A Ctrl-C is the test's alone.
+      // A group of its own, so that Ctrl-C reaches only the test.
       detached: true,
     });
     closeSync(log);
@@ -256,7 +255,7 @@ function makeCluster({ folder, cluster, native }: Home): void {
   writeFileSync(passwordFile, PASSWORD);
   const made = spawnSync(
     join(native, 'bin/initdb'),
-    // Only its own files need not be on the disk: a cluster that a power cut spoils is not used again.
+    // Its files need not be on the disk: after a power cut the cluster is not used again.
     [
       '-D',
       cluster,
@@ -273,14 +272,4 @@ function makeCluster({ folder, cluster, native }: Home): void {
     { ...unprivileged, cwd: folder, encoding: 'utf8' },
   );
   if (made.status !== 0) throw new Error(`initdb failed: ${made.error ?? made.stderr}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('there is no port');
-  return address.port;
 }

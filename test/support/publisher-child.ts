@@ -8,10 +8,10 @@ import { FormatContext, Log } from 'node-av/lib';
 import { AudioEncoder, VideoEncoder } from './encoders.ts';
 import type { PublisherCommand, PublisherEvent, PublisherJob, PublisherReport } from './publisher-protocol.ts';
 
-/** Pace of sound alone: about one of its frames. */
+/** The pace when there is only audio: about one of its frames. */
 const SOUND_STEP_S = 0.02;
 
-/** How far sound goes ahead of a picture that does not come; more than any encoder is late. */
+/** How far audio goes ahead of a video frame that does not come. It is more than the delay of any encoder. */
 const SOUND_AHEAD_US = 300_000n;
 
 type EndReason = PublisherReport['reason'];
@@ -45,7 +45,7 @@ async function publish(job: PublisherJob, progress: { frames: number; worstDelay
   if (output.allocOutputContext2(null, 'flv', job.url) < 0) throw new Error('FFmpeg has no FLV muxer');
   using video = job.video && new VideoEncoder(output, job.video, job.startTimeS);
   using audio = job.audio && new AudioEncoder(output, job.audio, job.startTimeS);
-  // Otherwise sound waits for the picture, up to ten seconds.
+  // Otherwise audio waits for video, up to ten seconds.
   if (job.video && job.video.pauses.length > 0) output.maxInterleaveDelta = SOUND_AHEAD_US;
   if (output.openOutputSync() < 0) return 'refused';
   if (output.writeHeaderSync() < 0) return 'connection_lost';

@@ -14,13 +14,13 @@ export interface PublisherJob {
   readonly video: VideoJob | undefined;
   /** Undefined: video only. */
   readonly audio: AudioJob | undefined;
-  /** Ends cleanly after this much media; undefined: when told to. */
+  /** Seconds of media after which it ends cleanly. Without it, it ends when it receives `stop`. */
   readonly durationS: number | undefined;
   /** Timestamp of the first frame, in seconds: what an encoder that has been running for a while sends. */
   readonly startTimeS: number;
 }
 
-/** A picture by x264, x265 or SVT-AV1. */
+/** Video encoded by x264, x265 or SVT-AV1. */
 export interface VideoJob {
   readonly codec: VideoCodec;
   /** At least 320, even. */
@@ -32,11 +32,11 @@ export interface VideoJob {
   readonly gop: number;
   /** Further keyframes, in seconds from the start: on the first frame at or after each. */
   readonly keyframesAtS: readonly number[];
-  /** No frame is drawn in these times, in seconds from the start; sound goes on. */
+  /** No frame is drawn in these times, in seconds from the start. Audio continues. */
   readonly pauses: readonly { readonly fromS: number; readonly untilS: number }[];
   /** Not for AV1. */
   readonly bFrames: number;
-  /** HEVC only: B-frames around a keyframe may refer to pictures before it. */
+  /** HEVC only: B-frames around a keyframe may refer to frames before it. */
   readonly openGop: boolean;
   /** Not for AV1, which keeps its quality instead. */
   readonly bitrateBps: number;

@@ -1,6 +1,6 @@
 /**
- * A real encoder for tests and benches: FFmpeg 8 through node-av, in a child process, publishing a picture that says
- * which frame it is and when it was drawn ({@link file://./frame-code.ts}) and a beep every second.
+ * A real encoder for tests and benches: FFmpeg 8 through node-av, in a child process. It publishes frames that show their number and the time at
+ * which they were drawn ({@link file://./frame-code.ts}) and a beep every second.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,9 +13,9 @@ export type { PublisherReport } from './publisher-protocol.ts';
 export interface PublisherOptions {
   /** `rtmp://host:port/live/<streamKey>`. Never shown to other processes, never logged. */
   readonly url: string;
-  /** False: sound only. */
+  /** `false` for audio only. */
   readonly video?: Partial<VideoJob> | false;
-  /** False: picture only. */
+  /** `false` for video only. */
   readonly audio?: Partial<AudioJob> | false;
   /** Seconds of media after which it stops cleanly; without it, it goes on until told to stop. */
   readonly durationS?: number;
@@ -41,7 +41,7 @@ const VIDEO: VideoJob = {
 };
 const AUDIO: AudioJob = { codec: 'aac', sampleRate: 48_000, channels: 2, bitrateBps: 96_000 };
 
-/** Says why the server would not have it, in FFmpeg's words. */
+/** The server refused the publish. The message has the reason in FFmpeg's words. */
 export class PublishRefusedError extends Error {
   readonly report: PublisherReport;
 

@@ -1,11 +1,13 @@
 /**
- * A publish gate that lets known keys in and writes down what it is told: the far end of an ingest protocol under test.
+ * A publish gate that accepts known keys and records everything it receives: the far end of an ingest protocol under test.
  */
 import { EventEmitter, once } from 'node:events';
 import type {
   Announcement,
+  InvalidAddress,
   Publication,
   PublicationEnd,
+  PublicationEndCause,
   PublishDecision,
   PublishGate,
   PublishRequest,
@@ -14,7 +16,7 @@ import type {
 import type { Packet } from '#media/packet.ts';
 import type { Track } from '#media/track.ts';
 
-/** The key that {@link RecordingGate} lets in unless told otherwise. */
+/** The key that {@link RecordingGate} accepts by default. */
 export const GOOD_KEY = 'good-0000-0000-0key';
 
 /** One accepted publish, as it went. */
@@ -24,6 +26,7 @@ export class RecordedPublication implements Publication {
   readonly tracks: Track[] = [];
   readonly packets: Packet[] = [];
   readonly ends: PublicationEnd[] = [];
+  readonly causes: (PublicationEndCause | undefined)[] = [];
   heardCount = 0;
   readonly #changes: EventEmitter;
 
@@ -52,8 +55,9 @@ export class RecordedPublication implements Publication {
     this.#changes.emit('change');
   }
 
-  end(reason: PublicationEnd): void {
+  end(reason: PublicationEnd, cause?: PublicationEndCause): void {
     this.ends.push(reason);
+    this.causes.push(cause);
     this.#changes.emit('change');
   }
 
@@ -67,6 +71,7 @@ export class RecordedPublication implements Publication {
 export class RecordingGate implements PublishGate {
   readonly requests: PublishRequest[] = [];
   readonly publications: RecordedPublication[] = [];
+  readonly invalidAddresses: InvalidAddress[] = [];
   readonly #changes = new EventEmitter();
   /** What it answers; replace it to refuse, wait or fail. */
   decide: (request: PublishRequest, accept: () => PublishDecision, signal: AbortSignal) => Promise<PublishDecision>;
@@ -89,6 +94,10 @@ export class RecordingGate implements PublishGate {
       return { accepted: true, publication };
     };
     return await this.decide(request, accept, signal);
+  }
+
+  addressInvalid(attempt: InvalidAddress): void {
+    this.invalidAddresses.push(attempt);
   }
 
   /** The latest accepted publish. @throws when there is none yet */

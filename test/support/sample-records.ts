@@ -1,9 +1,22 @@
 /**
  * Records for tests: complete and valid, each with ids of its own, so that a test states only what it is about.
  */
+import type { Asset, AssetExtent } from '#domain/asset.ts';
 import type { AuditEntry } from '#domain/audit.ts';
 import type { SessionHealth } from '#domain/health.ts';
-import { newApiKeyId, newAuditId, newNodeId, newStreamId, newUserId, newWebhookId, type UserId } from '#domain/ids.ts';
+import type { HealthSample } from '#domain/health-sample.ts';
+import {
+  newApiKeyId,
+  newAuditId,
+  newClipId,
+  newMediaPath,
+  newNodeId,
+  newPlaybackId,
+  newStreamId,
+  newUserId,
+  newWebhookId,
+  type UserId,
+} from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import { QUOTA_NAMES, type Quotas } from '#domain/quotas.ts';
@@ -37,6 +50,24 @@ export function someQuotas(limits: Partial<Quotas> = {}): Quotas {
   return { ...(Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas), ...limits };
 }
 
+/** A sample of a session. */
+export function someSample(change: Partial<HealthSample> = {}): HealthSample {
+  return {
+    at: ms(1_700_000_060_000),
+    durationMs: 5000,
+    bitrateBps: { min: 1000, mean: 2000, max: 3000 },
+    framesPerSecond: 30,
+    longestGapS: 0.04,
+    keyframeIntervalS: 2,
+    speed: 1,
+    driftS: 0.01,
+    lagMs: 12,
+    viewers: 3,
+    renditions: ['running'],
+    ...change,
+  };
+}
+
 /** A key of a user. */
 export function someKey(user: User, change: Partial<ApiKey> = {}): ApiKey {
   return {
@@ -61,6 +92,44 @@ export function someStream(owner: UserId, change: Partial<Stream> = {}): Stream 
 /** A session of a stream. */
 export function someSession(stream: Stream, change: Partial<Session> = {}): Session {
   return { ...newSession(stream, SOME_NODE, ms(1_700_000_000_003)), lastSeen: ms(0), ...change };
+}
+
+/** What there is of a recording of a minute. */
+export const SOME_EXTENT: AssetExtent = {
+  durationS: 61.5,
+  sizeBytes: 2 ** 40,
+  fromMs: ms(1_700_000_000_100),
+  untilMs: ms(1_700_000_061_600),
+  tracks: [
+    { kind: 'video', rendition: 'source', codec: 'h264', bitrateBps: 3_000_000, width: 1280, height: 720, fps: 29.97 },
+    { kind: 'audio', rendition: 'audio', codec: 'aac', bitrateBps: 128_000, channels: 2, sampleRate: 48_000 },
+  ],
+};
+
+/** A clip of the recording of a session. */
+export function someClip(session: Session, change: Partial<Asset> = {}): Asset {
+  return {
+    ...SOME_EXTENT,
+    id: newClipId(),
+    kind: 'clip',
+    userId: session.userId,
+    streamId: session.streamId,
+    sessionId: session.id,
+    playbackId: newPlaybackId(),
+    path: newMediaPath(),
+    mediaPath: session.recordingPath ?? newMediaPath(),
+    clippedFrom: session.playbackId,
+    name: 'a clip',
+    creatorId: undefined,
+    createdAt: ms(1_700_000_050_000),
+    updatedAt: ms(1_700_000_050_000),
+    phase: 'ready',
+    failure: undefined,
+    nodeId: session.nodeId,
+    isStored: false,
+    playbackPolicy: undefined,
+    ...change,
+  };
 }
 
 /** The health of a session that is transcoded. */

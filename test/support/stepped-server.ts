@@ -28,7 +28,7 @@ export const PATIENT = { MILLRACE_SEGMENT_TARGET_DURATION_S: '10' };
 /** A transcoder has to start first, on a machine that may be busy with other things. */
 const STEP_TIMEOUT_MS = 60_000;
 
-/** A clock that moves only when it is told to. */
+/** A clock that moves only with {@link SteppedClock.advance}. */
 export class SteppedClock implements Clock {
   readonly #startedAt = systemClock.now();
   #elapsedMs = 0;
@@ -64,7 +64,7 @@ export interface SteppedPublish {
   readonly beginsAtMs?: number;
   /** Milliseconds of media that are sent at once; {@link STEP_MS} by default. */
   readonly stepMs?: number;
-  /** Steps that are sent although the transcoder is behind, because the test has ended or frozen it; none by default. */
+  /** Steps that are sent although the transcoder lags, because the test has ended or frozen it. None by default. */
   readonly isUnaided?: (atMs: number) => boolean;
   /** Called after each step with the milliseconds since the start of the publish. The next step waits for it. */
   readonly afterStep?: (atMs: number) => Promise<void>;
@@ -132,7 +132,7 @@ async function hasBegun(server: TestServer, { id }: CreatedStream): Promise<bool
   return Object.keys(health?.source ?? {}).length > 0;
 }
 
-/** Time has passed since the last packet was sent: a transcoder that is not behind now has dealt with all of them. */
+/** Time has passed since the last packet was sent: a transcoder that does not lag now has dealt with all of them. */
 async function isIdle(server: TestServer, { id }: CreatedStream): Promise<boolean> {
   const { health } = await server.api.getStream(id);
   return (health?.transcoder?.lag ?? 0) === 0;

@@ -16,7 +16,7 @@ export interface TcpProxy {
   /** Keeps back what the server answers from now on, on every connection. */
   muteAnswers(muted: boolean): void;
   /**
-   * Passes on nothing more, in either direction, on the connections on which the client has sent a text that fits. Nobody is told: this
+   * Passes on nothing more, in either direction, on the connections on which the client has sent a text that matches. Neither side is notified: this
    * is a cable that was cut, or a firewall that has forgotten the connection. Says on how many it does so from now on.
    */
   blackHole(sent: RegExp): number;

@@ -3,8 +3,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The condition is checked at once, then after a short pause that doubles each time up to the longest one. */
-const PAUSE_MS = { shortest: 1, longest: 20 } as const;
+/**
+ * The condition is checked at once, then after a short pause that doubles each time up to the longest one. Most conditions ask a server, so
+ * checking more often would take a noticeable part of a core from it.
+ */
+const PAUSE_MS = { shortest: 1, longest: 40 } as const;
 
 /**
  * Waits until `condition` gives something other than undefined or false, and gives that.

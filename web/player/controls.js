@@ -10,18 +10,24 @@ const VOLUME_STEP = 0.1;
 /** What the page shows is kept in data attributes of `<html>`, which styles and tests read. */
 const shown = document.documentElement.dataset;
 
+/** How far the arrow keys seek. */
+const SEEK_STEP_S = 10;
+
 /**
  * Makes the controls work.
  * @param {HTMLVideoElement} video
- * @param {() => void} goLive jumps to the live edge
+ * @param {object} actions
+ * @param {() => void} actions.resume prepares for going on: the live stream goes on at its live edge
+ * @param {() => void} actions.goLive jumps to the live edge, back from the recording if necessary
+ * @param {(seconds: number) => void} actions.seekBy
  */
-export function wireControls(video, goLive) {
+export function wireControls(video, { resume, goLive, seekBy }) {
   const player = /** @type {HTMLElement} */ (document.getElementById('player'));
   const volume = /** @type {HTMLInputElement} */ (document.getElementById('volume'));
   const toggleFullscreen = fullscreenToggle(player, video);
 
   const play = () => {
-    goLive();
+    resume();
     video.play().catch(() => {}); // refused: the page still shows that it is paused
   };
   const togglePlay = () => (video.paused ? play() : video.pause());
@@ -38,7 +44,7 @@ export function wireControls(video, goLive) {
   onClick('big-play', play);
   onClick('mute', toggleMute);
   onClick('unmute', toggleMute);
-  onClick('live', play);
+  onClick('live', goLive);
   volume.addEventListener('input', () => setVolume(volume.valueAsNumber));
   if (toggleFullscreen) onClick('fullscreen', toggleFullscreen);
   if (document.pictureInPictureEnabled) onClick('pip', () => togglePictureInPicture(video));
@@ -49,8 +55,11 @@ export function wireControls(video, goLive) {
     ' ': togglePlay,
     k: togglePlay,
     m: toggleMute,
-    l: play,
+    l: goLive,
     f: () => toggleFullscreen?.(),
+    ArrowLeft: () => seekBy(-SEEK_STEP_S),
+    ArrowRight: () => seekBy(SEEK_STEP_S),
+    Home: () => seekBy(-Infinity),
     ArrowUp: () => setVolume(video.volume + VOLUME_STEP),
     ArrowDown: () => setVolume(video.volume - VOLUME_STEP),
   });

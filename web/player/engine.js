@@ -16,19 +16,31 @@ import { playNatively } from './native-engine.js';
  * @typedef {object} Engine
  * @property {Promise<Outcome>} outcome settles once
  * @property {() => number | undefined} latencyS seconds by which the video is behind the camera
+ * @property {() => number | undefined} dateMs the wall-clock time of the shown frame, in milliseconds
+ * @property {() => number} endS the last position that can be played
  * @property {() => void} goLive jumps to the newest position that plays without a pause
  * @property {() => void} stop releases the video element
  */
 
 /**
+ * Where to begin in a recording: at a position, or at what was shown at a wall-clock time. The position -1 stands for where the recording
+ * itself says, which is the start, and in a clip the moment that it begins with.
+ * @typedef {{ positionS: number } | { dateMs: number }} StartAt
+ */
+
+/**
+ * Plays a session, or a recording if there is a position to start at. A recording that is played to its end can still be sought in.
+ * @typedef {(video: HTMLVideoElement, url: string, quality: import('./quality.js').Quality, startAt?: StartAt) => Engine} Play
+ */
+
+/**
  * Loads what this browser needs; call it once, early.
- * @returns {Promise<(video: HTMLVideoElement, url: string, quality: import('./quality.js').Quality) => Engine>} the browser's own HLS
- *   chooses among variants itself and offers none
+ * @returns {Promise<Play>} the browser's own HLS chooses among variants itself and offers none
  */
 export async function loadEngine() {
   if ('MediaSource' in globalThis || 'ManagedMediaSource' in globalThis) {
     const Hls = await loadHls();
-    if (Hls.isSupported()) return (video, url, quality) => playWithHls(Hls, video, url, quality);
+    if (Hls.isSupported()) return (...what) => playWithHls(Hls, ...what);
   }
   return playNatively;
 }

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Plays one session with hls.js, from `index.m3u8` until it is over or has to be begun anew.
+ * Plays one session, or a recording of one, with hls.js: from `index.m3u8` until it is over or has to be begun anew.
  *
  * What hls.js 1.7.4 leaves to us, each seen in Chromium: after EXT-X-GAP it goes on only once a whole segment follows, and it never ends
  * when a track's last part is a gap.
@@ -47,6 +47,18 @@ const CONFIG = {
   fragLoadPolicy: LOAD_POLICY,
 };
 
+/** A recording is played as any other video. While it runs, its playlist is only appended to. */
+const REPLAY_CONFIG = {
+  ...CONFIG,
+  autoStartLoad: false, // only once it is known where
+  lowLatencyMode: false,
+  maxLiveSyncPlaybackRate: 1,
+  liveDurationInfinity: false,
+};
+/** A replay that has stood still this long is started again. At the end of a running recording it waits for whole segments. */
+const REPLAY_STUCK_MS = 20_000;
+/** The smallest distance from the end of a running recording at which a replay begins, in target durations. */
+const REPLAY_HOLD_BACK = 1.5;
 /** How many seconds behind the target latency playback jumps, instead of catching up by rate, which would take a minute. */
 const JUMP_BEHIND_S = 3;
 /** A video that has stood still this long although there is media to play will not go on by itself. */
@@ -67,15 +79,16 @@ const MEDIA_ERROR_SPACING_MS = 5000;
  * @param {HTMLVideoElement} video
  * @param {string} url of `index.m3u8`
  * @param {import('./quality.js').Quality} quality
+ * @param {import('./engine.js').StartAt} [startAt] where to begin in a recording
  * @returns {Engine}
  */
-export function playWithHls(Hls, video, url, quality) {
+export function playWithHls(Hls, video, url, quality, startAt) {
   const { promise: outcome, resolve } = /** @type {PromiseWithResolvers<Outcome>} */ (Promise.withResolvers());
   const hls = new Hls({
-    ...CONFIG,
+    ...(startAt ? REPLAY_CONFIG : CONFIG),
     // hls.js can begin with one complete segment. Without a directive the server waits for two, which other players need.
     xhrSetup: (xhr, requested) => {
-      if (requested !== url && requested.endsWith('.m3u8')) xhr.open('GET', `${requested}?_HLS_msn=0`);
+      if (!startAt && requested !== url && requested.endsWith('.m3u8')) xhr.open('GET', `${requested}?_HLS_msn=0`);
     },
   });
 
@@ -89,6 +102,7 @@ export function playWithHls(Hls, video, url, quality) {
     hls.recoverMediaError();
   });
   hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
+    if (startAt) return;
     // Not in the constructor, which accepts this only with a liveSyncDuration, which would override PART-HOLD-BACK.
     hls.config.liveMaxLatencyDuration = edgeIsMedia(details) ? (hls.targetLatency ?? 0) + JUMP_BEHIND_S : Infinity;
     const jumpTo = positionAfterGap(details, video);
@@ -104,13 +118,19 @@ export function playWithHls(Hls, video, url, quality) {
     if (level !== -1 && hls.latestLevelDetails?.partList) nextLevel = level;
     else hls.loadLevel = level;
   };
+  let isStopped = false;
   hls.on(Hls.Events.MANIFEST_PARSED, () => {
     quality.offer(hls.levels.map(variantOf), (id) => {
       chosen = id;
       nextLevel = undefined;
       load();
     });
+    if (startAt) void begin(startAt);
   });
+  const begin = async (/** @type {import('./engine.js').StartAt} */ at) => {
+    const positionS = 'positionS' in at ? at.positionS : await positionOf(hls.levels[0]?.uri ?? '', at.dateMs);
+    if (!isStopped) hls.startLoad(positionS);
+  };
   hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
     // Inside a segment, hls.js would load from its start, over what is being played. The video would then stand still from the end of the
     // old buffer to the new variant's next keyframe.
@@ -125,11 +145,20 @@ export function playWithHls(Hls, video, url, quality) {
 
   const hasEnded = () => hls.latestLevelDetails?.live === false;
   const onEnded = () => resolve('ended');
-  video.addEventListener('ended', onEnded);
+  if (!startAt) video.addEventListener('ended', onEnded);
   const stopWatching = watchForStuck(
     video,
-    () => (hasEnded() ? END_MS : edgeIsMedia(hls.latestLevelDetails) ? STUCK_MS : Infinity),
-    () => resolve(hasEnded() ? 'ended' : 'lost'),
+    () =>
+      startAt
+        ? video.ended
+          ? Infinity
+          : REPLAY_STUCK_MS
+        : hasEnded()
+          ? END_MS
+          : edgeIsMedia(hls.latestLevelDetails)
+            ? STUCK_MS
+            : Infinity,
+    () => resolve(hasEnded() && !startAt ? 'ended' : 'lost'),
   );
 
   hls.attachMedia(video);
@@ -138,10 +167,13 @@ export function playWithHls(Hls, video, url, quality) {
   return {
     outcome,
     latencyS: () => latencyS(hls),
+    dateMs: () => hls.playingDate?.getTime(),
+    endS: () => hls.latestLevelDetails?.edge ?? 0,
     goLive: () => {
       if (hls.liveSyncPosition !== null) video.currentTime = hls.liveSyncPosition;
     },
     stop: () => {
+      isStopped = true;
       stopWatching();
       clearInterval(returning);
       video.removeEventListener('ended', onEnded);
@@ -161,6 +193,33 @@ function variantOf(level) {
 function renditionOf(playlist) {
   const file = new URL(playlist).pathname.split('/').at(-1) ?? '';
   return decodeURIComponent(file).replace(/\.m3u8$/, '');
+}
+
+/**
+ * The position in a recording of what was shown at a wall-clock time, not too close to the end of one that runs. Where it cannot be found,
+ * the recording is played from its start.
+ * @param {string} playlist the URL of a media playlist
+ * @param {number} dateMs
+ */
+async function positionOf(playlist, dateMs) {
+  const text = await fetch(playlist).then(
+    (response) => response.text(),
+    () => '',
+  );
+  const targetS = Number(/#EXT-X-TARGETDURATION:(\d+)/.exec(text)?.[1] ?? 0);
+  let positionS;
+  let endS = 0;
+  let atMs = Number.NaN;
+  for (const [, date, duration] of text.matchAll(/^#EXT-X-PROGRAM-DATE-TIME:(.+)|^#EXTINF:([\d.]+)/gm)) {
+    if (date) atMs = Date.parse(date);
+    if (!duration) continue;
+    const durationS = Number(duration);
+    if (atMs + durationS * 1000 > dateMs) positionS ??= endS + Math.max(0, (dateMs - atMs) / 1000);
+    endS += durationS;
+    atMs += durationS * 1000;
+  }
+  const lastS = text.includes('#EXT-X-ENDLIST') ? endS : endS - REPLAY_HOLD_BACK * targetS;
+  return Math.max(0, Math.min(positionS ?? endS, lastS));
 }
 
 /**

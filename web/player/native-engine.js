@@ -15,29 +15,43 @@ const STUCK_MS = 10_000;
 /**
  * @param {HTMLVideoElement} video
  * @param {string} url of `index.m3u8`
+ * @param {unknown} _quality the browser chooses itself
+ * @param {import('./engine.js').StartAt} [startAt] where to begin in a recording
  * @returns {Engine}
  */
-export function playNatively(video, url) {
+export function playNatively(video, url, _quality, startAt) {
   const { promise: outcome, resolve } = /** @type {PromiseWithResolvers<Outcome>} */ (Promise.withResolvers());
   const listening = new AbortController();
-  video.addEventListener('ended', () => resolve('ended'), { signal: listening.signal });
+  if (!startAt) video.addEventListener('ended', () => resolve('ended'), { signal: listening.signal });
   video.addEventListener('error', () => resolve('lost'), { signal: listening.signal });
+  /** The wall-clock time of media time 0, from EXT-X-PROGRAM-DATE-TIME, in milliseconds. Safari only. */
+  const zeroMs = () => /** @type {{ getStartDate?: () => Date }} */ (video).getStartDate?.().getTime() ?? Number.NaN;
+  const seek = () => {
+    if (!startAt) return;
+    const positionS = 'positionS' in startAt ? startAt.positionS : (startAt.dateMs - zeroMs()) / 1000;
+    if (Number.isFinite(positionS) && positionS >= 0) video.currentTime = positionS;
+  };
+  video.addEventListener('loadedmetadata', seek, { signal: listening.signal, once: true });
+  const seekableEndS = () => (video.seekable.length > 0 ? video.seekable.end(video.seekable.length - 1) : 0);
   const stopWatching = watchForStuck(
     video,
-    () => STUCK_MS,
+    () => (video.ended ? Infinity : STUCK_MS),
     () => resolve('lost'),
   );
   video.src = url;
   return {
     outcome,
     latencyS: () => {
-      // Safari only: the wall-clock time of media time 0, from EXT-X-PROGRAM-DATE-TIME.
-      const start = /** @type {{ getStartDate?: () => Date }} */ (video).getStartDate?.().getTime() ?? Number.NaN;
+      const start = zeroMs();
       return Number.isFinite(start) ? (Date.now() - start) / 1000 - video.currentTime : undefined;
     },
+    dateMs: () => {
+      const start = zeroMs();
+      return Number.isFinite(start) ? start + video.currentTime * 1000 : undefined;
+    },
+    endS: seekableEndS,
     goLive: () => {
-      const { seekable } = video;
-      if (seekable.length > 0) video.currentTime = seekable.end(seekable.length - 1) - EDGE_MARGIN_S;
+      if (video.seekable.length > 0) video.currentTime = seekableEndS() - EDGE_MARGIN_S;
     },
     stop: () => {
       listening.abort();

@@ -50,10 +50,14 @@ export const OFFLINE_WORDINGS = {
 export function showState(state, wording = WORDINGS[state]) {
   const { dataset } = document.documentElement;
   dataset.state = state;
-  setText('live-label', state === 'playing' || state === 'stalled' || state === 'paused' ? 'Live' : 'Offline');
+  const hasMedia = state === 'playing' || state === 'stalled' || state === 'paused';
+  const isReplay = dataset.mode === 'replay';
+  setText('live-label', isReplay || hasMedia ? 'Live' : 'Offline');
+  document.getElementById('live-prefix')?.toggleAttribute('hidden', !isReplay);
+  document.getElementById('live')?.setAttribute('title', isReplay ? 'Back to live (l)' : 'Jump to live (l)');
   if (state !== 'playing') setText('latency', '');
   if (state === 'playing' || state === 'paused') {
-    setText('announcement', wording.title);
+    setText('announcement', state === 'playing' && dataset.mode === 'replay' ? 'Playing' : wording.title);
     return;
   }
   setText('notice-title', wording.title);

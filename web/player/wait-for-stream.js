@@ -26,14 +26,17 @@ const TIMEOUT_MS = 30_000;
  * @param {object} options
  * @param {string | undefined} options.after the session that was played to its end: its playlist stays for a while
  * @param {(absence: Absence) => void} options.onAbsent called after every request that found nothing
- * @returns {Promise<Session>}
+ * @param {AbortSignal} options.signal ends the wait
+ * @returns {Promise<Session | undefined>} undefined when the wait was ended
  */
-export async function waitForStream(url, { after, onAbsent }) {
+export async function waitForStream(url, { after, onAbsent, signal }) {
   for (;;) {
     const answer = await ask(url);
+    if (signal.aborted) return undefined;
     if ('session' in answer && answer.session !== after) return answer;
     onAbsent('absence' in answer ? answer.absence : 'offline');
-    await pause('retryAfterS' in answer ? answer.retryAfterS : 0);
+    await pause('retryAfterS' in answer ? answer.retryAfterS : 0, signal);
+    if (signal.aborted) return undefined;
   }
 }
 
@@ -83,11 +86,12 @@ function sessionOf(playlist) {
 }
 
 /**
- * Waits. Ends early when a hidden page becomes visible again.
+ * Waits. Ends early when a hidden page becomes visible again, or the signal aborts.
  * @param {number} atLeastS
+ * @param {AbortSignal} signal
  * @returns {Promise<void>}
  */
-function pause(atLeastS) {
+function pause(atLeastS, signal) {
   const pauseMs = Math.max(document.hidden ? HIDDEN_PAUSE_MS : PAUSE_MS, atLeastS * 1000);
   return new Promise((resolve) => {
     const wake = new AbortController();
@@ -98,5 +102,6 @@ function pause(atLeastS) {
     const timer = setTimeout(done, pauseMs + Math.random() * PAUSE_MS);
     wake.signal.addEventListener('abort', () => clearTimeout(timer));
     document.addEventListener('visibilitychange', () => document.hidden || done(), { signal: wake.signal });
+    signal.addEventListener('abort', done, { signal: wake.signal });
   });
 }

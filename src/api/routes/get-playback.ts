@@ -1,63 +1,66 @@
 /**
  * `GET /playback/<playbackId>`.
  */
-
-import type { Static } from 'typebox';
-import type { ApiRoute } from '#api/api.ts';
+import type { ApiRoute, RouteContext } from '#api/api.ts';
+import { asOfNow } from '#api/present-asset.ts';
+import { presentAssetPlayback, presentDvr, presentStreamPlayback } from '#api/present-playback.ts';
+import { documentedOnly, type RawQuery, readFlag } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
-import { playbackIdParams } from '#api/schemas/params.ts';
+import { RECORDINGS_QUERY } from '#api/schemas/list-query.ts';
+import { playableIdParams } from '#api/schemas/params.ts';
 import { PlaybackSchema } from '#api/schemas/playback.ts';
 import { ref } from '#api/schemas/ref.ts';
+import type { Asset } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
-import { isPlaybackId } from '#domain/ids.ts';
-import type { Stream } from '#domain/stream.ts';
-import type { LiveDirectory } from '#live/live.ts';
+import { type AssetId, isPlaybackId, isUuid, type PlaybackId } from '#domain/ids.ts';
+import { Type } from '#lib/schema.ts';
 
 const schema = {
   operationId: 'getPlaybackInfo',
-  summary: 'Find out how to play a stream',
+  summary: 'Find out how to play a stream, recording or clip',
   description:
-    'Needs no API key. The HLS URL stays the same while the stream is offline, so that a player can wait for the stream. A thumbnail is listed only while there is one. The URLs are listed whatever the playback policy is; a viewer without the right to watch is refused when it asks for them.',
+    'Needs no API key. The HLS URL of a stream stays the same while the stream is offline, so that a player can wait for it, and that of a recording is the same while it runs and afterwards. A thumbnail of a stream is listed only while there is one. The URLs are listed whatever the playback policy is; a viewer without the right to watch is refused when it asks for them.',
   tags: ['playback'],
   security: [],
-  params: playbackIdParams,
+  params: playableIdParams,
+  querystring: Type.Object(RECORDINGS_QUERY),
   response: answers(200, ref(PlaybackSchema), 400, 404, 503),
 };
 
-/** Describes how to play a stream, unless it is suspended. Anybody may ask. */
-export const getPlayback: ApiRoute = (api, { store, live, publicUrl }) => {
-  api.get('/playback/:playbackId', { schema }, async (request) => {
+/** Describes how to play a stream, unless it is suspended, or a recording or clip. Anybody may ask. */
+export const getPlayback: ApiRoute = (api, context) => {
+  const { store, live, publicUrl, recordings } = context;
+  const options = { schema, validatorCompiler: documentedOnly };
+  api.get('/playback/:playbackId', options, async (request) => {
     const { playbackId } = request.params;
+    const withRecording = readFlag(request.query as RawQuery, 'recordings') ?? false;
     const stream = isPlaybackId(playbackId) ? await store.streams.byPlaybackId(playbackId) : undefined;
-    if (!stream || stream.suspended) {
-      throw new MillraceError('not_found', 'No stream can be played with this playback id; check it.');
+    if (stream !== undefined && !stream.suspended) {
+      const origin = publicUrl(request);
+      const described = presentStreamPlayback(stream, live, origin);
+      if (!withRecording) return described;
+      const recording = context.isSeekable ? await runningRecording(context, stream.playbackId) : undefined;
+      const dvrPlayback = presentDvr(recording, origin);
+      return { ...described, meta: { ...described.meta, dvrPlayback } };
     }
-    return presentPlayback(stream, live, publicUrl(request));
+    const isId = isUuid(playbackId);
+    const asset =
+      stream === undefined && (isId || isPlaybackId(playbackId))
+        ? await store.assets.byPlaybackId(playbackId as AssetId | PlaybackId)
+        : undefined;
+    const [origin] = asset === undefined ? [] : await store.streams.getMany([asset.streamId], 'all');
+    if (asset === undefined || asset.phase === 'failed' || origin?.suspended) {
+      throw new MillraceError('not_found', 'Nothing can be played with this playback id; check it.');
+    }
+    const policy = asset.playbackPolicy ?? origin?.playbackPolicy;
+    const type = isId && asset.kind === 'recording' ? 'recording' : 'vod';
+    return presentAssetPlayback(asOfNow(asset, recordings), type, policy, publicUrl(request));
   });
 };
 
-/** Describes how to play a stream. @param publicUrl the origin of the URLs in the description */
-function presentPlayback(stream: Stream, live: LiveDirectory, publicUrl: string): Static<typeof PlaybackSchema> {
-  const { playbackPolicy } = stream;
-  const isActive = live.status(stream.id)?.isActive ?? stream.isActive;
-  const base = `${publicUrl}/hls/${stream.playbackId}`;
-  const watchable = live.watch(stream.playbackId);
-  const hasThumbnail = watchable === undefined ? stream.health?.hasThumbnail : watchable.thumbnail !== undefined;
-  return {
-    type: 'live',
-    meta: {
-      // Only the type is shown. The other fields are for the owner.
-      ...(playbackPolicy && { playbackPolicy: { type: playbackPolicy.type } }),
-      live: isActive ? 1 : 0,
-      // Clients of the reference service know only this name, although the segments are fragmented MP4.
-      source: [
-        {
-          hrn: 'HLS (TS)',
-          type: 'html5/application/vnd.apple.mpegurl',
-          url: `${base}/index.m3u8`,
-        },
-        ...(hasThumbnail ? [{ hrn: 'Thumbnail (JPEG)', type: 'image/jpeg', url: `${base}/thumbnail.jpg` }] : []),
-      ],
-    },
-  };
+/** The recording of the running session of a stream. */
+async function runningRecording({ store }: RouteContext, playbackId: PlaybackId): Promise<Asset | undefined> {
+  const newest = await store.sessions.newest(playbackId);
+  if (newest === undefined || newest.session.phase === 'ended') return undefined;
+  return await store.assets.byPlaybackId(newest.session.id as string as AssetId);
 }

@@ -2,7 +2,7 @@
  * `GET /session/<id>`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { presentSession } from '#api/present-session.ts';
+import { presentSessions } from '#api/present-session.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { sessionIdParams } from '#api/schemas/params.ts';
@@ -24,11 +24,12 @@ const schema = {
 };
 
 /** Answers with a session of the caller. */
-export const getSession: ApiRoute = (api, { authenticate, store, live }) => {
+export const getSession: ApiRoute = (api, context) => {
+  const { authenticate, store } = context;
   api.get('/session/:id', { schema, onRequest: authenticate }, async (request) => {
     const { id } = request.params;
     const session = isUuid(id) ? await store.sessions.get(id as SessionId, request.caller.scope) : undefined;
-    if (session) return presentSession(session, live);
+    if (session) return (await presentSessions([session], context, request))[0]!;
     throw new MillraceError('not_found', 'You have no session with this id; list yours with GET /session.');
   });
 };

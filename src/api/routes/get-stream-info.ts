@@ -4,7 +4,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { isStreamKey, streamByKey, streamByPlaybackId } from '#api/find-stream.ts';
-import { presentSession } from '#api/present-session.ts';
+import { presentSessions } from '#api/present-session.ts';
 import { presentStream } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
@@ -49,7 +49,7 @@ export const getStreamInfo: ApiRoute = (api, context) => {
     const newest = session ?? (await store.sessions.newest(stream.playbackId))?.session;
     return {
       stream: presentStream(stream, request.caller, live),
-      session: newest ? presentSession(newest, live) : null,
+      session: newest ? (await presentSessions([newest], context, request))[0]! : null,
       isPlaybackid: by === 'playbackId',
       isSession: session !== undefined,
       isStreamKey: by === 'streamKey',

@@ -6,10 +6,10 @@ import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { findStream } from '#api/find-stream.ts';
 import { readListOptions } from '#api/list-options.ts';
 import { linkNext, sendCount } from '#api/page.ts';
-import { presentSession } from '#api/present-session.ts';
+import { presentSessions } from '#api/present-session.ts';
 import { documentedOnly, type RawQuery } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
-import { ADMIN_QUERY, listQuery, PARENT_QUERY, RECORD_QUERY } from '#api/schemas/list-query.ts';
+import { ACTIVE_QUERY, ADMIN_QUERY, listQuery, PARENT_QUERY, RECORD_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { SessionSchema } from '#api/schemas/session.ts';
@@ -24,7 +24,13 @@ const all = {
   description: `Lists every publish of your streams, including deleted streams, for as long as the operator keeps sessions. ${HOW}`,
   tags: ['session'],
   security: [{ apiKey: [] }],
-  querystring: Type.Object({ ...listQuery('session'), ...PARENT_QUERY, ...RECORD_QUERY, ...ADMIN_QUERY }),
+  querystring: Type.Object({
+    ...listQuery('session'),
+    ...ACTIVE_QUERY,
+    ...PARENT_QUERY,
+    ...RECORD_QUERY,
+    ...ADMIN_QUERY,
+  }),
   response: answers(200, Type.Array(ref(SessionSchema))),
 };
 
@@ -47,7 +53,7 @@ const ofStream = {
   tags: ['session'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
-  querystring: Type.Object({ ...listQuery('session'), ...RECORD_QUERY, ...ADMIN_QUERY }),
+  querystring: Type.Object({ ...listQuery('session'), ...ACTIVE_QUERY, ...RECORD_QUERY, ...ADMIN_QUERY }),
   response: answers(200, Type.Array(ref(SessionSchema)), 404),
 };
 
@@ -72,5 +78,5 @@ async function answer(
   const { rows, next } = await sessions.list(scope, options);
   await sendCount(request, reply, () => sessions.count(scope, options.filter, options.order));
   linkNext(request, reply, context, { path, list: options.list, next });
-  return rows.map((session) => presentSession(session, context.live));
+  return await presentSessions(rows, context, request);
 }

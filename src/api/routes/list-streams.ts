@@ -8,7 +8,7 @@ import { linkNext, sendCount } from '#api/page.ts';
 import { presentChildStream, presentStream } from '#api/present-stream.ts';
 import { documentedOnly, type RawQuery, readFlag, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
-import { ADMIN_QUERY, listQuery, STREAM_LIST_QUERY } from '#api/schemas/list-query.ts';
+import { ACTIVE_QUERY, ADMIN_QUERY, listQuery, STREAM_LIST_QUERY } from '#api/schemas/list-query.ts';
 import { userIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
@@ -25,7 +25,7 @@ const all = {
     'Lists your streams, newest first. While there are more, the `Link` header holds the URL of the next page (`rel="next"`): follow it until there is none. A stream that is created or deleted while you read moves no other stream to another page.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
-  querystring: Type.Object({ ...listQuery('stream'), ...STREAM_LIST_QUERY, ...ADMIN_QUERY }),
+  querystring: Type.Object({ ...listQuery('stream'), ...ACTIVE_QUERY, ...STREAM_LIST_QUERY, ...ADMIN_QUERY }),
   response: answers(200, Type.Array(ref(StreamSchema))),
 };
 
@@ -44,7 +44,7 @@ const ofUser = {
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: userIdParams,
-  querystring: Type.Object({ ...listQuery('stream'), ...STREAM_LIST_QUERY }),
+  querystring: Type.Object({ ...listQuery('stream'), ...ACTIVE_QUERY, ...STREAM_LIST_QUERY }),
   response: answers(200, Type.Array(ref(StreamSchema))),
 };
 

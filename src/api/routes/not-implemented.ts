@@ -13,15 +13,12 @@ export const NOT_IMPLEMENTED: Readonly<Record<string, readonly string[]>> = {
     '/stream/:id/create-multistream-target',
     '/stream/:id/multistream/:targetId',
   ],
-  'Clips are': ['/clip', '/stream/:id/clips', '/session/:id/clips'],
   'Pull sources are': ['/stream/pull', '/stream/:id/start-pull'],
-  'Assets are': ['/asset', '/asset/*'],
-  'Tasks are': ['/task', '/task/*'],
+  'Uploads of files are': ['/asset/request-upload', '/asset/upload/*'],
   'Transcoding of files is': ['/transcode'],
   'Rooms are': ['/room', '/room/*'],
   'Object stores are': ['/object-store', '/object-store/*'],
-  'Viewership over time is': ['/data/views/query', '/data/views/query/*'],
-  'Usage data is': ['/data/usage/query'],
+  'Viewership by creator is': ['/data/views/query/creator'],
   // The client of the reference service adds `/api` before these paths.
   'Generating media is': ['/generate/*', '/api/generate/*'],
 };

@@ -13,8 +13,10 @@ import { ADMIN_QUERY } from '#api/schemas/list-query.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { Type } from '#lib/schema.ts';
 
-/** How often a comment line is sent to keep the connection alive, and the reader's API key is checked again. */
+/** How often a comment line is sent to keep the connection alive. */
 const BEAT_MS = 15_000;
+/** How often it is checked that the reader's credential is still valid. The check is answered from memory while nothing has changed. */
+const CHECK_MS = 1000;
 
 const schema = {
   operationId: 'streamEvents',
@@ -53,7 +55,7 @@ const schema = {
 };
 
 /** Sends events to a reader as they happen. */
-export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) => {
+export const streamEvents: ApiRoute = (api, { authenticate, findCredential, store, metrics }) => {
   const tail = new EventTail(store);
   metrics.eventStreams.observe({}, () => tail.count);
   api.addHook('preClose', (done) => {
@@ -73,7 +75,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) =>
       );
     }
     const after = lastEventId(request) ?? readNumber(query, 'after') ?? (await store.events.last());
-    const keyHash = presentedKey(request).hash();
+    const presented = presentedKey(request);
     reply.hijack();
     const output = reply.raw;
     output.writeHead(200, {
@@ -86,19 +88,20 @@ export const streamEvents: ApiRoute = (api, { authenticate, store, metrics }) =>
 
     const reader = new EventReader({ scope, filter, after, store, output });
     const reading = tail.add(reader);
-    const beat = setInterval(() => {
-      reader.beat();
-      store.apiKeys.byHash(keyHash).then(
+    const beat = setInterval(() => reader.beat(), BEAT_MS);
+    const check = setInterval(() => {
+      findCredential(presented).then(
         (found) => {
           if (found === undefined || found.user.suspended || found.user.id !== userId) output.end();
         },
         // While the store is down, no event can be read either, so the reader stays.
         () => {},
       );
-    }, BEAT_MS);
+    }, CHECK_MS);
     output.on('error', () => {});
     output.on('close', () => {
       clearInterval(beat);
+      clearInterval(check);
       reading[Symbol.dispose]();
     });
     // The reader reconnects when the store is back.

@@ -78,8 +78,7 @@ const recordSchema = {
   ...common,
   operationId: 'setStreamRecord',
   summary: 'Set whether to record a stream',
-  description:
-    'Sets `record`, which applies to sessions that begin later. Recording is not supported yet: the value is stored, and nothing is recorded. The answer is 409 while media is coming in.',
+  description: 'Sets `record`, which applies to sessions that begin later. The answer is 409 while media is coming in.',
   body: ref(RecordSchema),
 };
 

@@ -2,6 +2,7 @@
  * The measured health of a session.
  */
 
+import { MEASURED } from '#domain/events.ts';
 import { RENDITION_STATES, type RenditionState } from '#domain/health.ts';
 import { WARNINGS, type WarningCode, type WarningSeverity } from '#domain/warnings.ts';
 import { Type } from '#lib/schema.ts';
@@ -29,6 +30,9 @@ export const HEALTH = {
       severity: 'issue',
       message: 'keyframe every 9.6 s; set the encoder to 2 s',
       since: 1_795_175_117_402,
+      actual: 9.6,
+      expected: 2,
+      unit: 's',
     },
   ],
 };
@@ -114,6 +118,7 @@ export const HealthSchema = Type.Object(
         }),
         message: Type.String({ description: 'The warning, as a sentence for people.' }),
         since: Type.Integer({ description: `${MILLISECONDS}.` }),
+        ...MEASURED,
       }),
       { description: 'The warnings that hold at this moment.' },
     ),

@@ -4,7 +4,8 @@
 
 import { FILTER_FIELDS, type ListKind } from '#api/list-filters.ts';
 import { Type } from '#lib/schema.ts';
-import { STREAM_ID, USER_ID } from './sample-ids.ts';
+import { API_ASSET_PHASES } from './asset.ts';
+import { PLAYBACK_ID, STREAM_ID, USER_ID } from './sample-ids.ts';
 
 const flag = (description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: 'string', enum: ['1', 'true', '0', 'false'], description }));
@@ -29,19 +30,30 @@ export const PAGE_QUERY = {
   ),
 };
 
-/** Query parameters of lists of streams and sessions. */
+/** The name of the time besides `createdAt` that each list can be ordered by, and what to know of it. */
+const OTHER_ORDERS = {
+  stream: [
+    'lastSeen',
+    ' `lastSeen` changes while media is coming in, so a live stream may move from one page to another.',
+  ],
+  session: [
+    'lastSeen',
+    ' `lastSeen` changes while media is coming in, so a live stream may move from one page to another.',
+  ],
+  asset: ['updatedAt', ''],
+} as const satisfies Record<ListKind, readonly [string, string]>;
+
+/** Query parameters of lists of streams, sessions and assets. */
 export const listQuery = (kind: ListKind) => ({
   ...PAGE_QUERY,
   order: Type.Optional(
     Type.Unsafe<string>({
       type: 'string',
-      enum: ['createdAt-true', 'createdAt-false', 'lastSeen-true', 'lastSeen-false'],
+      enum: ['createdAt', OTHER_ORDERS[kind][0]].flatMap((order) => [`${order}-true`, `${order}-false`]),
       default: 'createdAt-true',
-      description:
-        '`true` lists the newest first. `lastSeen` changes while media is coming in, so a live stream may move from one page to another.',
+      description: `\`true\` lists the newest first.${OTHER_ORDERS[kind][1]}`,
     }),
   ),
-  active: flag('`1` lists only entries for which media is coming in.'),
   filters: Type.Optional(
     Type.String({
       description: `A JSON list of \`{"id", "value"}\`, all of which must match. Fields: ${FILTER_FIELDS[kind].map((field) => `\`${field}\``).join(', ')}. The time the list is ordered by also takes \`{"gt","gte","lt","lte"}\`. \`name\` is a part of the name, in any letter case; a page of such a search may have fewer entries than \`limit\`, even none, although a \`Link\` header follows.`,
@@ -50,6 +62,23 @@ export const listQuery = (kind: ListKind) => ({
   ),
   count: flag('`1` adds the header `X-Total-Count`, which holds the length of the whole list.'),
 });
+
+/** The query parameter of lists of streams and sessions that selects live ones. */
+export const ACTIVE_QUERY = { active: flag('`1` lists only entries for which media is coming in.') };
+
+/** Query parameters of lists of assets, besides those of {@link listQuery}. */
+export const ASSET_LIST_QUERY = {
+  playbackId: Type.Optional(
+    Type.String({ description: 'Lists only the asset with this playback id.', examples: [PLAYBACK_ID] }),
+  ),
+  phase: Type.Optional(
+    Type.Unsafe<string>({
+      type: 'string',
+      enum: [...API_ASSET_PHASES],
+      description: 'Lists only assets in this phase.',
+    }),
+  ),
+};
 
 /** A query parameter that is an id. */
 export const idQuery = (description: string, example: string) =>
@@ -72,6 +101,11 @@ export const STREAM_LIST_QUERY = {
 
 /** Query parameters of lists of sessions. */
 export const RECORD_QUERY = { record: flag('`1` lists only sessions with `record`, `0` only sessions without it.') };
+
+/** Query parameters of `GET /playback/<id>`. */
+export const RECORDINGS_QUERY = {
+  recordings: flag('`1` adds the recording of the running session of a stream.'),
+};
 
 /** Query parameters of `GET /session`. */
 export const PARENT_QUERY = { parentId: idQuery('Lists only sessions of the stream with this id.', STREAM_ID) };

@@ -4,6 +4,8 @@
 import { Type } from '#lib/schema.ts';
 import {
   API_TOKEN_ID,
+  BROWSER_SESSION_ID,
+  CLIP_ID,
   PLAYBACK_ID,
   SESSION_ID,
   SIGNING_KEY_ID,
@@ -21,8 +23,19 @@ const idParams = (what: string, example: string) =>
 export const streamIdParams = idParams('The id of the stream.', STREAM_ID);
 /** Path parameters that name a session. */
 export const sessionIdParams = idParams('The id of the session.', SESSION_ID);
+/** Path parameters that name a recording or clip. */
+export const assetIdParams = idParams('The id of the recording or clip.', CLIP_ID);
+/** Path parameters that name a task. */
+export const taskIdParams = idParams('The id of the task, which is that of its clip.', CLIP_ID);
+/** Path parameters that name a recording or clip, a session, or a stream. */
+export const clippedIdParams = idParams(
+  'The id of a session, stream or recording, or the playback id of a stream.',
+  STREAM_ID,
+);
 /** Path parameters that name an API key. */
 export const apiTokenIdParams = idParams('The id of the API key.', API_TOKEN_ID);
+/** Path parameters that name a browser session. */
+export const browserSessionIdParams = idParams('The id of the browser session.', BROWSER_SESSION_ID);
 /** Path parameters that name a signing key. */
 export const signingKeyIdParams = idParams('The id of the signing key.', SIGNING_KEY_ID);
 /** Path parameters that name a user. */
@@ -40,6 +53,14 @@ export const anyIdParams = idParams('An id, a `streamKey` or a `playbackId`.', S
 /** Path parameters that name a stream by its playback id. */
 export const playbackIdParams = Type.Object({
   playbackId: Type.String({ description: 'The `playbackId` of the stream.', examples: [PLAYBACK_ID] }),
+});
+
+/** Path parameters that name what can be played. */
+export const playableIdParams = Type.Object({
+  playbackId: Type.String({
+    description: 'The `playbackId` of a stream, recording or clip, or the id of a session that is recorded.',
+    examples: [PLAYBACK_ID],
+  }),
 });
 
 /** Path parameters that name a stream by its stream key. */

@@ -17,6 +17,8 @@ const WHAT: Readonly<Record<QuotaName, string>> = {
   mediaMemoryMib: 'Media memory in MiB that all sessions of the user together may use, on each server',
   publishesPerMinute: 'Publishes that may begin in a minute, on each server',
   sessions: 'Sessions that are kept. When there are more, the oldest ended ones are deleted',
+  clips: 'Clips that the user may have',
+  recordingGib: 'Recordings in GiB that are kept. Beyond it, recordings that run end within a minute, and live goes on',
   viewers: 'Viewers that may watch at the same time, on each server',
   webhooks: 'Webhooks that the user may have',
   eventStreams: 'Event streams that may be open at the same time, on each server',

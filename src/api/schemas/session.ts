@@ -11,6 +11,11 @@ import { PLAYBACK_ID, SESSION_ID, STREAM_ID, USER_ID } from './sample-ids.ts';
 import { healthFields } from './stream.ts';
 import { MILLISECONDS } from './text.ts';
 
+/** What a client can know of a session's recording. */
+export const RECORDING_STATUSES = ['waiting', 'ready', 'failed', 'deleted', 'none'] as const;
+/** One of {@link RECORDING_STATUSES}. */
+export type RecordingStatus = (typeof RECORDING_STATUSES)[number];
+
 const bytes = (what: string) => Type.Integer({ description: `Bytes of ${what}.` });
 const segments = (what: string) => Type.Integer({ description: `Segments of ${what}.` });
 const seconds = (what: string) => Type.Number({ description: `Seconds of ${what}.` });
@@ -111,12 +116,26 @@ export const SessionSchema = Type.Object(
       description: 'The codecs of the received media (RFC 6381). Empty until they are known.',
     }),
     profiles: Type.Array(ref(ProfileSchema), { description: 'The profiles of the stream when the session began.' }),
-    record: Type.Boolean({ description: 'Whether the session was to be recorded. Recording is not supported yet.' }),
+    record: Type.Boolean({ description: 'Whether the session is recorded.' }),
     recordingStatus: Type.Optional(
-      Type.Literal('none', {
+      Type.Unsafe<RecordingStatus>({
         type: 'string',
-        description: 'Always `none`: recording is not supported yet. Absent without `record`.',
+        enum: [...RECORDING_STATUSES],
+        description:
+          '`waiting`: the recording runs or is being completed. `ready`: complete. `failed`: the asset says why. `deleted`: it was deleted. `none`: nothing was recorded. Absent without `record`.',
       }),
+    ),
+    assetId: Type.Optional(
+      Type.String({ format: 'uuid', description: 'The asset of the recording, which has the id of the session.' }),
+    ),
+    recordingUrl: Type.Optional(
+      Type.String({
+        format: 'uri',
+        description: 'The HLS playlist of the recording, the same while the session is live and afterwards.',
+      }),
+    ),
+    mp4Url: Type.Optional(
+      Type.String({ format: 'uri', description: 'The recording as an MP4, also while the session is live.' }),
     ),
     sourceBytes: bytes(SOURCE),
     sourceSegments: segments(SOURCE),

@@ -27,7 +27,7 @@ export const SuspendedSchema = Type.Object(
 export const RecordSchema = Type.Object(
   {
     record: Type.Boolean({
-      description: 'true or false. Recording is not supported yet: true is stored and nothing is recorded.',
+      description: 'Whether sessions that begin from now on are recorded.',
     }),
   },
   { $id: 'Record', additionalProperties: false, examples: [{ record: true }] },

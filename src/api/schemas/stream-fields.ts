@@ -23,6 +23,21 @@ export const nameField = Type.String({
   description: 'text of 1 to 512 characters, without U+0000 and unpaired surrogates.',
 });
 
+/** The field `creatorId`. */
+export const creatorIdField = Type.Optional(
+  Type.Unsafe<CreatorIdInput>({
+    type: ['string', 'object'],
+    ...creatorIdText,
+    properties: {
+      type: { type: 'string', const: 'unverified', description: 'the text unverified.' },
+      value: { type: 'string', ...creatorIdText, description: 'text of 1 to 512 characters.' },
+    },
+    required: ['type', 'value'],
+    additionalProperties: false,
+    description: CREATOR_ID,
+  }),
+);
+
 /**
  * The other fields. One that is not supported yet is accepted only with the value that asks for nothing, so that no request is ignored
  * silently.
@@ -38,23 +53,25 @@ export const optionalStreamFields = {
   ),
   record: Type.Optional(
     Type.Boolean({
-      description:
-        'true or false. Recording is not supported yet: true is stored, the answer has a warning, and nothing is recorded.',
+      description: 'Whether its sessions are recorded.',
     }),
   ),
-  creatorId: Type.Optional(
-    Type.Unsafe<CreatorIdInput>({
-      type: ['string', 'object'],
-      ...creatorIdText,
+  recordingSpec: Type.Optional(
+    Type.Unsafe<{ profiles?: readonly unknown[] | null } | null>({
+      type: ['object', 'null'],
       properties: {
-        type: { type: 'string', const: 'unverified', description: 'the text unverified.' },
-        value: { type: 'string', ...creatorIdText, description: 'text of 1 to 512 characters.' },
+        profiles: {
+          type: ['array', 'null'],
+          items: { type: 'object' },
+          maxItems: 0,
+          description: 'null: recordings hold the renditions that were live, and nothing is encoded again.',
+        },
       },
-      required: ['type', 'value'],
       additionalProperties: false,
-      description: CREATOR_ID,
+      description: 'null or {}: recordings hold the renditions that were live, and nothing is encoded again.',
     }),
   ),
+  creatorId: creatorIdField,
   userTags: Type.Optional(
     Type.Unsafe<UserTags>({
       type: 'object',

@@ -3,7 +3,6 @@
  */
 
 import type { UserTags } from '#domain/stream.ts';
-import { WARNINGS, type WarningCode, type WarningSeverity, warningSentence } from '#domain/warnings.ts';
 import { Type } from '#lib/schema.ts';
 import { HEALTH, HealthSchema } from './health.ts';
 import { PlaybackPolicySchema } from './playback-policy.ts';
@@ -67,33 +66,6 @@ export const STREAM_EXAMPLES = [
   },
 ] as const;
 
-/** A warning about a setting that has no effect. */
-export const StreamWarningSchema = Type.Object(
-  {
-    code: Type.Unsafe<WarningCode>({
-      type: 'string',
-      enum: Object.keys(WARNINGS),
-      description: 'The code of the warning, for programs. A code never changes its meaning.',
-    }),
-    severity: Type.Unsafe<WarningSeverity>({
-      type: 'string',
-      enum: ['issue', 'notice'],
-      description: 'An `issue` makes the stream unhealthy, a `notice` does not.',
-    }),
-    message: Type.String({ description: 'The warning, as a sentence for people.' }),
-  },
-  {
-    $id: 'StreamWarning',
-    examples: [
-      {
-        code: 'recording_not_supported',
-        severity: 'notice',
-        message: warningSentence({ code: 'recording_not_supported' }),
-      },
-    ],
-  },
-);
-
 /** A stream, or one of its sessions in the same form, with `parentId` and without `streamKey`. */
 export const StreamSchema = Type.Object(
   {
@@ -134,14 +106,8 @@ export const StreamSchema = Type.Object(
     ),
     suspended: Type.Boolean({ description: 'Whether publishers and viewers are refused.' }),
     record: Type.Boolean({
-      description:
-        'Whether to record the sessions of the stream. Recording is not supported yet: `true` is stored, and `warnings` says that nothing is recorded.',
+      description: 'Whether the sessions of the stream are recorded. A session keeps what it had at its beginning.',
     }),
-    warnings: Type.Optional(
-      Type.Array(ref(StreamWarningSchema), {
-        description: 'Settings of the stream that have no effect in this version. Absent when there are none.',
-      }),
-    ),
     multistream: Type.Object(
       { targets: Type.Array(Type.Object({})) },
       { description: 'Always empty: multistream targets are not supported yet.' },

@@ -71,6 +71,8 @@ export const UserSchema = Type.Object(
           mediaMemoryMib: 1024,
           publishesPerMinute: 120,
           sessions: 10_000,
+          clips: 10_000,
+          recordingGib: 1000,
           viewers: 10_000,
           webhooks: 50,
           eventStreams: 50,

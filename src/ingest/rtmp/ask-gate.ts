@@ -18,7 +18,7 @@ const NO_ANSWER: PublishDecision = {
  * Never rejects.
  */
 export async function askGate(
-  gate: PublishGate,
+  gate: Pick<PublishGate, 'publish'>,
   request: PublishRequest,
   { signal, lines }: { signal: AbortSignal; lines: CountedLines },
 ): Promise<PublishDecision> {

@@ -87,6 +87,13 @@ export interface ConversationOptions {
   readonly newStarts: Allowance;
 }
 
+/** The reason for the end of a publish. */
+interface EndFields {
+  readonly why?: string;
+  readonly detail?: string;
+  readonly code?: Refusal['code'];
+}
+
 /** One connection's conversation. */
 export class Conversation {
   readonly #peer: Peer;
@@ -210,6 +217,7 @@ export class Conversation {
     const streamKey = streamKeyOf(args[0]);
     if (this.#application !== APPLICATION || streamKey === undefined) {
       this.#noteRefusal('address_invalid');
+      this.#noteAddress(args[0]);
       this.#refuse(
         'NetStream.Publish.Denied',
         `Publish to ${this.#peer.scheme}://<this server>/${APPLICATION} with the stream key as the stream name.`,
@@ -277,19 +285,19 @@ export class Conversation {
     this.#refuse('NetStream.Publish.Denied', refusal.reason);
   }
 
-  /** Ends the publish, if there is one. @param fields the reason, for the log */
-  #end(reason: PublicationEnd, fields: object): void {
+  /** Ends the publish, if there is one. @param fields the reason, for the log and the owner of the stream */
+  #end(reason: PublicationEnd, fields: EndFields): void {
     if (this.#state.phase !== 'publishing') return;
     const { publication, isShown } = this.#state;
     this.#state = { phase: 'connected' };
     if (isShown) this.#logger.info({ reason, ...fields }, 'publisher ended');
     else this.#lines.note('info', 'publishers ended', { reason }, { address: this.#peer.remoteAddress });
-    this.#endPublication(publication, reason);
+    this.#endPublication(publication, reason, fields);
   }
 
-  #endPublication(publication: Publication, reason: PublicationEnd): void {
+  #endPublication(publication: Publication, reason: PublicationEnd, { why, detail }: EndFields = {}): void {
     try {
-      publication.end(reason);
+      publication.end(reason, why === undefined ? undefined : { code: why, message: detail });
     } catch (error) {
       this.#lines.note('error', 'ending a publication failed', {}, { example: { err: error } });
     }
@@ -300,6 +308,13 @@ export class Conversation {
     const { scheme, remoteAddress } = this.#peer;
     const example = { remoteAddress, scheme, encoder: this.#encoder };
     this.#lines.note('info', 'publishers refused', { code }, { address: remoteAddress, example });
+  }
+
+  /** Hands over what the publisher sent as its address, in which the owner of a stream key may find it. */
+  #noteAddress(name: AmfValue): void {
+    const text = `${this.#application ?? ''}/${typeof name === 'string' ? name.slice(0, MAX_STREAM_NAME_LENGTH) : ''}`;
+    const { scheme: protocol, remoteAddress } = this.#peer;
+    this.#gate.addressInvalid({ text: new Secret(text), protocol, remoteAddress, encoder: this.#encoder });
   }
 
   /** Sends the reason and closes. The publish, if there was one, must have ended before. */

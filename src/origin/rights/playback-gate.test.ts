@@ -72,6 +72,8 @@ async function setUp(
     viewers: () => 0,
     usageOf: () => assert.fail('only the API calls this'),
     watched: () => true,
+    samples: () => undefined,
+    delivered: () => {},
     watchedElsewhere: () => undefined,
     takeUntold: () => [],
   };
@@ -84,7 +86,7 @@ async function setUp(
   await app.register(originPlugin, {
     live,
     audience: live,
-    settings: { maxHeldRequests: 100 },
+    settings: { maxHeldRequests: 100, dvr: 'on' },
     targetDurationS: 4,
     metrics: createMetrics(),
     rights: {

@@ -31,6 +31,18 @@ export interface PlaybackGateOptions extends RightsDirectoryOptions {
   readonly onRefused: (stream: WatchedStream, reason: RefusalReason) => void;
 }
 
+/** What a request asks for, as far as rights depend on it. */
+export interface PlaybackSubject {
+  /** The stream, with the policy that applies. */
+  readonly stream: WatchedStream;
+  /** The playback id that tickets are for. */
+  readonly playbackId: PlaybackId;
+  /** The playback ids that tokens may be for. */
+  readonly tokensFor: readonly PlaybackId[];
+  /** The playback id that gate calls name. */
+  readonly callsFor: PlaybackId;
+}
+
 /** How an admitted request is answered. */
 export type PlaybackAdmission =
   | { readonly restricted: false }
@@ -85,6 +97,12 @@ export class PlaybackGate {
   async admit(request: FastifyRequest, playbackId: PlaybackId, ticket?: string): Promise<PlaybackAdmission> {
     const stream = await this.#directory.stream(playbackId);
     if (stream === undefined) throw offline();
+    return await this.admitTo(request, { stream, playbackId, tokensFor: [playbackId], callsFor: playbackId }, ticket);
+  }
+
+  /** Admits a request to what the caller has found, or refuses it. @throws {MillraceError} as {@link admit} */
+  async admitTo(request: FastifyRequest, subject: PlaybackSubject, ticket?: string): Promise<PlaybackAdmission> {
+    const { stream } = subject;
     const { playbackPolicy: policy } = stream;
     if (!isRestricted(policy)) return OPEN;
     if (!isAllowedOrigin(policy, pageOriginOf(request.headers))) throw this.#refused(stream, 'origin_not_allowed');
@@ -92,9 +110,9 @@ export class PlaybackGate {
       case 'public':
         return { restricted: true, policy, ticket: undefined };
       case 'jwt':
-        return await this.#admitByToken(request, { stream, policy, playbackId, ticket });
+        return await this.#admitByToken(request, { ...subject, policy, ticket });
       case 'webhook':
-        return await this.#admitByWebhook(request, { stream, policy, playbackId, ticket });
+        return await this.#admitByWebhook(request, { ...subject, policy, ticket });
     }
   }
 
@@ -115,19 +133,27 @@ export class PlaybackGate {
    */
   async knowsMedia(
     playbackId: PlaybackId,
+    media: { readonly mediaPath: MediaPath; readonly proof: string | undefined; readonly name: string },
+  ): Promise<boolean> {
+    return this.knowsMediaUnder(await this.restriction(playbackId), media);
+  }
+
+  /** The same under a policy that the caller has found. */
+  knowsMediaUnder(
+    policy: PlaybackPolicy | undefined,
     {
       mediaPath,
       proof,
       name,
     }: { readonly mediaPath: MediaPath; readonly proof: string | undefined; readonly name: string },
-  ): Promise<boolean> {
-    const policy = await this.restriction(playbackId);
-    if (policy === undefined || proof === undefined) return policy === undefined && proof === undefined;
-    return this.#proofs.isRight(proof, policy, mediaPath, name);
+  ): boolean {
+    const restriction = isRestricted(policy) ? policy : undefined;
+    if (restriction === undefined || proof === undefined) return restriction === undefined && proof === undefined;
+    return this.#proofs.isRight(proof, restriction, mediaPath, name);
   }
 
   async #admitByToken(request: FastifyRequest, asked: Asked): Promise<PlaybackAdmission> {
-    const { stream, policy, playbackId } = asked;
+    const { stream, policy, playbackId, tokensFor } = asked;
     const keys = await this.#directory.keysOf(stream.userId);
     const contents = this.#contentsOf(asked);
     if (contents !== undefined && 'keyId' in contents) {
@@ -145,21 +171,21 @@ export class PlaybackGate {
     }
     const { token } = credentialsOf(request);
     if (token === undefined) throw this.#refused(stream, 'no_credentials');
-    const verdict = await this.#tokens.judge(token, { playbackId, keys, address: request.ip });
+    const verdict = await this.#tokens.judge(token, { playbackIds: tokensFor, keys, address: request.ip });
     if (!verdict.good) throw this.#refused(stream, verdict.fault);
     const { keyId, expiresAtMs } = verdict;
     return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { keyId, expiresAtMs }) };
   }
 
   async #admitByWebhook(request: FastifyRequest, asked: Asked): Promise<PlaybackAdmission> {
-    const { stream, policy, playbackId } = asked;
+    const { stream, policy, playbackId, callsFor } = asked;
     const contents = this.#contentsOf(asked);
     const accessKey =
       contents !== undefined && 'accessKey' in contents ? contents.accessKey : credentialsOf(request).accessKey;
     if (accessKey === undefined) throw this.#refused(stream, 'no_credentials');
     if (accessKey.length > MAX_ACCESS_KEY_LENGTH) throw this.#refused(stream, 'malformed');
     const isAllowed = await this.#calls
-      .allows({ stream, playbackId, policy, accessKey }, request.ip)
+      .allows({ stream, playbackId: callsFor, policy, accessKey }, request.ip)
       .catch((error: unknown) => {
         if (error instanceof MillraceError && error.code === 'playback_check_failed')
           this.#options.onRefused(stream, 'webhook_failed');
@@ -181,10 +207,8 @@ export class PlaybackGate {
 }
 
 /** A request for a stream with a policy. */
-interface Asked {
-  readonly stream: WatchedStream;
+interface Asked extends PlaybackSubject {
   readonly policy: PlaybackPolicy;
-  readonly playbackId: PlaybackId;
   readonly ticket: string | undefined;
 }
 

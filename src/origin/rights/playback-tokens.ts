@@ -60,14 +60,19 @@ export class PlaybackTokens {
   }
 
   /**
-   * Checks a token for a stream.
+   * Checks a token for a stream or a recording.
+   * @param playbackIds the playback ids that it may be for
    * @param keys the signing keys of the stream's owner, the only accepted keys
    * @param address the address of the sender; tokens with a wrong signature count against its network
    * @throws {MillraceError} `too_many_attempts` when the network has sent too many wrong tokens and this token is not known
    */
   async judge(
     token: string,
-    { playbackId, keys, address }: { playbackId: PlaybackId; keys: readonly SigningKey[]; address: string },
+    {
+      playbackIds,
+      keys,
+      address,
+    }: { playbackIds: readonly PlaybackId[]; keys: readonly SigningKey[]; address: string },
   ): Promise<TokenVerdict> {
     if (token.length > MAX_TOKEN_LENGTH) return wrong('malformed');
     const name = hash('sha256', token, 'base64');
@@ -79,7 +84,7 @@ export class PlaybackTokens {
     const key = keys.find(({ id }) => id === keyId);
     if (key === undefined) return wrong('unknown_key');
     if (key.disabled) return wrong('disabled_key');
-    if (claims.subject !== playbackId) return wrong('wrong_stream');
+    if (!(playbackIds as readonly (string | undefined)[]).includes(claims.subject)) return wrong('wrong_stream');
     const now = this.#clock.now();
     if (now >= claims.expiresAtMs) return wrong('expired');
     if (now + CLOCKS_DIFFER_MS < claims.beginsAtMs) return wrong('early');

@@ -34,13 +34,11 @@ export class Refusals implements Disposable {
   readonly #report: (report: RefusalReport) => void;
   readonly #counted = new Map<StreamId, Counted>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #intervalMs: number;
 
-  /** @param report must not throw @param intervalMs for tests */
-  constructor(clock: Clock, report: (report: RefusalReport) => void, intervalMs = INTERVAL_MS) {
+  /** @param report must not throw */
+  constructor(clock: Clock, report: (report: RefusalReport) => void) {
     this.#clock = clock;
     this.#report = report;
-    this.#intervalMs = intervalMs;
   }
 
   /** Counts a refusal. */
@@ -54,7 +52,7 @@ export class Refusals implements Disposable {
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
         this.#tell(stream.id);
-      }, this.#intervalMs).unref();
+      }, INTERVAL_MS).unref();
       this.#timers.add(timer);
     }
     counted.until = now;

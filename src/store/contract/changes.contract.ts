@@ -24,6 +24,7 @@ import { describeOn, type Fixture, isMillraceError, type OpenStore } from './sui
 /** Declares this part of the suite. */
 export function changesContract(name: string, open: OpenStore): void {
   describeOn(`${name}, changing streams`, open, (fixture) => streamChanges(fixture));
+  describeOn(`${name}, knowing former stream keys`, open, (fixture) => formerKeys(fixture));
   describeOn(`${name}, changing users and keys`, open, (fixture) => userChanges(fixture));
   describeOn(`${name}, remembering requests`, open, (fixture) => repeats(fixture));
   describeOn(`${name}, as an audit log`, open, (fixture) => auditLog(fixture));
@@ -255,6 +256,55 @@ function streamChanges(fixture: Fixture): void {
       { type: 'stream_changed', streamId },
       last,
     ]);
+  });
+}
+
+function formerKeys(fixture: Fixture): void {
+  it('finds a stream by a key that was replaced or deleted with it, for a while, and never by a present one', async () => {
+    const { store, user } = fixture;
+    const stream = someStream(user.id);
+    await store.streams.create(stream, someReceipt());
+    const nobody = await store.users.ensure(someUser());
+    const rotate = (scope = user.id) => store.streams.change(stream.id, scope, { streamKey: newStreamKey() }, receipt);
+    const receipt = someReceipt();
+    const { at } = receipt.audit;
+    assert.equal(await rotate(nobody.id), false);
+    assert.equal(await store.streams.formerly(stream.streamKey, ms(0)), undefined, 'the change was not made');
+    assert.equal(await rotate(), true);
+    const former = await store.streams.formerly(stream.streamKey, at);
+    assert.deepEqual([former?.stream.id, former?.replacedAt], [stream.id, at]);
+    assert.equal(await store.streams.formerly(stream.streamKey, ms(at + 1)), undefined);
+    const present = (await store.streams.get(stream.id, user.id))!.streamKey;
+    assert.equal(await store.streams.formerly(present, ms(0)), undefined);
+
+    await store.streams.delete([stream.id], user.id, [someReceipt()]);
+    const deleted = await store.streams.formerly(present, at);
+    assert.deepEqual([deleted?.stream.id, deleted?.replacedAt], [stream.id, undefined]);
+    assert.equal(await store.streams.formerly(stream.streamKey, at), undefined, 'a former key of a deleted stream');
+    assert.equal(await store.streams.formerly(newStreamKey(), ms(0)), undefined);
+  });
+
+  it('forgets replaced keys, the oldest first', async () => {
+    const { store, user } = fixture;
+    const stream = someStream(user.id);
+    await store.streams.create(stream, someReceipt());
+    const keys = [stream.streamKey, newStreamKey(), newStreamKey(), newStreamKey()];
+    const start = 2_000_000_000_000;
+    for (const [index, streamKey] of keys.slice(1).entries()) {
+      const receipt = someReceipt();
+      const audit = { ...receipt.audit, at: ms(start + index) };
+      await store.streams.change(stream.id, user.id, { streamKey }, { ...receipt, audit });
+    }
+    const known = async () => {
+      const found = await Promise.all(keys.slice(0, 3).map((key) => store.streams.formerly(key, ms(start))));
+      return found.map((each) => each !== undefined);
+    };
+    assert.deepEqual(await known(), [true, true, true]);
+    await store.streams.forgetFormerKeys(ms(start), 1000);
+    assert.equal(await store.streams.forgetFormerKeys(ms(start + 2), 1), 1);
+    assert.deepEqual(await known(), [false, true, true]);
+    assert.equal(await store.streams.forgetFormerKeys(ms(start + 2), 9), 1);
+    assert.deepEqual(await known(), [false, false, true]);
   });
 }
 

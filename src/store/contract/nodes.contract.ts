@@ -45,6 +45,22 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: false });
     });
 
+    it('lists nodes with their leases and what they own, and tells the time', async () => {
+      const { store } = fixture;
+      const [alive, lost] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
+      const { stream } = await streamOn(alive, ['ended', 'live', 'live']);
+      assert.equal(await store.publishers.claim(stream.id, alive.id), true);
+      await lapse(lost);
+      const listed = await store.nodes.list();
+      const find = ({ id }: ServiceNode) => listed.find((node) => node.id === id)!;
+      const { leaseLeftMs, ...rest } = find(alive);
+      assert.deepEqual(rest, { ...alive, sessions: 2, publishers: 1 });
+      assert.ok(leaseLeftMs > 0 && leaseLeftMs <= LONG_MS);
+      assert.ok(find(lost).leaseLeftMs <= 0);
+      const [before, after] = [await store.nodes.time(), await store.nodes.time()];
+      assert.ok(before > 1_600_000_000_000 && after >= before);
+    });
+
     it('reports a lease that had run out also when the node was forgotten in the meantime', async () => {
       const { nodes } = fixture.store;
       const node = await nodeFor(NONE_MS);

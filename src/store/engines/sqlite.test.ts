@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
-import { newEventId, newWebhookLogId } from '#domain/ids.ts';
+import { type AssetId, newClipId, newEventId, newMediaPath, newWebhookLogId, type SessionId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
+import { NO_USAGE } from '#domain/usage.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
@@ -14,13 +15,16 @@ import { type Engine, type EngineOptions, Unchanged } from '#store/engine.ts';
 import { openStore } from '#store/open-store.ts';
 import { storeOn } from '#store/sql-store.ts';
 import { storeContract } from '#store/store.contract.ts';
-import { LIST_ORDERS, type Store } from '#store/store.ts';
+import { ASSET_ORDERS, type AssetFilter, LIST_ORDERS, type Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import {
+  SOME_EXTENT,
   someAudit,
+  someClip,
   someKey,
   someNode,
   someReceipt,
+  someSample,
   someSession,
   someStream,
   someUser,
@@ -447,7 +451,8 @@ it('no query reads or sorts a whole table', async () => {
   };
   const store = storeOn(recording, silentLogger);
   const [key, stream, node] = [someKey(user), someStream(user.id), someNode()];
-  const session = someSession(stream);
+  const session = someSession(stream, { recordingPath: newMediaPath() });
+  const recordingId = session.id as string as AssetId;
   const webhook = someWebhook(user.id, { events: ['stream.created'] });
   const claim = { userId: user.id, route: 'POST /', keyHash: 'k', bodyHash: 'b', at: ms(1) };
   const answering = { audit: someAudit(), answer: { claim, sealed: '' } };
@@ -479,12 +484,28 @@ it('no query reads or sorts a whole table', async () => {
       seen: () => store.apiKeys.seen(new Map([[key.id, ms(1)]])),
       revoke: () => store.apiKeys.revoke(key.id, user.id, someReceipt()),
     },
+    samples: {
+      add: () => store.samples.add([{ sessionId: session.id, sample: someSample() }]),
+      list: () => store.samples.list(session.id, { from: ms(0), to: ms(1), limit: 5 }),
+    },
+    usage: {
+      count: () =>
+        store.usage.count([{ hour: ms(0), playbackId: stream.playbackId, countedBy: 'a', counts: NO_USAGE }]),
+      sum: async () => {
+        const span = { from: ms(0), to: ms(1), stepMs: 3_600_000, limit: 5 };
+        await store.usage.sum(user.id, { ...span, by: 'stream' });
+        await store.usage.sum('everyone', { ...span, playbackId: stream.playbackId });
+      },
+      deleteOlder: () => store.usage.deleteOlder(ms(0), 5),
+    },
     streams: {
       create: () => store.streams.create(stream, someReceipt(), { atMost: 5 }),
       get: async () => [await store.streams.get(stream.id, user.id), await store.streams.get(stream.id, 'everyone')],
       getMany: () => store.streams.getMany([stream.id]),
       byStreamKey: () => store.streams.byStreamKey(stream.streamKey),
       byPlaybackId: () => store.streams.byPlaybackId(stream.playbackId),
+      formerly: () => store.streams.formerly(stream.streamKey, ms(0)),
+      forgetFormerKeys: () => store.streams.forgetFormerKeys(ms(0), 5),
       list: () => everyList(store.streams, user, stream),
       count: () => store.streams.count(user.id, {}, 'createdAt'),
       countOf: () => store.streams.countOf(user.id, 5),
@@ -527,8 +548,42 @@ it('no query reads or sorts a whole table', async () => {
         await store.sessions.deleteBeyond(user.id, 1, 5);
       },
     },
+    assets: {
+      get: () => store.assets.get(recordingId, user.id),
+      getMany: async () => [
+        await store.assets.getMany([recordingId]),
+        await store.assets.getMany([recordingId], 'all'),
+      ],
+      byPlaybackId: async () => [
+        await store.assets.byPlaybackId(stream.playbackId),
+        await store.assets.byPlaybackId(recordingId),
+      ],
+      byPath: () => store.assets.byPath(session.mediaPath),
+      list: () => everyAssetList(store.assets, user, stream),
+      count: () => store.assets.count(user.id, {}, 'createdAt'),
+      countOf: () => store.assets.countOf(user.id, 5),
+      bytesOf: () => store.assets.bytesOf(user.id),
+      secondsOf: () => store.assets.secondsOf(user.id),
+      createClip: () => store.assets.createClip(someClip(session), recordingId, someReceipt(), { atMost: 5 }),
+      change: () => store.assets.change(recordingId, user.id, { name: 'x' }, someReceipt()),
+      progress: () => store.assets.progress(recordingId, SOME_EXTENT),
+      stored: () => store.assets.stored(recordingId),
+      open: () => store.assets.open(node.id),
+      clipsOf: () => store.assets.clipsOf(recordingId),
+      finish: () => store.assets.finish(recordingId, SOME_EXTENT, ms(1)),
+      fail: () => store.assets.fail(recordingId, 'No.', ms(1)),
+      due: () => store.assets.due({ now: ms(1), endedBefore: ms(1), limit: 5 }),
+      oldest: () => store.assets.oldest(node.id, 5),
+      expire: () => store.assets.expire(newClipId(), ms(1)),
+      delete: () => store.assets.delete(recordingId, user.id, someReceipt()),
+      deleting: () => store.assets.deleting({ before: ms(1), limit: 5 }),
+      deleted: () => store.assets.deleted(recordingId),
+      forget: () => store.assets.forget(ms(1), 5),
+    },
     nodes: {
       renew: () => store.nodes.renew(node, 0),
+      time: () => store.nodes.time(),
+      list: () => store.nodes.list(),
       lapsed: () => store.nodes.lapsed(),
       clusterSecret: () => store.nodes.clusterSecret(),
       endSessionsOf: async () => {
@@ -634,13 +689,15 @@ it('no query reads or sorts a whole table', async () => {
     // The admins, read when one is demoted. Users are few.
     /^SCAN (users|others)\b.*: update "users"/,
     // The rows of all users in the order of the index. The scan stops at the end of the page.
-    /^SCAN (streams|sessions|audit) USING (COVERING )?INDEX .*: select .* limit \?$/,
+    /^SCAN (streams|sessions|assets|audit) USING (COVERING )?INDEX .*: select .* limit \?$/,
     // The rows of one user, which the inner query finds by an index and only up to its limit.
     /^SCAN counted: select count\(\*\) as "count" from \(select .* limit \?\) as "counted"$/,
     // Nodes are few.
-    /^SCAN nodes: select "id" from "nodes"/,
+    /^SCAN nodes\b.*: select "id".* from "nodes"/,
     // Every open session. The index holds no others.
     /^SCAN sessions USING INDEX sessions_open_by_age: select/,
+    // Every recording that is not complete. The index holds no others.
+    /^SCAN assets USING INDEX assets_unsettled: select/,
     // A table of one row.
     /^SCAN event_sequence: /,
     // Events that wait to be numbered. The index holds no others, and the scan stops at the limit.
@@ -648,8 +705,10 @@ it('no query reads or sorts a whole table', async () => {
     /^SCAN (first|numbered|\(subquery-\d+\)): update events set/,
     // The webhooks of one user and event type.
     /^USE TEMP B-TREE FOR ORDER BY: select .* from "webhooks" where "id" in \(select "webhook_id"/,
+    // The hours of one user, or of everybody, that were asked for. An index finds the rows.
+    /^USE TEMP B-TREE FOR GROUP BY: select (.|\n)* from usage_hours where hour >= \? and hour < \?/,
     // One row without a table.
-    /^SCAN CONSTANT ROW: insert/,
+    /^SCAN CONSTANT ROW: (insert|select cast\(.* as time$)/,
   ];
   assert.deepEqual(
     scans.filter((scan) => !allowed.some((pattern) => pattern.test(scan))),
@@ -680,6 +739,24 @@ it('no query reads or sorts a whole table', async () => {
       String(what),
     );
   }
+  const assetLists = plans.filter((plan) => / from "assets" where .* limit \?$/.test(plan));
+  for (const [what, index] of [
+    [/ "session_id" = /, /INDEX assets_by_session_/],
+    [/ "stream_id" = /, /INDEX assets_by_stream_/],
+    [/ "clipped_from" = /, /INDEX assets_by_origin_/],
+    [/ "creator_id" = /, /INDEX assets_by_creator_/],
+    [/ "phase" = /, /INDEX assets_by_phase_/],
+    [/(?<!stream_id.*) "kind" = /, /INDEX assets_by_kind_/],
+    [/ "stream_id" = .* "kind" \|\| '' = /, /\(stream_id=\? AND <expr>=\?/],
+  ] as const) {
+    const asked = assetLists.filter((plan) => what.test(plan));
+    assert.ok(asked.length >= 16, `${what}: ${asked.length}`);
+    assert.deepEqual(
+      asked.filter((plan) => !index.test(plan.split(': ')[0]!)),
+      [],
+      String(what),
+    );
+  }
   // A later page starts at its first row, instead of reading all rows before it.
   const later = lists.filter(
     (plan) => /\("(created_at|last_seen)", "id"\) [<>] \(\?, \?\)/.test(plan) && !/^SCALAR|autoindex/.test(plan),
@@ -696,6 +773,9 @@ type Nouns =
   | 'apiKeys'
   | 'streams'
   | 'sessions'
+  | 'samples'
+  | 'usage'
+  | 'assets'
   | 'nodes'
   | 'publishers'
   | 'idempotency'
@@ -725,6 +805,41 @@ async function everyList(records: Pick<Store['streams'] | Store['sessions'], 'li
         )) {
           for (const after of [undefined, { at: ms(1), id }]) {
             await records.list(scope, { limit: 5, order, direction, filter, after });
+          }
+        }
+      }
+    }
+  }
+}
+
+/** Reads every kind of list of assets. */
+async function everyAssetList(assets: Store['assets'], user: User, { id, playbackId }: Stream) {
+  const filters: AssetFilter[] = [
+    {},
+    { id: id as string as AssetId },
+    { playbackId },
+    { clippedFrom: playbackId },
+    { sessionId: id as string as SessionId },
+    { streamId: id, kind: 'clip' },
+    { sessionId: id as string as SessionId, kind: 'clip' },
+    { creatorId: 'me' },
+    { phase: 'ready' },
+    { kind: 'clip' },
+    { creatorId: 'me', phase: 'ready', kind: 'clip' },
+  ];
+  for (const scope of [user.id, 'everyone'] as const) {
+    for (const order of ASSET_ORDERS) {
+      for (const direction of ['asc', 'desc'] as const) {
+        for (const filter of filters) {
+          for (const after of [undefined, { at: ms(1), id }]) {
+            await assets.list(scope, { limit: 5, order, direction, filter, after });
+            await assets.list(scope, {
+              limit: 5,
+              order,
+              direction,
+              filter: { ...filter, from: ms(1), to: ms(2) },
+              after,
+            });
           }
         }
       }

@@ -10,7 +10,7 @@ import { type RangeArgs, rangeConditions } from './lists.ts';
 import { userOfRow } from './users.ts';
 
 /** The columns of a key's user, in the same row as those of the key. */
-interface OwnerRow {
+export interface OwnerRow {
   user_name: UsersTable['name'];
   user_created_at: UsersTable['created_at'];
   user_is_admin: UsersTable['is_admin'];
@@ -148,7 +148,12 @@ export function apiKeyOfRow(row: ApiKeysTable): ApiKey {
 
 /** Makes the key and its user of a row. */
 export function keyAndUserOfRow(row: ApiKeysTable & OwnerRow): { readonly key: ApiKey; readonly user: User } {
-  const user = userOfRow({
+  return { key: apiKeyOfRow(row), user: ownerOfRow(row) };
+}
+
+/** Makes the user of a row that has the user's columns beside others. */
+export function ownerOfRow(row: { readonly user_id: UsersTable['id'] } & OwnerRow): User {
+  return userOfRow({
     id: row.user_id,
     name: row.user_name,
     created_at: row.user_created_at,
@@ -156,5 +161,4 @@ export function keyAndUserOfRow(row: ApiKeysTable & OwnerRow): { readonly key: A
     suspended: row.user_suspended,
     quotas: row.user_quotas,
   });
-  return { key: apiKeyOfRow(row), user };
 }

@@ -7,7 +7,7 @@ import type { EventId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Database, EventsTable } from '#store/database.ts';
 import type { Query } from '#store/engine.ts';
-import { type PreparedQuery, prepare, prepareEach } from '#store/prepared-query.ts';
+import { compilable, type PreparedQuery, prepare, prepareEach } from '#store/prepared-query.ts';
 import { alsoIs, type Condition, is } from './lists.ts';
 
 /** An event's row without its position. */
@@ -330,6 +330,3 @@ export function eventOfRow(row: Omit<EventsTable, 'position'>): ServiceEvent {
 function adding<Args, Row>(query: PreparedQuery<Args, Row>): PreparedQuery<Args, Row> {
   return (args) => ({ ...query(args), addsEvents: true });
 }
-
-/** Makes a raw query usable in {@link prepare}. */
-const compilable = <Row>(db: Kysely<Database>, query: RawBuilder<Row>) => ({ compile: () => query.compile(db) });

@@ -5,9 +5,12 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { NodeId } from '#domain/ids.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Database, NodesTable, SecretsTable } from '#store/database.ts';
-import { prepare } from '#store/prepared-query.ts';
+import { compilable, prepare } from '#store/prepared-query.ts';
 
 type Id = Pick<NodesTable, 'id'>;
+
+/** The largest number of nodes in a list. */
+const MAX_LISTED = 1000;
 
 /** Whether a node holds its lease. @param node the node's id, or a reference to a column with it */
 export const lives = (now: RawBuilder<Milliseconds>, node: NodeId | RawBuilder<unknown>): RawBuilder<SqlBool> =>
@@ -87,6 +90,29 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
     /** Returns the node when the process holds its lease. */
     heldBy: prepare((args: WriterArgs) =>
       db.selectFrom('nodes').select('id').where('id', '=', args.writer).where(holdsLease(now, args)),
+    ),
+
+    /** The time of the database. */
+    time: prepare(() => compilable<{ time: Milliseconds }>(db, sql`select cast(${now} as bigint) as time`)),
+
+    /** All nodes with what each owns. Nodes are few, and their open sessions and publishers are read from indexes. */
+    list: prepare(() =>
+      db
+        .selectFrom('nodes')
+        .select(['id', 'url'])
+        .select(sql<number>`lease_until - ${now}`.as('lease_left'))
+        .select(
+          sql<number>`(select count(*) from sessions where sessions.node_id = nodes.id and phase <> 'ended')`.as(
+            'sessions',
+          ),
+        )
+        .select(
+          sql<number>`(select count(*) from publishers where publishers.node_id = nodes.id and connected = 1)`.as(
+            'publishers',
+          ),
+        )
+        .orderBy('id')
+        .limit(sql.lit(MAX_LISTED)),
     ),
 
     lapsed: prepare(() => db.selectFrom('nodes').select('id').where(isOut)),

@@ -1,15 +1,15 @@
 /**
  * Queries on sessions.
  */
-import { sql } from 'kysely';
-import type { UserId } from '#domain/ids.ts';
+import { type SelectQueryBuilder, sql } from 'kysely';
+import type { SessionId, UserId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import type { Profile } from '#domain/profile.ts';
 import { searchableName } from '#domain/searchable-name.ts';
 import type { Session, SessionTotals } from '#domain/session.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { SessionsTable, StreamsTable } from '#store/database.ts';
-import type { Engine } from '#store/engine.ts';
+import type { Database, SessionsTable, StreamsTable } from '#store/database.ts';
+import type { Engine, Query } from '#store/engine.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
 import type { SessionChange } from '#store/store.ts';
 import { columnOfHealth, healthOfColumn } from './health-column.ts';
@@ -78,6 +78,15 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
     .select('nodes.url as node_url');
   const open = sql<boolean>`phase <> 'ended'`;
   const isOrWasLost = sql<boolean>`(phase <> 'ended' or end_reason = 'node_lost')`;
+
+  /** Makes the queries that delete the samples of chosen sessions, and then the sessions. */
+  function deleting<Args extends object>(
+    choose: (args: Args) => SelectQueryBuilder<Database, 'sessions', { id: SessionId }>,
+  ) {
+    const samples = prepare((args: Args) => db.deleteFrom('session_samples').where('session_id', 'in', choose(args)));
+    const chosen = prepare((args: Args) => db.deleteFrom('sessions').where('id', 'in', choose(args)));
+    return (args: Args): Query[] => [samples(args), chosen(args)];
+  }
 
   return {
     /**
@@ -233,19 +242,16 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .where((eb) => eb.not(lives(now, sql.ref('sessions.node_id')))),
     ),
 
-    deleteEnded: prepare((args: { before: Milliseconds; limit: number }) =>
+    deleteEnded: deleting((args: { before: Milliseconds; limit: number }) =>
       db
-        .deleteFrom('sessions')
-        .where('id', 'in', (eb) =>
-          eb
-            .selectFrom('sessions')
-            .select('id')
-            .where(sql<boolean>`phase = 'ended'`)
-            .where('ended_at', '<', args.before)
-            .orderBy('ended_at')
-            .orderBy('id')
-            .limit(args.limit),
-        ),
+        .selectFrom('sessions')
+        .select('id')
+        .where(sql<boolean>`phase = 'ended'`)
+        .where('ended_at', '<', args.before)
+        .where(hasNoRecording)
+        .orderBy('ended_at')
+        .orderBy('id')
+        .limit(args.limit),
     ),
 
     /**
@@ -274,26 +280,26 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
     ),
 
     /** Deletes the ended sessions of a user from the oldest one up to this one, both included. */
-    deleteEndedUpTo: prepare((args: Columns<'user_id' | 'created_at' | 'id'> & { limit: number }) =>
+    deleteEndedUpTo: deleting((args: Columns<'user_id' | 'created_at' | 'id'> & { limit: number }) =>
       db
-        .deleteFrom('sessions')
-        .where('id', 'in', (eb) =>
-          eb
-            .selectFrom('sessions')
-            .select('id')
-            .where('user_id', '=', args.user_id)
-            .where(sql<boolean>`(created_at, id) <= (${args.created_at}, ${args.id})`)
-            .where(alsoIs('phase', 'ended'))
-            .orderBy('created_at')
-            .orderBy('id')
-            .limit(args.limit),
-        ),
+        .selectFrom('sessions')
+        .select('id')
+        .where('user_id', '=', args.user_id)
+        .where(sql<boolean>`(created_at, id) <= (${args.created_at}, ${args.id})`)
+        .where(alsoIs('phase', 'ended'))
+        .where(hasNoRecording)
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(args.limit),
     ),
   };
 }
 
 /** Whether a session was not ended as lost by another node. */
 const isNotLost = sql<boolean>`coalesce(sessions.end_reason, '') <> 'node_lost'`;
+
+/** Whether a session's recording does not exist, or not any more. */
+const hasNoRecording = sql<boolean>`not exists (select 1 from assets where assets.id = sessions.id and deleted_at is null)`;
 
 /** The condition that sessions belong to the stream with a playback id. A playback id belongs to one stream, also after its deletion. */
 const ofPlaybackId = (id: StreamsTable['playback_id'] | undefined): Condition =>
@@ -367,6 +373,7 @@ export function rowOfSession(session: Session): SessionsTable {
     codecs: session.codecs,
     node_id: session.nodeId,
     record: session.record ? 1 : 0,
+    recording_path: session.recordingPath ?? null,
     terminations: session.terminations,
     ...rowOfTotals(session.totals),
     viewers: session.viewers,
@@ -395,6 +402,7 @@ export function sessionOfRow(row: SessionsTable): Session {
     restarts: row.restarts,
     nodeId: row.node_id as Session['nodeId'],
     record: row.record === 1,
+    recordingPath: row.recording_path ?? undefined,
     terminations: row.terminations,
     totals: {
       sourceBytes: row.source_bytes,

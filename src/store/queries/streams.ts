@@ -12,7 +12,7 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { Database, StreamsTable } from '#store/database.ts';
 import type { Engine } from '#store/engine.ts';
 import type { KeyShelves } from '#store/key-shelf.ts';
-import { prepare, prepareEach } from '#store/prepared-query.ts';
+import { compilable, prepare, prepareEach } from '#store/prepared-query.ts';
 import type { StreamChange } from '#store/store.ts';
 import { countUpTo } from './count-up-to.ts';
 import { columnOfHealth, healthOfColumn } from './health-column.ts';
@@ -113,6 +113,51 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
     /** @param hashes the hash on every shelf, under any keys */
     byStreamKeyHash: prepare((hashes: Readonly<Record<string, string>>) =>
       streams.where('stream_key_hash', 'in', Object.values(hashes)),
+    ),
+
+    /** The stream with this key, if it was deleted since. @param args.hashes as for `byStreamKeyHash` */
+    deletedByStreamKeyHash: prepare(
+      ({ since, ...hashes }: Readonly<Record<string, string>> & { readonly since: Milliseconds }) =>
+        db
+          .selectFrom('streams')
+          .select(COLUMNS)
+          .where('stream_key_hash', 'in', Object.values(hashes))
+          .where('deleted_at', '>=', since),
+    ),
+
+    /** The stream that had a key before it was replaced. */
+    byFormerKeyHash: prepare((args: { key_hash: string; since: Milliseconds }) =>
+      db
+        .selectFrom('former_stream_keys')
+        .innerJoin('streams', 'streams.id', 'former_stream_keys.stream_id')
+        .select(COLUMNS.map((column) => `streams.${column}` as const))
+        .select('replaced_at')
+        .where('key_hash', '=', args.key_hash)
+        .where('replaced_at', '>=', args.since)
+        .where('deleted_at', 'is', null),
+    ),
+
+    /** Keeps the hash of a stream's key, which is about to be replaced. */
+    keepFormerKey: prepare((args: Columns<'id'> & { replaced_at: Milliseconds }) =>
+      compilable(
+        db,
+        sql`insert into former_stream_keys (key_hash, stream_id, replaced_at)
+          select substr(stream_key_hash, 3), id, cast(${args.replaced_at} as bigint) from streams
+          where id = ${args.id} and deleted_at is null on conflict (key_hash) do nothing`,
+      ),
+    ),
+
+    forgetFormerKeys: prepare((args: { before: Milliseconds; limit: number }) =>
+      db
+        .deleteFrom('former_stream_keys')
+        .where('key_hash', 'in', (eb) =>
+          eb
+            .selectFrom('former_stream_keys')
+            .select('key_hash')
+            .where('replaced_at', '<', args.before)
+            .orderBy('replaced_at')
+            .limit(args.limit),
+        ),
     ),
 
     byPlaybackId: prepare((args: Columns<'playback_id'>) => streams.where('playback_id', '=', args.playback_id)),

@@ -6,6 +6,7 @@ import { newClusterSecret, Secret } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import type { Engine, Query } from '#store/engine.ts';
+import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportActivity, reportPhase } from '#store/queries/events.ts';
 import { nodeQueries } from '#store/queries/nodes.ts';
 import { publisherQueries } from '#store/queries/publishers.ts';
@@ -13,6 +14,7 @@ import { rowOfSessionChange, sessionOfRow, sessionQueries } from '#store/queries
 import { streamQueries } from '#store/queries/streams.ts';
 import type { Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
+import { endRecording } from './assets.ts';
 
 /** The name of the secret that all nodes share. */
 const CLUSTER = 'cluster';
@@ -24,6 +26,7 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
   const sessions = sessionQueries(engine);
   const streams = streamQueries(engine);
   const events = eventQueries(engine.compiler, engine.now);
+  const assets = assetQueries(engine);
   /** Nodes that have renewed their lease through this store. */
   const known = new Set<NodeId>();
 
@@ -53,6 +56,17 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
       return made;
     },
 
+    time: async () => (await runner.one(nodes.time({}), ({ time }) => time)) ?? ms(0),
+
+    list: () =>
+      runner.all(nodes.list({}), ({ id, url, lease_left: leaseLeftMs, sessions: open, publishers: connected }) => ({
+        id,
+        url,
+        leaseLeftMs,
+        sessions: open,
+        publishers: connected,
+      })),
+
     lapsed: () => runner.all(nodes.lapsed({}), ({ id }) => id),
 
     async endSessionsOf(id, at) {
@@ -69,9 +83,10 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
       const changed = await runner.write([
         ...open.map((session, index) => sessions.endLost({ id: session.id, ...rowOfSessionChange(ends[index]!) })),
         ...open.map((session) => streams.setIdle({ id: session.streamId, node_id: id })),
-        ...open.flatMap((session) => [
+        ...open.flatMap((session, index) => [
           ...reportPhase(events, { ids: [newEventId(), newEventId()], sessionId: session.id }),
           ...reportActivity(events, { id: newEventId(), streamId: session.streamId }),
+          ...endRecording(assets, session.id, ends[index]!.endedAt),
         ]),
         publishers.releaseLost({ node_id: id }),
         nodes.forget({ id }),

@@ -7,6 +7,7 @@ import type { Session } from '#domain/session.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { type Engine, type Query, Unchanged } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
+import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportPhase } from '#store/queries/events.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
 import {
@@ -21,6 +22,7 @@ import {
 import { streamQueries } from '#store/queries/streams.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
+import { createRecording, endRecording } from './assets.ts';
 import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';
 
@@ -29,10 +31,18 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
   const sessions = sessionQueries(engine);
   const streams = streamQueries(engine);
   const events = eventQueries(engine.compiler, engine.now);
+  const assets = assetQueries(engine);
 
   /** The queries that add the events for what a write changed in a session's phase. */
   const reported = (sessionId: SessionId, at?: Milliseconds): Query[] =>
     reportPhase(events, { ids: [newEventId(), newEventId()], sessionId, at: at ?? null });
+
+  /** The queries that go with every creation of a session, in the same write. */
+  const alsoCreated = (session: Session, at?: Milliseconds): Query[] => [
+    ...reported(session.id, at),
+    ...(session.recordingPath === undefined ? [] : createRecording(assets, session.id, at ?? null)),
+    ...(session.phase === 'ended' ? endRecording(assets, session.id, session.endedAt) : []),
+  ];
 
   /**
    * Creates a session of a stream that no other node has claimed. When another node has claimed the stream, an existing session is changed,
@@ -43,7 +53,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     const mustOwn = changingOne(streams.mustBeOf({ id, ...runner.writer(writer) }));
     try {
       const create = sessions.create(rowOfSession(session));
-      const changes = await runner.write([streams.hold({ id }), mustOwn, create, ...reported(session.id, at)]);
+      const changes = await runner.write([streams.hold({ id }), mustOwn, create, ...alsoCreated(session, at)]);
       return changes[2] !== 0;
     } catch (error) {
       if (!(error instanceof Unchanged)) throw error;
@@ -64,7 +74,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
   const records: Store['sessions'] = {
     async create(session, writer, at) {
       if (writer !== undefined) return createBy(session, writer, at);
-      const [created] = await runner.write([sessions.create(rowOfSession(session)), ...reported(session.id, at)]);
+      const [created] = await runner.write([sessions.create(rowOfSession(session)), ...alsoCreated(session, at)]);
       return created !== 0;
     },
 
@@ -74,6 +84,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
       const row = rowOfSessionChange(change);
       if (Object.keys(row).length === 0) return true;
       const reports = change.phase === undefined ? [] : reported(id);
+      if (change.phase === 'ended') reports.push(...endRecording(assets, id, change.endedAt));
       if (writer === undefined) {
         const [changed] = await runner.write([sessions.change({ id, ...row }), ...reports]);
         return changed !== 0;
@@ -85,7 +96,8 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     async resume({ id, streamId }, change, writer) {
       const row = { ...rowOfSessionChange(change), ended_at: null, end_reason: null };
       const queries = [streams.hold({ id: streamId }), sessions.resume({ id, ...row, ...runner.writer(writer) })];
-      return runner.writeAsOwner(queries, sessions.resumable({ id, writer }), reported(id));
+      const reports = [...reported(id), assets.sessionResumed({ session_id: id })];
+      return runner.writeAsOwner(queries, sessions.resumable({ id, writer }), reports);
     },
 
     list(scope, { limit, after, order, direction, filter }) {
@@ -121,7 +133,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     byMediaPath: (path) => runner.strangersOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow),
 
     async deleteEnded(before, limit) {
-      const [deleted] = await runner.write([sessions.deleteEnded({ before, limit })]);
+      const [, deleted] = await runner.write(sessions.deleteEnded({ before, limit }));
       return deleted ?? 0;
     },
 
@@ -130,7 +142,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     async deleteBeyond(user, keep, limit) {
       const newest = await runner.one(sessions.newestNotKept({ user_id: user, keep }), (row) => row);
       if (newest === undefined) return 0;
-      const [deleted] = await runner.write([sessions.deleteEndedUpTo({ user_id: user, ...newest, limit })]);
+      const [, deleted] = await runner.write(sessions.deleteEndedUpTo({ user_id: user, ...newest, limit }));
       return deleted ?? 0;
     },
   };

@@ -7,10 +7,11 @@ import { newEventId, type StreamId, type UserId } from '#domain/ids.ts';
 import { searchableName } from '#domain/searchable-name.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { Milliseconds } from '#lib/units.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Engine, Query } from '#store/engine.ts';
 import { KeyShelves, onEveryShelf } from '#store/key-shelf.ts';
 import { changingOne } from '#store/prepared-query.ts';
+import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportActivity, rowOfEvent } from '#store/queries/events.ts';
 import { columnOfHealth } from '#store/queries/health-column.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
@@ -24,7 +25,14 @@ import {
 } from '#store/queries/streams.ts';
 import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
-import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
+import {
+  type ListFilter,
+  type ListOptions,
+  type PageKey,
+  RECORDINGS_KEPT_MS,
+  type Scope,
+  type Store,
+} from '#store/store.ts';
 import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';
 import { readMany } from './read-many.ts';
@@ -35,6 +43,7 @@ const TAKEN = 'A stream with this id, stream key or playback id already exists.'
 export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Store['streams'] {
   const streams = streamQueries(engine);
   const events = eventQueries(engine.compiler, engine.now);
+  const assets = assetQueries(engine);
   const shelves = new KeyShelves();
   const countOfUser = (user: UserId, atMost: number) =>
     runner.count(streams.countUpTo({ user_id: user, limit: atMost }));
@@ -88,6 +97,26 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
       return (await runner.strangersAll(query, streamOfRow)).find(({ streamKey }) => streamKey.equals(key));
     },
 
+    async formerly(key, since) {
+      const byFormerKey = streams.byFormerKeyHash({ key_hash: key.hash(), since });
+      const [replaced] = await runner.strangersAll(byFormerKey, (row) => ({
+        stream: streamOfRow(row),
+        replacedAt: row.replaced_at,
+      }));
+      if (replaced !== undefined) return replaced;
+      const hashes = Object.fromEntries(onEveryShelf(key.hash()).entries());
+      const [stream] = await runner.strangersAll(
+        streams.deletedByStreamKeyHash({ ...hashes, since } as never),
+        streamOfRow,
+      );
+      return stream && { stream, replacedAt: undefined };
+    },
+
+    async forgetFormerKeys(before, limit) {
+      const [forgotten] = await runner.write([streams.forgetFormerKeys({ before, limit })]);
+      return forgotten ?? 0;
+    },
+
     byPlaybackId: (id) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow),
 
     countOf: countOfUser,
@@ -120,6 +149,8 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
         when === 'idle'
           ? [streams.hold({ id }), changingOne(streams.changeIdle(row))]
           : [changingOne(streams.change(row))];
+      // Before the change, which fails and undoes this where the caller may not make it.
+      if (change.streamKey !== undefined) queries.unshift(streams.keepFormerKey({ id, replaced_at: receipt.audit.at }));
       queries.push(told(id, 'stream.updated', receipt.audit.at, { fields: Object.keys(change) }));
       const announce = [{ type: 'stream_changed', streamId: id }] as const;
       if (await runner.change(queries, [receipt], { announce, taken: TAKEN })) return true;
@@ -142,7 +173,11 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
     delete(ids, scope, receipts) {
       const queries = ids.flatMap((id, index) => {
         const { at } = receipts[index]!.audit;
-        return [changingOne(streams.delete({ id, ...ofScope(scope), at })), told(id, 'stream.deleted', at)];
+        return [
+          changingOne(streams.delete({ id, ...ofScope(scope), at })),
+          told(id, 'stream.deleted', at),
+          assets.deleteLater({ stream_id: id, at: ms(at + RECORDINGS_KEPT_MS) }),
+        ];
       });
       return runner.change(queries, receipts, {
         announce: ids.map((streamId) => ({ type: 'stream_changed', streamId })),

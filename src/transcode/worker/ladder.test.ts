@@ -4,8 +4,11 @@ import type { Profile } from '#domain/profile.ts';
 import { ticks } from '#lib/units.ts';
 import { parseAvcConfig } from '#media/codecs/h264.ts';
 import type { Packet } from '#media/packet.ts';
+import type { PictureKind } from '#media/picture.ts';
 import type { HeldEvent } from '#media/session-event.ts';
+import { joinTiles } from '#media/tile-sheet.ts';
 import { type Clip, later, makeClip, marked, show } from '#test/support/clip.ts';
+import { decodeJpeg } from '#test/support/jpeg.ts';
 import { markAt } from '#test/support/tracks.ts';
 import { planRenditions } from '#transcode/rendition-plan.ts';
 import { PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
@@ -28,12 +31,12 @@ class Made implements Disposable {
   readonly ladder: Ladder;
   readonly configs: Uint8Array[][] = [];
   readonly encoded: RungFrame[][] = [];
-  readonly thumbnails: Uint8Array[] = [];
+  readonly pictures: { readonly kind: PictureKind; readonly pts: number; readonly jpeg: Uint8Array }[] = [];
   /** The number of times that frames were lost. */
   missing = 0;
 
   constructor(clip: Clip, profiles: readonly Profile[], preset = 'ultrafast') {
-    const job = { version: PROTOCOL_VERSION, preset, threads: 1, thumbnails: true };
+    const job = { version: PROTOCOL_VERSION, preset, threads: 1, pictures: true };
     this.ladder = new Ladder(job, {
       onConfig: (index, config) => {
         this.configs[index] = [...(this.configs[index] ?? []), config];
@@ -42,7 +45,7 @@ class Made implements Disposable {
         this.encoded[index] = [...(this.encoded[index] ?? []), frame];
       },
       onMissing: () => void this.missing++,
-      onThumbnail: (jpeg) => void this.thumbnails.push(jpeg),
+      onPicture: (picture) => void this.pictures.push(picture),
     });
     const { renditions } = planRenditions(profiles, clip.track);
     const { codec, config, width, height, declaredFrameRate } = clip.track;
@@ -357,14 +360,48 @@ it('makes only the active renditions, and begins a restored one at a segment', (
   );
 });
 
-it('makes thumbnails even when no rendition is made: a JPEG every five seconds, at most 640 pixels wide', () => {
+it('makes pictures even when no rendition is made: a poster every five seconds, and a tile every ten', () => {
   const clip = makeClip({ width: 1280, height: 720, frames: 14, gop: 2, ptsOf: (index) => index * 90_000 });
   using made = new Made(clip, []);
   made.write(marked(clip.packets, ({ keyframe }) => keyframe)).finish();
-  assert.equal(made.thumbnails.length, 3);
-  for (const jpeg of made.thumbnails) {
-    assert.deepEqual(jpegSize(jpeg), { width: 640, height: 360 });
+  assert.deepEqual(
+    made.pictures.map(({ kind, pts, jpeg }) => ({ kind, atS: pts / 90_000, ...jpegSize(jpeg) })),
+    [
+      { kind: 'poster', atS: 0, width: 640, height: 360 },
+      { kind: 'tile', atS: 0, width: 160, height: 90 },
+      { kind: 'poster', atS: 6, width: 640, height: 360 },
+      { kind: 'tile', atS: 10, width: 160, height: 90 },
+      { kind: 'poster', atS: 12, width: 640, height: 360 },
+    ],
+  );
+});
+
+it('makes tiles that a sheet joins without changing a pixel, whatever the shape of the video', () => {
+  const tiles = [
+    { width: 640, height: 360 },
+    { width: 360, height: 640 },
+  ].flatMap(({ width, height }) => {
+    const clip = makeClip({ width, height, frames: 7, gop: 1, ptsOf: (index) => index * 900_000 });
+    using made = new Made(clip, []);
+    made.write(marked(clip.packets, ({ keyframe }) => keyframe)).finish();
+    return made.pictures.filter(({ kind }) => kind === 'tile').map(({ jpeg }) => jpeg);
+  });
+  assert.equal(tiles.length, 14);
+  const sheet = decodeJpeg(joinTiles([...tiles, Buffer.from('no tile')])!);
+  assert.deepEqual([sheet.width, sheet.height], [1600, 192]);
+  for (const [index, tile] of tiles.entries()) {
+    const alone = decodeJpeg(tile);
+    for (let y = 0; y < 90; y += 1) {
+      const at = (Math.floor(index / 10) * 96 + y) * sheet.pitch + (index % 10) * 160;
+      const expected = alone.luma.subarray(y * alone.pitch, y * alone.pitch + 160);
+      assert.ok(expected.equals(sheet.luma.subarray(at, at + 160)), `tile ${index}, row ${y}`);
+    }
   }
+  for (const x of [4 * 160 + 80, 9 * 160 + 80]) {
+    assert.equal(sheet.luma[(96 + 45) * sheet.pitch + x], 128, 'grey where there is no tile');
+  }
+  const upright = decodeJpeg(tiles.at(-1)!).luma;
+  assert.ok(upright[45 * 160]! < 8, 'a bar beside an upright video');
 });
 
 it('keeps the average bitrate within 10 %, and every segment below the announced peak', () => {

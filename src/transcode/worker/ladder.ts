@@ -1,17 +1,20 @@
 /**
- * The whole video work of a transcoder, from packets to encoded frames: one decoder, the rungs and the thumbnails.
+ * The whole video work of a transcoder, from packets to encoded frames: one decoder, the rungs and the pictures.
  */
 import type { Frame } from 'node-av/lib';
 import { FrameRhythm } from '#media/frame-rhythm.ts';
 import type { Packet } from '#media/packet.ts';
 import { PART_LENGTH_S } from '#media/part-length.ts';
+import type { PictureKind } from '#media/picture.ts';
 import type { HeldEvent } from '#media/session-event.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
 import { type SegmentStart, withEvent } from '#transcode/segment-start.ts';
+import type { PictureState } from '#transcode/transcoder.ts';
 import type { Job, SourceDescription } from '#transcode/worker-messages.ts';
+import { Photographer } from './photographer.ts';
+import { PictureWatch } from './picture-watch.ts';
 import { Rung, type RungFrame } from './rung.ts';
-import { Thumbnailer } from './thumbnailer.ts';
 import { VideoDecoder } from './video-decoder.ts';
 
 /** The number of segment starts that the decoder may hold for reordering. H.264 reorders at most 16 frames. */
@@ -20,13 +23,17 @@ const MAX_CUTS = 32;
 /** In ticks. A frame that lasts longer without being held is not repeated. This is longer than any encoder holds frames back. */
 const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
 
+/** The pictures that are made. */
+const PICTURE_KINDS = ['poster', 'tile'] as const;
+
 /** The receivers of a ladder's results. Renditions are identified by their index in the source's list. */
 export interface LadderOutput {
   onConfig(rendition: number, config: Uint8Array): void;
   onFrame(rendition: number, frame: RungFrame): void;
   /** Called when frames were lost. No rendition continues before the next segment. */
   onMissing(): void;
-  onThumbnail(jpeg: Uint8Array): void;
+  /** Called with a picture, whose time is in ticks. */
+  onPicture(picture: { readonly kind: PictureKind; readonly pts: number; readonly jpeg: Uint8Array }): void;
 }
 
 /** A packet for a ladder. */
@@ -41,7 +48,7 @@ export class Ladder implements Disposable {
   readonly #job: Job;
   readonly #output: LadderOutput;
   #decoder: VideoDecoder | undefined;
-  #thumbnailer: Thumbnailer | undefined;
+  #photographers: readonly Photographer[] = [];
   /** By the index in the source's list. */
   #rungs: readonly Rung[] = [];
   /** The active rungs, largest first. */
@@ -55,6 +62,8 @@ export class Ladder implements Disposable {
   /** The time of the latest frame, also a repeated one, since frames were missing. */
   #shownPts = Number.NEGATIVE_INFINITY;
   #earlierErrors = 0;
+  /** Replaced with each source. */
+  #watch = new PictureWatch();
 
   constructor(job: Job, output: LadderOutput) {
     this.#job = job;
@@ -66,6 +75,11 @@ export class Ladder implements Disposable {
     return this.#earlierErrors + (this.#decoder?.errors ?? 0);
   }
 
+  /** For how long the picture has been black or frozen. */
+  get picture(): PictureState {
+    return this.#watch.state;
+  }
+
   /**
    * Begins or changes the source. Frames still held of the previous one are lost.
    * @throws {FFmpegError} when it cannot be decoded at all
@@ -73,9 +87,14 @@ export class Ladder implements Disposable {
   setSource(source: SourceDescription): void {
     this.#close();
     this.#isMissing = false;
+    this.#watch = new PictureWatch();
     const rhythm = new FrameRhythm(source.framesPerSecond);
     this.#decoder = new VideoDecoder(source, (frame, before) => this.#onDecoded(frame, before, rhythm));
-    if (this.#job.thumbnails) this.#thumbnailer = new Thumbnailer(source, (jpeg) => this.#output.onThumbnail(jpeg));
+    if (this.#job.pictures) {
+      this.#photographers = PICTURE_KINDS.map(
+        (kind) => new Photographer(kind, source, (jpeg, pts) => this.#output.onPicture({ kind, pts, jpeg })),
+      );
+    }
     this.#rungs = source.renditions.map((plan, index) => {
       const limit = plan.frameRate === undefined ? Number.POSITIVE_INFINITY : plan.frameRate.num / plan.frameRate.den;
       return new Rung({
@@ -106,7 +125,7 @@ export class Ladder implements Disposable {
     // Frames before a discontinuity must not wait for those after it.
     if (packet.mark?.discontinuity) this.finish();
     if (this.#active.length === 0) {
-      // Only thumbnails are made, so keyframes are enough. Each is forced out of the decoder at once.
+      // Only pictures are made, so keyframes are enough. Each is forced out of the decoder at once.
       if (packet.keyframe && this.#decoder.decode(packet)) this.#decoder.skip();
       return;
     }
@@ -173,7 +192,9 @@ export class Ladder implements Disposable {
       const made = rung.offer(scaled.at(-1)!, { pts, cut, repeated });
       if (made !== undefined) scaled.push(made);
     }
-    this.#thumbnailer?.offer(scaled, pts);
+    for (const photographer of this.#photographers) photographer.offer(scaled, pts);
+    // The smallest frame is 8-bit 4:2:0 wherever there is a rendition. A repeated one is no news.
+    if (!repeated) this.#watch.offer(scaled.at(-1)!, pts);
   }
 
   #interrupt(): void {
@@ -192,8 +213,8 @@ export class Ladder implements Disposable {
     this.#earlierErrors = this.decodeErrors;
     this.#decoder?.[Symbol.dispose]();
     this.#decoder = undefined;
-    this.#thumbnailer?.[Symbol.dispose]();
-    this.#thumbnailer = undefined;
+    for (const photographer of this.#photographers) photographer[Symbol.dispose]();
+    this.#photographers = [];
     for (const rung of this.#rungs) rung[Symbol.dispose]();
     this.#rungs = [];
     this.#active = [];

@@ -111,16 +111,17 @@ function start(job: Job): void {
     onFrame: (rendition, { pts, dts, keyframe, cut, data }) =>
       send({ type: 'packet', packet: { rendition, pts, dts, keyframe, cut, data } }),
     onMissing: () => send({ type: 'missing' }),
-    onThumbnail: (jpeg) => send({ type: 'thumbnail', jpeg }),
+    onPicture: (picture) => send({ type: 'picture', ...picture }),
   });
 }
 
 function sendHealth(): void {
   const { user, system } = process.cpuUsage();
+  const picture = ladder?.picture ?? { blackS: 0, frozenS: 0 };
   const decodeErrors = (ladder?.decodeErrors ?? 0) + audio.decodeErrors;
   send({
     type: 'health',
-    health: { rssBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1000, decodeErrors },
+    health: { rssBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1000, decodeErrors, ...picture },
   });
 }
 

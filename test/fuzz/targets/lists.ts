@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { parse } from 'node:querystring';
 import { decodeCursor, encodeCursor } from '#api/cursor.ts';
 import { parseFilters } from '#api/list-filters.ts';
-import { readListOptions } from '#api/list-options.ts';
+import { readAssetListOptions, readListOptions } from '#api/list-options.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { ms } from '#lib/units.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
@@ -18,6 +18,7 @@ const FILTERS: readonly string[] = [
   `[{"id":"createdAt","value":{"gte":${TIME},"lt":${TIME + 1}}},{"id":"isActive","value":true}]`,
   '[{"id":"playbackId","value":"0123456789abcdef"},{"id":"creatorId","value":"customer-17"}]',
   '[]',
+  `[{"id":"sourceAssetId","value":"${ID}"},{"id":"phase","value":"ready"}]`,
 ];
 
 const texts = (list: readonly string[]): readonly Buffer[] => list.map((text) => Buffer.from(text));
@@ -68,7 +69,7 @@ export const cursorTarget: Target = {
   }),
 };
 
-/** The whole query of a list. The first byte of an input says whether streams or sessions are listed. */
+/** The whole query of a list. The first byte of an input says whether streams, sessions or assets are listed. */
 export const listQueryTarget: Target = {
   name: 'list-query',
   corpus: texts([
@@ -76,6 +77,7 @@ export const listQueryTarget: Target = {
     `0order=lastSeen-false&active=1&filters=${encodeURIComponent(FILTERS[0]!)}`,
     `1parentId=${ID}&record=0&limit=1000`,
     `1filters=${encodeURIComponent(FILTERS[1]!)}`,
+    `2phase=ready&order=updatedAt-true&filters=${encodeURIComponent(FILTERS[4]!)}`,
   ]),
   dictionary: [
     'limit=',
@@ -88,13 +90,17 @@ export const listQueryTarget: Target = {
     '%00',
     '__proto__=',
     'lastSeen-true',
+    'updatedAt-true',
+    'phase=ready',
   ],
   maxBytes: 4096,
   expected: [MillraceError],
   open: () => ({
     read(input) {
-      const kind = ((input[0] ?? 0) & 1) === 0 ? 'stream' : 'session';
-      const { limit, after, order, direction, filter } = readListOptions(parse(input.toString('latin1', 1)), kind);
+      const kind = (['stream', 'session', 'asset'] as const)[(input[0] ?? 0) % 3]!;
+      const query = parse(input.toString('latin1', 1));
+      const { limit, after, order, direction, filter } =
+        kind === 'asset' ? readAssetListOptions(query) : readListOptions(query, kind);
       must(Number.isInteger(limit) && limit >= 1 && limit <= 1000, () => `a page of ${limit}`);
       return behaviour(magnitude(limit), after ? 1 : 0, order.length, direction.length, Object.keys(filter).length);
     },

@@ -57,6 +57,7 @@ async function readConnection(input: Buffer): Promise<number> {
       publications.push(publication);
       return { accepted: true, publication };
     },
+    addressInvalid: ({ text }) => must(text.reveal().length <= 1024, () => 'a long address'),
   };
   let closed = 0;
   const owner: ConnectionOwner = {

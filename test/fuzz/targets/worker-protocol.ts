@@ -51,7 +51,7 @@ const VIDEO_PACKET: Packet = {
 };
 
 const TO_WORKER: readonly ToWorker[] = [
-  { type: 'job', job: { version: PROTOCOL_VERSION, preset: 'veryfast', threads: 1, thumbnails: true } },
+  { type: 'job', job: { version: PROTOCOL_VERSION, preset: 'veryfast', threads: 1, pictures: true } },
   { type: 'source', source: { ...VIDEO_SOURCE, renditions: [PLAN] } },
   { type: 'packet', packet: VIDEO_PACKET, afterGap: true },
   { type: 'held', pts: ticks(12_000) },
@@ -67,10 +67,11 @@ const FROM_WORKER: readonly FromWorker[] = [
   { type: 'packet', packet: { rendition: 0, pts: 9000, dts: 6000, keyframe: true, cut: true, data: UNITS.h264[0]! } },
   { type: 'audio_config', config: CONFIGS.aac[0]! },
   { type: 'audio', packet: { pts: 1024, data: UNITS.aac[0]! } },
-  { type: 'thumbnail', jpeg: Buffer.from('ffd8ffd9', 'hex') },
+  { type: 'picture', kind: 'poster', pts: 9000, jpeg: Buffer.from('ffd8ffd9', 'hex') },
+  { type: 'picture', kind: 'tile', pts: 9000, jpeg: Buffer.from('ffd8ffd9', 'hex') },
   { type: 'missing' },
   { type: 'done', count: 3 },
-  { type: 'health', health: { rssBytes: 100_000_000, cpuMs: 1234.5, decodeErrors: 0 } },
+  { type: 'health', health: { rssBytes: 100_000_000, cpuMs: 1234.5, decodeErrors: 0, blackS: 0, frozenS: 1.5 } },
 ];
 
 const bytesOf = (pieces: readonly Uint8Array[]): Buffer => Buffer.concat(pieces);

@@ -1,0 +1,95 @@
+/**
+ * Finds what a clip is to be cut out of. No file is read: what is recorded by now is known in memory, or from the record of the asset.
+ */
+import type { Asset } from '#domain/asset.ts';
+import { MillraceError } from '#domain/errors.ts';
+import { type AssetId, isPlaybackId, isUuid, type SessionId } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { RouteContext } from './api.ts';
+import type { Caller } from './authenticate.ts';
+import { streamByPlaybackId } from './find-stream.ts';
+import { asOfNow } from './present-asset.ts';
+import { isInScope } from './scope.ts';
+
+/** The recordings of a stream that may cover a time: a broadcast may have begun shortly before another one's end was stored. */
+const CANDIDATES = 3;
+
+/** What a request names. */
+interface Wanted {
+  readonly playbackId: string;
+  readonly sessionId: string | undefined;
+  readonly startTime: number;
+  readonly endTime: Milliseconds;
+}
+
+/**
+ * Finds the recording or clip, as it is by now, that a clip is to be cut out of.
+ * @throws {MillraceError} `not_found`, and `not_recorded` for a stream or session without a recording
+ */
+export async function findClipOrigin(
+  context: Pick<RouteContext, 'store' | 'recordings'>,
+  wanted: Wanted,
+  caller: Caller,
+): Promise<Asset> {
+  const { store, recordings } = context;
+  const { playbackId, sessionId } = wanted;
+  const stream = await streamByPlaybackId({ store }, playbackId, caller);
+  if (stream !== undefined) return asOfNow(await recordingOf(context, stream, wanted, caller), recordings);
+  const asset = isPlaybackId(playbackId) ? await store.assets.byPlaybackId(playbackId) : undefined;
+  if (asset === undefined || !isInScope(caller.scope, asset.userId)) {
+    throw new MillraceError(
+      'not_found',
+      'You have no stream, recording or clip with this playback id; list yours with GET /stream or GET /asset.',
+    );
+  }
+  if (sessionId !== undefined && sessionId !== asset.sessionId) throw foreignSession();
+  if (asset.phase === 'failed') throw notRecorded();
+  return asOfNow(asset, recordings);
+}
+
+/** The recording of a stream that covers the beginning of the clip, or else the newest one. */
+async function recordingOf(
+  { store, recordings }: Pick<RouteContext, 'store' | 'recordings'>,
+  stream: Stream,
+  { sessionId, startTime, endTime }: Wanted,
+  { scope }: Caller,
+): Promise<Asset> {
+  if (sessionId !== undefined) {
+    const session = isUuid(sessionId) ? await store.sessions.get(sessionId as SessionId, scope) : undefined;
+    if (session?.streamId !== stream.id) throw foreignSession();
+    const recording = await store.assets.get(sessionId as AssetId, scope);
+    if (recording === undefined || recording.phase === 'failed') throw notRecorded();
+    return recording;
+  }
+  const begunUntil = async (to: Milliseconds | undefined) => {
+    const filter = { streamId: stream.id, kind: 'recording', ...(to !== undefined && { to }) } as const;
+    const { rows } = await store.assets.list(scope, {
+      limit: CANDIDATES,
+      order: 'createdAt',
+      direction: 'desc',
+      filter,
+    });
+    return rows.filter(({ phase }) => phase !== 'failed');
+  };
+  const begun = await begunUntil(endTime);
+  const candidates = begun.length > 0 ? begun : await begunUntil(undefined);
+  const covering = candidates.find(
+    (each) => (asOfNow(each, recordings).fromMs ?? Number.POSITIVE_INFINITY) <= startTime,
+  );
+  const recording = covering ?? candidates[0];
+  if (recording === undefined) throw notRecorded();
+  return recording;
+}
+
+const foreignSession = () =>
+  new MillraceError(
+    'not_found',
+    'The field sessionId names no session of this stream; leave it out, or list them with GET /session.',
+  );
+
+const notRecorded = () =>
+  new MillraceError(
+    'not_recorded',
+    'The field playbackId names something that was not recorded; set record to true before the next broadcast.',
+  );

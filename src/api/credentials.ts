@@ -1,0 +1,56 @@
+/**
+ * Finds out whom a bearer credential stands for: the user of an API key, or of a browser that is signed in to the dashboard.
+ */
+import { type BrowserTokens, isOver } from '#domain/browser-session.ts';
+import type { ApiKeyId, BrowserSessionId } from '#domain/ids.ts';
+import type { Secret } from '#domain/secret.ts';
+import type { ApiKey, User } from '#domain/user.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Store } from '#store/store.ts';
+
+/** Whom a valid credential stands for, and what it may be used for. */
+export interface Credential {
+  /** Of the API key; for a session made with a sign-in link, of the session. */
+  readonly id: ApiKeyId | BrowserSessionId;
+  /** The name of the API key, or {@link LINK_SESSION_NAME}. */
+  readonly name: string;
+  /** The API key; undefined for a session made with a sign-in link. */
+  readonly key: ApiKey | undefined;
+  /** The browser session; undefined for a request with an API key. */
+  readonly sessionId: BrowserSessionId | undefined;
+  readonly access: ApiKey['access'];
+  readonly user: User;
+}
+
+/** What stands in place of an API key's name for a session that was made with a sign-in link. */
+const LINK_SESSION_NAME = 'dashboard';
+
+/** Finds whom a credential stands for now, at every call. Undefined when it is not valid. */
+export type FindCredential = (presented: Secret) => Promise<Credential | undefined>;
+
+/** Makes the function. */
+export function createFindCredential({
+  store,
+  tokens,
+  clock,
+}: {
+  readonly store: Pick<Store, 'apiKeys' | 'browserSessions'>;
+  readonly tokens: BrowserTokens;
+  readonly clock: Clock;
+}): FindCredential {
+  return async (presented) => {
+    const now = clock.now();
+    const sessionId = tokens.read(presented, now);
+    if (sessionId === undefined) {
+      const found = await store.apiKeys.byHash(presented.hash());
+      return found && { ...credentialOf(found.key, found.user), sessionId: undefined };
+    }
+    const open = await store.browserSessions.byId(sessionId);
+    if (open === undefined || isOver(open.session, now)) return undefined;
+    const { key, user } = open;
+    if (key !== undefined) return { ...credentialOf(key, user), sessionId };
+    return { id: sessionId, name: LINK_SESSION_NAME, key: undefined, sessionId, access: undefined, user };
+  };
+}
+
+const credentialOf = (key: ApiKey, user: User) => ({ id: key.id, name: key.name, key, access: key.access, user });

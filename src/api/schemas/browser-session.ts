@@ -1,0 +1,43 @@
+/**
+ * Browser sessions in the API.
+ */
+import { Type } from '#lib/schema.ts';
+import { API_TOKEN_ID, BROWSER_SESSION_ID, USER_ID } from './sample-ids.ts';
+import { MILLISECONDS } from './text.ts';
+
+/** A browser that is signed in to the dashboard. */
+export const BrowserSessionSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'The id of the browser session. It is not a secret.' }),
+    kind: Type.Literal('browser-session', { type: 'string' }),
+    userId: Type.String({ format: 'uuid', description: 'The id of the user who is signed in.' }),
+    tokenId: Type.Optional(
+      Type.String({
+        format: 'uuid',
+        description:
+          'The id of the API key that was used to sign in. The session has the rules of that key and ends with it. Absent for a session that began with a sign-in link, which may do all that its user may.',
+      }),
+    ),
+    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    lastSeen: Type.Integer({
+      description: `${MILLISECONDS} when the session was last used, accurate to ten minutes. It ends after 12 hours without use.`,
+    }),
+    address: Type.String({ description: 'The address that the session was last used from.' }),
+    isCurrent: Type.Boolean({ description: 'Whether this request was made by the session.' }),
+  },
+  {
+    $id: 'BrowserSession',
+    examples: [
+      {
+        id: BROWSER_SESSION_ID,
+        kind: 'browser-session' as const,
+        userId: USER_ID,
+        tokenId: API_TOKEN_ID,
+        createdAt: 1_795_175_107_399,
+        lastSeen: 1_795_178_640_120,
+        address: '192.0.2.17',
+        isCurrent: false,
+      },
+    ],
+  },
+);

@@ -1,0 +1,89 @@
+/**
+ * What streams used, and how much they were watched.
+ */
+import { Type } from '#lib/schema.ts';
+import { PLAYBACK_ID, STREAM_ID, USER_ID } from './sample-ids.ts';
+import { MILLISECONDS } from './text.ts';
+
+/** The usage of one span of time. */
+export const UsageSumSchema = Type.Object(
+  {
+    from: Type.Integer({ description: `${MILLISECONDS} when the hour, day or week begins, in UTC.` }),
+    streamId: Type.Optional(Type.String({ format: 'uuid', description: 'With `by=stream`.' })),
+    playbackId: Type.Optional(Type.String({ description: 'With `by=stream`.' })),
+    userId: Type.Optional(Type.String({ format: 'uuid', description: 'With `by=stream` and `by=user`.' })),
+    ingestMinutes: Type.Number({ description: 'Minutes of media received.' }),
+    ingestBytes: Type.Integer(),
+    transcodedMinutes: Type.Number({ description: 'Minutes of media of all renditions that were made.' }),
+    transcodedBytes: Type.Integer(),
+    deliveredBytes: Type.Integer({
+      description:
+        'Bytes of segments and parts that the servers sent. What a cache in front of them sends again is not known.',
+    }),
+    views: Type.Integer({
+      description: 'How many viewers began to watch. One that comes back after more than 10 seconds counts again.',
+    }),
+    watchedMinutes: Type.Number({ description: 'Minutes that all viewers watched together.' }),
+  },
+  {
+    $id: 'UsageSum',
+    examples: [
+      {
+        from: 1_795_132_800_000,
+        streamId: STREAM_ID,
+        playbackId: PLAYBACK_ID,
+        userId: USER_ID,
+        ingestMinutes: 61.5,
+        ingestBytes: 2_306_250_000,
+        transcodedMinutes: 246,
+        transcodedBytes: 2_601_450_000,
+        deliveredBytes: 98_765_432_100,
+        views: 214,
+        watchedMinutes: 7311.2,
+      },
+    ],
+  },
+);
+
+/** The sum of usage in the form of the reference service. */
+export const UsageMetricSchema = Type.Object(
+  {
+    UserID: Type.String({ format: 'uuid' }),
+    DeliveryUsageMins: Type.Number({ description: 'Minutes that all viewers watched together.' }),
+    TotalUsageMins: Type.Number({ description: 'Minutes of media of all renditions that were made.' }),
+    StorageUsageMins: Type.Optional(
+      Type.Number({
+        description:
+          'Minutes of media in the recordings that are stored now, whatever the time asked for. Absent with `all`.',
+      }),
+    ),
+  },
+  {
+    $id: 'UsageMetric',
+    examples: [{ UserID: USER_ID, DeliveryUsageMins: 7311.2, TotalUsageMins: 246, StorageUsageMins: 0 }],
+  },
+);
+
+/** Views of a span of time. */
+export const ViewershipMetricSchema = Type.Object(
+  {
+    playbackId: Type.Optional(Type.String()),
+    timestamp: Type.Optional(Type.Integer({ description: `${MILLISECONDS} when the span begins. With \`timeStep\`.` })),
+    viewCount: Type.Integer({ description: 'How many viewers began to watch.' }),
+    playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together.' }),
+  },
+  {
+    $id: 'ViewershipMetric',
+    examples: [{ playbackId: PLAYBACK_ID, timestamp: 1_795_132_800_000, viewCount: 214, playtimeMins: 7311.2 }],
+  },
+);
+
+/** All views of a playback id. */
+export const TotalViewsSchema = Type.Object(
+  {
+    playbackId: Type.String(),
+    viewCount: Type.Integer({ description: 'How many viewers began to watch.' }),
+    playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together.' }),
+  },
+  { $id: 'TotalViews', examples: [{ playbackId: PLAYBACK_ID, viewCount: 214, playtimeMins: 7311.2 }] },
+);

@@ -1,0 +1,46 @@
+/**
+ * Finds recordings in the bucket that the store does not have.
+ */
+import { type AssetId, isMediaPath, isUuid, type MediaPath } from '#domain/ids.ts';
+import type { ObjectStore } from '#objects/objects.ts';
+import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
+import type { Store } from '#store/store.ts';
+import type { Finding } from './recordings-check.ts';
+
+/** The options of the check. */
+export interface BucketCheckOptions {
+  readonly store: Store;
+  readonly bucket: ObjectStore;
+  /** Whether what is found is deleted. The bucket's prefix must be of this store alone. */
+  readonly isDeleting: boolean;
+}
+
+/** Finds one recording after another. A recording gets its row before anything of it is uploaded, so what has none is never to have one. */
+export async function* bucketOrphans({ store, bucket, isDeleting }: BucketCheckOptions): AsyncGenerator<Finding> {
+  const seen = new Set<MediaPath>();
+  for await (const { name } of bucket.list('')) {
+    const [path = ''] = name.split('/');
+    if (!isMediaPath(path) || seen.has(path)) continue;
+    seen.add(path);
+    if (await isKnown(store, bucket, path)) continue;
+    if (isDeleting) for await (const object of bucket.list(`${path}/`)) await bucket.delete(object.name);
+    yield { path, asset: undefined, result: isDeleting ? 'removed' : 'orphan' };
+  }
+}
+
+/** Whether the store has it, also as a deleted one, whose bytes the server deletes. */
+async function isKnown(store: Store, bucket: ObjectStore, path: MediaPath): Promise<boolean> {
+  if ((await store.assets.byPath(path)) !== undefined) return true;
+  const manifest = await bucket.get(`${path}/${MANIFEST_NAME}`);
+  const id = manifest === undefined ? undefined : sessionIn(manifest);
+  return id !== undefined && (await store.assets.getMany([id], 'all')).some((asset) => asset.path === path);
+}
+
+function sessionIn(manifest: Uint8Array): AssetId | undefined {
+  try {
+    const { sessionId } = JSON.parse(Buffer.from(manifest).toString()) as { sessionId?: unknown };
+    return typeof sessionId === 'string' && isUuid(sessionId) ? (sessionId as AssetId) : undefined;
+  } catch {
+    return undefined;
+  }
+}

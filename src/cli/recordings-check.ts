@@ -1,0 +1,159 @@
+/**
+ * Compares the recordings in a folder with the store, and mends what can be mended. Recordings that run, or that a server will continue, are
+ * left alone.
+ */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Asset } from '#domain/asset.ts';
+import { type AssetId, isMediaPath, isUuid, type MediaPath, type NodeId } from '#domain/ids.ts';
+import type { Session } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import { newSession } from '#live/new-session.ts';
+import { extentOf } from '#recording/extent.ts';
+import { fragmentBytesIn, indexOfVolumes, replaceIndex } from '#recording/index-rebuild.ts';
+import { readIndexOf } from '#recording/recovery.ts';
+import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
+import type { PageKey, Store } from '#store/store.ts';
+
+/** A folder without a row that is younger may belong to a session that is being stored. */
+const ORPHAN_AGE_MS = 86_400_000;
+const PAGE_LIMIT = 1000;
+
+/** What was found of one recording. */
+export interface Finding {
+  readonly path: MediaPath;
+  readonly asset: Asset | undefined;
+  readonly result:
+    | 'ok'
+    | 'running'
+    | 'rebuilt' // its index was missing or incomplete, and was made again
+    | 'unreadable' // its index is missing or incomplete, and cannot be made from what there is
+    | 'missing' // the store has it, but the folder and the object store do not
+    | 'orphan' // the folder has it, but the store does not
+    | 'removed' // an orphan that was deleted
+    | 'adopted'; // an orphan that the store has now
+}
+
+/** The options of a check. */
+export interface CheckOptions {
+  readonly store: Store;
+  /** The folder of all recordings. */
+  readonly folder: string;
+  /** Whether volumes are kept in a bucket, so that they may be gone from the folder. */
+  readonly hasBucket: boolean;
+  /** The node whose folder it is. */
+  readonly nodeId: NodeId;
+  readonly now: Milliseconds;
+  /** What to do with recordings that the store does not have: nothing, delete those older than a day, or add them to a stream. */
+  readonly orphans: 'keep' | 'delete' | Stream;
+}
+
+/** Checks one recording after another. */
+export async function* checkRecordings(options: CheckOptions): AsyncGenerator<Finding> {
+  const { store, folder, nodeId } = options;
+  const paths = existsSync(folder) ? readdirSync(folder).filter(isMediaPath) : [];
+  for (const path of paths.toSorted()) yield await check(options, path);
+  const there = new Set(paths);
+  for await (const asset of recordingsOf(store)) {
+    const isHere = !store.isShared || asset.nodeId === nodeId;
+    if (!isHere || options.hasBucket || asset.isStored || asset.phase !== 'ready' || there.has(asset.path)) continue;
+    yield { path: asset.path, asset, result: 'missing' };
+  }
+}
+
+async function check(options: CheckOptions, path: MediaPath): Promise<Finding> {
+  const { store, orphans } = options;
+  const folder = join(options.folder, path);
+  const manifest = manifestOf(folder);
+  const asset = await assetOf(store, path, manifest);
+  if (asset === undefined) {
+    if (typeof orphans === 'object') return await adopt(options, folder, path, orphans, manifest);
+    const isOld = options.now - statSync(folder).mtimeMs > ORPHAN_AGE_MS;
+    if (orphans === 'keep' || !isOld) return { path, asset, result: 'orphan' };
+    rmSync(folder, { recursive: true });
+    return { path, asset, result: 'removed' };
+  }
+  if (asset.phase === 'recording') return { path, asset, result: 'running' };
+  return { path, asset, result: mend(folder, options.hasBucket || asset.isStored) };
+}
+
+/** Makes the index again when it lacks media that the volumes have. @param mayLack whether volumes may be elsewhere */
+function mend(folder: string, mayLack: boolean): Finding['result'] {
+  // An index of the volumes that are left here would hide those in the bucket, which has the whole index, too.
+  if (mayLack) return 'ok';
+  const known = readIndexOf(folder);
+  const knownBytes = known === undefined ? -1 : extentOf(known).sizeBytes;
+  const mediaBytes = fragmentBytesIn(folder);
+  if (knownBytes >= mediaBytes) return knownBytes === mediaBytes ? 'ok' : 'unreadable';
+  const { bytes, index } = indexOfVolumes(folder);
+  if (extentOf(index).sizeBytes !== mediaBytes || mediaBytes === 0) return 'unreadable';
+  replaceIndex(folder, bytes);
+  return 'rebuilt';
+}
+
+/** Adds a recording to a stream, as an ended session. */
+async function adopt(
+  { store, nodeId, now }: CheckOptions,
+  folder: string,
+  path: MediaPath,
+  stream: Stream,
+  manifest: Manifest | undefined,
+): Promise<Finding> {
+  if (mend(folder, false) === 'unreadable') return { path, asset: undefined, result: 'unreadable' };
+  const extent = extentOf(readIndexOf(folder)!);
+  const at = ms(Math.round(extent.fromMs ?? now));
+  const endedAt = ms(Math.round(extent.untilMs ?? now));
+  const made = newSession(stream, nodeId, at);
+  const session: Session = {
+    ...made,
+    id: manifest === undefined ? made.id : (manifest.sessionId as Session['id']),
+    phase: 'ended',
+    lastSeen: endedAt,
+    endedAt,
+    endReason: 'unpublished',
+    record: true,
+    recordingPath: path,
+  };
+  const id = session.id as string as AssetId;
+  await store.sessions.create(session);
+  await store.assets.finish(id, extent, now);
+  return { path, asset: await store.assets.get(id, 'everyone'), result: 'adopted' };
+}
+
+interface Manifest {
+  readonly sessionId: string;
+}
+
+function manifestOf(folder: string): Manifest | undefined {
+  try {
+    const { sessionId } = JSON.parse(readFileSync(join(folder, MANIFEST_NAME), 'utf8')) as { sessionId?: unknown };
+    return typeof sessionId === 'string' && isUuid(sessionId) ? { sessionId } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The asset of a folder, also a deleted one, whose bytes the server deletes. */
+async function assetOf(store: Store, path: MediaPath, manifest: Manifest | undefined): Promise<Asset | undefined> {
+  const found = await store.assets.byPath(path);
+  if (found !== undefined || manifest === undefined) return found?.asset;
+  const [asset] = await store.assets.getMany([manifest.sessionId as AssetId], 'all');
+  return asset?.path === path ? asset : undefined;
+}
+
+/** All recordings, the newest first. */
+async function* recordingsOf(store: Store): AsyncGenerator<Asset> {
+  for (let after: PageKey | undefined; ; ) {
+    const { rows, next } = await store.assets.list('everyone', {
+      limit: PAGE_LIMIT,
+      after,
+      order: 'createdAt',
+      direction: 'desc',
+      filter: { kind: 'recording' },
+    });
+    yield* rows;
+    if (next === undefined) return;
+    after = next;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The links that sign a browser in to the dashboard, once.
+ */
+import { LINK_LIFE_MS } from '#domain/browser-session.ts';
+import type { UserId } from '#domain/ids.ts';
+import { newBrowserSecret } from '#domain/secret.ts';
+import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
+import type { Store } from '#store/store.ts';
+import { operatorReceipt } from './receipt.ts';
+
+/** Where a browser on this machine, or elsewhere if the operator has set it, reaches the server. */
+export interface LinkBase {
+  readonly publicUrl: string | undefined;
+  readonly port: number;
+  readonly isSecure: boolean;
+}
+
+/**
+ * Makes a link, which makes an older one of the user invalid. What signs in is behind the `#`, so that it reaches no log and no proxy.
+ * @returns the URL
+ */
+export async function createSignInLink(
+  {
+    store,
+    clock,
+    base,
+  }: { readonly store: Pick<Store, 'browserSessions'>; readonly clock: Clock; readonly base: LinkBase },
+  userId: UserId,
+): Promise<string> {
+  const now = clock.now();
+  const secret = newBrowserSecret();
+  await store.browserSessions.putLink(
+    { userId, secretHash: secret.hash(), expiresAt: ms(now + LINK_LIFE_MS) },
+    operatorReceipt(now, { action: 'sign_in_link.created', resourceId: userId }),
+  );
+  const origin = base.publicUrl ?? `${base.isSecure ? 'https' : 'http'}://localhost:${base.port}`;
+  return `${origin}/dashboard/sign-in#${secret.reveal()}`;
+}

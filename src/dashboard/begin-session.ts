@@ -1,0 +1,107 @@
+/**
+ * Begins a browser session for somebody who presents a sign-in link or an API key.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { AuditAction } from '#domain/audit.ts';
+import type { BrowserSession } from '#domain/browser-session.ts';
+import { MillraceError } from '#domain/errors.ts';
+import { newAuditId, newBrowserSessionId } from '#domain/ids.ts';
+import type { Secret } from '#domain/secret.ts';
+import type { ApiKey, User } from '#domain/user.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import type { OpenBrowserSession, Receipt } from '#store/store.ts';
+import type { DashboardOptions } from './options.ts';
+
+/** What somebody signs in with. */
+type Presented = { readonly link: Secret } | { readonly key: Secret };
+
+/**
+ * Begins a session. A session never may do more than what it began with: that of a key has the rules of the key and ends with it, and a link was
+ * made on the server's machine for everything that its user may do.
+ * @param cookie the secret that the browser will keep
+ * @throws {MillraceError} `unauthenticated`, `user_suspended`, or `too_many_attempts`: wrong ones are counted with the wrong keys of the address
+ */
+export async function beginSession(
+  options: DashboardOptions,
+  request: FastifyRequest,
+  presented: Presented,
+  cookie: Secret,
+): Promise<OpenBrowserSession> {
+  const { store, throttle, clock, onKeyUse } = options;
+  const waitS = throttle.retryAfterS(request.ip);
+  if (waitS > 0) {
+    throw new MillraceError(
+      'too_many_attempts',
+      `Too many wrong keys or links came from this address; wait ${waitS} seconds, then try again.`,
+      { retryAfterS: waitS },
+    );
+  }
+  const now = clock.now();
+  const begin = (
+    user: User,
+    key: ApiKey | undefined,
+  ): { readonly open: OpenBrowserSession; readonly receipt: Receipt } => {
+    if (user.suspended) {
+      throw new MillraceError('user_suspended', 'This user is suspended; ask an admin to resume it.');
+    }
+    const session: BrowserSession = {
+      id: newBrowserSessionId(),
+      userId: user.id,
+      keyId: key?.id,
+      secretHash: cookie.hash(),
+      createdAt: now,
+      lastSeen: now,
+      address: request.ip,
+    };
+    const open = { session, user, key };
+    return { open, receipt: sessionReceipt(request, open, 'browser_session.created', now) };
+  };
+
+  if ('key' in presented) {
+    const found = await store.apiKeys.byHash(presented.key.hash());
+    if (found === undefined) {
+      throttle.failed(request.ip);
+      throw new MillraceError(
+        'unauthenticated',
+        'This API key is not valid; it may have been revoked. Use another one.',
+      );
+    }
+    const { open, receipt } = begin(found.user, found.key);
+    await store.browserSessions.create(open.session, receipt);
+    await store.apiKeys.seen(new Map([[found.key.id, now]]));
+    onKeyUse?.(found.key.id);
+    return open;
+  }
+  const link = await store.browserSessions.link(presented.link.hash());
+  const user = link === undefined ? undefined : await store.users.get(link.userId);
+  if (link !== undefined && user !== undefined) {
+    const { open, receipt } = begin(user, undefined);
+    if (await store.browserSessions.useLink(link, open.session, receipt)) return open;
+  }
+  throttle.failed(request.ip);
+  throw new MillraceError(
+    'unauthenticated',
+    'This link was used already, or its 15 minutes are over. Make another one on the server with: npx millrace sign-in',
+  );
+}
+
+/** The entry of the audit log for a session that begins or ends. */
+export function sessionReceipt(
+  request: FastifyRequest,
+  { session, user, key }: OpenBrowserSession,
+  action: AuditAction,
+  at: Milliseconds,
+): Receipt {
+  return {
+    audit: {
+      id: newAuditId(),
+      at: ms(at),
+      actor: { userId: user.id, keyId: key?.id ?? session.id, keyName: key?.name ?? 'dashboard' },
+      action,
+      resourceId: session.id,
+      fields: [],
+      remoteAddress: request.ip,
+      requestId: request.id,
+    },
+  };
+}

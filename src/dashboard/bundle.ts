@@ -1,0 +1,90 @@
+/**
+ * The dashboard's files for browsers. In a clone they are bundled in memory by a process of its own: once the server listens when it was
+ * started at a terminal, otherwise when somebody first opens the dashboard, who then waits for about half a second. The npm package brings
+ * them.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { MillraceError } from '#domain/errors.ts';
+import { type AssetFolder, folderOf } from '#http/assets.ts';
+import type { Logger } from '#telemetry/logger.ts';
+
+/** Where `packaging/build.ts` puts the files. Only the npm package has this folder. */
+const PREBUILT = new URL('./files/', import.meta.url);
+const BUNDLER = new URL('./bundler/main.ts', import.meta.url);
+/** How long bundling may take. It takes a fraction of a second of CPU time, on a machine that may be busy. */
+const LIMIT_MS = 60_000;
+
+/** The files, made once. */
+export class DashboardBundle implements Disposable {
+  readonly #logger: Logger;
+  readonly #bundler: URL;
+  #files: Promise<AssetFolder> | undefined;
+  #child: ChildProcess | undefined;
+
+  /** @param bundler the program that makes the files */
+  constructor(logger: Logger, bundler = BUNDLER) {
+    this.#logger = logger;
+    this.#bundler = bundler;
+  }
+
+  /**
+   * The files, as soon as they are made.
+   * @throws {MillraceError} `dashboard_unavailable`; the next call tries again
+   */
+  files(): Promise<AssetFolder> {
+    this.#files ??= this.#make().catch((error: unknown) => {
+      this.#files = undefined;
+      this.#logger.error({ err: error }, 'the dashboard cannot be bundled');
+      throw new MillraceError(
+        'dashboard_unavailable',
+        'The dashboard cannot be made ready on this server: esbuild does not run. The API and playback work; the log of the server says more.',
+        { cause: error },
+      );
+    });
+    return this.#files;
+  }
+
+  [Symbol.dispose](): void {
+    this.#child?.kill('SIGKILL');
+  }
+
+  async #make(): Promise<AssetFolder> {
+    return folderOf((await prebuilt()) ?? (await this.#bundle()));
+  }
+
+  async #bundle(): Promise<ReadonlyMap<string, Buffer>> {
+    const child = fork(this.#bundler, {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      execArgv: [],
+      // The environment may hold secrets.
+      env: {},
+    });
+    this.#child = child;
+    const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+    let said = '';
+    child.stderr?.on('data', (piece: Buffer) => {
+      if (said.length < 10_000) said += String(piece);
+    });
+    try {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly (readonly [string, Uint8Array])[]>();
+      child.once('message', (files) => resolve(files as readonly (readonly [string, Uint8Array])[]));
+      child.once('error', reject);
+      child.once('close', (code, signal) => reject(new Error(`the bundler ended with ${code ?? signal}: ${said}`)));
+      return new Map((await promise).map(([name, bytes]) => [name, Buffer.from(bytes)]));
+    } finally {
+      clearTimeout(limit);
+      this.#child = undefined;
+    }
+  }
+}
+
+/** The files of the npm package; undefined in a clone. */
+async function prebuilt(): Promise<ReadonlyMap<string, Buffer> | undefined> {
+  const names = await readdir(PREBUILT).catch(() => undefined);
+  if (names === undefined) return undefined;
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, await readFile(new URL(name, PREBUILT))] as const)),
+  );
+}

@@ -1,0 +1,111 @@
+/**
+ * Signing in and out, and the one route that the cookie opens for the pages: it answers a token for the API, which lives for minutes and is kept
+ * in memory. The API itself never reads cookies.
+ */
+import cookie from '@fastify/cookie';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import { isOver, TOKEN_LIFE_MS } from '#domain/browser-session.ts';
+import { MillraceError } from '#domain/errors.ts';
+import { newBrowserSecret, Secret } from '#domain/secret.ts';
+import { Type } from '#lib/schema.ts';
+import { ms } from '#lib/units.ts';
+import type { OpenBrowserSession } from '#store/store.ts';
+import { beginSession, sessionReceipt } from './begin-session.ts';
+import type { DashboardOptions } from './options.ts';
+import { ownOrigin } from './own-origin.ts';
+import { sessionCookie } from './session-cookie.ts';
+
+/** A session's use is stored when the stored one is older than this, or of another address. */
+const SEEN_EVERY_MS = 60_000;
+
+const CredentialsSchema = Type.Object(
+  {
+    link: Type.Optional(Type.String({ maxLength: 1000, description: 'what follows the # of a sign-in link' })),
+    key: Type.Optional(Type.String({ maxLength: 1000, description: 'an API key' })),
+  },
+  { additionalProperties: false },
+);
+
+/** Adds the routes. All of them are refused to every page but the dashboard itself, whatever the request brings. */
+export async function sessionRoutes(http: FastifyInstance, options: DashboardOptions): Promise<void> {
+  const { store, clock, publicUrl } = options;
+  const cookieOf = (request: FastifyRequest) => sessionCookie(ownOrigin(request, publicUrl));
+  await http.register(cookie);
+  http.addHook('onRequest', async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    ownOrigin(request, publicUrl);
+    if (!/^application\/json\b/.test(request.headers['content-type'] ?? '')) {
+      throw new MillraceError(
+        'unsupported_media_type',
+        'The body must be JSON; send it with the header content-type: application/json.',
+      );
+    }
+  });
+
+  http.post<{ Body: Static<typeof CredentialsSchema> }>(
+    '/dashboard/session',
+    { schema: { body: CredentialsSchema } },
+    async (request, reply) => {
+      const { link, key } = request.body;
+      if ((link === undefined) === (key === undefined)) {
+        throw new MillraceError('invalid_body', 'The body must have either the field link or the field key.');
+      }
+      const secret = newBrowserSecret();
+      const presented = link === undefined ? { key: new Secret(key!) } : { link: new Secret(link) };
+      const open = await beginSession(options, request, presented, secret);
+      const { name, attributes } = cookieOf(request);
+      return await reply.setCookie(name, secret.reveal(), attributes).code(201).send(answerOf(options, open));
+    },
+  );
+
+  http.post('/dashboard/session/token', async (request, reply) => {
+    const { name, attributes } = cookieOf(request);
+    const open = await sessionOf(options, request.cookies[name]);
+    if (open === undefined) {
+      reply.clearCookie(name, attributes);
+      throw new MillraceError('unauthenticated', 'You are signed out; sign in again.');
+    }
+    const { session, user } = open;
+    if (user.suspended) {
+      throw new MillraceError('user_suspended', 'This user is suspended; ask an admin to resume it.');
+    }
+    const now = clock.now();
+    if (now - session.lastSeen >= SEEN_EVERY_MS || session.address !== request.ip) {
+      await store.browserSessions.seen(session.id, now, request.ip);
+    }
+    return answerOf(options, open);
+  });
+
+  http.post('/dashboard/session/end', async (request, reply) => {
+    const { name, attributes } = cookieOf(request);
+    const open = await sessionOf(options, request.cookies[name]);
+    if (open !== undefined) {
+      const { session } = open;
+      const receipt = sessionReceipt(request, open, 'browser_session.deleted', clock.now());
+      await store.browserSessions.end(session.id, session.userId, receipt);
+    }
+    return await reply.clearCookie(name, attributes).code(204).send();
+  });
+}
+
+/** The session of a cookie; undefined when there is none, or it has ended. */
+async function sessionOf(
+  { store, clock }: DashboardOptions,
+  secret: string | undefined,
+): Promise<OpenBrowserSession | undefined> {
+  const open = secret === undefined ? undefined : await store.browserSessions.byHash(new Secret(secret).hash());
+  return open === undefined || isOver(open.session, clock.now()) ? undefined : open;
+}
+
+/** What the pages learn: the token for the API, and who is signed in. */
+function answerOf({ tokens, clock }: DashboardOptions, { session, user, key }: OpenBrowserSession) {
+  const expiresAt = ms(clock.now() + TOKEN_LIFE_MS);
+  return {
+    token: tokens.issue(session.id, expiresAt).reveal(),
+    expiresAt,
+    sessionId: session.id,
+    user: { id: user.id, name: user.name, isAdmin: user.isAdmin },
+    ...(key && { key: { id: key.id, name: key.name, ...(key.access && { access: key.access }) } }),
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * The asset: a recording of a session, or a clip of one. It is what the API shows and what playback ids and URLs lead to.
+ */
+import type { Milliseconds } from '#lib/units.ts';
+import type { AssetId, MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from './ids.ts';
+import type { PlaybackPolicy } from './playback-policy.ts';
+
+/**
+ * The phases of an asset. A recording is `recording` while its session lasts, and `storing` until everything is durable where it is to be
+ * kept. A clip is `ready` at once.
+ */
+export const ASSET_PHASES = ['recording', 'storing', 'ready', 'failed', 'deleting', 'deleted'] as const;
+/** One of {@link ASSET_PHASES}. */
+export type AssetPhase = (typeof ASSET_PHASES)[number];
+
+/** A track as the API shows it. */
+export interface AssetTrack {
+  readonly kind: 'video' | 'audio';
+  readonly rendition: string;
+  readonly codec: string;
+  /** Bits per second. */
+  readonly bitrateBps: number;
+  readonly width?: number;
+  readonly height?: number;
+  readonly fps?: number;
+  readonly channels?: number;
+  readonly sampleRate?: number;
+}
+
+/** How much of a recording there is. Media that was left out because the publisher was away does not count. */
+export interface AssetExtent {
+  /** Seconds of media. */
+  readonly durationS: number;
+  /** Bytes of all renditions. */
+  readonly sizeBytes: number;
+  /** The wall-clock times of the first frame and of the end of the last frame. Undefined while nothing is recorded. */
+  readonly fromMs: Milliseconds | undefined;
+  readonly untilMs: Milliseconds | undefined;
+  readonly tracks: readonly AssetTrack[];
+}
+
+/** An asset as stored. */
+export interface Asset {
+  /** For a recording, the id of its session. */
+  readonly id: AssetId;
+  readonly kind: 'recording' | 'clip';
+  readonly userId: UserId;
+  readonly streamId: StreamId;
+  readonly sessionId: SessionId;
+  /** Its own playback id, which is not that of the stream. */
+  readonly playbackId: PlaybackId;
+  /** The random folder in its URLs. For a recording it is also the folder of its files. */
+  readonly path: MediaPath;
+  /** The folder of the files that it shows: for a clip that of its recording. */
+  readonly mediaPath: MediaPath;
+  /** The asset or stream playback id that a clip was requested of. */
+  readonly clippedFrom: string | undefined;
+  /**
+   * The wall-clock times of the first frame and of the end of the last frame. Those of a running recording are as of the last report, and
+   * undefined before the first one.
+   */
+  readonly fromMs: Milliseconds | undefined;
+  readonly untilMs: Milliseconds | undefined;
+  readonly name: string;
+  readonly creatorId: string | undefined;
+  readonly createdAt: Milliseconds;
+  readonly updatedAt: Milliseconds;
+  readonly phase: AssetPhase;
+  /** Why it is `failed`, as a sentence. */
+  readonly failure: string | undefined;
+  /** Seconds of media; 0 until known. */
+  readonly durationS: number;
+  /** Bytes; 0 until known. A clip has none of its own and shows the size of its MP4. */
+  readonly sizeBytes: number;
+  readonly tracks: readonly AssetTrack[];
+  /** The node whose disk has what is not in the object store. */
+  readonly nodeId: NodeId;
+  /** Whether everything is in the object store. Always false without one. */
+  readonly isStored: boolean;
+  /** Undefined: the policy of the stream applies. */
+  readonly playbackPolicy: PlaybackPolicy | undefined;
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import * as fc from 'fast-check';
+import { ms } from '#lib/units.ts';
+import { BrowserTokens, isOver, SESSION_IDLE_MS, SESSION_LIFE_MS } from './browser-session.ts';
+import { newBrowserSessionId, newUserId } from './ids.ts';
+import { newClusterSecret, Secret } from './secret.ts';
+
+const tokens = new BrowserTokens(newClusterSecret());
+const NOW = ms(1_795_175_107_399);
+
+it('a token names its session until its time is over', () => {
+  const id = newBrowserSessionId();
+  const token = tokens.issue(id, ms(NOW + 1000));
+  assert.equal(tokens.read(token, ms(NOW + 999)), id);
+  assert.equal(tokens.read(token, ms(NOW + 1000)), undefined);
+});
+
+it('a token of another cluster, or changed in any character, names no session', () => {
+  const token = tokens.issue(newBrowserSessionId(), ms(NOW + 1000)).reveal();
+  assert.equal(new BrowserTokens(newClusterSecret()).read(new Secret(token), NOW), undefined);
+  fc.assert(
+    fc.property(fc.nat(token.length - 2), fc.constantFrom('0', 'a', 'Z', '.', '-'), (at, character) => {
+      if (token[at] === character) return;
+      const changed = token.slice(0, at) + character + token.slice(at + 1);
+      assert.equal(tokens.read(new Secret(changed), NOW), undefined, changed);
+    }),
+  );
+});
+
+it('any text is read without an error', () => {
+  fc.assert(fc.property(fc.string(), (text) => tokens.read(new Secret(text), NOW) === undefined));
+});
+
+it('a session is over after 12 hours without use, and after 30 days in any case', () => {
+  const session = {
+    id: newBrowserSessionId(),
+    userId: newUserId(),
+    keyId: undefined,
+    secretHash: '',
+    createdAt: NOW,
+    lastSeen: NOW,
+    address: '127.0.0.1',
+  };
+  assert.equal(isOver(session, ms(NOW + SESSION_IDLE_MS - 1)), false);
+  assert.equal(isOver(session, ms(NOW + SESSION_IDLE_MS)), true);
+  const busy = { ...session, lastSeen: ms(NOW + SESSION_LIFE_MS - 1) };
+  assert.equal(isOver(busy, ms(NOW + SESSION_LIFE_MS - 1)), false);
+  assert.equal(isOver(busy, ms(NOW + SESSION_LIFE_MS)), true);
+});

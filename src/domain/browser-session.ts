@@ -1,0 +1,79 @@
+/**
+ * The session of a browser that is signed in to the dashboard, and the one-time links that begin one.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import { type ApiKeyId, type BrowserSessionId, isUuid, type UserId } from './ids.ts';
+import { Secret } from './secret.ts';
+
+/** Milliseconds without use after which a session has ended. */
+export const SESSION_IDLE_MS = 12 * 3_600_000;
+/** Milliseconds after which a session has ended in any case. */
+export const SESSION_LIFE_MS = 30 * 24 * 3_600_000;
+/** Milliseconds that a sign-in link is valid. */
+export const LINK_LIFE_MS = 15 * 60_000;
+/** Milliseconds that the bearer token of a session is valid. */
+export const TOKEN_LIFE_MS = 10 * 60_000;
+
+/** A browser that is signed in. It ends when its row is deleted, its key is revoked, or it was not used for too long. */
+export interface BrowserSession {
+  readonly id: BrowserSessionId;
+  readonly userId: UserId;
+  /** The API key that it was made with, whose rules apply to it. Undefined for one made with a link, which may do all that its user may. */
+  readonly keyId: ApiKeyId | undefined;
+  /** SHA-256 of the cookie's value, lower-case hex. */
+  readonly secretHash: string;
+  readonly createdAt: Milliseconds;
+  /** When it was last used, accurate to the life of a token. */
+  readonly lastSeen: Milliseconds;
+  /** The address that it was last used from. */
+  readonly address: string;
+}
+
+/** A link that signs in once. A user has one at most. */
+export interface SignInLink {
+  readonly userId: UserId;
+  /** SHA-256 of the secret behind the `#`, lower-case hex. */
+  readonly secretHash: string;
+  readonly expiresAt: Milliseconds;
+}
+
+/** Whether a session has ended because of its age, or because it was not used. */
+export function isOver({ createdAt, lastSeen }: BrowserSession, now: Milliseconds): boolean {
+  return now >= createdAt + SESSION_LIFE_MS || now >= lastSeen + SESSION_IDLE_MS;
+}
+
+/** The form of a bearer token: the session's id, the end of its life, and a signature. */
+const TOKEN = /^browser\.([0-9a-f-]{36})\.([0-9a-z]{1,11})\.([A-Za-z0-9_-]{43})$/;
+
+/**
+ * Makes and reads the bearer tokens of browser sessions. A token says which session it belongs to, and the reader looks that session up,
+ * so that a token ends with its session.
+ */
+export class BrowserTokens {
+  readonly #secret: Secret;
+
+  /** @param secret the secret of all nodes, so that each accepts the tokens of the others */
+  constructor(secret: Secret) {
+    this.#secret = secret;
+  }
+
+  /** A token that is valid until `expiresAt`. */
+  issue(id: BrowserSessionId, expiresAt: Milliseconds): Secret {
+    const contents = `${id}.${expiresAt.toString(36)}`;
+    return new Secret(`browser.${contents}.${this.#sign(contents).toString('base64url')}`);
+  }
+
+  /** The session that a token belongs to. Undefined when no node issued it, or its time is over. */
+  read(token: Secret, now: Milliseconds): BrowserSessionId | undefined {
+    const [, id = '', expiry = '', signature = ''] = TOKEN.exec(token.reveal()) ?? [];
+    if (!isUuid(id) || ms(Number.parseInt(expiry, 36)) <= now) return undefined;
+    const given = Buffer.from(signature, 'base64url');
+    const right = this.#sign(`${id}.${expiry}`);
+    return given.length === right.length && timingSafeEqual(given, right) ? (id as BrowserSessionId) : undefined;
+  }
+
+  #sign(contents: string): Buffer {
+    return createHmac('sha256', this.#secret.reveal()).update(`millrace browser token ${contents}`).digest();
+  }
+}

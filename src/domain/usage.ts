@@ -1,0 +1,63 @@
+/**
+ * What streams used and how much they were watched.
+ */
+import type { Milliseconds } from '#lib/units.ts';
+import type { PlaybackId, StreamId, UserId } from './ids.ts';
+
+/** The counters, in the order in which they are shown. */
+export const USAGE_COUNTERS = [
+  'ingestMs', // media received
+  'ingestBytes',
+  'transcodedMs', // media of all renditions that were made
+  'transcodedBytes',
+  'deliveredBytes', // media that this service sent to players and caches
+  'views', // viewers that began to watch
+  'watchedMs',
+] as const;
+
+/** One of {@link USAGE_COUNTERS}. */
+export type UsageCounter = (typeof USAGE_COUNTERS)[number];
+
+/** The counters with their values: whole numbers, times in milliseconds. */
+export type UsageCounts = Readonly<Record<UsageCounter, number>>;
+
+/** What one process counted for one stream within one hour. The values are those since the hour or the process began, not differences. */
+export interface HourOfUsage {
+  /** The beginning of the hour, in UTC. */
+  readonly hour: Milliseconds;
+  readonly playbackId: PlaybackId;
+  /** Identifies the process. */
+  readonly countedBy: string;
+  readonly counts: UsageCounts;
+}
+
+/** Usage summed over a span of time and, where nothing else is asked for, over streams and users. */
+export interface UsageSum {
+  /** The beginning of the span. */
+  readonly from: Milliseconds;
+  readonly streamId: StreamId | undefined;
+  readonly playbackId: PlaybackId | undefined;
+  readonly userId: UserId | undefined;
+  readonly counts: UsageCounts;
+}
+
+/** Milliseconds of an hour. */
+export const HOUR_MS = 3_600_000;
+/** Milliseconds of a day in UTC. */
+export const DAY_MS = 24 * HOUR_MS;
+
+/** Counters that are all 0. */
+export const NO_USAGE: UsageCounts = {
+  ingestMs: 0,
+  ingestBytes: 0,
+  transcodedMs: 0,
+  transcodedBytes: 0,
+  deliveredBytes: 0,
+  views: 0,
+  watchedMs: 0,
+};
+
+/** Adds counters. */
+export function addUsage(one: UsageCounts, other: Partial<UsageCounts>): UsageCounts {
+  return Object.fromEntries(USAGE_COUNTERS.map((name) => [name, one[name] + (other[name] ?? 0)])) as UsageCounts;
+}

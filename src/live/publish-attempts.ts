@@ -1,0 +1,220 @@
+/**
+ * Tells the owners of streams about encoders that were refused or disconnected, because encoders do not show why.
+ */
+import {
+  type AttemptSource,
+  DISCONNECTED_ATTEMPTS,
+  type DisconnectedAttempt,
+  REFUSED_ATTEMPTS,
+  type RefusedAttempt,
+} from '#domain/attempt.ts';
+import { MillraceError } from '#domain/errors.ts';
+import type { NewStreamEvent } from '#domain/events.ts';
+import { type NodeId, newEventId } from '#domain/ids.ts';
+import type { Secret } from '#domain/secret.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { PublishRequest, Refusal } from '#ingest/ingest.ts';
+import type { Clock } from '#lib/clock.ts';
+import { TokenBuckets } from '#lib/token-buckets.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Store } from '#store/store.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import { type Attribution, type AttributionStore, attribute } from './attribution.ts';
+import { type RecentAttempt, RecentAttempts, type RefusedPublish, refusedPublishOf } from './recent-attempts.ts';
+import { RepeatedEvents, type Repeats } from './repeated-events.ts';
+
+/** The number of wrong keys that are looked up at one time, and that wait for it. Those beyond count as unknown. */
+const MAX_LOOKUPS = 64;
+/** The attempts that a node announces to the others in a minute. */
+const ANNOUNCED = { perMinute: 120, atOnce: 20 } as const;
+
+/** The reasons of the gate's refusals about a stream that it found. Other refusals are not about the encoder. */
+const REASONS: Partial<Record<Refusal['code'], RefusedAttempt>> = {
+  stream_key_in_use: 'already_live',
+  stream_suspended: 'stream_suspended',
+  quota_exceeded: 'quota_exceeded',
+  media_memory_exhausted: 'quota_exceeded',
+  too_many_publishers: 'server_full',
+};
+
+/** What is known of an encoder. */
+export type Encoder = Pick<PublishRequest, 'protocol' | 'remoteAddress' | 'encoder'>;
+
+/** The end of a publisher that had been accepted. */
+export interface PublisherEnd {
+  readonly reason: DisconnectedAttempt;
+  readonly connectedAt: Milliseconds;
+  /** What the connection ended with. */
+  readonly cause: string | undefined;
+}
+
+/** The options of {@link PublishAttempts}. */
+export interface PublishAttemptsOptions {
+  readonly store: AttributionStore & Pick<Store, 'isShared' | 'announce' | 'listen'>;
+  readonly nodeId: NodeId;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Stores an event, now or later. */
+  readonly happened: (event: NewStreamEvent) => void;
+}
+
+/** The attempts of one process, and the recent ones of all. */
+export class PublishAttempts implements AsyncDisposable {
+  readonly #options: PublishAttemptsOptions;
+  readonly #events: RepeatedEvents;
+  readonly #recent = new RecentAttempts();
+  readonly #announced: TokenBuckets;
+  readonly #listening: Disposable | undefined;
+  /** The lookups that run or wait. */
+  readonly #lookups = new Set<Promise<void>>();
+  #lastLookup: Promise<void> = Promise.resolve();
+
+  constructor(options: PublishAttemptsOptions) {
+    const { store, clock, nodeId } = options;
+    this.#options = options;
+    this.#events = new RepeatedEvents(clock);
+    this.#announced = new TokenBuckets({ ...ANNOUNCED, clock });
+    this.#listening = store.isShared
+      ? store.listen((announcement) => {
+          if (announcement.type !== 'publish_refused' || announcement.nodeId === nodeId) return;
+          const attempt = refusedPublishOf(announcement.attempt);
+          if (attempt !== undefined) this.#recent.note(attempt);
+        })
+      : undefined;
+  }
+
+  /** The refused attempts of the last day, the latest first. Those of other nodes may be incomplete when there are very many. */
+  get recent(): readonly RecentAttempt[] {
+    return this.#recent.list(this.#options.clock.now());
+  }
+
+  /** Notes that an encoder was refused because its key or address is wrong. */
+  wrongKey(encoder: Encoder, text: Secret, right: 'key_not_alone' | 'address_invalid' = 'key_not_alone'): void {
+    const unknown = (): void => {
+      this.#refused(encoder, {
+        reason: 'key_unknown',
+        message: REFUSED_ATTEMPTS.key_unknown,
+        streamId: undefined,
+        userId: undefined,
+      });
+    };
+    if (this.#lookups.size >= MAX_LOOKUPS) {
+      unknown();
+      return;
+    }
+    const { store, clock, logger } = this.#options;
+    // One after another, so that wrong keys never take the store from anybody else.
+    const lookup = this.#lastLookup.then(async () => {
+      try {
+        this.#refused(encoder, await attribute(text, right, { store, clock }));
+      } catch (error) {
+        if (!(error instanceof MillraceError)) logger.warn({ err: error }, 'a wrong stream key was not looked up');
+        unknown();
+      }
+    });
+    this.#lastLookup = lookup;
+    this.#lookups.add(lookup);
+    void lookup.finally(() => this.#lookups.delete(lookup));
+  }
+
+  /** Notes that an address has sent too many wrong keys, so that its keys are not checked. */
+  throttled(encoder: Encoder): void {
+    const reason = 'too_many_attempts';
+    this.#refused(encoder, { reason, message: REFUSED_ATTEMPTS[reason], streamId: undefined, userId: undefined });
+  }
+
+  /** Notes that an encoder with a right key was refused. */
+  refused(encoder: Encoder, stream: Stream, refusal: Refusal, isUserSuspended = false): void {
+    const reason = isUserSuspended ? 'user_suspended' : REASONS[refusal.code];
+    if (reason === undefined) return;
+    const hasNumbers = reason === 'quota_exceeded' || reason === 'server_full';
+    this.#refused(encoder, {
+      reason,
+      message: hasNumbers ? refusal.reason : REFUSED_ATTEMPTS[reason],
+      streamId: stream.id,
+      userId: stream.userId,
+    });
+  }
+
+  /** Notes that an encoder sends media that cannot be used. @param message what it was told */
+  unplayable(encoder: Encoder, { id, userId }: Stream, message: string | undefined): void {
+    const reason = 'media_unplayable';
+    this.#refused(encoder, { reason, message: message ?? REFUSED_ATTEMPTS[reason], streamId: id, userId });
+  }
+
+  /** Notes that an accepted publisher was lost or disconnected. */
+  disconnected(encoder: Encoder, { id: streamId }: Stream, { reason, connectedAt, cause }: PublisherEnd): void {
+    const tell = (repeats: Repeats): void => {
+      this.#options.happened({
+        id: newEventId(),
+        type: 'publish.disconnected',
+        at: repeats.until,
+        streamId,
+        sessionId: undefined,
+        payload: {
+          reason,
+          message: DISCONNECTED_ATTEMPTS[reason],
+          ...sourceFields(sourceOf(encoder)),
+          ...repeats,
+          connectedAt,
+          ...(cause !== undefined && { cause }),
+        },
+      });
+    };
+    this.#events.happened(streamId, `disconnected ${reason}`, tell);
+  }
+
+  /** Finishes lookups, and stores the events of what was counted. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listening?.[Symbol.dispose]();
+    await Promise.all(this.#lookups);
+    this.#events[Symbol.dispose]();
+  }
+
+  #refused(encoder: Encoder, { reason, message, streamId, userId, replacedAt }: Attribution): void {
+    const source = sourceOf(encoder);
+    const at = this.#options.clock.now();
+    const attempt: RefusedPublish = { ...source, reason, message, streamId, userId, at };
+    this.#recent.note(attempt);
+    this.#announce(attempt);
+    if (streamId === undefined) return;
+    const tell = (repeats: Repeats): void => {
+      this.#options.happened({
+        id: newEventId(),
+        type: 'publish.refused',
+        at: repeats.until,
+        streamId,
+        sessionId: undefined,
+        payload: {
+          reason,
+          message,
+          ...sourceFields(source),
+          ...repeats,
+          ...(replacedAt !== undefined && { replacedAt }),
+        },
+      });
+    };
+    this.#events.happened(streamId, `refused ${reason}`, tell);
+  }
+
+  /** Tells the other nodes, where there may be some. */
+  #announce(attempt: RefusedPublish): void {
+    const { store, nodeId, logger } = this.#options;
+    if (!store.isShared || !this.#announced.take('').allowed) return;
+    store
+      .announce({ type: 'publish_refused', nodeId, attempt: JSON.stringify(attempt) })
+      .catch((error: unknown) => logger.debug({ err: error }, 'a refused publisher was not announced'));
+  }
+}
+
+const sourceOf = ({ protocol, remoteAddress, encoder }: Encoder): AttemptSource => ({
+  protocol,
+  address: remoteAddress,
+  encoder,
+});
+
+const sourceFields = ({ protocol, address, encoder }: AttemptSource) => ({
+  protocol,
+  address,
+  ...(encoder !== undefined && { encoder }),
+});

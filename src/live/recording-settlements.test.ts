@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Asset } from '#domain/asset.ts';
+import { systemClock } from '#lib/clock.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { SOME_EXTENT, SOME_NODE, someClip, someSession, someStream, someUser } from '#test/support/sample-records.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { RecordingSettlements, type RecordingSettlementsOptions } from './recording-settlements.ts';
+
+/** A store that knows some unsettled recordings, and what it was told of them. */
+function settlementsOf(open: readonly Asset[], recorders: Partial<RecordingSettlementsOptions['recorders']>) {
+  const told: string[] = [];
+  let unsettled = open;
+  let failures = 0;
+  const settled = (id: string, what: string) => {
+    if (failures > 0) {
+      failures -= 1;
+      return Promise.reject(new Error('the store is away'));
+    }
+    told.push(`${id} ${what}`);
+    unsettled = unsettled.filter((asset) => asset.id !== id);
+    return Promise.resolve(true);
+  };
+  const settlements = new RecordingSettlements({
+    assets: {
+      open: async () => unsettled,
+      progress: async (id) => told.push(`${id} progress`) > 0,
+      finish: (id) => settled(id, 'ready'),
+      fail: (id) => settled(id, 'failed'),
+    },
+    recorders: { running: () => undefined, settle: () => assert.fail('settled'), ...recorders },
+    nodeId: SOME_NODE,
+    clock: systemClock,
+    logger: silentLogger,
+    everyMs: 5,
+  });
+  return { settlements, told, failNext: (count: number) => (failures = count) };
+}
+
+const recording = (change: Partial<Asset>): Asset =>
+  someClip(someSession(someStream(someUser().id)), { kind: 'recording', ...change });
+
+describe('settlements of recordings', () => {
+  it('finish what an earlier process left, and fail what has no files', async () => {
+    const [found, lost] = [recording({ phase: 'storing' }), recording({ phase: 'storing' })];
+    const { settlements, told } = settlementsOf([found, lost], {
+      settle: async (path) => (path === found.path ? { ...SOME_EXTENT, tracks: [] } : undefined),
+    });
+    await using _settlements = settlements;
+    await waitFor(() => told.length === 2, { what: 'both' });
+    assert.deepEqual(told, [`${found.id} ready`, `${lost.id} failed`]);
+  });
+
+  it('try again while the store or the disk does not answer', async () => {
+    const asset = recording({ phase: 'storing' });
+    let attempts = 0;
+    const { settlements, told, failNext } = settlementsOf([asset], {
+      settle: async () => {
+        attempts += 1;
+        if (attempts === 1) throw new Error('the disk does not answer');
+        return { ...SOME_EXTENT, tracks: [] };
+      },
+    });
+    await using _settlements = settlements;
+    failNext(1);
+    await waitFor(() => told.length === 1, { what: 'the third attempt' });
+    assert.equal(attempts, 3);
+  });
+
+  it('store now and then how much there is of a recording that runs', async () => {
+    const asset = recording({ phase: 'recording' });
+    const { settlements, told } = settlementsOf([asset], {
+      running: () => ({ extent: { ...SOME_EXTENT, tracks: [] } }) as never,
+    });
+    await using _settlements = settlements;
+    await waitFor(() => told.length >= 2, { what: 'two reports' });
+    assert.equal(told[0], `${asset.id} progress`);
+  });
+});

@@ -1,0 +1,73 @@
+/**
+ * The latest samples of a session, in as little memory as they need: about 100 bytes each.
+ */
+import { RENDITION_STATES } from '#domain/health.ts';
+import { type HealthSample, MAX_SAMPLED_RENDITIONS } from '#domain/health-sample.ts';
+import { ms } from '#lib/units.ts';
+
+/** The number of samples kept: 15 minutes of them. */
+const KEPT = 180;
+/** The numbers of one sample. The last two hold the number of renditions and two bits for the state of each. */
+const COLUMNS = 14;
+const STATE_BITS = 2;
+
+/** Keeps the latest samples. */
+export class SampleRing {
+  readonly #rows = new Float64Array(KEPT * COLUMNS);
+  #count = 0;
+
+  /** Adds a sample. The oldest one is forgotten when there are too many. */
+  add(sample: HealthSample): void {
+    const { bitrateBps } = sample;
+    const renditions = sample.renditions.slice(0, MAX_SAMPLED_RENDITIONS);
+    const states = renditions.reduce(
+      (bits, state, index) => bits + RENDITION_STATES.indexOf(state) * 2 ** (STATE_BITS * index),
+      0,
+    );
+    const row = [
+      sample.at,
+      sample.durationMs,
+      bitrateBps.min,
+      bitrateBps.mean,
+      bitrateBps.max,
+      sample.framesPerSecond,
+      sample.longestGapS,
+      sample.keyframeIntervalS ?? Number.NaN,
+      sample.speed,
+      sample.driftS,
+      sample.lagMs ?? Number.NaN,
+      sample.viewers,
+      renditions.length,
+      states,
+    ];
+    this.#rows.set(row, (this.#count % KEPT) * COLUMNS);
+    this.#count += 1;
+  }
+
+  /** The samples, the oldest first. */
+  list(): readonly HealthSample[] {
+    const first = Math.max(0, this.#count - KEPT);
+    return Array.from({ length: this.#count - first }, (_, index) => this.#sampleAt((first + index) % KEPT));
+  }
+
+  #sampleAt(position: number): HealthSample {
+    const row = this.#rows.subarray(position * COLUMNS, (position + 1) * COLUMNS);
+    const column = (index: number): number => row[index]!;
+    const optional = (index: number): number | undefined => (Number.isNaN(column(index)) ? undefined : column(index));
+    const stateOf = (index: number) =>
+      RENDITION_STATES[Math.floor(column(13) / 2 ** (STATE_BITS * index)) % 2 ** STATE_BITS] ?? 'waiting';
+    return {
+      at: ms(column(0)),
+      durationMs: column(1),
+      bitrateBps: { min: column(2), mean: column(3), max: column(4) },
+      framesPerSecond: column(5),
+      longestGapS: column(6),
+      keyframeIntervalS: optional(7),
+      speed: column(8),
+      driftS: column(9),
+      lagMs: optional(10),
+      viewers: column(11),
+      renditions: Array.from({ length: column(12) }, (_, index) => stateOf(index)),
+    };
+  }
+}

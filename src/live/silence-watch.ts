@@ -1,0 +1,35 @@
+/**
+ * Notices that the audio of a publisher is silent. It looks at one packet a second.
+ */
+import { isSilentAac } from '#media/codecs/silent-aac.ts';
+import type { Packet } from '#media/packet.ts';
+import type { Track } from '#media/track.ts';
+
+/** The distance of two looks, in seconds of media. */
+const EVERY_S = 1;
+
+/** Watches the audio of one session. Only AAC is looked at, because other codecs do not show silence without decoding. */
+export class SilenceWatch {
+  #dueS = Number.NEGATIVE_INFINITY;
+  #lookedS = 0;
+  #silentSinceS: number | undefined;
+
+  /** For how long the audio has been silent, in seconds of media. */
+  get silentS(): number {
+    return this.#silentSinceS === undefined ? 0 : this.#lookedS - this.#silentSinceS;
+  }
+
+  /** Takes the next packet. @param mediaS its time in session time */
+  add(track: Track, { data }: Packet, mediaS: number): void {
+    if (track.codec !== 'aac' || mediaS < this.#dueS) return;
+    this.#dueS = mediaS + EVERY_S;
+    this.#lookedS = mediaS;
+    this.#silentSinceS = isSilentAac(data) ? (this.#silentSinceS ?? mediaS) : undefined;
+  }
+
+  /** Begins anew, after a jump or with a publisher that came back. */
+  restart(): void {
+    this.#dueS = Number.NEGATIVE_INFINITY;
+    this.#silentSinceS = undefined;
+  }
+}

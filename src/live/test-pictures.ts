@@ -1,0 +1,190 @@
+/**
+ * Publishes test pictures, so that somebody can see the whole way of a stream without having an encoder.
+ */
+import { MillraceError } from '#domain/errors.ts';
+import type { StreamId } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
+import type { Publication, PublishGate, Refusal } from '#ingest/ingest.ts';
+import type { Clock } from '#lib/clock.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import { type Track, trackId } from '#media/track.ts';
+import type { Store } from '#store/store.ts';
+import type { TestPictureTarget } from '#transcode/test-picture.ts';
+
+/** How long a test picture lasts. */
+export const TEST_PICTURE_MS = 60_000;
+/** The most test pictures of one server at the same time. */
+const MAX_PICTURES = 4;
+/** The protocol and address by which the gate knows a test picture. No encoder has these. */
+export const TEST_PICTURE_PROTOCOL = 'test';
+const ADDRESS = 'test picture';
+/** The name that sessions and health show as that of the encoder. */
+export const TEST_PICTURE_ENCODER = 'Millrace test picture';
+/** How long the gate may take. */
+const GATE_TIMEOUT_MS = 5000;
+
+/** The options of {@link TestPictures}. */
+export interface TestPicturesOptions {
+  readonly gate: Pick<PublishGate, 'publish'>;
+  readonly store: Pick<Store, 'listen' | 'announce'>;
+  readonly clock: Clock;
+  /** Starts the process that draws. Undefined where FFmpeg is not installed. */
+  readonly draw: ((target: TestPictureTarget) => AsyncDisposable) | undefined;
+  /** For tests. */
+  readonly lastsMs?: number;
+}
+
+interface Picture {
+  until: Milliseconds;
+  timer: NodeJS.Timeout | undefined;
+  stop(): void;
+  /** Settles when the process has ended. */
+  readonly ended: Promise<void>;
+}
+
+/** The test pictures of one process. */
+export class TestPictures implements AsyncDisposable {
+  readonly #options: TestPicturesOptions;
+  readonly #pictures = new Map<StreamId, Picture>();
+  readonly #starting = new Set<StreamId>();
+  readonly #listening: Disposable;
+  #isClosing = false;
+
+  constructor(options: TestPicturesOptions) {
+    this.#options = options;
+    this.#listening = options.store.listen((announcement) => {
+      if (announcement.type === 'test_picture_stopped') this.stopHere(announcement.streamId);
+    });
+  }
+
+  /**
+   * Begins to publish a test picture, or lets the present one last as long again. Returns when it will end.
+   * @throws {MillraceError} `test_picture_unavailable`, `conflict` when somebody else publishes, `quota_exceeded`
+   */
+  async start(stream: Stream): Promise<Milliseconds> {
+    const present = this.#pictures.get(stream.id);
+    if (present !== undefined) return this.#extend(stream.id, present);
+    const { draw } = this.#options;
+    if (draw === undefined) {
+      throw new MillraceError(
+        'test_picture_unavailable',
+        'This server has no FFmpeg, so it cannot draw a test picture; the operator can install Millrace without --omit=optional.',
+      );
+    }
+    if (this.#isClosing || this.#pictures.size + this.#starting.size >= MAX_PICTURES) {
+      throw new MillraceError(
+        'test_picture_unavailable',
+        `This server already publishes ${MAX_PICTURES} test pictures; try again in a minute.`,
+        { retryAfterS: TEST_PICTURE_MS / 1000 },
+      );
+    }
+    if (this.#starting.has(stream.id)) {
+      throw new MillraceError('conflict', 'A test picture of this stream is being started; wait a moment.');
+    }
+    this.#starting.add(stream.id);
+    try {
+      return await this.#begin(stream, draw);
+    } finally {
+      this.#starting.delete(stream.id);
+    }
+  }
+
+  /** Stops the test picture of a stream on every server. Does nothing when there is none. */
+  async stop(streamId: StreamId): Promise<void> {
+    this.stopHere(streamId);
+    await this.#options.store.announce({ type: 'test_picture_stopped', streamId });
+  }
+
+  /** Stops the test picture of a stream on this server. Returns at once, and the stream may be published again. */
+  stopHere(streamId: StreamId): void {
+    this.#pictures.get(streamId)?.stop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    this.#listening[Symbol.dispose]();
+    const ended = Array.from(this.#pictures.values(), (picture) => {
+      picture.stop();
+      return picture.ended;
+    });
+    await Promise.all(ended);
+  }
+
+  async #begin(stream: Stream, draw: (target: TestPictureTarget) => AsyncDisposable): Promise<Milliseconds> {
+    const refused = Promise.withResolvers<Refusal>();
+    const decision = await this.#options.gate.publish(
+      {
+        streamKey: stream.streamKey,
+        protocol: TEST_PICTURE_PROTOCOL,
+        remoteAddress: ADDRESS,
+        encoder: TEST_PICTURE_ENCODER,
+        disconnect: refused.resolve,
+      },
+      { signal: AbortSignal.timeout(GATE_TIMEOUT_MS) },
+    );
+    if (!decision.accepted) throw errorOf(decision.refusal);
+    const { publication } = decision;
+    const process = draw(targetOf(publication, () => picture.stop()));
+    const ended = Promise.withResolvers<void>();
+    const picture: Picture = {
+      until: ms(0),
+      timer: undefined,
+      ended: ended.promise,
+      stop: () => {
+        if (this.#pictures.get(stream.id) === picture) this.#pictures.delete(stream.id);
+        clearTimeout(picture.timer);
+        publication.end('unpublished');
+        ended.resolve(process[Symbol.asyncDispose]());
+      },
+    };
+    void refused.promise.then(() => picture.stop());
+    this.#pictures.set(stream.id, picture);
+    if (this.#isClosing) picture.stop();
+    return this.#extend(stream.id, picture);
+  }
+
+  #extend(streamId: StreamId, picture: Picture): Milliseconds {
+    const { clock, lastsMs = TEST_PICTURE_MS } = this.#options;
+    clearTimeout(picture.timer);
+    picture.timer = setTimeout(() => this.stopHere(streamId), lastsMs).unref();
+    picture.until = ms(clock.now() + lastsMs);
+    return picture.until;
+  }
+}
+
+/** Passes the media of a drawing process on. */
+function targetOf(publication: Publication, onEnd: () => void): TestPictureTarget {
+  const idOf = (kind: Track['kind']) => trackId(`test ${kind}`);
+  publication.announce({
+    kinds: new Set(['video', 'audio']),
+    videoBitrateBps: undefined,
+    audioBitrateBps: undefined,
+    encoder: TEST_PICTURE_ENCODER,
+  });
+  return {
+    track: (track) => publication.track(track, idOf(track.kind)),
+    packet: (packet) => {
+      publication.heard();
+      publication.packet(packet, idOf(packet.kind));
+    },
+    end: onEnd,
+  };
+}
+
+/** The error for a refusal of the gate, whose sentence is for people. */
+function errorOf({ code, reason }: Refusal): MillraceError {
+  switch (code) {
+    case 'stream_key_in_use':
+      return new MillraceError(
+        'conflict',
+        'An encoder is publishing to this stream; stop it before you start a test picture.',
+      );
+    case 'stream_suspended':
+    case 'stream_key_invalid':
+      return new MillraceError('conflict', reason);
+    case 'quota_exceeded':
+      return new MillraceError('quota_exceeded', reason);
+    default:
+      return new MillraceError('test_picture_unavailable', reason);
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Counts the usage of this process, by hour and stream.
+ *
+ * The values of an hour only grow, and are written as they are under the hour and the id of this process. Therefore a write that is repeated,
+ * because its outcome was unknown, counts nothing twice.
+ */
+import { randomUUID } from 'node:crypto';
+import type { PlaybackId } from '#domain/ids.ts';
+import { addUsage, HOUR_MS, type HourOfUsage, NO_USAGE, type UsageCounts } from '#domain/usage.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+
+/** The largest number of hours of streams that are counted at one time. Beyond them nothing is counted, until some were written. */
+const MAX_ENTRIES = 50_000;
+
+interface Entry {
+  counts: UsageCounts;
+  /** Whether it grew since it was last handed out. */
+  isChanged: boolean;
+}
+
+/** The book of one process. */
+export class UsageBook {
+  readonly #countedBy = randomUUID();
+  readonly #hours = new Map<Milliseconds, Map<PlaybackId, Entry>>();
+  #size = 0;
+
+  /** Counts something that happened now. */
+  count(playbackId: PlaybackId, counts: Partial<UsageCounts>, now: Milliseconds): void {
+    const hour = ms(now - (now % HOUR_MS));
+    let entries = this.#hours.get(hour);
+    if (entries === undefined) {
+      entries = new Map();
+      this.#hours.set(hour, entries);
+    }
+    let entry = entries.get(playbackId);
+    if (entry === undefined) {
+      if (this.#size >= MAX_ENTRIES) return;
+      entry = { counts: NO_USAGE, isChanged: true };
+      entries.set(playbackId, entry);
+      this.#size += 1;
+    }
+    entry.counts = addUsage(entry.counts, counts);
+    entry.isChanged = true;
+  }
+
+  /** What changed since it was last taken. Give it back when it could not be written. */
+  take(): readonly HourOfUsage[] {
+    const taken: HourOfUsage[] = [];
+    for (const [hour, entries] of this.#hours) {
+      for (const [playbackId, entry] of entries) {
+        if (!entry.isChanged) continue;
+        entry.isChanged = false;
+        const { counts } = entry;
+        taken.push({ hour, playbackId, countedBy: this.#countedBy, counts: roundedDown(counts) });
+      }
+    }
+    return taken;
+  }
+
+  /** Takes back what could not be written. */
+  giveBack(taken: readonly HourOfUsage[]): void {
+    for (const { hour, playbackId } of taken) {
+      const entry = this.#hours.get(hour)?.get(playbackId);
+      if (entry !== undefined) entry.isChanged = true;
+    }
+  }
+
+  /** Forgets hours that are over and were written. */
+  forgetBefore(now: Milliseconds): void {
+    for (const [hour, entries] of this.#hours) {
+      if (hour + HOUR_MS > now || entries.values().some(({ isChanged }) => isChanged)) continue;
+      this.#hours.delete(hour);
+      this.#size -= entries.size;
+    }
+  }
+}
+
+const roundedDown = (counts: UsageCounts): UsageCounts =>
+  Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, Math.floor(value)])) as UsageCounts;

@@ -1,0 +1,97 @@
+/**
+ * Passes requests for recordings on to the node whose disk has them, and its answers back as they arrive. The viewer's right is checked on
+ * both nodes, so what the viewer shows is passed on, and nothing else that it sends.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { Agent } from 'undici';
+import { unreachableNode } from '#origin/peer-client.ts';
+import { sendStream } from './send-bytes.ts';
+
+const CONNECT_TIMEOUT_MS = 2000;
+/** The head of a long MP4 may have to be computed first. */
+const HEADERS_TIMEOUT_MS = 15_000;
+/** The same as for a viewer that reads nothing, because then nothing is read from the other node either. */
+const BODY_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_MS = 30_000;
+/** The number of connections to one node. Each answer in progress needs one. */
+const MAX_CONNECTIONS = 256;
+
+const PASSED_ON = [
+  'accept-encoding',
+  'authorization',
+  'if-none-match',
+  'if-range',
+  'livepeer-access-key',
+  'livepeer-jwt',
+  'origin',
+  'range',
+  'referer',
+  'sec-fetch-site',
+] as const satisfies readonly (keyof IncomingHttpHeaders | string)[];
+const PASSED_BACK = [
+  'accept-ranges',
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-length',
+  'content-range',
+  'content-type',
+  'etag',
+  'location',
+  'retry-after',
+  'vary',
+] as const;
+
+/** Asks other nodes for recordings. */
+export class RecordingsElsewhere implements AsyncDisposable {
+  readonly #agent = new Agent({
+    connections: MAX_CONNECTIONS,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    bodyTimeout: BODY_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+
+  /**
+   * Passes a request on, and its answer back.
+   * @param origin the URL of the node's HTTP interface, without a path
+   * @param added headers that tell the node who asks
+   * @throws {MillraceError} `node_unreachable` when there is no answer
+   */
+  async pass(
+    reply: FastifyReply,
+    { origin, added, signal }: { origin: string; added: Readonly<Record<string, string>>; signal: AbortSignal },
+  ): Promise<FastifyReply> {
+    const { raw, headers } = reply.request;
+    const { pathname, search } = new URL(raw.url ?? '/', 'http://here');
+    const asked = pick(headers, PASSED_ON);
+    const answer = await this.#agent
+      .request({
+        origin,
+        path: `${pathname}${search}`,
+        method: raw.method === 'HEAD' ? 'HEAD' : 'GET',
+        headers: { ...asked, ...added },
+        signal,
+      })
+      .catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw unreachableNode(error);
+      });
+    return await sendStream(reply, answer.statusCode, pick(answer.headers, PASSED_BACK), answer.body, signal);
+  }
+
+  /** Aborts every request in progress. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#agent.destroy();
+  }
+}
+
+function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
+}

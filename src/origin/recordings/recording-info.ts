@@ -1,0 +1,89 @@
+/**
+ * Tells players of the recording behind a playback id: `/hls/<playback id>/recording.json`, beside the playlist of the stream. The player
+ * page needs no API key to learn that it can seek back, and where.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AssetTrack } from '#domain/asset.ts';
+import { isPlaybackId, type MediaPath } from '#domain/ids.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import { sendAnswer } from '#origin/answer.ts';
+import type { OriginContext } from '#origin/origin-context.ts';
+import type { RecordingRoutesOptions } from './recording-routes.ts';
+
+/** The answer. Players must ignore fields that they do not know. */
+interface RecordingInfo {
+  /** What the playback id belongs to: a stream whose newest session is recorded, or a recording or clip itself. */
+  readonly of: 'stream' | 'asset';
+  /** Where its files are, relative to this answer, with a slash at the end. */
+  readonly folder: string;
+  readonly name: string;
+  /** Whether it still grows. */
+  readonly running: boolean;
+  /** The wall-clock times of its first frame and of its end so far, in milliseconds. */
+  readonly from: Milliseconds | null;
+  readonly to: Milliseconds | null;
+  /** Seconds of media so far. */
+  readonly duration: number;
+  /** The files that can be downloaded. */
+  readonly downloads: readonly { readonly file: string; readonly width?: number; readonly height?: number }[];
+}
+
+/**
+ * Adds `recording.json`. The answer is 204 when nothing is recorded that may be watched now, which is no error: pages ask for every stream.
+ */
+export function recordingInfoRoute(
+  app: FastifyInstance,
+  context: OriginContext,
+  { recordings, library, dvr, isOwner }: RecordingRoutesOptions,
+): void {
+  app.get(
+    '/hls/:playbackId/recording.json',
+    async (request: FastifyRequest<{ Params: { playbackId: string } }>, reply) => {
+      const { playbackId } = request.params;
+      const found = await recordings.findByPlaybackId(playbackId, request.ip);
+      const shared = context.sharedAs(reply, `/hls/${playbackId}/recording.json`, context.cacheControl('playlist'));
+      if (found === undefined) return nothing(reply, shared);
+      const { asset, recording, subject, origin } = found;
+      const admission = await context.gate.admitTo(request, subject);
+      const isRunning = asset.kind === 'recording' && recording.phase === 'recording';
+      const isForOwner = isRunning && !dvr;
+      const unshared = context.cacheControl('restricted');
+      if (isForOwner && !(await isOwner(request, asset.userId))) return nothing(reply, unshared);
+      // The store knows how much of a running recording there is only now and then; its recorder knows it always.
+      const running = isRunning && origin === undefined ? await library.open(asset.path) : undefined;
+      const extent = running?.extent ?? asset;
+      const info: RecordingInfo = {
+        of: isPlaybackId(playbackId) && playbackId !== asset.playbackId ? 'stream' : 'asset',
+        folder: folderOf(asset.path),
+        name: asset.name,
+        running: isRunning,
+        from: extent.fromMs ?? null,
+        to: extent.untilMs ?? null,
+        duration: extent.durationS,
+        downloads: downloadsOf(extent.tracks),
+      };
+      const body = Buffer.from(JSON.stringify(info));
+      const headers = {
+        'content-type': 'application/json',
+        'content-length': body.length,
+        'cache-control': admission.restricted || isForOwner ? unshared : shared,
+      };
+      return sendAnswer(reply, 200, headers, [body]);
+    },
+  );
+}
+
+/** Says that there is nothing, for now. */
+const nothing = (reply: FastifyReply, cacheControl: string): FastifyReply =>
+  sendAnswer(reply, 204, { 'cache-control': cacheControl }, []);
+
+/** The folder of a recording, relative to {@link recordingInfoRoute}. */
+const folderOf = (path: MediaPath): string => `../../recordings/${path}/`;
+
+function downloadsOf(tracks: readonly AssetTrack[]): RecordingInfo['downloads'] {
+  return tracks.map(({ kind, rendition, width, height }) =>
+    kind === 'audio'
+      ? { file: `${rendition}.m4a` }
+      : { file: `${rendition}.mp4`, ...(width === undefined || height === undefined ? {} : { width, height }) },
+  );
+}

@@ -1,0 +1,408 @@
+/**
+ * Serves recordings and clips, while they are recorded and afterwards under the same URLs: playlists, media, MP4s and pictures.
+ *
+ * ```
+ * /recordings/<path>/index.m3u8, <rendition>.m3u8, <rendition>.mp4, audio.m4a, poster.jpg, storyboard.vtt, sheet-<n>.jpg
+ * /recordings/<path>/<rendition>/<name>               segments and init segments, as playlists name them
+ * /recordings/<path>/v/<ticket>/<file>                the files of a restricted stream, for one viewer
+ * /recordings/<path>/s/<proof>/<rendition>/<name>     its media, the same for all viewers
+ * ```
+ */
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import { isMediaPath, type UserId } from '#domain/ids.ts';
+import type { RenderedPlaylist } from '#hls/hls.ts';
+import { PlaylistText } from '#hls/rendered-playlist.ts';
+import { acceptsGzip } from '#http/accept.ts';
+import { hasAlready } from '#http/entity-tag.ts';
+import { sendAnswer } from '#origin/answer.ts';
+import { HeldRequests } from '#origin/held-requests.ts';
+import { HELD, type OriginContext } from '#origin/origin-context.ts';
+import { isResourceName, isSealed } from '#origin/resource-name.ts';
+import type { PlaybackAdmission } from '#origin/rights/playback-gate.ts';
+import { ABOVE_TICKET } from '#origin/rights/restricted-playlists.ts';
+import type { Excerpt, Library, Recorded } from '#recording/recording.ts';
+import type { RecordingsElsewhere } from './elsewhere.ts';
+import { FairTurns } from './fair-turns.ts';
+import { parseRecordingFile, type RecordingFile, recordingUrl, saveAs, spanQuery } from './recording-file.ts';
+import type { FoundRecording, Recordings } from './recordings.ts';
+import { sendFile } from './send-bytes.ts';
+import { excerptOf, instantOf, narrow, parseSpan, parseTime } from './span.ts';
+
+/** The number of answers that may be read from disks and object stores at the same time. */
+const MAX_READS = 1000;
+/** The number of MP4 heads, sheets and pictures that are made at the same time. */
+const MAX_MADE_AT_ONCE = 4;
+
+const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
+/** Matches where the address of a playlist begins in a multivariant playlist, in which all are relative. */
+const PLAYLIST_ADDRESS = /(^|URI=")([A-Za-z0-9_~-])/gm;
+/** Matches the address of a sheet in a storyboard. */
+const SHEET_ADDRESS = /^(sheet-\d+\.jpg)/gm;
+
+/** What the routes need besides the context of the origin. */
+export interface RecordingRoutesOptions {
+  readonly recordings: Recordings;
+  readonly library: Library;
+  /** Asks other nodes. Undefined when this server is the only one. */
+  readonly elsewhere: RecordingsElsewhere | undefined;
+  /** Where everybody can read the object store, without a slash at the end. */
+  readonly publicUrl: string | undefined;
+  /** Whether viewers may watch a recording while it runs. */
+  readonly dvr: boolean;
+  /** Whether a request shows an API key of a user. */
+  readonly isOwner: (request: FastifyRequest, userId: UserId) => Promise<boolean>;
+}
+
+/** Adds `/recordings/**`. */
+export function recordingRoutes(app: FastifyInstance, context: OriginContext, options: RecordingRoutesOptions): void {
+  const answers = new RecordingAnswers(context, options);
+  app.addHook('preClose', async () => answers.release());
+  app.get<{ Params: Omit<AskedFile, 'ticket'> }>('/recordings/:path/:file', HELD, (request, reply) =>
+    answers.file(reply, { ...request.params, ticket: undefined }),
+  );
+  // A wildcard is used, because a ticket may be longer than the server allows parameters to be.
+  app.get<{ Params: { readonly path: string; readonly '*': string } }>(
+    '/recordings/:path/v/*',
+    HELD,
+    (request, reply) => {
+      const [ticket = '', file = '', ...rest] = request.params['*'].split('/');
+      if (!isSealed(ticket) || rest.length > 0) throw gone();
+      return answers.file(reply, { path: request.params.path, file, ticket });
+    },
+  );
+  app.get<{ Params: Omit<AskedMedia, 'proof'> }>('/recordings/:path/:rendition/:name', HELD, (request, reply) =>
+    answers.media(reply, { ...request.params, proof: undefined }),
+  );
+  app.get<{ Params: AskedMedia & { proof: string } }>(
+    '/recordings/:path/s/:proof/:rendition/:name',
+    HELD,
+    (request, reply) => answers.media(reply, request.params),
+  );
+}
+
+interface AskedFile {
+  readonly path: string;
+  readonly file: string;
+  readonly ticket: string | undefined;
+}
+
+interface AskedMedia {
+  readonly path: string;
+  readonly proof: string | undefined;
+  readonly rendition: string;
+  readonly name: string;
+}
+
+/** A request that was admitted, for a file that this node can read. */
+interface Reading {
+  readonly reply: FastifyReply;
+  readonly signal: AbortSignal;
+  readonly found: FoundRecording;
+  readonly recorded: Recorded;
+  /** What the asset shows, and what of it the URL asks for. */
+  readonly excerpt: Excerpt;
+  readonly span: Excerpt;
+  readonly isSpanInUrl: boolean;
+  readonly admission: PlaybackAdmission;
+  readonly ticket: string | undefined;
+}
+
+class RecordingAnswers {
+  readonly #context: OriginContext;
+  readonly #options: RecordingRoutesOptions;
+  readonly #reads = new HeldRequests(MAX_READS);
+  readonly #turns = new FairTurns(MAX_MADE_AT_ONCE);
+  readonly #etags = new WeakMap<object, string>();
+
+  constructor(context: OriginContext, options: RecordingRoutesOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** Ends all answers, because the server is about to close. */
+  release(): void {
+    this.#reads.release();
+  }
+
+  async file(reply: FastifyReply, { path, file: name, ticket }: AskedFile): Promise<FastifyReply> {
+    const { request } = reply;
+    const file = parseRecordingFile(name);
+    if (file === undefined) throw gone();
+    const found = await this.#find(request, path);
+    const admission = await this.#context.gate.admitTo(request, found.subject, ticket);
+    // Public streams need no ticket.
+    if (ticket !== undefined && !admission.restricted) throw gone();
+    await this.#mustBeWatchable(request, found);
+    const isPlaylist = file.type === 'multivariant' || file.type === 'playlist';
+    if (isPlaylist && !(await this.#noteViewer(request, found)) && file.type === 'multivariant') {
+      throw new MillraceError('too_many_viewers', 'This recording has reached its limit of viewers; try again soon.', {
+        retryAfterS: 5,
+      });
+    }
+    return await this.#read(reply, found, async (recorded, signal) => {
+      const excerpt = excerptOf(found.asset);
+      const urlSpan = parseSpan(request.query as Readonly<Record<string, unknown>>);
+      const isSpanInUrl = urlSpan.from !== undefined || urlSpan.to !== undefined;
+      const span = narrow(excerpt, urlSpan, recorded);
+      const reading = { reply, signal, found, recorded, excerpt, span, isSpanInUrl, admission, ticket };
+      return await this.#sendFile(reading, file, name);
+    });
+  }
+
+  async media(reply: FastifyReply, { path, proof, rendition, name }: AskedMedia): Promise<FastifyReply> {
+    const { request } = reply;
+    if (!(isResourceName(rendition) && isResourceName(name))) throw gone();
+    const found = await this.#find(request, path);
+    const { asset, subject } = found;
+    const knows = this.#context.gate.knowsMediaUnder(subject.stream.playbackPolicy, {
+      mediaPath: asset.path,
+      proof,
+      name,
+    });
+    if (!knows) throw gone();
+    await this.#mustBeWatchable(request, found);
+    return await this.#read(reply, found, async (recorded, signal) => {
+      const media = await recorded.media(rendition, name, excerptOf(asset));
+      if (media === undefined) throw gone();
+      const folder = proof === undefined ? rendition : `s/${proof}/${rendition}`;
+      const url = recordingUrl(asset.path, `${folder}/${name}`);
+      const cacheControl = this.#isForOwner(found)
+        ? this.#context.cacheControl('restricted')
+        : this.#context.sharedAs(reply, url, this.#context.cacheControl('recorded_media'));
+      // A name always means the same bytes.
+      return await sendFile(reply, media, { contentType: media.contentType, cacheControl, etag: `"${name}"` }, signal);
+    });
+  }
+
+  async #find(request: FastifyRequest, path: string): Promise<FoundRecording> {
+    const found = isMediaPath(path) ? await this.#options.recordings.find(path, request.ip) : undefined;
+    if (found === undefined) throw gone();
+    return found;
+  }
+
+  /** @throws {MillraceError} `playback_unauthorized` when the recording runs, and may be watched only afterwards */
+  async #mustBeWatchable(request: FastifyRequest, found: FoundRecording): Promise<void> {
+    if (!this.#isForOwner(found) || (await this.#options.isOwner(request, found.asset.userId))) return;
+    throw new MillraceError(
+      'playback_unauthorized',
+      'This recording still runs; until it has ended, only its owner may watch it, with an API key.',
+    );
+  }
+
+  /** Whether only the owner may watch for now, so that no cache may keep what the owner gets. */
+  #isForOwner({ asset, recording }: FoundRecording): boolean {
+    return !this.#options.dvr && asset.kind !== 'clip' && recording.phase === 'recording';
+  }
+
+  /** Counts the sender of a playlist request as a viewer: of the stream while it is recorded, and then of the recording. */
+  async #noteViewer(request: FastifyRequest, found: FoundRecording): Promise<boolean> {
+    const { asset, recording, subject, streamPlaybackId } = found;
+    const { audience, viewers } = this.#context;
+    const playbackId = recording.phase === 'recording' ? streamPlaybackId : asset.playbackId;
+    const told = viewers.told(request, subject.playbackId);
+    if (told !== undefined) {
+      audience.watchedElsewhere(playbackId, told);
+      return true;
+    }
+    const atMost = await this.#options.recordings.viewersAtMost(asset.userId);
+    return audience.watched(playbackId, viewers.of(request), { ofUser: asset.userId, atMost });
+  }
+
+  /** Opens a recording and answers from it, in one of a limited number of places, or passes the request on to the node that has it. */
+  async #read(
+    reply: FastifyReply,
+    { origin, recording, subject }: FoundRecording,
+    answer: (recorded: Recorded, signal: AbortSignal) => Promise<FastifyReply>,
+  ): Promise<FastifyReply> {
+    const { request } = reply;
+    const { viewers } = this.#context;
+    const { elsewhere, library } = this.#options;
+    const isNode = viewers.told(request, subject.playbackId) !== undefined;
+    const from = isNode ? `another node for ${subject.playbackId}` : request.ip;
+    const answered = await this.#reads.hold(reply.raw, from, async (place) => {
+      const { signal } = place;
+      // A node that was asked by another one never passes the request on.
+      if (origin !== undefined && elsewhere !== undefined && !isNode) {
+        const added = viewers.header(subject.playbackId, [viewers.of(request).name]);
+        return await elsewhere.pass(reply, { origin, added, signal });
+      }
+      const recorded = await library.open(recording.path);
+      if (recorded === undefined) throw gone();
+      return await answer(recorded, signal);
+    });
+    return answered ?? reply.hijack();
+  }
+
+  #sendFile(reading: Reading, file: RecordingFile, name: string): Promise<FastifyReply> {
+    switch (file.type) {
+      case 'multivariant':
+        return this.#sendMultivariant(reading);
+      case 'playlist':
+        return this.#sendPlaylist(reading, file.rendition, name);
+      case 'mp4':
+        return this.#sendMp4(reading, file.rendition, name);
+      case 'poster':
+        return this.#sendPoster(reading);
+      case 'storyboard':
+        return this.#sendStoryboard(reading, name);
+      case 'sheet':
+        return this.#sendSheet(reading, file.index, name);
+    }
+  }
+
+  async #sendMultivariant(reading: Reading): Promise<FastifyReply> {
+    const { recorded, span, isSpanInUrl } = reading;
+    const text = recorded.multivariant(isSpanInUrl ? spanQuery(span) : '');
+    const folder = ticketFolder(reading);
+    const addressed = folder === '' ? text : text.replace(PLAYLIST_ADDRESS, `$1${folder}$2`);
+    return await this.#sendText(reading, new PlaylistText(addressed, false), PLAYLIST_TYPE, 'index.m3u8');
+  }
+
+  async #sendPlaylist(reading: Reading, rendition: string, name: string): Promise<FastifyReply> {
+    const { reply, found, recorded, span, admission, ticket } = reading;
+    const { _HLS_skip: skipped } = reply.request.query as Readonly<Record<string, unknown>>;
+    const skip = skipped === 'YES' || skipped === 'v2';
+    const mediaUrl = admission.restricted ? undefined : this.#mediaUrlOf(found);
+    const playlist = recorded.playlist(rendition, span, { skip, mediaUrl });
+    if (playlist === undefined) throw gone();
+    if (!admission.restricted) return await this.#sendText(reading, playlist, PLAYLIST_TYPE, name, skip);
+    const { policy } = admission;
+    const { path } = found.asset;
+    const restricted = this.#context.restrictedPlaylists.of(playlist, {
+      folder: ticket === undefined ? '' : ABOVE_TICKET,
+      mediaPath: path,
+      proofOf: (resource) => this.#context.gate.proofOf(policy, path, resource),
+    });
+    return await this.#sendText(reading, restricted, PLAYLIST_TYPE, name, skip);
+  }
+
+  /** Where everybody may read the volumes. Not for clips, whose viewers would see the rest of the recording, too. */
+  #mediaUrlOf({ asset }: FoundRecording): string | undefined {
+    const { publicUrl } = this.#options;
+    return publicUrl !== undefined && asset.kind === 'recording' && asset.isStored
+      ? `${publicUrl}/${asset.path}`
+      : undefined;
+  }
+
+  async #sendMp4(reading: Reading, rendition: string, name: string): Promise<FastifyReply> {
+    const { reply, signal, recorded, span, isSpanInUrl } = reading;
+    const end = recorded.mp4End(rendition);
+    const query = reply.request.query as Readonly<Record<string, unknown>>;
+    if (recorded.isRunning && (span.untilMs === undefined || end === undefined || span.untilMs > end)) {
+      if (end === undefined || (span.fromMs ?? 0) >= end) throw gone();
+      // Every range must be of the same file, so the redirect names the end that it has now.
+      const bounded = new URLSearchParams(reply.request.raw.url?.split('?')[1] ?? '');
+      bounded.delete('from');
+      bounded.delete('to');
+      for (const [key, value] of new URLSearchParams(spanQuery({ ...span, untilMs: end }))) bounded.set(key, value);
+      return sendAnswer(reply, 307, { location: `${name}?${bounded.toString()}`, 'cache-control': 'no-store' }, []);
+    }
+    const file = await this.#turns.run(reply.request.ip, signal, () => recorded.mp4(rendition, span));
+    if (file === undefined) throw gone();
+    const isAudio = name.endsWith('.m4a');
+    const { download } = query;
+    const headers = {
+      contentType: isAudio ? 'audio/mp4' : 'video/mp4',
+      cacheControl: this.#cacheControl(reading, name, isSpanInUrl ? 'recorded_media' : 'recorded_file'),
+      etag: `"${file.etag}"`,
+      disposition: typeof download === 'string' ? saveAs(download, rendition, isAudio ? '.m4a' : '.mp4') : undefined,
+    };
+    return await sendFile(reply, file, headers, signal);
+  }
+
+  async #sendPoster(reading: Reading): Promise<FastifyReply> {
+    const { reply, signal, recorded, excerpt, span } = reading;
+    const query = reply.request.query as Readonly<Record<string, unknown>>;
+    const at = instantOf(parseTime(query, 'at'), excerpt, recorded);
+    const jpeg = await this.#turns.run(reply.request.ip, signal, () => recorded.picture(span, at));
+    if (jpeg === undefined) throw pictureless();
+    return this.#sendJpeg(reading, jpeg, 'poster.jpg');
+  }
+
+  async #sendStoryboard(reading: Reading, name: string): Promise<FastifyReply> {
+    const { recorded, span, isSpanInUrl } = reading;
+    const text = recorded.storyboard(span);
+    if (text === undefined) throw pictureless();
+    // Sheets show the same span as their storyboard.
+    const addressed = text.replace(SHEET_ADDRESS, `${ticketFolder(reading)}$1${isSpanInUrl ? spanQuery(span) : ''}`);
+    return await this.#sendText(reading, new PlaylistText(addressed, false), 'text/vtt', name);
+  }
+
+  async #sendSheet(reading: Reading, index: number, name: string): Promise<FastifyReply> {
+    const { reply, signal, recorded, span } = reading;
+    const jpeg = await this.#turns.run(reply.request.ip, signal, () => recorded.sheet(span, index));
+    if (jpeg === undefined) throw pictureless();
+    return this.#sendJpeg(reading, jpeg, name);
+  }
+
+  #sendJpeg(reading: Reading, jpeg: Uint8Array, name: string): FastifyReply {
+    const { reply } = reading;
+    const etag = this.#etagOf(jpeg, jpeg);
+    const validity = { 'cache-control': this.#cacheControl(reading, name, 'recorded_file'), etag };
+    if (hasAlready(reply.request.headers['if-none-match'], etag)) return sendAnswer(reply, 304, validity, []);
+    const headers = { ...validity, 'content-type': 'image/jpeg', 'content-length': jpeg.byteLength };
+    return sendAnswer(reply, 200, headers, [jpeg]);
+  }
+
+  async #sendText(
+    reading: Reading,
+    rendered: RenderedPlaylist,
+    contentType: string,
+    name: string,
+    skip = false,
+  ): Promise<FastifyReply> {
+    const { reply } = reading;
+    const etag = this.#etagOf(rendered, rendered.text);
+    // Both encodings have the same tag, so it is a weak one.
+    const validity = {
+      'cache-control': this.#cacheControl(reading, name, 'recorded_file', skip),
+      etag: `W/${etag}`,
+      vary: 'Accept-Encoding',
+    };
+    if (hasAlready(reply.request.headers['if-none-match'], etag)) return sendAnswer(reply, 304, validity, []);
+    const gzip = acceptsGzip(reply.request.headers['accept-encoding']);
+    const body = gzip ? await rendered.gzip() : Buffer.from(rendered.text);
+    const headers = { ...validity, 'content-type': contentType, 'content-length': body.length };
+    return sendAnswer(reply, 200, gzip ? { ...headers, 'content-encoding': 'gzip' } : headers, [body]);
+  }
+
+  /** @param ended the kind of the answer once the recording has ended */
+  #cacheControl(
+    { reply, found, recorded, admission, isSpanInUrl }: Reading,
+    name: string,
+    ended: 'recorded_media' | 'recorded_file',
+    skip = false,
+  ): string {
+    const { cacheControl } = this.#context;
+    if (admission.restricted || this.#isForOwner(found)) return cacheControl('restricted');
+    const kind = recorded.isRunning && ended === 'recorded_file' ? 'playlist' : ended;
+    // Spans may be spelled in any number of ways, so only the viewer's own cache may keep them.
+    if (isSpanInUrl) return kind === 'playlist' ? cacheControl('unshared') : `private, ${cacheControl(kind)}`;
+    return this.#context.sharedAs(reply, recordingUrl(found.asset.path, name, skip), cacheControl(kind));
+  }
+
+  /** The tag of an answer, made once for all who get the same object. */
+  #etagOf(answer: object, content: string | Uint8Array): string {
+    const etag =
+      this.#etags.get(answer) ?? `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
+    this.#etags.set(answer, etag);
+    return etag;
+  }
+}
+
+/** The folder of files for this viewer alone, relative to the file that is asked for. Empty when its addresses need no ticket. */
+function ticketFolder({ admission, ticket }: Reading): string {
+  // What is below a ticket already leads by its relative addresses to what is below it, too.
+  const made = admission.restricted && ticket === undefined ? admission.ticket?.() : undefined;
+  return made === undefined ? '' : `v/${made}/`;
+}
+
+function gone(): MillraceError {
+  return new MillraceError('not_found', 'There is no such recording, or nothing of it with this name and time.');
+}
+
+function pictureless(): MillraceError {
+  return new MillraceError('not_found', 'This recording has no picture of this time.');
+}

@@ -1,0 +1,711 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { fastify } from 'fastify';
+import type { Asset } from '#domain/asset.ts';
+import { MillraceError } from '#domain/errors.ts';
+import {
+  type AssetId,
+  type MediaPath,
+  newMediaPath,
+  newNodeId,
+  newPlaybackId,
+  newSessionId,
+  newUserId,
+  type PlaybackId,
+} from '#domain/ids.ts';
+import type { PlaybackPolicy } from '#domain/playback-policy.ts';
+import { QUOTA_NAMES, type Quotas } from '#domain/quotas.ts';
+import { Secret } from '#domain/secret.ts';
+import { PlaylistText } from '#hls/rendered-playlist.ts';
+import { systemClock } from '#lib/clock.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import type { Audience, LiveDirectory } from '#live/live.ts';
+import { originPlugin } from '#origin/origin.ts';
+import type { Excerpt, Library, Recorded, VirtualFile } from '#recording/recording.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { signToken, someSigningPair } from '#test/support/playback-rights.ts';
+import { someStream } from '#test/support/sample-records.ts';
+
+const EPOCH = 1_790_000_000_000;
+const at = (seconds: number): Milliseconds => ms(EPOCH + seconds * 1000);
+const MP4 = randomBytes(300_000);
+const PIECE_BYTES = 16_384;
+const MULTIVARIANT = `#EXTM3U
+#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",NAME="main",URI="audio.m3u8QUERY"
+#EXT-X-STREAM-INF:BANDWIDTH=1000000,AUDIO="audio"
+source.m3u8QUERY
+`;
+const MEDIA = `#EXTM3U
+#EXT-X-PLAYLIST-TYPE:EVENT
+#EXT-X-MAP:URI="source/init-0.mp4"
+#EXTINF:2.00000,
+source/0.m4s
+`;
+const VTT = 'WEBVTT\n\n00:00:00.000 --> 00:00:10.000\nsheet-0.jpg#xywh=0,0,160,90\n';
+
+/** Bytes in memory, given out in small pieces. Counts what is read. */
+class MemorySource implements VirtualFile {
+  readonly etag = 'a-file';
+  readonly #bytes: Buffer;
+  readonly #onRead: (sizeBytes: number) => void;
+
+  constructor(bytes: Buffer, onRead: (sizeBytes: number) => void = () => undefined) {
+    this.#bytes = bytes;
+    this.#onRead = onRead;
+  }
+
+  get sizeBytes(): number {
+    return this.#bytes.length;
+  }
+
+  async *read(from: number, until: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    for (let first = from; first < until; first += PIECE_BYTES) {
+      signal.throwIfAborted();
+      const piece = this.#bytes.subarray(first, Math.min(until, first + PIECE_BYTES));
+      this.#onRead(piece.length);
+      yield piece;
+      await turn();
+    }
+  }
+}
+
+interface SetUp {
+  readonly policy?: PlaybackPolicy;
+  readonly asset?: Partial<Asset>;
+  readonly dvr?: 'on' | 'off';
+  readonly isRunning?: boolean;
+  readonly mp4?: Buffer;
+  readonly isOwner?: boolean;
+  /** The URL of the node whose disk has the recording, which this one is not. */
+  readonly elsewhere?: string;
+  /** The signing key of the owner. By default a new one. */
+  readonly signing?: ReturnType<typeof someSigningPair>;
+}
+
+const NO_QUOTAS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas;
+const CLUSTER_SECRET = new Secret('shared by all nodes');
+
+/** Makes requests over a real connection. */
+function asker(port: number) {
+  return async (
+    asked: string | { url: string; method?: string; headers?: Readonly<Record<string, string | string[] | undefined>> },
+  ) => {
+    const { url, method = 'GET', headers = {} } = typeof asked === 'string' ? { url: asked } : asked;
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    httpRequest({ port, path: url, method, headers, agent: false }, resolve).on('error', reject).end();
+    const answer = await promise;
+    const rawPayload = Buffer.concat((await answer.toArray()) as Buffer[]);
+    const { statusCode } = answer;
+    const body = rawPayload.toString();
+    return { statusCode, headers: answer.headers, rawPayload, body, json: () => JSON.parse(body) as unknown };
+  };
+}
+
+/** One recording of four minutes behind the real routes. */
+async function setUp(
+  t: TestContext,
+  { policy, asset: change, dvr = 'on', isRunning, mp4 = MP4, isOwner, elsewhere, signing }: SetUp = {},
+) {
+  const userId = change?.userId ?? newUserId();
+  const stream = someStream(userId, { playbackPolicy: policy });
+  const nodeId = newNodeId();
+  const sessionId = newSessionId();
+  const path = newMediaPath();
+  const asset: Asset = {
+    id: sessionId as string as AssetId,
+    kind: 'recording',
+    userId,
+    streamId: stream.id,
+    sessionId,
+    playbackId: newPlaybackId(),
+    path,
+    mediaPath: path,
+    clippedFrom: undefined,
+    fromMs: at(0),
+    untilMs: at(240),
+    name: 'a recording',
+    creatorId: undefined,
+    createdAt: ms(1),
+    updatedAt: ms(1),
+    phase: isRunning ? 'recording' : 'ready',
+    failure: undefined,
+    durationS: 240,
+    sizeBytes: 1000,
+    tracks: [
+      { kind: 'video', rendition: 'source', codec: 'h264', bitrateBps: 1000, width: 640, height: 360 },
+      { kind: 'audio', rendition: 'audio', codec: 'aac', bitrateBps: 100 },
+    ],
+    nodeId,
+    isStored: false,
+    playbackPolicy: undefined,
+    ...change,
+  };
+  const recording: Asset = { ...asset, kind: 'recording', path: asset.mediaPath };
+  const calls: { readonly what: string; readonly excerpt: Excerpt; readonly more?: unknown }[] = [];
+  const note = (what: string, excerpt: Excerpt, more?: unknown) => {
+    calls.push(more === undefined ? { what, excerpt } : { what, excerpt, more });
+  };
+  const read = { bytes: 0 };
+  const playlist = new PlaylistText(MEDIA, false);
+  const mediaUrls: (string | undefined)[] = [];
+  const recorded: Recorded = {
+    isRunning: asset.phase === 'recording',
+    epoch: at(0),
+    extent: {
+      durationS: 240,
+      sizeBytes: 1000,
+      fromMs: at(0),
+      untilMs: at(240),
+      tracks: [
+        {
+          kind: 'video',
+          rendition: 'source',
+          codec: 'h264',
+          rfc6381: 'avc1',
+          bitrateBps: 1000,
+          width: 640,
+          height: 360,
+        },
+        {
+          kind: 'audio',
+          rendition: 'audio',
+          codec: 'aac',
+          rfc6381: 'mp4a',
+          bitrateBps: 100,
+          channels: 2,
+          sampleRate: 48_000,
+        },
+      ],
+    },
+    multivariant: (query) => MULTIVARIANT.replaceAll('QUERY', query),
+    playlist: (rendition, excerpt, { skip, mediaUrl }) => {
+      note(`playlist ${rendition}`, excerpt, skip);
+      mediaUrls.push(mediaUrl);
+      return rendition === 'source' ? playlist : undefined;
+    },
+    timeAt: (positionS, fromMs = at(0)) => ms(fromMs + positionS * 1000),
+    media: async (rendition, name, excerpt) => {
+      note(`media ${rendition}/${name}`, excerpt);
+      const source = new MemorySource(Buffer.from('a segment'));
+      return name === '0.m4s' ? Object.assign(source, { contentType: 'video/mp4' }) : undefined;
+    },
+    mp4: async (rendition, excerpt) => {
+      note(`mp4 ${rendition}`, excerpt);
+      return ['source', 'audio'].includes(rendition)
+        ? new MemorySource(mp4, (size) => (read.bytes += size))
+        : undefined;
+    },
+    mp4End: (rendition) => (rendition === 'source' ? at(240) : undefined),
+    picture: async (excerpt, when) => {
+      note('picture', excerpt, when);
+      return Buffer.from('jpeg');
+    },
+    storyboard: () => VTT,
+    sheet: async (_excerpt, index) => (index === 0 ? Buffer.from('sheet') : undefined),
+  };
+  const library: Library = {
+    open: async (opened) => (opened === asset.mediaPath && elsewhere === undefined ? recorded : undefined),
+  };
+  const watched: PlaybackId[] = [];
+  const live: LiveDirectory & Audience = {
+    status: () => undefined,
+    sessionStatus: () => undefined,
+    watch: () => undefined,
+    watchPath: () => undefined,
+    watchedStream: () => stream,
+    viewers: () => 0,
+    usageOf: () => assert.fail('only the API calls this'),
+    watched: (id) => watched.push(id) > 0,
+    watchedElsewhere: (id) => void watched.push(id),
+    samples: () => undefined,
+    delivered: () => {},
+    takeUntold: () => [],
+  };
+  const pair = signing ?? someSigningPair(userId);
+  const app = fastify({ routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 } });
+  app.setErrorHandler((error, _request, reply) => {
+    assert.ok(error instanceof MillraceError, String(error));
+    return reply.code(error.status).send({ code: error.code });
+  });
+  const lookups: MediaPath[] = [];
+  await app.register(originPlugin, {
+    live,
+    audience: live,
+    settings: { maxHeldRequests: 100, dvr },
+    targetDurationS: 4,
+    metrics: createMetrics(),
+    rights: {
+      store: {
+        streams: { byPlaybackId: async () => stream },
+        signingKeys: { ofUser: async () => ({ rows: [pair.key], next: undefined }) },
+      } as never,
+      secret: CLUSTER_SECRET,
+      clock: systemClock,
+      askReceiver: () => Promise.reject(new Error('no call was expected')),
+    },
+    onRefused: () => undefined,
+    cluster: {
+      secret: CLUSTER_SECRET,
+      owners: { store: {} as never, nodeId, keptForMs: 1000, quotas: NO_QUOTAS, clock: systemClock },
+    },
+    recordings: {
+      library,
+      nodeId,
+      quotas: NO_QUOTAS,
+      isOwner: async () => isOwner === true,
+      publicUrl: 'https://cdn.example.com/kept',
+      store: {
+        assets: {
+          byPath: async (asked) => {
+            lookups.push(asked);
+            const node = elsewhere === undefined ? undefined : { id: newNodeId(), url: elsewhere };
+            return asked === asset.path ? { asset, node } : undefined;
+          },
+          byPlaybackId: async (id) => (id === asset.playbackId ? asset : undefined),
+          getMany: async ([id]) => (id === recording.id ? [recording] : []),
+        },
+        streams: { getMany: async () => [stream] },
+        sessions: {
+          newest: async (id) =>
+            id === stream.playbackId ? { session: { recordingPath: asset.path } as never, node: undefined } : undefined,
+        },
+        users: { get: async () => undefined },
+      },
+    },
+  });
+  t.after(() => app.close());
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const folder = `/recordings/${asset.path}`;
+  const token = (subject: string) => signToken(pair.privateKey, pair.key.publicKey, { sub: subject });
+  return {
+    ask: asker(port),
+    port,
+    asset,
+    stream,
+    folder,
+    calls,
+    read,
+    watched,
+    lookups,
+    mediaUrls,
+    token,
+    signing: pair,
+  };
+}
+
+test('playlists are typed, compressed, tagged and open to all pages; while running they are kept shortly, afterwards longer', async (t) => {
+  for (const [isRunning, cacheControl] of [
+    [true, 'max-age=0, s-maxage=2'],
+    [false, 'max-age=60'],
+  ] as const) {
+    const { ask, folder } = await setUp(t, { isRunning });
+    for (const file of ['index.m3u8', 'source.m3u8']) {
+      const { headers, rawPayload } = await ask({
+        url: `${folder}/${file}`,
+        headers: { 'accept-encoding': 'gzip' },
+      });
+      assert.equal(headers['content-type'], 'application/vnd.apple.mpegurl');
+      assert.equal(headers['access-control-allow-origin'], '*');
+      assert.equal(headers['cache-control'], cacheControl);
+      assert.match(gunzipSync(rawPayload).toString(), /^#EXTM3U\n/);
+      const again = await ask({ url: `${folder}/${file}`, headers: { 'if-none-match': headers.etag! } });
+      assert.equal(again.statusCode, 304);
+      assert.equal(again.body, '');
+    }
+    const preflight = await ask({ method: 'OPTIONS', url: `${folder}/source.mp4` });
+    assert.equal(preflight.statusCode, 204);
+  }
+});
+
+test('delta updates are asked for as players do', async (t) => {
+  const { ask, folder, calls } = await setUp(t, { isRunning: true });
+  for (const [query, skip] of [
+    ['?_HLS_skip=YES', true],
+    ['?_HLS_skip=v2', true],
+    ['', false],
+  ] as const) {
+    const { headers } = await ask(`${folder}/source.m3u8${query}`);
+    assert.deepEqual(calls.at(-1), {
+      what: 'playlist source',
+      excerpt: { fromMs: undefined, untilMs: undefined },
+      more: skip,
+    });
+    const isItsOneUrl = query !== '?_HLS_skip=v2';
+    assert.equal(headers['cache-control'], isItsOneUrl ? 'max-age=0, s-maxage=2' : 'no-store');
+  }
+});
+
+test('a span in the URL is a clip: in seconds from the start or in wall-clock time, and handed on to media playlists', async (t) => {
+  const { ask, folder, calls } = await setUp(t);
+  for (const query of [`from=${at(10)}&to=${at(20)}`, 'from=10&to=20', `from=10&to=${at(20)}`, 'from=10.000&to=20.0']) {
+    const index = await ask({
+      url: `${folder}/index.m3u8?${query}`,
+      headers: { 'accept-encoding': 'identity' },
+    });
+    assert.match(index.body, new RegExp(`^source\\.m3u8\\?from=${at(10)}&to=${at(20)}$`, 'm'));
+    assert.match(index.body, new RegExp(`URI="audio\\.m3u8\\?from=${at(10)}&to=${at(20)}"`));
+    assert.equal(index.headers['cache-control'], 'private, max-age=60');
+    await ask(`${folder}/source.m3u8?${query}`);
+    assert.deepEqual(calls.at(-1)!.excerpt, { fromMs: at(10), untilMs: at(20) });
+    await ask(`${folder}/source.mp4?${query}`);
+    assert.deepEqual(calls.at(-1)!.excerpt, { fromMs: at(10), untilMs: at(20) });
+  }
+  for (const query of [
+    'from=20&to=10',
+    'from=x',
+    'to=-1',
+    'from=1e3',
+    'from=1&from=2',
+    `from=${at(20)}&to=10`,
+    'to=Infinity',
+  ]) {
+    const { statusCode } = await ask(`${folder}/index.m3u8?${query}`);
+    assert.equal(statusCode, 400, query);
+  }
+});
+
+test('a clip shows its own span and nothing around it, whatever a URL asks for', async (t) => {
+  const clip = { kind: 'clip', path: newMediaPath(), fromMs: at(60), untilMs: at(90) } as const;
+  const { ask, folder, calls } = await setUp(t, { asset: clip });
+  const excerpts = async (url: string) => {
+    await ask(url);
+    return calls.at(-1)!.excerpt;
+  };
+  assert.deepEqual(await excerpts(`${folder}/source.m3u8`), { fromMs: at(60), untilMs: at(90) });
+  assert.deepEqual(await excerpts(`${folder}/source.m3u8?from=10&to=20`), { fromMs: at(70), untilMs: at(80) });
+  assert.deepEqual(await excerpts(`${folder}/source.m3u8?from=${at(0)}&to=${at(240)}`), {
+    fromMs: at(60),
+    untilMs: at(90),
+  });
+  assert.deepEqual(await excerpts(`${folder}/source/0.m4s`), { fromMs: at(60), untilMs: at(90) });
+  assert.deepEqual(await excerpts(`${folder}/poster.jpg?at=5`), { fromMs: at(60), untilMs: at(90) });
+  assert.deepEqual(calls.at(-1)!.more, at(65));
+  assert.equal((await ask(`${folder}/source.m3u8?from=${at(100)}`)).statusCode, 400);
+  const index = await ask({ url: `${folder}/index.m3u8`, headers: { 'accept-encoding': 'identity' } });
+  assert.match(index.body, /^source\.m3u8$/m);
+});
+
+test('an MP4 has its length, type and tag; ranges, suffixes, If-Range and HEAD work as RFC 9110 says', async (t) => {
+  const { ask, folder } = await setUp(t);
+  const url = `${folder}/source.mp4`;
+  const head = await ask({ method: 'HEAD', url });
+  assert.deepEqual([head.statusCode, head.headers['content-length'], head.rawPayload.length], [200, '300000', 0]);
+  assert.equal(head.headers['content-type'], 'video/mp4');
+  const { etag } = head.headers;
+  const range = async (headers: Record<string, string>) => {
+    const { statusCode, headers: got, rawPayload } = await ask({ url, headers });
+    return { statusCode, range: got['content-range'], length: got['content-length'], body: rawPayload };
+  };
+  for (const [asked, first, last] of [
+    ['bytes=0-1', 0, 1],
+    ['bytes=100000-', 100_000, 299_999],
+    ['bytes=-500', 299_500, 299_999],
+    ['bytes=-999999', 0, 299_999],
+    ['bytes=299999-400000', 299_999, 299_999],
+  ] as const) {
+    assert.deepEqual(await range({ range: asked, 'if-range': etag! }), {
+      statusCode: 206,
+      range: `bytes ${first}-${last}/300000`,
+      length: String(last - first + 1),
+      body: MP4.subarray(first, last + 1),
+    });
+  }
+  const beyond = await range({ range: 'bytes=300000-' });
+  assert.deepEqual([beyond.statusCode, beyond.range], [416, 'bytes */300000']);
+  for (const headers of [
+    { range: 'bytes=0-1', 'if-range': '"another"' },
+    { range: `bytes=${'0-0,'.repeat(3000)}5-9` },
+    { range: 'bytes=5-2' },
+    { range: 'frames=0-1' },
+  ]) {
+    assert.deepEqual(await range(headers), { statusCode: 200, range: undefined, length: '300000', body: MP4 });
+  }
+  assert.equal((await range({ 'if-none-match': etag! })).statusCode, 304);
+  const audio = await ask({ method: 'HEAD', url: `${folder}/audio.m4a` });
+  assert.equal(audio.headers['content-type'], 'audio/mp4');
+});
+
+test('an MP4 of a running recording is redirected to one that ends now, so that every range is of the same file', async (t) => {
+  const { ask, folder, calls } = await setUp(t, { isRunning: true });
+  const { statusCode, headers } = await ask(`${folder}/source.mp4?from=10&download=a%20show&jwt=x`);
+  assert.equal(statusCode, 307);
+  assert.equal(headers['cache-control'], 'no-store');
+  const location = new URL(headers.location!, `http://host${folder}/source.mp4`);
+  assert.deepEqual(Object.fromEntries(location.searchParams), {
+    from: String(at(10)),
+    to: String(at(240)),
+    download: 'a show',
+    jwt: 'x',
+  });
+  const answer = await ask(`${location.pathname}${location.search}`);
+  assert.equal(answer.statusCode, 200);
+  assert.equal(answer.headers['cache-control'], 'private, max-age=86400, immutable');
+  assert.deepEqual(calls.at(-1), { what: 'mp4 source', excerpt: { fromMs: at(10), untilMs: at(240) } });
+  assert.equal((await ask(`${folder}/source.mp4?from=500`)).statusCode, 404);
+});
+
+test('a download gets the name that is asked for, which cannot break the header or lead into another folder', async (t) => {
+  const { ask, folder } = await setUp(t);
+  for (const [asked, plain, encoded] of [
+    ['', 'source.mp4', 'source.mp4'],
+    ['holiday', 'holiday.mp4', 'holiday.mp4'],
+    ['holiday.MP4', 'holiday.mp4', 'holiday.mp4'],
+    ['Tür "1"\r\nset-cookie: a=b', 'T_r _1___set-cookie_ a=b.mp4', 'T%C3%BCr%20_1___set-cookie_%20a%3Db.mp4'],
+    ['../../etc/passwd', '_.._etc_passwd.mp4', '_.._etc_passwd.mp4'],
+    ['x'.repeat(5000), `${'x'.repeat(120)}.mp4`, `${'x'.repeat(120)}.mp4`],
+    ["it's (1)*", "it's (1)_.mp4", 'it%27s%20%281%29_.mp4'],
+  ] as const) {
+    const { headers } = await ask(`${folder}/source.mp4?download=${encodeURIComponent(asked)}`);
+    assert.equal(headers['content-disposition'], `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`);
+  }
+  assert.equal((await ask(`${folder}/source.mp4`)).headers['content-disposition'], undefined);
+});
+
+test('segments are kept for ever under their one URL, and other names are not found', async (t) => {
+  const { ask, folder } = await setUp(t);
+  const { body, headers } = await ask(`${folder}/source/0.m4s`);
+  assert.equal(body, 'a segment');
+  assert.equal(headers['cache-control'], 'max-age=86400, immutable');
+  assert.equal((await ask(`${folder}/source/0.m4s?x=1`)).headers['cache-control'], 'no-store');
+  for (const name of ['1.m4s', '0.m4s.bak', '..%2f..%2fetc%2fpasswd', '%00', '.hidden']) {
+    assert.equal((await ask(`${folder}/source/${name}`)).statusCode, 404, name);
+  }
+});
+
+test('pictures and storyboards are served, and named with the span that they show', async (t) => {
+  const { ask, folder, calls } = await setUp(t);
+  const poster = await ask(`${folder}/poster.jpg?at=${at(30)}`);
+  assert.deepEqual([poster.body, poster.headers['content-type']], ['jpeg', 'image/jpeg']);
+  assert.deepEqual(calls.at(-1)!.more, at(30));
+  assert.equal((await ask(`${folder}/poster.jpg?at=now`)).statusCode, 400);
+  const vtt = await ask({ url: `${folder}/storyboard.vtt`, headers: { 'accept-encoding': 'identity' } });
+  assert.deepEqual([vtt.body, vtt.headers['content-type']], [VTT, 'text/vtt']);
+  const part = await ask({
+    url: `${folder}/storyboard.vtt?from=10&to=20`,
+    headers: { 'accept-encoding': 'identity' },
+  });
+  assert.match(part.body, new RegExp(`^sheet-0\\.jpg\\?from=${at(10)}&to=${at(20)}#xywh=0,0,160,90$`, 'm'));
+  assert.equal((await ask(`${folder}/sheet-0.jpg`)).body, 'sheet');
+  for (const name of ['sheet-1.jpg', 'sheet-00.jpg', 'sheet-999999.jpg', 'sheet--1.jpg']) {
+    assert.equal((await ask(`${folder}/${name}`)).statusCode, 404, name);
+  }
+});
+
+test('foreign and invented paths open nothing, and are looked up at most once a second', async (t) => {
+  const { ask, folder, lookups, calls } = await setUp(t);
+  const unknown = newMediaPath();
+  for (const path of [unknown, unknown, '..', '%2e%2e', 'x', `${unknown}0`, unknown.toUpperCase()]) {
+    for (const file of ['index.m3u8', 'source.mp4', 'source/0.m4s']) {
+      assert.equal((await ask(`/recordings/${path}/${file}`)).statusCode, 404);
+    }
+  }
+  for (const file of [
+    'manifest.json',
+    'index',
+    'index.0',
+    'source.0.mp4',
+    'audio.mp4',
+    'source.m4a',
+    '..%2fx.mp4',
+    '%00.mp4',
+  ]) {
+    assert.equal((await ask(`${folder}/${file}`)).statusCode, 404, file);
+  }
+  assert.equal(lookups.filter((path) => path === unknown).length, 1);
+  assert.deepEqual(
+    calls.filter(({ what }) => what !== 'mp4 source.0'),
+    [],
+  );
+});
+
+test('a playback policy holds for every file: tokens for the recording or its stream, tickets and proofs as for live', async (t) => {
+  const { ask, folder, asset, stream, token } = await setUp(t, { policy: { type: 'jwt' } });
+  const files = ['index.m3u8', 'source.m3u8', 'source.mp4', 'audio.m4a', 'poster.jpg', 'storyboard.vtt', 'sheet-0.jpg'];
+  for (const file of files) assert.equal((await ask(`${folder}/${file}`)).statusCode, 401, file);
+  assert.equal((await ask(`${folder}/source/0.m4s`)).statusCode, 404);
+  assert.equal((await ask(`/hls/${asset.playbackId}/recording.json`)).statusCode, 401);
+  const wrong = await token(newPlaybackId());
+  assert.equal((await ask(`${folder}/index.m3u8?jwt=${wrong}`)).statusCode, 401);
+  for (const subject of [asset.playbackId, stream.playbackId]) {
+    const jwt = await token(subject);
+    for (const file of files) {
+      const { statusCode, headers } = await ask(`${folder}/${file}?jwt=${jwt}`);
+      assert.equal(statusCode, 200, file);
+      assert.equal(headers['cache-control'], 'private, no-store');
+    }
+    const text = async (url: string) => (await ask({ url, headers: { 'accept-encoding': 'identity' } })).body;
+    const index = await text(`${folder}/index.m3u8?jwt=${jwt}`);
+    const [, ticketed = ''] = /^(v\/[\w-]+\/source\.m3u8)$/m.exec(index) ?? [];
+    assert.match(index, /URI="v\/[\w-]+\/audio\.m3u8"/);
+    const media = await text(`${folder}/${ticketed}`);
+    const [, segment = ''] = /^(\.\.\/\.\.\/s\/[\w-]+\/source\/0\.m4s)$/m.exec(media) ?? [];
+    const address = new URL(segment, `http://host${folder}/${ticketed}`).pathname;
+    const answer = await ask(address);
+    assert.equal(answer.body, 'a segment');
+    assert.equal(answer.headers['cache-control'], 'max-age=86400, immutable');
+    assert.equal((await ask(address.replace('/0.m4s', '/1.m4s'))).statusCode, 404);
+    const [, sheet = ''] = /^(v\/[\w-]+\/sheet-0\.jpg)#/m.exec(await text(`${folder}/storyboard.vtt?jwt=${jwt}`)) ?? [];
+    assert.equal((await ask(`${folder}/${sheet}`)).body, 'sheet');
+    assert.equal((await ask(`${folder}/${ticketed.replace('source.m3u8', 'source.mp4')}`)).statusCode, 200);
+  }
+});
+
+test('the own policy of a recording goes before that of its stream', async (t) => {
+  const { ask, folder } = await setUp(t, { policy: { type: 'jwt' }, asset: { playbackPolicy: { type: 'public' } } });
+  assert.equal((await ask(`${folder}/index.m3u8`)).statusCode, 200);
+  const closed = await setUp(t, { asset: { playbackPolicy: { type: 'jwt' } } });
+  assert.equal((await closed.ask(`${closed.folder}/index.m3u8`)).statusCode, 401);
+});
+
+test('with DVR off, a running recording is only for its owner, and is for all afterwards; clips of it are for all', async (t) => {
+  const status = async (options: SetUp) => {
+    const { ask, folder, stream } = await setUp(t, { dvr: 'off', ...options });
+    const urls = [`${folder}/index.m3u8`, `${folder}/source.mp4`, `${folder}/source/0.m4s`];
+    const statuses = await Promise.all(urls.map(async (url) => (await ask(url)).statusCode));
+    return [...statuses, (await ask(`/hls/${stream.playbackId}/recording.json`)).statusCode];
+  };
+  assert.deepEqual(await status({ isRunning: true }), [401, 401, 401, 204]);
+  assert.deepEqual(await status({ isRunning: true, isOwner: true }), [200, 307, 200, 200]);
+  const owned = await setUp(t, { dvr: 'off', isRunning: true, isOwner: true });
+  const urls = ['index.m3u8', 'source.m3u8', 'source/0.m4s', 'poster.jpg', `source.mp4?to=${at(240)}`];
+  for (const url of [
+    ...urls.map((file) => `${owned.folder}/${file}`),
+    `/hls/${owned.stream.playbackId}/recording.json`,
+  ]) {
+    assert.equal((await owned.ask(url)).headers['cache-control'], 'private, no-store', url);
+  }
+  assert.deepEqual(await status({}), [200, 200, 200, 200]);
+  const clip = { kind: 'clip', path: newMediaPath(), fromMs: at(60), untilMs: at(90) } as const;
+  assert.deepEqual(await status({ isRunning: true, asset: clip }), [200, 200, 200, 200]);
+});
+
+test('players learn from a playback id what is recorded by now: of the stream, or of the recording itself', async (t) => {
+  // The store does not know yet that anything is recorded.
+  const stored = { durationS: 0, fromMs: undefined, untilMs: undefined, tracks: [] };
+  const { ask, stream, asset } = await setUp(t, { isRunning: true, asset: stored });
+  const info = {
+    folder: `../../recordings/${asset.path}/`,
+    name: 'a recording',
+    running: true,
+    from: at(0),
+    to: at(240),
+    duration: 240,
+    downloads: [{ file: 'source.mp4', width: 640, height: 360 }, { file: 'audio.m4a' }],
+  };
+  const ofStream = await ask(`/hls/${stream.playbackId}/recording.json`);
+  assert.deepEqual(ofStream.json(), { of: 'stream', ...info });
+  assert.equal(ofStream.headers['cache-control'], 'max-age=0, s-maxage=2');
+  assert.deepEqual((await ask(`/hls/${asset.playbackId}/recording.json`)).json(), { of: 'asset', ...info });
+  assert.deepEqual((await ask(`/hls/${asset.sessionId}/recording.json`)).json(), { of: 'asset', ...info });
+  assert.equal((await ask(`/hls/${newPlaybackId()}/recording.json`)).statusCode, 204);
+});
+
+test('viewers who seek back count as viewers of the stream while it is recorded, and of the recording afterwards', async (t) => {
+  const running = await setUp(t, { isRunning: true });
+  await running.ask(`${running.folder}/index.m3u8`);
+  assert.deepEqual(running.watched, [running.stream.playbackId]);
+  const ended = await setUp(t);
+  await ended.ask(`${ended.folder}/source.m3u8`);
+  await ended.ask(`${ended.folder}/poster.jpg`);
+  assert.deepEqual(ended.watched, [ended.asset.playbackId]);
+});
+
+/** Requests over a real connection, and pauses before the body is read. */
+async function open(t: TestContext, port: number, path: string): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = httpRequest({ port, path, agent: false }, resolve).on('error', reject);
+  request.end();
+  t.after(() => request.destroy());
+  return await promise;
+}
+
+test('a file is read only as fast as its viewer takes it, and no further once the viewer has left', async (t) => {
+  const mp4 = randomBytes(64 * 1024 * 1024);
+  const { port, folder, read } = await setUp(t, { mp4 });
+  const stalled = await open(t, port, `${folder}/source.mp4`);
+  // Reading has stopped once nothing more was read for a hundred turns of the event loop.
+  for (let quiet = 0, before = -1; quiet < 100; quiet = before === read.bytes ? quiet + 1 : 0) {
+    before = read.bytes;
+    await turn();
+  }
+  assert.ok(read.bytes < mp4.length / 2, `${read.bytes} bytes were read ahead`);
+  stalled.destroy();
+  const whole = createHash('sha256');
+  for await (const piece of await open(t, port, `${folder}/source.mp4`)) whole.update(piece as Buffer);
+  assert.equal(whole.digest('hex'), createHash('sha256').update(mp4).digest('hex'));
+});
+
+test('an answer whose bytes cannot be read is an error at its start, and a cut connection in its middle', async (t) => {
+  const { port, folder } = await setUp(t);
+  const failing = async function* (): AsyncGenerator<Uint8Array> {
+    if (hasBegun !== undefined) {
+      yield Buffer.alloc(50_000);
+      await hasBegun.promise;
+    }
+    throw new MillraceError('store_unavailable', 'The object store does not answer.');
+  };
+  let hasBegun: PromiseWithResolvers<void> | undefined;
+  t.mock.method(MemorySource.prototype, 'read', failing);
+  assert.equal((await open(t, port, `${folder}/source.mp4`)).statusCode, 503);
+  hasBegun = Promise.withResolvers();
+  const answer = await open(t, port, `${folder}/source.mp4`);
+  assert.equal(answer.statusCode, 200);
+  hasBegun.resolve();
+  await assert.rejects(answer.toArray(), /aborted/);
+});
+
+test('playlists name the CDN only for whole recordings in the bucket that everybody may watch', async (t) => {
+  const cases: readonly [SetUp, boolean][] = [
+    [{ asset: { isStored: true } }, true],
+    [{ asset: { isStored: false } }, false],
+    [{ asset: { isStored: true, kind: 'clip' } }, false],
+    [{ asset: { isStored: true }, policy: { type: 'jwt' } }, false],
+  ];
+  for (const [options, isNamed] of cases) {
+    const { ask, asset, folder, mediaUrls, token } = await setUp(t, options);
+    const { statusCode } = await ask(`${folder}/source.m3u8?jwt=${await token(asset.playbackId)}`);
+    assert.equal(statusCode, 200);
+    assert.deepEqual(mediaUrls, [isNamed ? `https://cdn.example.com/kept/${asset.path}` : undefined]);
+  }
+});
+
+test('a recording on the disk of another node is asked of that node, which checks the viewer and counts it', async (t) => {
+  const there = await setUp(t, { isRunning: true, policy: { type: 'jwt' } });
+  const url = `http://127.0.0.1:${there.port}`;
+  const here = await setUp(t, { policy: { type: 'jwt' }, asset: there.asset, elsewhere: url, signing: there.signing });
+  const jwt = await there.token(there.asset.playbackId);
+  assert.equal((await here.ask(`${here.folder}/index.m3u8`)).statusCode, 401);
+  assert.deepEqual(there.calls, []);
+  const index = await here.ask({ url: `${here.folder}/index.m3u8?jwt=${jwt}`, headers: { 'accept-encoding': 'gzip' } });
+  assert.equal(index.headers['content-encoding'], 'gzip');
+  const [ticketed] = /^v\/[\w-]+\/source\.m3u8$/m.exec(gunzipSync(index.rawPayload).toString())!;
+  const media = await here.ask(`${here.folder}/${ticketed}`);
+  const [segment] = /^\.\.\/\.\.\/s\/.*$/m.exec(media.body)!;
+  assert.equal((await here.ask(new URL(segment, `http://x${here.folder}/${ticketed}`).pathname)).body, 'a segment');
+  const part = await here.ask({
+    url: `${here.folder}/source.mp4?jwt=${jwt}&to=${at(240)}`,
+    headers: { range: 'bytes=-500', cookie: 'secret=1', 'accept-encoding': 'identity' },
+  });
+  assert.deepEqual([part.statusCode, part.headers['content-range']], [206, 'bytes 299500-299999/300000']);
+  assert.ok(part.rawPayload.equals(MP4.subarray(-500)));
+  const redirected = await here.ask({ method: 'HEAD', url: `${here.folder}/source.mp4?jwt=${jwt}` });
+  assert.equal(redirected.statusCode, 307);
+  assert.match(redirected.headers.location!, /^source\.mp4\?jwt=/);
+  assert.equal((await here.ask(`${here.folder}/sheet-9.jpg?jwt=${jwt}`)).statusCode, 404);
+  assert.ok(there.watched.length >= 2, 'both playlists were counted there');
+});
+
+test('a node that does not answer is a fault of the service, and no request goes on from a node that was asked by another', async (t) => {
+  const gone = await setUp(t, { elsewhere: 'http://127.0.0.1:9' });
+  const { statusCode, json } = await gone.ask(`${gone.folder}/index.m3u8`);
+  assert.deepEqual([statusCode, json()], [503, { code: 'node_unreachable' }]);
+  const there = await setUp(t, { elsewhere: 'http://127.0.0.1:9' });
+  const here = await setUp(t, { asset: there.asset, elsewhere: `http://127.0.0.1:${there.port}` });
+  assert.equal((await here.ask(`${here.folder}/index.m3u8`)).statusCode, 404);
+});

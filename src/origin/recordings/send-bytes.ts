@@ -1,0 +1,104 @@
+/**
+ * Sends bytes that are read while they are sent: only as fast as the viewer takes them, in pieces, so that the size of a file does not
+ * matter for the memory of an answer.
+ */
+import { once } from 'node:events';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { MillraceError } from '#domain/errors.ts';
+import { hasAlready } from '#http/entity-tag.ts';
+import { OPEN_HEADERS, sendAnswer } from '#origin/answer.ts';
+import { parseRange } from '#origin/byte-range.ts';
+import { cutOffIdle } from '#origin/viewer-connection.ts';
+import type { ByteSource } from '#recording/recording.ts';
+
+/** The number of bytes that are given to a connection at once. */
+const SLICE_BYTES = 65_536;
+
+/** How a file is sent. */
+export interface FileHeaders {
+  readonly contentType: string;
+  readonly cacheControl: string;
+  /** With its quotation marks. */
+  readonly etag: string;
+  readonly disposition?: string | undefined;
+}
+
+/**
+ * Sends the whole file, the requested range of it, or nothing when the viewer has it.
+ * @param signal ends the answer in its middle when it aborts
+ * @throws {MillraceError} `range_not_satisfiable`; nothing is sent then
+ */
+export async function sendFile(
+  reply: FastifyReply,
+  source: ByteSource,
+  { contentType, cacheControl, etag, disposition }: FileHeaders,
+  signal: AbortSignal,
+): Promise<FastifyReply> {
+  const { method, headers: asked } = reply.request;
+  const validity = { 'cache-control': cacheControl, etag };
+  if (hasAlready(asked['if-none-match'], etag)) return sendAnswer(reply, 304, validity, []);
+  const { sizeBytes } = source;
+  const headers: OutgoingHttpHeaders = {
+    ...validity,
+    'content-type': contentType,
+    'content-length': sizeBytes,
+    'accept-ranges': 'bytes',
+    ...(disposition === undefined ? {} : { 'content-disposition': disposition }),
+  };
+  if (method === 'HEAD') return sendAnswer(reply, 200, headers, []);
+  // If-Range holds a strong tag or a date, and no date is given out (RFC 9110 §13.1.5).
+  const isSame = asked['if-range'] === undefined || asked['if-range'] === etag;
+  const range = isSame ? parseRange(asked.range, sizeBytes) : ({ type: 'whole' } as const);
+  if (range.type === 'unsatisfiable') {
+    void reply.header('content-range', `bytes */${sizeBytes}`);
+    throw new MillraceError(
+      'range_not_satisfiable',
+      `The range begins after the end of the resource, which has ${sizeBytes} bytes; request less.`,
+    );
+  }
+  if (range.type === 'whole') return await sendStream(reply, 200, headers, source.read(0, sizeBytes, signal), signal);
+  const { first, last } = range;
+  const partHeaders = {
+    ...headers,
+    'content-length': last - first + 1,
+    'content-range': `bytes ${first}-${last}/${sizeBytes}`,
+  };
+  return await sendStream(reply, 206, partHeaders, source.read(first, last + 1, signal), signal);
+}
+
+/**
+ * Sends an answer while its body is being read. When reading fails, or the signal aborts, the connection is cut, so that the viewer notices
+ * that the answer is not whole. Nothing is sent before there are the first bytes, so that what fails at once is answered with its error.
+ * @throws what reading the first bytes throws
+ */
+export async function sendStream(
+  reply: FastifyReply,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<FastifyReply> {
+  const pieces = body[Symbol.asyncIterator]();
+  let next = await pieces.next();
+  const response = reply.hijack().raw;
+  response.writeHead(status, { ...OPEN_HEADERS, ...headers });
+  cutOffIdle(response);
+  try {
+    for (; !next.done; next = await pieces.next()) await write(response, next.value, signal);
+    response.end();
+  } catch {
+    response.destroy();
+  } finally {
+    await pieces.return?.();
+  }
+  return reply;
+}
+
+/** Writes a piece, and waits until the connection takes more. */
+async function write(response: ServerResponse, piece: Uint8Array, signal: AbortSignal): Promise<void> {
+  for (let from = 0; from < piece.length; from += SLICE_BYTES) {
+    signal.throwIfAborted();
+    if (!response.write(piece.subarray(from, from + SLICE_BYTES))) await once(response, 'drain', { signal });
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * How much of a recording there is: a pure function of its index.
+ */
+import { ms } from '#lib/units.ts';
+import type { TrackDescription } from './index-file.ts';
+import type { RecordedTrack, RecordingExtent } from './recording.ts';
+import type { RecordedRendition, RecordingIndex } from './recording-index.ts';
+
+/** The extent of what an index has by now. */
+export function extentOf(index: RecordingIndex): RecordingExtent {
+  const { leader, renditions } = index;
+  const first = leader?.segments.at(0);
+  const last = leader?.segments.at(leader.segments.count - 1);
+  return {
+    durationS: leader?.data.durationS ?? 0,
+    sizeBytes: renditions.reduce((sum, { data }) => sum + data.sizeBytes, 0),
+    fromMs: first && ms(first.programDateTimeMs),
+    untilMs: last && ms(Math.round(last.programDateTimeMs + last.durationS * 1000)),
+    tracks: index.listed.map(trackOf),
+  };
+}
+
+function trackOf(rendition: RecordedRendition): RecordedTrack {
+  const { id, track, averageBps, framesPerSecond } = rendition;
+  const { codec, rfc6381 } = track;
+  const common = { rendition: id, codec, rfc6381, bitrateBps: averageBps };
+  return { ...common, ...shapeOf(track, framesPerSecond) };
+}
+
+function shapeOf(track: TrackDescription, framesPerSecond: number | undefined) {
+  if (track.kind === 'audio') {
+    const { channels, sampleRate } = track;
+    return { kind: 'audio', channels, sampleRate } as const;
+  }
+  const { width, height } = track;
+  const size = { kind: 'video', width, height } as const;
+  return framesPerSecond === undefined ? size : { ...size, fps: Math.round(framesPerSecond * 1000) / 1000 };
+}

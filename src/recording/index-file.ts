@@ -1,0 +1,475 @@
+/**
+ * The index of a recording: what its volumes contain, so that playlists, MP4s and clips need not read media.
+ *
+ * An index is a sequence of records that is only appended to: a length of 32 bits, the CRC-32 of what follows, the type, and numbers of
+ * variable length. The records of one rendition are in the order of its media; those of different renditions may be in any order. A
+ * recording has an index file for each period (`index.0`, `index.1`, ...), which in this order are one index. A file that was cut
+ * anywhere gives its whole records and nothing else.
+ */
+import { crc32 } from 'node:zlib';
+import type { SampleColumns } from '#media/mp4/movie.ts';
+import type { VideoRange } from '#media/track.ts';
+import type { PlacedPicture } from './picture-file.ts';
+
+/** What a recording says of a rendition's track. */
+export type TrackDescription = { readonly codec: string; readonly rfc6381: string; readonly timescale: number } & (
+  | {
+      readonly kind: 'video';
+      /** As displayed. */
+      readonly width: number;
+      readonly height: number;
+      /** As the bitstream or the publisher states it. */
+      readonly declaredFrameRate: number | undefined;
+      readonly videoRange: VideoRange | undefined;
+    }
+  | { readonly kind: 'audio'; readonly channels: number; readonly sampleRate: number }
+);
+
+/** An init segment, before the first segment that needs it. */
+export interface InitRecord {
+  readonly type: 'init';
+  /** The number that stands for the rendition in all records. */
+  readonly rendition: number;
+  /** The rendition's id. */
+  readonly id: string;
+  /** Counts the init segments of the rendition from 0. */
+  readonly number: number;
+  readonly track: TrackDescription;
+  readonly bytes: Uint8Array;
+}
+
+/** The beginning of a segment. Its parts follow. */
+export interface SegmentRecord {
+  readonly type: 'segment';
+  readonly rendition: number;
+  /** The same in all renditions for the same time. Ascending; a rendition without media at some time has no segment with its number. */
+  readonly number: number;
+  /** The volume that has it, and where its first part begins there. Its parts follow one another without a hole. */
+  readonly volume: number;
+  readonly offset: number;
+  /** The number of its init segment. */
+  readonly init: number;
+  /** Decoding time of the first sample, in ticks of session time. */
+  readonly startTicks: number;
+  /** The wall-clock time at which its first frame was shown, in milliseconds. */
+  readonly programDateTimeMs: number;
+  /** Whether it does not continue the segment before. */
+  readonly discontinuity: boolean;
+  /** Whether it begins with a frame that a decoder can start with. */
+  readonly independent: boolean;
+}
+
+/** The next part of the newest segment of a rendition: a fragment. */
+export interface PartRecord {
+  readonly type: 'part';
+  readonly rendition: number;
+  readonly sizeBytes: number;
+  /** The length of `moof`. The samples begin eight bytes after it. */
+  readonly moofBytes: number;
+  /** The CRC-32 of all its bytes. */
+  readonly crc32: number;
+  /** Decoding time of its first sample after that of the segment, in ticks. */
+  readonly offsetTicks: number;
+  readonly samples: SampleColumns;
+}
+
+/** Collects parts in columns of many. So a long index is read without an object for each part. */
+export interface PartCollector {
+  /** Whether the next part of a rendition is collected. Others are passed over without a look at their CRC. */
+  wants(rendition: number): boolean;
+  /** Columns with room for samples from an index on. */
+  roomFor(rendition: number, samples: number): { readonly columns: SampleColumns; readonly first: number };
+  /** Adds a part, whose samples are where there was room for them. */
+  add(rendition: number, part: Pick<PartRecord, 'sizeBytes' | 'moofBytes' | 'offsetTicks'>, samples: number): void;
+}
+
+/** The end of the newest segment of a rendition. A segment without it, of a process that was killed, is as long as its parts. */
+export interface SegmentEndRecord {
+  readonly type: 'segment_end';
+  readonly rendition: number;
+  readonly durationTicks: number;
+}
+
+/** A picture that was kept. Its bytes were written before. */
+export interface PictureRecord extends PlacedPicture {
+  readonly type: 'picture';
+}
+
+/** Everything before it is durable, in this file and in the volumes that it names. */
+export interface SyncRecord {
+  readonly type: 'sync';
+}
+
+/** The recording is complete. */
+export interface EndRecord {
+  readonly type: 'end';
+}
+
+/** A record of an index. */
+export type IndexRecord =
+  | InitRecord
+  | SegmentRecord
+  | PartRecord
+  | SegmentEndRecord
+  | SyncRecord
+  | EndRecord
+  | PictureRecord;
+
+/** The name of the index file of a period. The volume with the same number belongs to it. */
+export const indexName = (period: number): string => `index.${period}`;
+/** The name of the index of a whole recording that has ended, which replaces the files of its periods. */
+export const WHOLE_INDEX = 'index';
+/** The name of a volume: an init segment and what follows. */
+export const volumeName = (renditionId: string, volume: number): string => `${renditionId}.${volume}.mp4`;
+
+const TYPES = ['init', 'segment', 'part', 'segment_end', 'sync', 'end', 'picture'] as const;
+const PART_TYPE = TYPES.indexOf('part');
+const PICTURE_KINDS = ['poster', 'tile'] as const;
+const RANGES = [undefined, 'SDR', 'HLG', 'PQ'] as const;
+const HEADER_BYTES = 8;
+/** The longest record. A part has at most 500 samples, and an init segment is as long as the publisher's decoder configuration. */
+const MAX_RECORD_BYTES = 1 << 20;
+const LONGEST_NUMBER = 8;
+
+// How the columns of samples are written.
+const SAME_DURATION = 1;
+const NO_COMPOSITION_OFFSETS = 2;
+const ALL_KEYFRAMES = 4;
+const ONE_KEYFRAME = 8; // the first
+
+/**
+ * Returns a record as bytes.
+ * @throws {RangeError} when it is longer than any record may be
+ */
+export function encodeRecord(record: IndexRecord): Uint8Array {
+  const writer = new NumberWriter(capacityOf(record));
+  writer.number(TYPES.indexOf(record.type));
+  switch (record.type) {
+    case 'init':
+      writer.number(record.rendition);
+      writer.text(record.id);
+      writer.number(record.number);
+      writeTrack(writer, record.track);
+      writer.bytes(record.bytes);
+      break;
+    case 'segment':
+      writer.number(record.rendition);
+      writer.number(record.number);
+      writer.number(record.volume);
+      writer.number(record.offset);
+      writer.number(record.init);
+      writer.number(record.startTicks);
+      writer.number(record.programDateTimeMs);
+      writer.number(Number(record.discontinuity) + 2 * Number(record.independent));
+      break;
+    case 'part':
+      writer.number(record.rendition);
+      writer.number(record.sizeBytes);
+      writer.number(record.moofBytes);
+      writer.number(record.crc32);
+      writer.number(record.offsetTicks);
+      writeSamples(writer, record.samples);
+      break;
+    case 'segment_end':
+      writer.number(record.rendition);
+      writer.number(record.durationTicks);
+      break;
+    case 'picture':
+      writer.number(PICTURE_KINDS.indexOf(record.kind));
+      writer.number(record.atMs);
+      writer.number(record.period);
+      writer.number(record.offset);
+      writer.number(record.sizeBytes);
+      break;
+    default:
+  }
+  return writer.framed();
+}
+
+/**
+ * Reads the whole records at the beginning of bytes, each of which is handed on before the next one is read. It never throws for any bytes,
+ * and allocates no more than they have room to describe.
+ * @param visit called with each record and where the next one begins
+ * @param parts takes the parts instead
+ * @returns how many bytes these records take
+ */
+export function readRecords(
+  bytes: Uint8Array,
+  visit: (record: IndexRecord, end: number) => void,
+  parts?: PartCollector,
+): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let at = 0;
+  while (bytes.length - at >= HEADER_BYTES) {
+    const sizeBytes = view.getUint32(at);
+    const from = at + HEADER_BYTES;
+    if (sizeBytes > MAX_RECORD_BYTES || sizeBytes > bytes.length - from) break;
+    // The numbers of types and renditions are small, so each takes a byte.
+    const isCollected = parts !== undefined && bytes[from] === PART_TYPE && bytes[from + 1]! < 128;
+    if (isCollected && !parts.wants(bytes[from + 1]!)) {
+      at = from + sizeBytes;
+      continue;
+    }
+    const body = new Uint8Array(bytes.buffer, bytes.byteOffset + from, sizeBytes);
+    if (crc32(body) !== view.getUint32(at + 4)) break;
+    if (isCollected) {
+      if (!collectPart(new NumberReader(body), parts)) break;
+      at = from + sizeBytes;
+      continue;
+    }
+    const record = readRecord(new NumberReader(body));
+    if (record === undefined) break;
+    at = from + sizeBytes;
+    visit(record, at);
+  }
+  return at;
+}
+
+/** Reads a part into the columns of a collector. @returns false when it is not of this version */
+function collectPart(reader: NumberReader, parts: PartCollector): boolean {
+  reader.number(); // its type
+  const [rendition, sizeBytes, moofBytes] = [reader.number(), reader.number(), reader.number()];
+  reader.number(); // the CRC of its bytes
+  const offsetTicks = reader.number();
+  // Each sample takes at least one byte.
+  const count = Math.min(reader.number(), reader.remaining);
+  const { columns, first } = parts.roomFor(rendition, count);
+  readColumns(reader, columns, first, first + count);
+  if (!reader.isAtEnd) return false;
+  parts.add(rendition, { sizeBytes, moofBytes, offsetTicks }, count);
+  return true;
+}
+
+function capacityOf(record: IndexRecord): number {
+  if (record.type === 'part') return 64 + record.samples.sizes.length * (3 * LONGEST_NUMBER + 1);
+  if (record.type === 'init') {
+    const texts = record.id.length + record.track.codec.length + record.track.rfc6381.length;
+    return 128 + 3 * texts + record.bytes.length;
+  }
+  return 80;
+}
+
+function writeTrack(writer: NumberWriter, track: TrackDescription): void {
+  writer.number(track.kind === 'video' ? 0 : 1);
+  writer.text(track.codec);
+  writer.text(track.rfc6381);
+  writer.number(track.timescale);
+  if (track.kind === 'video') {
+    writer.number(track.width);
+    writer.number(track.height);
+    writer.number(Math.round((track.declaredFrameRate ?? 0) * 1000));
+    writer.number(RANGES.indexOf(track.videoRange));
+  } else {
+    writer.number(track.channels);
+    writer.number(track.sampleRate);
+  }
+}
+
+function writeSamples(writer: NumberWriter, { sizes, durations, compositionOffsets, keyframes }: SampleColumns): void {
+  const [firstDuration = 0] = durations;
+  const keyframeCount = keyframes.reduce((sum, bit) => sum + bit, 0);
+  let form = 0;
+  if (durations.every((ticks) => ticks === firstDuration)) form |= SAME_DURATION;
+  if (compositionOffsets.every((ticks) => ticks === 0)) form |= NO_COMPOSITION_OFFSETS;
+  if (keyframeCount === keyframes.length) form |= ALL_KEYFRAMES;
+  else if (keyframeCount === 1 && keyframes[0] === 1) form |= ONE_KEYFRAME;
+  writer.number(sizes.length);
+  writer.number(form);
+  for (const size of sizes) writer.number(size);
+  if (form & SAME_DURATION) writer.number(firstDuration);
+  else for (const ticks of durations) writer.number(ticks);
+  if (!(form & NO_COMPOSITION_OFFSETS)) {
+    // Zigzag: small numbers of either sign stay short.
+    for (const ticks of compositionOffsets) writer.number(ticks < 0 ? -2 * ticks - 1 : 2 * ticks);
+  }
+  if (!(form & (ALL_KEYFRAMES | ONE_KEYFRAME))) for (const bit of keyframes) writer.number(bit);
+}
+
+/** Reads the body of a record. Undefined when it is not of this version. */
+function readRecord(reader: NumberReader): IndexRecord | undefined {
+  const record = readBody(TYPES[reader.number()], reader);
+  return reader.isAtEnd ? record : undefined;
+}
+
+function readBody(type: (typeof TYPES)[number] | undefined, reader: NumberReader): IndexRecord | undefined {
+  switch (type) {
+    case 'init': {
+      const [rendition, id, number] = [reader.number(), reader.text(), reader.number()];
+      return { type, rendition, id, number, track: readTrack(reader), bytes: reader.bytes() };
+    }
+    case 'segment': {
+      const [rendition, number, volume, offset] = [reader.number(), reader.number(), reader.number(), reader.number()];
+      const [init, startTicks, programDateTimeMs, flags] = [
+        reader.number(),
+        reader.number(),
+        reader.number(),
+        reader.number(),
+      ];
+      const [discontinuity, independent] = [(flags & 1) !== 0, (flags & 2) !== 0];
+      return {
+        type,
+        rendition,
+        number,
+        volume,
+        offset,
+        init,
+        startTicks,
+        programDateTimeMs,
+        discontinuity,
+        independent,
+      };
+    }
+    case 'part': {
+      const [rendition, sizeBytes, moofBytes] = [reader.number(), reader.number(), reader.number()];
+      const [crc, offsetTicks] = [reader.number(), reader.number()];
+      return { type, rendition, sizeBytes, moofBytes, crc32: crc, offsetTicks, samples: readSamples(reader) };
+    }
+    case 'segment_end':
+      return { type, rendition: reader.number(), durationTicks: reader.number() };
+    case 'picture': {
+      const [kind, atMs, period] = [PICTURE_KINDS[reader.number()], reader.number(), reader.number()];
+      const [offset, sizeBytes] = [reader.number(), reader.number()];
+      return kind && { type, kind, atMs, period, offset, sizeBytes };
+    }
+    case 'sync':
+    case 'end':
+      return { type };
+    default:
+      return undefined;
+  }
+}
+
+function readTrack(reader: NumberReader): TrackDescription {
+  const kind = reader.number() === 0 ? 'video' : 'audio';
+  const [codec, rfc6381, timescale] = [reader.text(), reader.text(), reader.number()];
+  if (kind === 'audio') {
+    return { kind, codec, rfc6381, timescale, channels: reader.number(), sampleRate: reader.number() };
+  }
+  const [width, height, frameRate, range] = [reader.number(), reader.number(), reader.number(), reader.number()];
+  const declaredFrameRate = frameRate === 0 ? undefined : frameRate / 1000;
+  return { kind, codec, rfc6381, timescale, width, height, declaredFrameRate, videoRange: RANGES[range] };
+}
+
+function readSamples(reader: NumberReader): SampleColumns {
+  // Each sample takes at least one byte.
+  const count = Math.min(reader.number(), reader.remaining);
+  const columns = {
+    sizes: new Uint32Array(count),
+    durations: new Uint32Array(count),
+    compositionOffsets: new Int32Array(count),
+    keyframes: new Uint8Array(count),
+  };
+  readColumns(reader, columns, 0, count);
+  return columns;
+}
+
+/** Reads samples into columns, from `first` to `end`. */
+function readColumns(reader: NumberReader, columns: SampleColumns, first: number, end: number): void {
+  const { sizes, durations, compositionOffsets, keyframes } = columns;
+  const form = reader.number();
+  for (let index = first; index < end; index++) sizes[index] = reader.number();
+  if (form & SAME_DURATION) durations.fill(reader.number(), first, end);
+  else for (let index = first; index < end; index++) durations[index] = reader.number();
+  if (form & NO_COMPOSITION_OFFSETS) compositionOffsets.fill(0, first, end);
+  else {
+    for (let index = first; index < end; index++) {
+      const value = reader.number();
+      compositionOffsets[index] = value % 2 === 1 ? -(value + 1) / 2 : value / 2;
+    }
+  }
+  if (form & ALL_KEYFRAMES) keyframes.fill(1, first, end);
+  else if (form & ONE_KEYFRAME) keyframes.fill(0, first, end).fill(1, first, Math.min(first + 1, end));
+  else for (let index = first; index < end; index++) keyframes[index] = reader.number();
+}
+
+/** Writes whole numbers from 0 to 2^53 - 1, seven bits a byte, the lowest first. */
+class NumberWriter {
+  readonly #to: Buffer;
+  #at = HEADER_BYTES;
+
+  /** @param capacity the most bytes that will be written */
+  constructor(capacity: number) {
+    this.#to = Buffer.allocUnsafe(HEADER_BYTES + capacity);
+  }
+
+  number(value: number): void {
+    let rest = value;
+    while (rest >= 128) {
+      this.#to[this.#at++] = (rest % 128) | 128;
+      rest = Math.floor(rest / 128);
+    }
+    this.#to[this.#at++] = rest;
+  }
+
+  bytes(value: Uint8Array): void {
+    this.number(value.length);
+    this.#to.set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  text(value: string): void {
+    this.bytes(Buffer.from(value));
+  }
+
+  /** Everything written, behind its length and its CRC. */
+  framed(): Uint8Array {
+    const body = this.#to.subarray(HEADER_BYTES, this.#at);
+    if (body.length > MAX_RECORD_BYTES) throw new RangeError(`A record of an index cannot have ${body.length} bytes.`);
+    this.#to.writeUInt32BE(body.length, 0);
+    this.#to.writeUInt32BE(crc32(body), 4);
+    return this.#to.subarray(0, this.#at);
+  }
+}
+
+/** Reads what {@link NumberWriter} wrote. Where the bytes end early, numbers are 0 and it is never at its end. */
+class NumberReader {
+  readonly #from: Uint8Array;
+  #at = 0;
+  #isTorn = false;
+
+  constructor(from: Uint8Array) {
+    this.#from = from;
+  }
+
+  /** Whether everything was read, and nothing is missing. */
+  get isAtEnd(): boolean {
+    return !this.#isTorn && this.#at === this.#from.length;
+  }
+
+  get remaining(): number {
+    return this.#from.length - this.#at;
+  }
+
+  number(): number {
+    const first = this.#from[this.#at];
+    if (first !== undefined && first < 128) {
+      this.#at += 1;
+      return first;
+    }
+    let value = 0;
+    let unit = 1;
+    for (let count = 0; count < LONGEST_NUMBER; count++) {
+      const byte = this.#from[this.#at];
+      if (byte === undefined) break;
+      this.#at += 1;
+      value += (byte % 128) * unit;
+      if (byte < 128) return value;
+      unit *= 128;
+    }
+    this.#isTorn = true;
+    return 0;
+  }
+
+  bytes(): Uint8Array {
+    const sizeBytes = this.number();
+    if (sizeBytes > this.remaining) this.#isTorn = true;
+    const until = Math.min(this.#at + sizeBytes, this.#from.length);
+    const value = this.#from.slice(this.#at, until);
+    this.#at = until;
+    return value;
+  }
+
+  text(): string {
+    return Buffer.from(this.bytes()).toString();
+  }
+}

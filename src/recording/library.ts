@@ -1,0 +1,364 @@
+/**
+ * The library: finds recordings, and gives their playlists and media. Those that still run are read from memory and from the same files.
+ */
+import type { MediaPath } from '#domain/ids.ts';
+import type { RenderedPlaylist } from '#hls/hls.ts';
+import { renderMultivariantPlaylist } from '#hls/multivariant-playlist.ts';
+import { PlaylistText } from '#hls/rendered-playlist.ts';
+import { BoundedMap } from '#lib/bounded-map.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import { joinTiles, TILES_PER_SHEET } from '#media/tile-sheet.ts';
+import {
+  EventPlaylist,
+  excerptPlaylist,
+  recordedInitName,
+  recordedSegmentName,
+  type SegmentSpan,
+} from './event-playlist.ts';
+import { extentOf } from './extent.ts';
+import { volumeName } from './index-file.ts';
+import { type PlacedPicture, picturesName } from './picture-file.ts';
+import { posterAt, type SessionSpan, type StoryboardTile, tilesOf } from './pictures.ts';
+import { publicPlaylist } from './public-playlist.ts';
+import type { RecordingFileReader } from './reader/reader.ts';
+import type { FileRecorders } from './recorders.ts';
+import type { ByteSource, Excerpt, Library, Recorded, RecordingExtent, VirtualFile } from './recording.ts';
+import { type RecordedRendition, RecordingIndex } from './recording-index.ts';
+import { Stills } from './stills.ts';
+import { storyboardOf } from './storyboard.ts';
+import { movieEnd, VirtualMp4s } from './virtual-mp4.ts';
+
+/** How many recordings that have ended stay open. Each takes some hundred kilobytes. */
+const MAX_OPEN = 200;
+/** The most bytes that are read at once. */
+const PIECE_BYTES = 256 * 1024;
+/** The most that is read of a segment for a picture of its first frame. */
+const MAX_KEYFRAME_BYTES = 2 * 1024 * 1024;
+
+/**
+ * What players get that load a segment which is listed as a gap: a `free` box, which says nothing. GStreamer 1.22 ends playback at a 404, and
+ * ffmpeg 5 retries and complains.
+ */
+const EMPTY_SEGMENT = Buffer.from('\0\0\0\x08free', 'latin1');
+
+/** The options of a library. */
+export interface RecordingLibraryOptions {
+  readonly reader: RecordingFileReader;
+  readonly recorders: Pick<FileRecorders, 'running'>;
+}
+
+/** The recordings of this machine. */
+export class RecordingLibrary implements Library {
+  readonly #options: RecordingLibraryOptions;
+  readonly #shelf: Shelf;
+  readonly #open = new BoundedMap<MediaPath, OpenRecording>(MAX_OPEN);
+  /** Recordings that are being opened. */
+  readonly #opening = new Map<MediaPath, Promise<OpenRecording | undefined>>();
+
+  constructor(options: RecordingLibraryOptions) {
+    this.#options = options;
+    this.#shelf = { reader: options.reader, movies: new VirtualMp4s(), stills: new Stills() };
+  }
+
+  async open(path: MediaPath): Promise<Recorded | undefined> {
+    const known = this.#open.get(path);
+    const recorder = this.#options.recorders.running(path);
+    if (known !== undefined && (known.hasEnded || (recorder !== undefined && known.isOf(recorder)))) return known;
+    if (recorder !== undefined) {
+      await recorder.opened;
+      return this.#keep(path, { ...recorder.request, recording: recorder });
+    }
+    const opening = this.#opening.get(path) ?? this.#load(path);
+    this.#opening.set(path, opening);
+    try {
+      return await opening;
+    } finally {
+      this.#opening.delete(path);
+    }
+  }
+
+  /** Closes a recording whose bytes are about to be deleted. */
+  close(path: MediaPath): void {
+    this.#open.delete(path);
+  }
+
+  async #load(path: MediaPath): Promise<OpenRecording | undefined> {
+    const found = await this.#options.reader.index(path);
+    if (found === undefined) return undefined;
+    const { epoch, targetDurationS } = found.manifest;
+    const recording = { index: new RecordingIndex(found.index) };
+    return this.#keep(path, { epoch: ms(epoch), targetDurationS, recording });
+  }
+
+  #keep(path: MediaPath, source: RecordingSource): OpenRecording {
+    const opened = new OpenRecording(path, source, this.#shelf);
+    this.#open.set(path, opened);
+    return opened;
+  }
+}
+
+/** What all recordings share. */
+interface Shelf {
+  readonly stills: Stills;
+  readonly reader: RecordingFileReader;
+  readonly movies: VirtualMp4s;
+}
+
+/** What a recording is read from. */
+interface RecordingSource {
+  readonly epoch: Milliseconds;
+  readonly targetDurationS: number;
+  /** Whose index it is: a recorder, which may replace it, or a recording that does not run. */
+  readonly recording: { readonly index: RecordingIndex };
+}
+
+/** A recording that is open. */
+class OpenRecording implements Recorded {
+  readonly epoch: Milliseconds;
+  readonly #path: MediaPath;
+  readonly #source: RecordingSource;
+  readonly #shelf: Shelf;
+  readonly #playlists = new Map<string, EventPlaylist>();
+  /** Playlists whose media is elsewhere, with what each was made of. */
+  readonly #public = new Map<string, { readonly of: RenderedPlaylist; readonly playlist: RenderedPlaylist }>();
+
+  constructor(path: MediaPath, source: RecordingSource, shelf: Shelf) {
+    this.epoch = source.epoch;
+    this.#path = path;
+    this.#source = source;
+    this.#shelf = shelf;
+  }
+
+  /** Whether it is read from this recorder. */
+  isOf(recorder: object): boolean {
+    return this.#source.recording === recorder;
+  }
+
+  get hasEnded(): boolean {
+    return this.#index.hasEnded;
+  }
+
+  get isRunning(): boolean {
+    return !this.hasEnded;
+  }
+
+  get extent(): RecordingExtent {
+    return extentOf(this.#index);
+  }
+
+  get #index(): RecordingIndex {
+    return this.#source.recording.index;
+  }
+
+  multivariant(query: string): string {
+    const listed = this.#index.listed.filter(({ completeCount }) => completeCount > 0);
+    return renderMultivariantPlaylist(
+      listed.map((rendition) => {
+        const { id, track, averageBps, framesPerSecond, data } = rendition;
+        const bitrates = { averageBps, peakBps: Math.max(averageBps, data.peakBps) };
+        const common = { uri: `${id}.m3u8${query}`, codecString: track.rfc6381, bitrates };
+        if (track.kind === 'audio') return { ...common, kind: 'audio', name: id, channels: track.channels };
+        const { width, height, videoRange } = track;
+        return { ...common, kind: 'video', width, height, framesPerSecond, videoRange };
+      }),
+    );
+  }
+
+  playlist(
+    id: string,
+    excerpt: Excerpt,
+    { skip, mediaUrl }: { readonly skip: boolean; readonly mediaUrl?: string | undefined },
+  ): RenderedPlaylist | undefined {
+    const own = this.#playlistOf(id, excerpt, skip);
+    if (mediaUrl === undefined || own === undefined || this.isRunning) return own;
+    const known = this.#public.get(id);
+    if (known?.of === own) return known.playlist;
+    const playlist = new PlaylistText(publicPlaylist(own.text, this.#index.rendition(id)!, mediaUrl), true);
+    if (excerpt.fromMs === undefined && excerpt.untilMs === undefined) this.#public.set(id, { of: own, playlist });
+    return playlist;
+  }
+
+  #playlistOf(id: string, excerpt: Excerpt, skip: boolean): RenderedPlaylist | undefined {
+    const index = this.#index;
+    const rendition = index.rendition(id);
+    if (rendition === undefined || rendition.completeCount === 0) return undefined;
+    const { targetDurationS } = this.#source;
+    if (excerpt.fromMs === undefined && excerpt.untilMs === undefined) {
+      let playlist = this.#playlists.get(id);
+      if (playlist === undefined) {
+        playlist = new EventPlaylist(targetDurationS);
+        this.#playlists.set(id, playlist);
+      }
+      return playlist.render(index, rendition, skip);
+    }
+    const span = spanOf(index, excerpt);
+    if (span === undefined) return undefined;
+    const startS = excerpt.fromMs === undefined ? undefined : this.#positionIn(span, excerpt.fromMs);
+    const text = excerptPlaylist(index, rendition, { span, startS, targetDurationS });
+    return text === undefined ? undefined : new PlaylistText(text, true);
+  }
+
+  timeAt(positionS: number, fromMs?: Milliseconds): Milliseconds {
+    const { leader } = this.#index;
+    const segments = leader?.segments;
+    const first = fromMs === undefined ? 0 : (segments?.indexAt(fromMs) ?? 0);
+    let left = positionS;
+    for (let at = first; leader !== undefined && at < leader.completeCount; at++) {
+      const segment = leader.segments.at(at)!;
+      const beginsMs =
+        at === first && fromMs !== undefined ? Math.max(fromMs, segment.programDateTimeMs) : segment.programDateTimeMs;
+      const endsMs = segment.programDateTimeMs + segment.durationS * 1000;
+      if (left * 1000 < endsMs - beginsMs) return ms(beginsMs + Math.max(0, left) * 1000);
+      left -= (endsMs - beginsMs) / 1000;
+    }
+    return this.extent.untilMs ?? this.epoch;
+  }
+
+  async media(
+    id: string,
+    name: string,
+    excerpt: Excerpt,
+  ): Promise<(ByteSource & { readonly contentType: string }) | undefined> {
+    const index = this.#index;
+    const rendition = index.rendition(id);
+    if (rendition === undefined) return undefined;
+    const contentType = `${rendition.track.kind}/mp4`;
+    const init = rendition.data.inits.find(({ number }) => name === recordedInitName(number));
+    if (init !== undefined) return { ...bytesSource(init.bytes), contentType };
+    const number = Number.parseInt(name, 10);
+    if (name !== recordedSegmentName(number) || !isListed(rendition, number)) return undefined;
+    const span = spanOf(index, excerpt);
+    if (span === undefined || number < span.first || number > span.last) return undefined;
+    const segment = rendition.segments.at(rendition.segments.indexOf(number));
+    if (segment === undefined) return { ...bytesSource(EMPTY_SEGMENT), contentType };
+    const { volume, offset, sizeBytes } = segment;
+    return { ...this.#fileSource(volumeName(id, volume), offset, sizeBytes), contentType };
+  }
+
+  mp4(rendition: string, excerpt: Excerpt): Promise<VirtualFile | undefined> {
+    const source = { path: this.#path, epoch: this.epoch, index: this.#index, reader: this.#shelf.reader };
+    return this.#shelf.movies.open(source, rendition, excerpt);
+  }
+
+  mp4End(rendition: string): Milliseconds | undefined {
+    return movieEnd(this.#index, rendition);
+  }
+
+  async picture(excerpt: Excerpt, at?: Milliseconds): Promise<Uint8Array | undefined> {
+    const { pictures } = this.#index;
+    if (!pictures.some(({ kind }) => kind === 'poster')) return await this.#still(excerpt, at);
+    const atMs = at === undefined ? Number.NEGATIVE_INFINITY : at - this.epoch;
+    const poster = posterAt(pictures, this.#sessionSpanOf(excerpt), atMs);
+    return poster && (await this.#readPicture(poster));
+  }
+
+  storyboard(excerpt: Excerpt): string | undefined {
+    const { tiles, endS } = this.#tilesOf(excerpt);
+    return storyboardOf(
+      tiles.map(({ positionS }) => positionS),
+      endS,
+    );
+  }
+
+  async sheet(excerpt: Excerpt, index: number): Promise<Uint8Array | undefined> {
+    const { tiles } = this.#tilesOf(excerpt);
+    const wanted = tiles.slice(index * TILES_PER_SHEET, (index + 1) * TILES_PER_SHEET);
+    if (wanted.length === 0) return undefined;
+    // A tile that cannot be read, such as one that a power failure took, is grey.
+    const read = ({ picture }: StoryboardTile) => this.#readPicture(picture).catch(() => new Uint8Array());
+    return joinTiles(await Promise.all(wanted.map(read)));
+  }
+
+  #tilesOf(excerpt: Excerpt): ReturnType<typeof tilesOf> {
+    const index = this.#index;
+    const span = spanOf(index, excerpt);
+    if (index.leader === undefined || span === undefined) return { tiles: [], endS: 0 };
+    return tilesOf(index.pictures, index.leader, span, this.#sessionSpanOf(excerpt));
+  }
+
+  #sessionSpanOf({ fromMs = ms(0), untilMs }: Excerpt): SessionSpan {
+    return { fromMs: fromMs - this.epoch, untilMs: (untilMs ?? Number.POSITIVE_INFINITY) - this.epoch };
+  }
+
+  #readPicture({ period, offset, sizeBytes }: PlacedPicture): Promise<Uint8Array> {
+    const { signal } = new AbortController();
+    return this.#shelf.reader.read(this.#path, picturesName(period), offset, offset + sizeBytes, signal);
+  }
+
+  /** A picture of the segment that is shown at a time, for a recording without pictures. */
+  async #still(excerpt: Excerpt, at?: Milliseconds): Promise<Uint8Array | undefined> {
+    const { leader } = this.#index;
+    const span = spanOf(this.#index, excerpt);
+    if (leader?.track.kind !== 'video' || span === undefined) return undefined;
+    const { segments, completeCount } = leader;
+    const wanted = Math.min(at === undefined ? 0 : segments.indexAt(at), completeCount - 1);
+    const segment = segments.at(Math.max(wanted, segments.indexFrom(span.first)));
+    if (segment === undefined || segment.number > span.last) return undefined;
+    const { number, volume, offset, sizeBytes } = segment;
+    const init = leader.init(segment.init)?.bytes;
+    if (init === undefined) return undefined;
+    const { signal } = new AbortController();
+    const until = Math.min(sizeBytes, MAX_KEYFRAME_BYTES);
+    return await this.#shelf.stills.of(`${this.#path} ${number}`, async () => {
+      const source = this.#fileSource(volumeName(leader.id, volume), offset, sizeBytes);
+      return { init, segment: Buffer.concat(await Array.fromAsync(source.read(0, until, signal))) };
+    });
+  }
+
+  /** How far into the first segment of a span a time is, in seconds. */
+  #positionIn({ first }: SegmentSpan, atMs: number): number {
+    const { leader } = this.#index;
+    const segment = leader?.segments.at(leader.segments.indexOf(first));
+    return segment === undefined ? 0 : Math.max(0, (atMs - segment.programDateTimeMs) / 1000);
+  }
+
+  #fileSource(name: string, offset: number, sizeBytes: number): ByteSource {
+    const read = async function* (
+      reader: RecordingFileReader,
+      path: MediaPath,
+      from: number,
+      until: number,
+      signal: AbortSignal,
+    ) {
+      for (let at = from; at < until; at += PIECE_BYTES) {
+        signal.throwIfAborted();
+        yield await reader.read(path, name, offset + at, offset + Math.min(until, at + PIECE_BYTES), signal);
+      }
+    };
+    return { sizeBytes, read: (from, until, signal) => read(this.#shelf.reader, this.#path, from, until, signal) };
+  }
+}
+
+/**
+ * The segments that an excerpt needs: from the last one before it that a decoder can start with, by the leading rendition, which decides for
+ * all. Undefined when there is nothing in the excerpt.
+ */
+function spanOf({ leader }: RecordingIndex, { fromMs, untilMs }: Excerpt): SegmentSpan | undefined {
+  if (leader === undefined || leader.completeCount === 0) return undefined;
+  const { segments, completeCount } = leader;
+  const first = fromMs === undefined ? 0 : segments.indexAt(fromMs);
+  const last = untilMs === undefined ? completeCount - 1 : Math.min(completeCount - 1, segments.indexBefore(untilMs));
+  if (first > last) return undefined;
+  let start = first;
+  while (start > 0 && !segments.at(start)!.independent) start -= 1;
+  return {
+    first: fromMs === undefined ? 0 : segments.at(start)!.number,
+    // The audio may have segments beyond the last one of the video.
+    last: untilMs === undefined ? Number.MAX_SAFE_INTEGER : segments.at(last)!.number,
+  };
+}
+
+/** Whether the playlist of a rendition lists a number, if only as a gap. */
+function isListed({ segments, completeCount }: RecordedRendition, number: number): boolean {
+  const [first, last] = [segments.at(0), segments.at(completeCount - 1)];
+  return first !== undefined && last !== undefined && number >= first.number && number <= last.number;
+}
+
+function bytesSource(bytes: Uint8Array): ByteSource {
+  return {
+    sizeBytes: bytes.length,
+    async *read(from, until) {
+      yield bytes.subarray(from, until);
+    },
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * Reads recordings that are not on this machine from the bucket, in blocks that all viewers share: a replay that many watch is fetched once.
+ */
+import { LRUCache } from 'lru-cache';
+import { MillraceError } from '#domain/errors.ts';
+import type { MediaPath } from '#domain/ids.ts';
+import type { Clock } from '#lib/clock.ts';
+import { type ObjectStore, ObjectStoreError } from '#objects/objects.ts';
+import type { MovieFile, MovieRequest } from '#recording/movie-file.ts';
+import { readStoredIndex } from '#recording/storage/stored-index.ts';
+import { MANIFEST_NAME, type Manifest } from '#recording/writer/protocol.ts';
+import type { ReadAnswers } from './protocol.ts';
+import type { LocalFileReader, RecordingFileReader } from './reader.ts';
+
+/** The size of a block. A request costs as much as storing a megabyte for half a minute, and takes some 50 ms. */
+const BLOCK_BYTES = 1024 * 1024;
+/** The memory for blocks. */
+const MAX_BLOCKS_BYTES = 64 * 1024 * 1024;
+/** The number of objects whose sizes are remembered. They never change. */
+const MAX_SIZES = 20_000;
+/** The blocks that are fetched at the same time. More are refused, so that a bucket that hangs fills no memory. */
+const MAX_FETCHES = 128;
+
+/**
+ * How long the index of a recording without an end is taken to be as it was: its machine is gone, or will be back some time. Those with an end
+ * are remembered by the library.
+ */
+const UNFINISHED_MS = 30_000;
+const MAX_UNFINISHED = 50;
+
+/** The options of the reader. */
+export interface BucketFileReaderOptions {
+  readonly local: LocalFileReader;
+  readonly bucket: ObjectStore;
+  readonly clock: Clock;
+}
+
+type Found = NonNullable<ReadAnswers['index']>;
+
+/** Reads what is on this machine there, and everything else from the bucket. */
+export class BucketFileReader implements RecordingFileReader {
+  readonly #local: LocalFileReader;
+  readonly #bucket: ObjectStore;
+  readonly #blocks = new LRUCache<string, Uint8Array>({
+    maxSize: MAX_BLOCKS_BYTES,
+    sizeCalculation: ({ length }) => length + 200,
+  });
+  readonly #unfinished = new LRUCache<MediaPath, Found & { readonly at: number }>({ max: MAX_UNFINISHED });
+  readonly #clock: Clock;
+  readonly #sizes = new LRUCache<string, number>({ max: MAX_SIZES });
+  /** Blocks that are being fetched, for all that wait for them. */
+  readonly #fetches = new Map<string, Promise<Uint8Array>>();
+
+  constructor({ local, bucket, clock }: BucketFileReaderOptions) {
+    this.#local = local;
+    this.#clock = clock;
+    this.#bucket = bucket;
+  }
+
+  async index(path: MediaPath): Promise<ReadAnswers['index']> {
+    const local = await this.#local.index(path);
+    if (local !== undefined) return local;
+    const now = this.#clock.monotonic();
+    const known = this.#unfinished.get(path);
+    if (known !== undefined && now - known.at < UNFINISHED_MS) return known;
+    return await available(async () => {
+      const manifest = await this.#bucket.get(`${path}/${MANIFEST_NAME}`);
+      const files = manifest === undefined ? [] : await readStoredIndex(this.#bucket, path);
+      if (manifest === undefined || files.length === 0) return undefined;
+      const index = await this.#local.parse(path, files);
+      const found: Found = { index, manifest: JSON.parse(Buffer.from(manifest).toString()) as Manifest };
+      if (!index.hasEnded) this.#unfinished.set(path, { ...found, at: now });
+      return found;
+    });
+  }
+
+  async read(path: MediaPath, name: string, from: number, until: number, signal: AbortSignal): Promise<Uint8Array> {
+    try {
+      return await this.#local.read(path, name, from, until);
+    } catch (error) {
+      if (!(error instanceof MillraceError)) throw error;
+    }
+    signal.throwIfAborted();
+    return await available(() => this.#assemble(`${path}/${name}`, from, until, signal));
+  }
+
+  async movie(path: MediaPath, request: MovieRequest): Promise<MovieFile | undefined> {
+    const local = await this.#local.movie(path, request);
+    if (local !== undefined) return local;
+    return await available(async () => {
+      const files = await readStoredIndex(this.#bucket, path);
+      return files.length === 0 ? undefined : await this.#local.movie(path, request, files);
+    });
+  }
+
+  async #assemble(object: string, from: number, until: number, signal: AbortSignal): Promise<Uint8Array> {
+    const bytes = Buffer.allocUnsafe(until - from);
+    for (let at = from; at < until; ) {
+      const number = Math.floor(at / BLOCK_BYTES);
+      const block = await this.#block(object, number);
+      signal.throwIfAborted();
+      const inBlock = at - number * BLOCK_BYTES;
+      const copied = Math.min(block.length - inBlock, until - at);
+      if (copied <= 0) throw new MillraceError('recording_unavailable', 'A file of the recording is too short.');
+      bytes.set(block.subarray(inBlock, inBlock + copied), at - from);
+      at += copied;
+    }
+    return bytes;
+  }
+
+  /** A block is fetched for all that want it, so no viewer who leaves ends it. The bucket's time limits hold. */
+  #block(object: string, number: number): Promise<Uint8Array> {
+    const key = `${number} ${object}`;
+    const known = this.#blocks.get(key);
+    if (known !== undefined) return Promise.resolve(known);
+    let fetch = this.#fetches.get(key);
+    if (fetch === undefined) {
+      if (this.#fetches.size >= MAX_FETCHES) {
+        throw new MillraceError('recording_unavailable', 'Too many reads wait for the bucket.');
+      }
+      fetch = this.#fetch(object, number)
+        .then((block) => {
+          this.#blocks.set(key, block);
+          return block;
+        })
+        .finally(() => this.#fetches.delete(key));
+      this.#fetches.set(key, fetch);
+    }
+    return fetch;
+  }
+
+  async #fetch(object: string, number: number): Promise<Uint8Array> {
+    const sizeBytes = this.#sizes.get(object) ?? (await this.#bucket.head(object))?.sizeBytes;
+    if (sizeBytes === undefined)
+      throw new MillraceError('recording_unavailable', 'A file of the recording is missing.');
+    this.#sizes.set(object, sizeBytes);
+    const from = number * BLOCK_BYTES;
+    const until = Math.min(sizeBytes, from + BLOCK_BYTES);
+    const block = from < until ? await this.#bucket.get(object, { from, until }) : new Uint8Array();
+    if (block === undefined) throw new MillraceError('recording_unavailable', 'A file of the recording is missing.');
+    return block;
+  }
+}
+
+async function available<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError)) throw error;
+    throw new MillraceError('recording_unavailable', 'The bucket with the recording does not answer.', {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The main thread's side of the reader thread. Requests are bounded in number and in time.
+ */
+import { Worker } from 'node:worker_threads';
+import { MillraceError } from '#domain/errors.ts';
+import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest } from './protocol.ts';
+
+/** The most requests that wait or run. Each reads at most a megabyte. */
+const MAX_REQUESTS = 1000;
+/** How long a request may take. A disk that is slower does not serve viewers. */
+const TIMEOUT_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 2000;
+
+interface Pending {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Reads files of recordings. The thread is started with the first request, and again after it died. */
+export class ReaderThread implements AsyncDisposable {
+  readonly #job: ReaderJob;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker | undefined;
+  #number = 0;
+  #isClosed = false;
+
+  constructor(job: ReaderJob) {
+    this.#job = job;
+  }
+
+  /**
+   * Asks the thread.
+   * @throws {MillraceError} `recording_unavailable` when the disk does not deliver what it should, or not in time
+   */
+  ask<Request extends ReadRequest>(request: Request): Promise<ReadAnswers[Request['type']]> {
+    if (this.#isClosed || this.#pending.size >= MAX_REQUESTS) return Promise.reject(unreadable('too many are waiting'));
+    return new Promise((resolve, reject) => {
+      const number = this.#number++;
+      const timer = setTimeout(() => this.#settle(number, unreadable('the disk did not answer in time')), TIMEOUT_MS);
+      this.#pending.set(number, { resolve: resolve as Pending['resolve'], reject, timer: timer.unref() });
+      try {
+        this.#worker ??= this.#start();
+        this.#worker.postMessage({ number, request });
+      } catch (error) {
+        this.#settle(number, unreadable(String(error))); // the system has no thread left
+      }
+    });
+  }
+
+  /** Ends the thread. Requests that wait are rejected. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    worker.postMessage('close');
+    const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref());
+    await Promise.race([exited, timeout]);
+    worker.unref();
+    this.#lost(worker, 'the server is shutting down');
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      name: 'recording-reader',
+      workerData: this.#job,
+      env: {},
+      execArgv: [],
+      // Its garbage is columns of samples, which are not in this memory. With more of it the process grows by 6 MB for the MP4 of four hours.
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+    });
+    worker.on('message', (reply: NumberedAnswer) => {
+      if ('failure' in reply) this.#settle(reply.number, unreadable(reply.failure));
+      else this.#settle(reply.number, undefined, reply.answer);
+    });
+    worker.on('error', (error) => this.#lost(worker, String(error)));
+    worker.on('exit', () => this.#lost(worker, 'the thread that reads recordings ended'));
+    return worker;
+  }
+
+  #settle(number: number, error: Error | undefined, answer?: unknown): void {
+    const pending = this.#pending.get(number);
+    if (pending === undefined) return; // it has timed out
+    this.#pending.delete(number);
+    clearTimeout(pending.timer);
+    if (error === undefined) pending.resolve(answer);
+    else pending.reject(error);
+  }
+
+  #lost(worker: Worker, reason: string): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    for (const number of this.#pending.keys()) this.#settle(number, unreadable(reason));
+  }
+}
+
+function unreadable(reason: string): Error {
+  return new MillraceError('recording_unavailable', `The recording cannot be read now: ${reason}.`);
+}

@@ -1,0 +1,79 @@
+/**
+ * The thread that reads recordings for viewers. Its calls block. It is another one than that which writes, so that viewers never delay
+ * writing. The main thread's side is `reader-thread.ts`.
+ */
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { makeMovie } from '#recording/movie-file.ts';
+import { readIndex } from '#recording/recording-index.ts';
+import { readIndexFiles, readIndexOf } from '#recording/recovery.ts';
+import { MANIFEST_NAME, type Manifest } from '#recording/writer/protocol.ts';
+import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest } from './protocol.ts';
+
+const { folder } = workerData as ReaderJob;
+
+parentPort?.on('message', (message: { number: number; request: ReadRequest } | 'close') => {
+  if (message === 'close') {
+    parentPort?.close();
+    return;
+  }
+  const { number, request } = message;
+  let reply: NumberedAnswer;
+  const transfer: ArrayBuffer[] = [];
+  try {
+    reply = { number, answer: answer(request, transfer) };
+  } catch (error) {
+    reply = { number, failure: (error as Error).message };
+  }
+  parentPort?.postMessage(reply, transfer);
+});
+
+/** @param transfer takes the memory that goes to the main thread without being copied */
+function answer(request: ReadRequest, transfer: ArrayBuffer[]): ReadAnswers[ReadRequest['type']] {
+  switch (request.type) {
+    case 'index':
+      return findIndex(join(folder, request.path));
+    case 'parse':
+      return readIndex(request.files).data;
+    case 'file': {
+      const bytes = readSpan(join(folder, request.path, request.name), request.from, request.until);
+      if (bytes !== undefined) transfer.push(bytes.buffer);
+      return bytes;
+    }
+    case 'movie': {
+      const movie = makeMovie(request.files ?? readIndexFiles(join(folder, request.path)), request.movie);
+      if (movie !== undefined) transfer.push(movie.head.buffer);
+      return movie;
+    }
+  }
+}
+
+function findIndex(recording: string): ReadAnswers['index'] {
+  const index = readIndexOf(recording);
+  if (index === undefined) return undefined;
+  const manifest = JSON.parse(readFileSync(join(recording, MANIFEST_NAME), 'utf8')) as Manifest;
+  return { index: index.data, manifest };
+}
+
+function readSpan(path: string, from: number, until: number): Uint8Array<ArrayBuffer> | undefined {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const to = new Uint8Array(until - from);
+    let read = 0;
+    while (read < to.length) {
+      const count = readSync(file, to, read, to.length - read, from + read);
+      if (count === 0) return undefined;
+      read += count;
+    }
+    return to;
+  } finally {
+    closeSync(file);
+  }
+}

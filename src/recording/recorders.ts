@@ -1,0 +1,131 @@
+/**
+ * The recorders of this process, which share one writer thread.
+ */
+import type { MediaPath } from '#domain/ids.ts';
+import type { Clock } from '#lib/clock.ts';
+import { within } from '#lib/within.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import { extentOf } from './extent.ts';
+import { SessionRecorder } from './recorder.ts';
+import type { Recorders, RecordingExtent, RecordingRequest } from './recording.ts';
+import { RecordingIndex } from './recording-index.ts';
+import type { StepResult, WriterStep } from './writer/protocol.ts';
+import { WriterThread } from './writer/writer-thread.ts';
+
+/** How long a recording that ends waits for the disk, before it is settled later. */
+const DURABLE_WITHIN_MS = 10_000;
+
+/** The options of the recorders. */
+export interface FileRecordersOptions {
+  /** The folder of all recordings. It is created with the first one. */
+  readonly folder: string;
+  readonly volumeS: number;
+  readonly syncS: number;
+  readonly maxHours: number;
+  readonly renditions: 'all' | 'source';
+  /** The free space of the disk below which nothing is written. */
+  readonly minFreeBytes: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The most bytes of media that wait for the disk. */
+  readonly maxPendingBytes?: number;
+  /** Milliseconds that a recording which ends or pauses waits for the disk. */
+  readonly durableWithinMs?: number;
+  /** Called with the number of periods that a continued recording had, whose files will never change. */
+  readonly onContinued?: (path: MediaPath, periods: number) => void;
+  /** Called with periods of a running recording whose index files and volumes will never change. */
+  readonly onClosed?: (path: MediaPath, periods: readonly number[]) => void;
+  /** Called when a recording has ended, so that none of its files will change. */
+  readonly onEnded?: (path: MediaPath) => void;
+}
+
+/** Makes recorders that write files. Disposing it ends the writer thread; recorders should have ended or paused before. */
+export class FileRecorders implements Recorders, AsyncDisposable {
+  readonly #options: FileRecordersOptions;
+  readonly #writer: WriterThread;
+  readonly #running = new Map<MediaPath, SessionRecorder>();
+  #uploadsFail = false;
+
+  constructor(options: FileRecordersOptions) {
+    const { folder, syncS, minFreeBytes, logger, maxPendingBytes } = options;
+    this.#options = options;
+    const job = { folder, syncS, minFreeBytes };
+    this.#writer = new WriterThread({ job, logger, ...(maxPendingBytes === undefined ? {} : { maxPendingBytes }) });
+  }
+
+  /** The bytes of media that wait for the disk. */
+  get pendingBytes(): number {
+    return this.#writer.pendingBytes;
+  }
+
+  /** The recorder of a recording that runs in this process. */
+  running(path: MediaPath): SessionRecorder | undefined {
+    return this.#running.get(path);
+  }
+
+  /** Raises or clears the warning of all sessions that are recorded, and of those that will be. */
+  warnOfUploads(fail: boolean): void {
+    this.#uploadsFail = fail;
+    for (const { request } of this.#running.values()) request.warn('recording_upload_failing', fail);
+  }
+
+  /** Ends a recording that runs, because its owner has no more space. The live session goes on. */
+  endOverQuota(path: MediaPath): void {
+    const recorder = this.#running.get(path);
+    if (recorder === undefined) return;
+    recorder.request.warn('recording_over_quota', true);
+    recorder.end().catch((error: unknown) => {
+      this.#options.logger.warn({ err: error, path }, 'a recording beyond the quota could not be ended yet');
+    });
+  }
+
+  begin(request: RecordingRequest): SessionRecorder {
+    const { volumeS, maxHours, renditions, clock, logger, onContinued, onClosed, onEnded } = this.#options;
+    const recorder = new SessionRecorder({
+      request,
+      writer: this.#writer,
+      volumeS,
+      maxS: maxHours * 3600,
+      durableWithinMs: this.#options.durableWithinMs ?? DURABLE_WITHIN_MS,
+      renditions,
+      clock,
+      logger,
+      onContinued: (periods) => onContinued?.(request.path, periods),
+      onClosed: (periods) => onClosed?.(request.path, periods),
+      onEnded: () => onEnded?.(request.path),
+      onDone: () => {
+        if (this.#running.get(request.path) === recorder) this.#running.delete(request.path);
+      },
+    });
+    this.#running.set(request.path, recorder);
+    if (this.#uploadsFail) request.warn('recording_upload_failing', true);
+    return recorder;
+  }
+
+  async settle(path: MediaPath): Promise<RecordingExtent | undefined> {
+    const running = this.#running.get(path);
+    if (running !== undefined) return running.end();
+    const opened = await this.#do({ type: 'open', path, manifest: undefined });
+    if (opened?.type !== 'opened') return undefined;
+    await this.#do({ type: 'end', path });
+    this.#options.onEnded?.(path);
+    const index = new RecordingIndex(opened.index);
+    index.apply({ type: 'end' });
+    return extentOf(index);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled(Array.from(this.#running.values(), (recorder) => recorder.pause()));
+    await this.#writer[Symbol.asyncDispose]();
+  }
+
+  async #do(step: WriterStep): Promise<StepResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<StepResult>();
+    this.#writer.post(step, (result) => {
+      if (result?.type === 'failed') reject(new Error(`Recording ${step.path}: ${result.reason}.`));
+      else resolve(result);
+    });
+    if (await within(this.#options.durableWithinMs ?? DURABLE_WITHIN_MS, promise)) return promise;
+    throw new Error(`Recording ${step.path}: the disk does not answer.`);
+  }
+}

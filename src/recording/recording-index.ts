@@ -1,0 +1,399 @@
+/**
+ * The index of a recording in memory: its renditions, and the segments of each in compact tables. Samples are not kept, because only the MP4
+ * heads need them.
+ */
+import type {
+  InitRecord,
+  PartRecord,
+  PictureRecord,
+  SegmentEndRecord,
+  SegmentRecord,
+  TrackDescription,
+} from './index-file.ts';
+import { readRecords } from './index-file.ts';
+import type { PlacedPicture } from './picture-file.ts';
+
+/** A segment of a rendition. */
+export interface RecordedSegment {
+  /** The same in all renditions for the same time. */
+  readonly number: number;
+  /** Decoding time of the first sample, in seconds of session time. */
+  readonly startS: number;
+  readonly durationS: number;
+  /** The wall-clock time at which its first frame was shown. */
+  readonly programDateTimeMs: number;
+  readonly discontinuity: boolean;
+  readonly independent: boolean;
+  /** The number of its init segment. */
+  readonly init: number;
+  /** Where its bytes are: the number of the volume and a range in it. */
+  readonly volume: number;
+  readonly offset: number;
+  readonly sizeBytes: number;
+}
+
+/** The columns of a table of segments, as they go from thread to thread. Entries from `count` on are not used. */
+export interface SegmentColumns {
+  count: number;
+  numbers: Uint32Array;
+  startsS: Float64Array;
+  durationsS: Float64Array;
+  programDateTimesMs: Float64Array;
+  /** 1: a discontinuity. 2: independent. */
+  flags: Uint8Array;
+  inits: Uint16Array;
+  volumes: Uint32Array;
+  offsets: Uint32Array;
+  sizesBytes: Uint32Array;
+}
+
+/** The segments of one rendition, 41 bytes each. Their numbers ascend, and some may be missing. */
+export class SegmentTable {
+  readonly columns: SegmentColumns;
+
+  constructor(columns: SegmentColumns = emptyColumns()) {
+    this.columns = columns;
+  }
+
+  get count(): number {
+    return this.columns.count;
+  }
+
+  /** The segment at an index from 0 to `count - 1`. Undefined for other indexes. */
+  at(index: number): RecordedSegment | undefined {
+    const { columns } = this;
+    if (index < 0 || index >= columns.count) return undefined;
+    const flags = columns.flags[index]!;
+    return {
+      number: columns.numbers[index]!,
+      startS: columns.startsS[index]!,
+      durationS: columns.durationsS[index]!,
+      programDateTimeMs: columns.programDateTimesMs[index]!,
+      discontinuity: (flags & 1) !== 0,
+      independent: (flags & 2) !== 0,
+      init: columns.inits[index]!,
+      volume: columns.volumes[index]!,
+      offset: columns.offsets[index]!,
+      sizeBytes: columns.sizesBytes[index]!,
+    };
+  }
+
+  /** The index of the segment with a number. -1 when there is none. */
+  indexOf(number: number): number {
+    const index = this.#firstFrom(this.columns.numbers, number);
+    return index < this.count && this.columns.numbers[index] === number ? index : -1;
+  }
+
+  /** The index of the first segment with a number or a larger one. `count` when there is none. */
+  indexFrom(number: number): number {
+    return this.#firstFrom(this.columns.numbers, number);
+  }
+
+  /** The index of the last segment that begins before a wall-clock time. -1 when none does. */
+  indexBefore(atMs: number): number {
+    return this.#firstFrom(this.columns.programDateTimesMs, atMs) - 1;
+  }
+
+  /** The index of the first segment that ends after a wall-clock time. `count` when none does. */
+  indexAt(atMs: number): number {
+    const { programDateTimesMs, durationsS } = this.columns;
+    let index = this.#firstFrom(programDateTimesMs, atMs);
+    // Times of segments ascend, except where the media's clock was set back in between.
+    while (index > 0 && programDateTimesMs[index - 1]! + durationsS[index - 1]! * 1000 > atMs) index -= 1;
+    return index;
+  }
+
+  /** Adds a segment, or changes the last one. */
+  set(index: number, segment: RecordedSegment): void {
+    const { columns } = this;
+    if (index >= columns.numbers.length) grow(columns);
+    columns.count = Math.max(columns.count, index + 1);
+    columns.numbers[index] = segment.number;
+    columns.startsS[index] = segment.startS;
+    columns.durationsS[index] = segment.durationS;
+    columns.programDateTimesMs[index] = segment.programDateTimeMs;
+    columns.flags[index] = Number(segment.discontinuity) + 2 * Number(segment.independent);
+    columns.inits[index] = segment.init;
+    columns.volumes[index] = segment.volume;
+    columns.offsets[index] = segment.offset;
+    columns.sizesBytes[index] = segment.sizeBytes;
+  }
+
+  #firstFrom(column: Uint32Array | Float64Array, value: number): number {
+    let [from, until] = [0, this.count];
+    while (from < until) {
+      const middle = (from + until) >>> 1;
+      if (column[middle]! < value) from = middle + 1;
+      else until = middle;
+    }
+    return from;
+  }
+}
+
+/** What is known of one rendition, as it goes from thread to thread. */
+export interface RenditionData {
+  readonly id: string;
+  readonly inits: InitRecord[];
+  readonly segments: SegmentColumns;
+  /** Whether the last segment of the table may still grow. */
+  isOpen: boolean;
+  /** Totals of all segments. */
+  sizeBytes: number;
+  durationS: number;
+  samples: number;
+  sampleTicks: number;
+  /** The highest bitrate of a whole segment, in bits per second. */
+  peakBps: number;
+}
+
+/** A part, without its samples. */
+export type PartSize = Pick<PartRecord, 'rendition' | 'sizeBytes'> & {
+  readonly samples: number;
+  readonly durationTicks: number;
+};
+
+/** A record without what is not kept in memory. */
+export type KeptRecord =
+  | InitRecord
+  | SegmentRecord
+  | ({ readonly type: 'part' } & PartSize)
+  | SegmentEndRecord
+  | PictureRecord
+  | { readonly type: 'end' };
+
+/** One rendition of a recording. */
+export class RecordedRendition {
+  readonly data: RenditionData;
+  readonly segments: SegmentTable;
+
+  constructor(data: RenditionData) {
+    this.data = data;
+    this.segments = new SegmentTable(data.segments);
+  }
+
+  get id(): string {
+    return this.data.id;
+  }
+
+  /** How many segments are complete, and so can be listed. */
+  get completeCount(): number {
+    return this.segments.count - Number(this.data.isOpen);
+  }
+
+  /** The description of the newest configuration. */
+  get track(): TrackDescription {
+    return this.data.inits.at(-1)!.track;
+  }
+
+  /** The init segment with a number. */
+  init(number: number): InitRecord | undefined {
+    return this.data.inits.find((init) => init.number === number);
+  }
+
+  /** Bits per second over the whole recording. */
+  get averageBps(): number {
+    return this.data.durationS === 0 ? 0 : Math.round((8 * this.data.sizeBytes) / this.data.durationS);
+  }
+
+  /** Measured over the whole recording. Undefined for audio and before the first part. */
+  get framesPerSecond(): number | undefined {
+    const { track } = this;
+    if (track.kind === 'audio' || this.data.sampleTicks === 0) return undefined;
+    return track.declaredFrameRate ?? (this.data.samples * track.timescale) / this.data.sampleTicks;
+  }
+}
+
+/** The index of a recording, which grows while it runs. */
+export class RecordingIndex {
+  readonly renditions: RecordedRendition[];
+  /** Whether the recording has ended. */
+  hasEnded: boolean;
+
+  readonly #pictures: PlacedPicture[];
+
+  constructor({ renditions, pictures, hasEnded }: IndexData = { renditions: [], pictures: [], hasEnded: false }) {
+    this.renditions = renditions.map((data) => new RecordedRendition(data));
+    this.#pictures = [...pictures];
+    this.hasEnded = hasEnded;
+  }
+
+  /** The same as plain data, which other threads can be given. It is shared, and not copied. */
+  get data(): IndexData {
+    const { pictures, hasEnded } = this;
+    return { renditions: this.renditions.map(({ data }) => data), pictures, hasEnded };
+  }
+
+  /** The pictures, in the order of their times. */
+  get pictures(): readonly PlacedPicture[] {
+    return this.#pictures;
+  }
+
+  /** The rendition with an id. */
+  rendition(id: string): RecordedRendition | undefined {
+    return this.renditions.find((each) => each.id === id);
+  }
+
+  /** The rendition that leads: the source, or the audio of a session without video. */
+  get leader(): RecordedRendition | undefined {
+    return this.rendition('source') ?? this.rendition('audio');
+  }
+
+  /** The renditions as they are listed: the source first, audio last. */
+  get listed(): readonly RecordedRendition[] {
+    const { leader } = this;
+    const rank = (each: RecordedRendition) => (each === leader ? 0 : each.track.kind === 'video' ? 1 : 2);
+    return this.renditions.toSorted((a, b) => rank(a) - rank(b));
+  }
+
+  /** The largest number of a segment in any rendition. -1 when there is none. */
+  get lastNumber(): number {
+    return Math.max(-1, ...this.renditions.map(({ segments }) => segments.at(segments.count - 1)?.number ?? -1));
+  }
+
+  /** Adds what a record says. */
+  apply(record: KeptRecord): void {
+    if (record.type === 'end') {
+      for (const rendition of this.renditions) closeSegment(rendition);
+      this.hasEnded = true;
+      return;
+    }
+    if (record.type === 'picture') {
+      const { type: _, ...picture } = record;
+      this.#pictures.push(picture);
+      return;
+    }
+    const rendition = record.type === 'init' ? this.#renditionOf(record) : this.renditions[record.rendition];
+    if (rendition === undefined) return;
+    switch (record.type) {
+      case 'init':
+        rendition.data.inits.push(record);
+        break;
+      case 'segment':
+        beginSegment(rendition, record);
+        break;
+      case 'part':
+        addPart(rendition, record);
+        break;
+      case 'segment_end':
+        closeSegment(rendition, record.durationTicks);
+        break;
+    }
+  }
+
+  #renditionOf({ rendition, id }: InitRecord): RecordedRendition | undefined {
+    if (rendition === this.renditions.length) {
+      const totals = { sizeBytes: 0, durationS: 0, samples: 0, sampleTicks: 0, peakBps: 0 };
+      const data = { id, inits: [], segments: emptyColumns(), isOpen: false, ...totals };
+      this.renditions.push(new RecordedRendition(data));
+    }
+    return this.renditions[rendition];
+  }
+}
+
+/** An index as it goes from thread to thread. */
+export interface IndexData {
+  readonly renditions: readonly RenditionData[];
+  readonly pictures: readonly PlacedPicture[];
+  readonly hasEnded: boolean;
+}
+
+/** Reads the index of a recording from its files, in order. Segments that were not closed, because the process was killed, count as complete. */
+export function readIndex(files: readonly Uint8Array[]): RecordingIndex {
+  const index = new RecordingIndex();
+  for (const bytes of files) {
+    readRecords(bytes, (record) => {
+      if (record.type === 'part') index.apply(partSize(record));
+      else if (record.type !== 'sync') index.apply(record);
+    });
+  }
+  for (const rendition of index.renditions) closeSegment(rendition);
+  return index;
+}
+
+/** What is kept in memory of a part. */
+export function partSize({ type, rendition, sizeBytes, samples }: PartRecord): Extract<KeptRecord, { type: 'part' }> {
+  let durationTicks = 0;
+  for (const ticks of samples.durations) durationTicks += ticks;
+  return { type, rendition, sizeBytes, samples: samples.sizes.length, durationTicks };
+}
+
+function beginSegment(rendition: RecordedRendition, record: SegmentRecord): void {
+  closeSegment(rendition);
+  const { number, volume, offset, init, programDateTimeMs, discontinuity, independent } = record;
+  const startS = record.startTicks / timescaleOf(rendition, init);
+  const times = { startS, durationS: 0, programDateTimeMs };
+  const { segments, data } = rendition;
+  segments.set(segments.count, { number, ...times, discontinuity, independent, init, volume, offset, sizeBytes: 0 });
+  data.isOpen = true;
+}
+
+function addPart({ segments, data }: RecordedRendition, part: PartSize): void {
+  const last = segments.count - 1;
+  const segment = segments.at(last);
+  if (segment === undefined) return;
+  const durationS = part.durationTicks / timescaleOf({ data }, segment.init);
+  const sizeBytes = segment.sizeBytes + part.sizeBytes;
+  segments.set(last, { ...segment, durationS: segment.durationS + durationS, sizeBytes });
+  data.sizeBytes += part.sizeBytes;
+  data.durationS += durationS;
+  data.samples += part.samples;
+  data.sampleTicks += part.durationTicks;
+}
+
+/** Closes the last segment. @param durationTicks what it is known to last; by default what its parts last */
+function closeSegment({ segments, data }: RecordedRendition, durationTicks?: number): void {
+  if (!data.isOpen) return;
+  data.isOpen = false;
+  const last = segments.count - 1;
+  const segment = segments.at(last)!;
+  if (segment.sizeBytes === 0) {
+    // The process was killed before its first part.
+    data.segments.count = last;
+    return;
+  }
+  if (durationTicks !== undefined) {
+    const durationS = durationTicks / timescaleOf({ data }, segment.init);
+    data.durationS += durationS - segment.durationS;
+    segments.set(last, { ...segment, durationS });
+  }
+  const { durationS, sizeBytes } = segments.at(last)!;
+  if (durationS > 0) data.peakBps = Math.max(data.peakBps, Math.round((8 * sizeBytes) / durationS));
+}
+
+function timescaleOf({ data }: Pick<RecordedRendition, 'data'>, init: number): number {
+  return data.inits.find(({ number }) => number === init)?.track.timescale ?? 1;
+}
+
+const FIRST_CAPACITY = 64;
+
+function emptyColumns(): SegmentColumns {
+  return {
+    count: 0,
+    numbers: new Uint32Array(FIRST_CAPACITY),
+    startsS: new Float64Array(FIRST_CAPACITY),
+    durationsS: new Float64Array(FIRST_CAPACITY),
+    programDateTimesMs: new Float64Array(FIRST_CAPACITY),
+    flags: new Uint8Array(FIRST_CAPACITY),
+    inits: new Uint16Array(FIRST_CAPACITY),
+    volumes: new Uint32Array(FIRST_CAPACITY),
+    offsets: new Uint32Array(FIRST_CAPACITY),
+    sizesBytes: new Uint32Array(FIRST_CAPACITY),
+  };
+}
+
+function grow(columns: SegmentColumns): void {
+  const larger = <Column extends { readonly length: number; set(from: Column): void }>(from: Column, to: Column) => {
+    to.set(from);
+    return to;
+  };
+  const capacity = 2 * columns.numbers.length;
+  columns.numbers = larger(columns.numbers, new Uint32Array(capacity));
+  columns.startsS = larger(columns.startsS, new Float64Array(capacity));
+  columns.durationsS = larger(columns.durationsS, new Float64Array(capacity));
+  columns.programDateTimesMs = larger(columns.programDateTimesMs, new Float64Array(capacity));
+  columns.flags = larger(columns.flags, new Uint8Array(capacity));
+  columns.inits = larger(columns.inits, new Uint16Array(capacity));
+  columns.volumes = larger(columns.volumes, new Uint32Array(capacity));
+  columns.offsets = larger(columns.offsets, new Uint32Array(capacity));
+  columns.sizesBytes = larger(columns.sizesBytes, new Uint32Array(capacity));
+}

@@ -1,0 +1,145 @@
+/**
+ * Where recordings live, and how long: the bucket, the thread that uploads and deletes, and the sweeper, as one part of the process.
+ */
+import type { Asset } from '#domain/asset.ts';
+import type { AssetId, MediaPath, NodeId } from '#domain/ids.ts';
+import type { Quotas } from '#domain/quotas.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { ObjectSettings } from '#objects/config.ts';
+import { openBucket } from '#objects/engines.ts';
+import type { ObjectStore } from '#objects/objects.ts';
+import type { Store } from '#store/store.ts';
+import type { Logger } from '#telemetry/logger.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import type { RecordingSettings } from './config.ts';
+import { StorageThread } from './storage/storage-thread.ts';
+import { Sweeper } from './sweeper.ts';
+
+/** Rows that are read at once when the process starts. */
+const BATCH = 100;
+
+/** The options of the storage. */
+export interface RecordingStorageOptions {
+  /** The folder of all recordings. */
+  readonly folder: string;
+  readonly settings: Pick<RecordingSettings, 'retentionDays' | 'minFreeMib' | 'whenFull'>;
+  readonly objects: ObjectSettings;
+  readonly store: Store;
+  readonly nodeId: NodeId;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Called when uploads begin to fail, and when they work again. */
+  readonly onFailing: (isFailing: boolean) => void;
+  /** The quotas of users that have none of their own. */
+  readonly quotas: Quotas;
+  /** Called with a running recording whose owner has no more space. */
+  readonly onOverQuota: (path: MediaPath) => void;
+  /** Called before bytes of a deleted recording are deleted. */
+  readonly onFree: (asset: Asset) => void;
+}
+
+/** The storage of recordings of one process. */
+export class RecordingStorage implements AsyncDisposable {
+  /** The bucket for readers. Undefined when recordings stay in their folder. */
+  readonly bucket: ObjectStore | undefined;
+  readonly #options: RecordingStorageOptions;
+  readonly #thread: StorageThread;
+  readonly #sweeper: Sweeper;
+  #waiting = { files: 0, sizeBytes: 0 };
+  #isFailing = false;
+
+  private constructor(options: RecordingStorageOptions, bucket: ObjectStore | undefined) {
+    const { folder, settings, objects, store, metrics, logger } = options;
+    this.#options = options;
+    this.bucket = bucket;
+    const secretKey = objects.s3SecretAccessKey?.reveal();
+    this.#thread = new StorageThread({
+      job: { folder, bucket: bucket && { ...objects, s3SecretAccessKey: secretKey }, graceMs: undefined },
+      logger,
+      onStored: (path) => this.#sweeper.stored(path),
+      onFailing: (reason) => this.#noteFailing(reason),
+      onWaiting: (files, sizeBytes) => {
+        this.#waiting = { files, sizeBytes };
+      },
+      onLost: () => this.#takeUp(),
+    });
+    this.#sweeper = new Sweeper({
+      ...options,
+      ...settings,
+      isShared: store.isShared,
+      storage: this.#thread,
+      minFreeBytes: settings.minFreeMib * 1024 * 1024,
+    });
+    metrics.uploadsWaiting.observe({}, () => this.#waiting.files);
+    metrics.uploadBytesWaiting.observe({}, () => this.#waiting.sizeBytes);
+    metrics.uploadsFailing.observe({}, () => Number(this.#isFailing));
+  }
+
+  /**
+   * Opens the storage. Nothing is waited for: neither the disk nor the bucket needs to be there.
+   * @throws {BucketSettingsError} when the settings of the bucket do not fit together
+   */
+  static async open(options: RecordingStorageOptions): Promise<RecordingStorage> {
+    return new RecordingStorage(options, await openBucket(options.objects, options.clock));
+  }
+
+  /** Begins to upload what an earlier process has left, and to sweep. */
+  start(): void {
+    this.#sweeper.start();
+    this.#takeUp();
+  }
+
+  /** A recording that has so many periods goes on in this process. */
+  continued(path: MediaPath, periods: number): void {
+    if (this.bucket === undefined) return;
+    this.#thread.found(path);
+    this.#thread.closed(path, [...Array(periods).keys()]);
+  }
+
+  /** The files of periods of a running recording will never change. */
+  closed(path: MediaPath, periods: readonly number[]): void {
+    if (this.bucket !== undefined) this.#thread.closed(path, periods);
+  }
+
+  /** No file of a recording will change. */
+  ended(path: MediaPath): void {
+    if (this.bucket !== undefined) this.#thread.ended(path);
+  }
+
+  /** Stops. What is in progress is taken up at the next start. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sweeper[Symbol.asyncDispose]();
+    await this.#thread[Symbol.asyncDispose]();
+    await this.bucket?.[Symbol.asyncDispose]();
+  }
+
+  /** Finds what an earlier process has left to be uploaded. The start of the server does not wait for it. */
+  #takeUp(): void {
+    if (this.bucket === undefined) return;
+    this.#findLeft().catch((error: unknown) => {
+      this.#options.logger.warn({ err: error }, 'recordings on this machine are uploaded at the next start');
+    });
+  }
+
+  /** Only what has a row is uploaded: the rest was deleted, or does not belong here. */
+  async #findLeft(): Promise<void> {
+    const { assets } = this.#options.store;
+    const local = await this.#thread.local();
+    const paths = new Map(local.map(({ path, sessionId }) => [sessionId, path]));
+    const ids = [...paths.keys()].filter((id) => id !== undefined) as string[] as AssetId[];
+    for (let at = 0; at < ids.length; at += BATCH) {
+      for (const { id, path } of await assets.getMany(ids.slice(at, at + BATCH))) {
+        if (paths.get(id) === path) this.#thread.found(path);
+      }
+    }
+  }
+
+  #noteFailing(reason: string | undefined): void {
+    const { logger, onFailing } = this.#options;
+    this.#isFailing = reason !== undefined;
+    if (reason === undefined) logger.info({}, 'recordings are uploaded again');
+    else logger.warn({ reason }, 'recordings cannot be uploaded; they stay on this machine');
+    onFailing(this.#isFailing);
+  }
+}

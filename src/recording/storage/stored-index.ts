@@ -1,0 +1,33 @@
+/**
+ * Reads from the bucket what is needed to open a recording.
+ */
+import type { ObjectCall, ObjectStore } from '#objects/objects.ts';
+import { indexName, WHOLE_INDEX } from '#recording/index-file.ts';
+import { periodOf } from './upload-plan.ts';
+
+/**
+ * The index files of a recording in the bucket, in order: the one of the whole recording, which takes one request, or those of its periods.
+ * Empty when the bucket has none. A recording whose machine died has no whole index; what of it is here is complete up to some period.
+ */
+export async function readStoredIndex(
+  bucket: ObjectStore,
+  path: string,
+  call?: ObjectCall,
+): Promise<readonly Uint8Array[]> {
+  const whole = await bucket.get(`${path}/${WHOLE_INDEX}`, undefined, call);
+  if (whole !== undefined) return [whole];
+  const periods: number[] = [];
+  for await (const { name } of bucket.list(`${path}/${WHOLE_INDEX}.`, call)) {
+    const period = periodOf(name.slice(path.length + 1));
+    if (period !== undefined && name === `${path}/${indexName(period)}`) periods.push(period);
+  }
+  const files: Uint8Array[] = [];
+  for (const [at, period] of periods.sort((one, other) => one - other).entries()) {
+    // Files go to the bucket in any order. Behind one that is missing, an index would name renditions that nothing describes.
+    if (period !== at) break;
+    const bytes = await bucket.get(`${path}/${indexName(period)}`, undefined, call);
+    if (bytes === undefined) break;
+    files.push(bytes);
+  }
+  return files;
+}

@@ -1,0 +1,107 @@
+/**
+ * The thread that uploads and deletes the files of recordings. Its calls of the file system block, so a slow or broken disk holds up nothing
+ * else, and neither does the encryption of what is uploaded. The main thread's side is `storage-thread.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { Secret } from '#domain/secret.ts';
+import { systemClock } from '#lib/clock.ts';
+import { openBucket } from '#objects/engines.ts';
+import { Uploader } from '#recording/uploader.ts';
+import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
+import { free } from './freeing.ts';
+import { freeBytes, recordingsIn, removeLeftFolders } from './local-files.ts';
+import type { FromStorage, LocalRecording, StorageAnswers, StorageCall, StorageJob, ToStorage } from './protocol.ts';
+
+const { folder, bucket: settings, graceMs } = workerData as StorageJob;
+const port = parentPort!;
+const tell = (message: FromStorage): void => port.postMessage(message);
+
+const secret = settings?.s3SecretAccessKey;
+const bucket =
+  settings &&
+  (await openBucket(
+    { ...settings, s3SecretAccessKey: secret === undefined ? undefined : new Secret(secret) },
+    systemClock,
+  ));
+const uploader =
+  bucket &&
+  new Uploader({
+    folder,
+    bucket,
+    clock: systemClock,
+    ...(graceMs === undefined ? {} : { graceMs }),
+    listener: {
+      stored: (path) => tell({ type: 'stored', path }),
+      failing: (reason) => tell({ type: 'failing', reason }),
+      waiting: (files, sizeBytes) => tell({ type: 'waiting', files, sizeBytes }),
+    },
+  });
+const closing = new AbortController();
+try {
+  removeLeftFolders(folder);
+} catch {
+  // A disk that fails is told of by what follows.
+}
+
+port.on('message', (message: ToStorage) => {
+  switch (message.type) {
+    case 'found':
+    case 'ended':
+    case 'noted':
+      uploader?.[message.type](message.path);
+      break;
+    case 'closed':
+      uploader?.closed(message.path, message.periods);
+      break;
+    case 'call':
+      void answer(message.id, message.call);
+      break;
+    case 'stop':
+      void stop();
+  }
+});
+
+async function answer(id: number, call: StorageCall): Promise<void> {
+  try {
+    tell({ type: 'answer', id, result: await carryOut(call) });
+  } catch (error) {
+    tell({ type: 'refusal', id, reason: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+async function carryOut(call: StorageCall): Promise<StorageAnswers[keyof StorageAnswers]> {
+  switch (call.type) {
+    case 'local':
+      return recordingsIn(folder).map(localRecording);
+    case 'free':
+      await uploader?.forget(call.path);
+      await free({ folder, bucket }, call.path, call.spans, { signal: closing.signal });
+      // What is left for clips may not all be in the bucket yet.
+      if (call.spans.length > 0) uploader?.found(call.path);
+      return undefined;
+    case 'free_bytes':
+      return freeBytes(folder);
+    case 'make_room':
+      return uploader?.makeRoom() ?? 0;
+  }
+}
+
+function localRecording(path: string): LocalRecording {
+  try {
+    const { sessionId } = JSON.parse(readFileSync(join(folder, path, MANIFEST_NAME), 'utf8')) as {
+      sessionId?: unknown;
+    };
+    return { path, sessionId: typeof sessionId === 'string' ? sessionId : undefined };
+  } catch {
+    return { path, sessionId: undefined };
+  }
+}
+
+async function stop(): Promise<void> {
+  closing.abort();
+  await uploader?.[Symbol.asyncDispose]();
+  await bucket?.[Symbol.asyncDispose]();
+  port.close();
+}

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type AssetId, type MediaPath, newMediaPath, newNodeId } from '#domain/ids.ts';
+import { systemClock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
+import { openStore } from '#store/open-store.ts';
+import type { Store } from '#store/store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import {
+  SOME_EXTENT,
+  SOME_NODE,
+  someClip,
+  someQuotas,
+  someReceipt,
+  someSession,
+  someStream,
+  someUser,
+} from '#test/support/sample-records.ts';
+import type { KeptSpan } from './storage/needed-volumes.ts';
+import { Sweeper, type SweeperOptions } from './sweeper.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1440 * MINUTE_MS;
+const ENDED_AT = 1_700_000_061_700;
+
+interface Fixture {
+  readonly store: Store;
+  /** What the storage was asked to do, in order. */
+  readonly asked: (string | { readonly free: MediaPath; readonly spans: readonly KeptSpan[] })[];
+  readonly state: { now: number; freeBytes: number; failure: Error | undefined };
+  readonly sweeper: (change?: Partial<SweeperOptions>) => Sweeper;
+  /** A recording that has ended. */
+  readonly recording: (change?: {
+    readonly endedAt?: number;
+    readonly sizeBytes?: number;
+    readonly isRunning?: boolean;
+  }) => Promise<Recording>;
+}
+
+interface Recording {
+  readonly id: AssetId;
+  readonly path: MediaPath;
+  readonly session: ReturnType<typeof someSession>;
+}
+
+async function setUp(t: TestContext): Promise<Fixture> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'millrace-sweeper-'));
+  const store = await openStore({ dataDir, exclusive: true, logger: silentLogger });
+  t.after(async () => {
+    await store[Symbol.asyncDispose]();
+    rmSync(dataDir, { recursive: true });
+  });
+  const user = await store.users.ensure(someUser());
+  const asked: Fixture['asked'] = [];
+  const state: Fixture['state'] = { now: ENDED_AT + DAY_MS, freeBytes: 10_000, failure: undefined };
+  const storage: SweeperOptions['storage'] = {
+    async free(path, spans) {
+      asked.push({ free: path, spans });
+      if (state.failure !== undefined) throw state.failure;
+      return undefined;
+    },
+    freeBytes: async () => state.freeBytes,
+    async makeRoom() {
+      asked.push('make room');
+      return 0;
+    },
+    noted: (path) => void asked.push(`noted ${path}`),
+  };
+  return {
+    store,
+    asked,
+    state,
+    sweeper: (change = {}) =>
+      new Sweeper({
+        store,
+        storage,
+        nodeId: SOME_NODE,
+        isShared: false,
+        clock: { ...systemClock, now: () => ms(state.now) },
+        logger: silentLogger,
+        retentionDays: 0,
+        minFreeBytes: 1000,
+        whenFull: 'stop',
+        quotas: someQuotas({ recordingGib: 1 }),
+        onOverQuota: (path) => void asked.push(`end ${path}`),
+        onFree: ({ id }) => void asked.push(`forget ${id}`),
+        ...change,
+      }),
+    async recording({ endedAt = ENDED_AT, sizeBytes = 100, isRunning = false } = {}) {
+      const stream = someStream(user.id, { record: true });
+      await store.streams.create(stream, someReceipt());
+      const path = newMediaPath();
+      const ended = { phase: 'ended', endedAt: ms(endedAt), endReason: 'unpublished' } as const;
+      const session = someSession(stream, { recordingPath: path, ...(isRunning ? { phase: 'live' } : ended) });
+      await store.sessions.create(session);
+      const id = session.id as string as AssetId;
+      if (isRunning) await store.assets.progress(id, { ...SOME_EXTENT, sizeBytes });
+      else await store.assets.finish(id, { ...SOME_EXTENT, sizeBytes }, ms(endedAt));
+      return { id, path, session };
+    },
+  };
+}
+
+const phaseOf = async (store: Store, id: AssetId) => (await store.assets.getMany([id], 'all'))[0]?.phase;
+
+test('recordings are deleted when they have been kept long enough, bytes and row, and not before', async (t) => {
+  const { store, asked, state, sweeper, recording } = await setUp(t);
+  const old = await recording();
+  const young = await recording({ endedAt: ENDED_AT + DAY_MS });
+  const swept = sweeper({ retentionDays: 7 });
+  state.now = ENDED_AT + 7 * DAY_MS;
+  await swept.sweep();
+  assert.deepEqual(asked, []);
+  state.now += 1;
+  await swept.sweep();
+  assert.equal(await phaseOf(store, old.id), 'deleting');
+  assert.deepEqual(asked, [], 'a clip may be on its way');
+  state.now += MINUTE_MS + 1;
+  await swept.sweep();
+  assert.deepEqual(asked, [`forget ${old.id}`, { free: old.path, spans: [] }]);
+  assert.deepEqual([await phaseOf(store, old.id), await phaseOf(store, young.id)], ['deleted', 'ready']);
+  await swept.sweep();
+  assert.equal(asked.length, 2);
+});
+
+test('recordings are kept for ever with a retention of 0', async (t) => {
+  const { store, state, sweeper, recording } = await setUp(t);
+  const { id } = await recording();
+  state.now += 36_500 * DAY_MS;
+  await sweeper().sweep();
+  assert.equal(await phaseOf(store, id), 'ready');
+});
+
+test('the recordings of a deleted stream go a day after it', async (t) => {
+  const { store, state, sweeper, recording } = await setUp(t);
+  const { id, session } = await recording();
+  await store.streams.delete([session.streamId], session.userId, [someReceipt({ at: ms(state.now) })]);
+  const swept = sweeper();
+  state.now += DAY_MS - 1;
+  await swept.sweep();
+  assert.equal(await phaseOf(store, id), 'ready');
+  state.now += 1;
+  await swept.sweep();
+  state.now += MINUTE_MS + 1;
+  await swept.sweep();
+  assert.equal(await phaseOf(store, id), 'deleted');
+});
+
+test('what a clip shows of a deleted recording stays until the clip is deleted', async (t) => {
+  const { store, asked, state, sweeper, recording } = await setUp(t);
+  const { id, path, session } = await recording();
+  const clip = someClip(session, { fromMs: ms(5000), untilMs: ms(9000) });
+  await store.assets.createClip(clip, id, someReceipt());
+  await store.assets.expire(id, ms(state.now));
+  const swept = sweeper();
+  state.now += MINUTE_MS + 1;
+  for (let round = 0; round < 3; round += 1) await swept.sweep();
+  assert.deepEqual(asked, [`forget ${id}`, { free: path, spans: [{ fromMs: 5000, untilMs: 9000 }] }]);
+  assert.equal(await phaseOf(store, id), 'deleting');
+  await store.assets.delete(clip.id, session.userId, someReceipt());
+  await swept.sweep();
+  assert.deepEqual(asked.at(-1), { free: path, spans: [] });
+  assert.equal(await phaseOf(store, id), 'deleted');
+});
+
+test('a deletion that fails, or whose process is killed, is found again', async (t) => {
+  const { store, asked, state, sweeper, recording } = await setUp(t);
+  const one = await recording();
+  const other = await recording();
+  for (const { id } of [one, other]) await store.assets.expire(id, ms(state.now));
+  state.now += MINUTE_MS + 1;
+  state.failure = new Error('the bucket is away');
+  await sweeper().sweep();
+  assert.equal(asked.length, 4, 'one that fails does not keep the other from being tried');
+  assert.deepEqual([await phaseOf(store, one.id), await phaseOf(store, other.id)], ['deleting', 'deleting']);
+  state.failure = undefined;
+  await sweeper().sweep();
+  assert.deepEqual([await phaseOf(store, one.id), await phaseOf(store, other.id)], ['deleted', 'deleted']);
+});
+
+test('the row of a recording on another node stays until that node has deleted its bytes', async (t) => {
+  const { store, asked, state, sweeper, recording } = await setUp(t);
+  const { id, path } = await recording();
+  await store.assets.expire(id, ms(state.now));
+  state.now += MINUTE_MS + 1;
+  const neighbour = sweeper({ nodeId: newNodeId(), isShared: true });
+  for (let round = 0; round < 2; round += 1) await neighbour.sweep();
+  assert.deepEqual(asked, [`forget ${id}`, { free: path, spans: [] }], 'what is in the bucket goes at once');
+  assert.equal(await phaseOf(store, id), 'deleting');
+  await sweeper({ isShared: true }).sweep();
+  assert.equal(await phaseOf(store, id), 'deleted');
+});
+
+test('a full disk is relieved of what is in the bucket, and of nothing else by default', async (t) => {
+  const { store, asked, state, sweeper, recording } = await setUp(t);
+  const { id } = await recording();
+  state.freeBytes = 999;
+  await sweeper().sweep();
+  assert.deepEqual(asked, [], 'nothing is recorded');
+  await recording({ isRunning: true });
+  state.freeBytes = 1000;
+  await sweeper().sweep();
+  assert.deepEqual(asked, []);
+  state.freeBytes = 999;
+  await sweeper().sweep();
+  assert.deepEqual(asked, ['make room']);
+  assert.equal(await phaseOf(store, id), 'ready');
+  await sweeper({ minFreeBytes: 0 }).sweep();
+  assert.equal(asked.length, 1);
+});
+
+test('with WHEN_FULL=oldest, as many of the oldest recordings are deleted as are needed, and no more while they go', async (t) => {
+  const { store, state, sweeper, recording } = await setUp(t);
+  const recordings = [];
+  for (const day of [3, 1, 2, 4])
+    recordings.push(await recording({ endedAt: ENDED_AT - day * DAY_MS, sizeBytes: 300 }));
+  const [third, fifth, fourth, oldest] = recordings as [Recording, Recording, Recording, Recording];
+  await store.assets.stored(oldest.id);
+  await recording({ isRunning: true });
+  const swept = sweeper({ whenFull: 'oldest' });
+  state.freeBytes = 500;
+  const phases = () => Promise.all([oldest, third, fourth, fifth].map(({ id }) => phaseOf(store, id)));
+  for (let round = 0; round < 3; round += 1) await swept.sweep();
+  assert.deepEqual(await phases(), ['ready', 'deleting', 'deleting', 'ready'], 'one in the bucket would free nothing');
+  state.now += MINUTE_MS + 1;
+  state.freeBytes = 1100;
+  await swept.sweep();
+  assert.deepEqual(await phases(), ['ready', 'deleted', 'deleted', 'ready']);
+  state.freeBytes = 999;
+  await swept.sweep();
+  assert.deepEqual(await phases(), ['ready', 'deleted', 'deleted', 'deleting']);
+});
+
+test('a recording in the bucket is noted in its row, and its folder may go after that', async (t) => {
+  const { store, asked, sweeper, recording } = await setUp(t);
+  const { id, path } = await recording();
+  const swept = sweeper();
+  swept.stored(path);
+  while (asked.length === 0) await swept.sweep();
+  assert.equal((await store.assets.getMany([id]))[0]?.isStored, true);
+  assert.deepEqual(asked, [`noted ${path}`]);
+});
+
+test('the running recordings of a user whose recordings take too much are ended, and those of others are not', async (t) => {
+  const { store, asked, sweeper, recording } = await setUp(t);
+  const running = await recording({ isRunning: true, sizeBytes: 2 ** 29 });
+  await sweeper().sweep();
+  assert.deepEqual(asked, []);
+  await recording({ sizeBytes: 2 ** 29 });
+  await sweeper({ quotas: someQuotas({ recordingGib: 0 }) }).sweep();
+  assert.deepEqual(asked, []);
+  await sweeper().sweep();
+  assert.deepEqual(asked, [`end ${running.path}`]);
+  await store.users.change(running.session.userId, { quotas: { recordingGib: 2 } }, someReceipt());
+  await sweeper().sweep();
+  assert.equal(asked.length, 1);
+});

@@ -1,0 +1,212 @@
+/**
+ * MP4s that exist nowhere: the head is made from the index of a recording, and the body is the recording's own bytes.
+ */
+import { LRUCache } from 'lru-cache';
+import { MillraceError } from '#domain/errors.ts';
+import type { MediaPath } from '#domain/ids.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import { volumeName } from './index-file.ts';
+import type { MovieFile, MovieRequest } from './movie-file.ts';
+import { LITERAL } from './movie-layout.ts';
+import type { RecordingFileReader } from './reader/reader.ts';
+import { firstIndex } from './recorded-samples.ts';
+import type { Excerpt, VirtualFile } from './recording.ts';
+import type { RecordedRendition, RecordedSegment, RecordingIndex } from './recording-index.ts';
+
+/** The memory for heads. One of four hours takes 11 MB. */
+const MAX_HEAD_BYTES = 32 * 1024 * 1024;
+/** The memory for what tells where the bytes of files are, besides heads: 300 kB for four hours. */
+const MAX_MAP_BYTES = 16 * 1024 * 1024;
+/** The most bytes that are read at once. */
+const PIECE_BYTES = 256 * 1024;
+
+/** What an entry of a cache takes besides its content. */
+const ENTRY_BYTES = 1024;
+
+/** The rendition that all videos have their audio from. */
+const AUDIO = 'audio';
+
+/** A recording that MP4s are made of. */
+export interface MovieSource {
+  /** Its path, which tells it from all others. */
+  readonly path: MediaPath;
+  /** The wall-clock time of session time 0. */
+  readonly epoch: Milliseconds;
+  readonly index: RecordingIndex;
+  readonly reader: Pick<RecordingFileReader, 'movie' | 'read'>;
+}
+
+/** Where the bytes of a file are. */
+type MovieMap = Omit<MovieFile, 'head'> & { readonly headBytes: number };
+
+/** Makes MP4s, and remembers the heads of those that were used last. */
+export class VirtualMp4s {
+  readonly #heads: LRUCache<string, Uint8Array>;
+  readonly #maps = new LRUCache<string, MovieMap>({
+    maxSize: MAX_MAP_BYTES,
+    sizeCalculation: ({ ranges }) => ENTRY_BYTES + 21 * ranges.volumes.length,
+  });
+  /** Files that are being made, so that those who ask for the same one wait for it together. */
+  readonly #making = new Map<string, Promise<MovieFile | undefined>>();
+
+  /** @param maxHeadBytes the memory for heads */
+  constructor(maxHeadBytes = MAX_HEAD_BYTES) {
+    this.#heads = new LRUCache({ maxSize: maxHeadBytes, sizeCalculation: ({ length }) => ENTRY_BYTES + length });
+  }
+
+  /** @see {Recorded.mp4} */
+  async open(source: MovieSource, rendition: string, excerpt: Excerpt): Promise<VirtualFile | undefined> {
+    const request = movieRequest(source, rendition, excerpt);
+    if (request === undefined) return undefined;
+    const { from, until } = request.span;
+    const key = [source.path, rendition, from, until].join();
+    const map = this.#maps.get(key) ?? mapOf(await this.#make(key, source, request));
+    if (map === undefined) return undefined;
+    const headOf = async () => this.#heads.get(key) ?? (await this.#make(key, source, request))?.head;
+    return new VirtualMp4(source, map, headOf);
+  }
+
+  async #make(key: string, source: MovieSource, request: MovieRequest): Promise<MovieFile | undefined> {
+    const making =
+      this.#making.get(key) ?? source.reader.movie(source.path, request).finally(() => this.#making.delete(key));
+    this.#making.set(key, making);
+    const movie = await making;
+    if (movie !== undefined) {
+      this.#heads.set(key, movie.head);
+      this.#maps.set(key, mapOf(movie)!);
+    }
+    return movie;
+  }
+}
+
+function mapOf(movie: MovieFile | undefined): MovieMap | undefined {
+  if (movie === undefined) return undefined;
+  const { head, ...rest } = movie;
+  return { ...rest, headBytes: head.length };
+}
+
+/** A file. */
+class VirtualMp4 implements VirtualFile {
+  readonly sizeBytes: number;
+  readonly etag: string;
+  readonly #source: MovieSource;
+  readonly #map: MovieMap;
+  readonly #headOf: () => Promise<Uint8Array | undefined>;
+
+  constructor(source: MovieSource, map: MovieMap, headOf: () => Promise<Uint8Array | undefined>) {
+    this.#source = source;
+    this.#map = map;
+    this.#headOf = headOf;
+    this.sizeBytes = map.headBytes + map.ranges.positions.at(-1)!;
+    this.etag = map.etag;
+  }
+
+  async *read(from: number, until: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    const { headBytes } = this.#map;
+    let at = from;
+    if (at < Math.min(until, headBytes)) {
+      const head = await this.#headOf();
+      if (head?.length !== headBytes) {
+        throw new MillraceError('recording_unavailable', 'The recording has changed while it was read.');
+      }
+      while (at < Math.min(until, headBytes)) {
+        const piece = head.subarray(at, Math.min(at + PIECE_BYTES, until));
+        at += piece.length;
+        yield piece;
+      }
+    }
+    while (at < until) {
+      signal.throwIfAborted();
+      const piece = await this.#mediaAt(at - headBytes, until - headBytes, signal);
+      at += piece.length;
+      yield piece;
+    }
+  }
+
+  /** Reads the media data from a position on, no further than the range of a volume that has it. */
+  async #mediaAt(at: number, until: number, signal: AbortSignal): Promise<Uint8Array> {
+    const { ranges, renditions } = this.#map;
+    const index = firstIndex(ranges.volumes.length, (range) => ranges.positions[range + 1]! > at);
+    const end = Math.min(until, ranges.positions[index + 1]!, at + PIECE_BYTES);
+    const offset = ranges.offsets[index]! + at - ranges.positions[index]!;
+    const volume = ranges.volumes[index]!;
+    const rendition = ranges.renditions[index]!;
+    if (rendition === LITERAL) return ranges.literals[volume]!.subarray(offset, offset + end - at);
+    const name = volumeName(renditions[rendition]!, volume);
+    return await this.#source.reader.read(this.#source.path, name, offset, offset + end - at, signal);
+  }
+}
+
+/**
+ * Parts that are this much newer than the end of a movie have every frame before that end: an encoder that reorders frames sends them no later,
+ * and the frame at the end says how long the last one lasts.
+ */
+const REORDERING_MS = 500;
+
+/** @see {Recorded.mp4End} */
+export function movieEnd(index: RecordingIndex, rendition: string): Milliseconds | undefined {
+  const tracks = tracksOf(index, rendition);
+  const first = tracks[0]?.segments.at(0);
+  if (first === undefined) return undefined;
+  const newest = Math.min(...tracks.map(({ segments }) => endOf(segments.at(segments.count - 1))));
+  const whole = Math.min(...tracks.map(({ segments, completeCount }) => endOf(segments.at(completeCount - 1))));
+  const end = Math.floor(index.hasEnded ? newest : Math.max(whole, newest - REORDERING_MS));
+  return end > first.programDateTimeMs ? ms(end) : undefined;
+}
+
+const endOf = (segment: RecordedSegment | undefined): number =>
+  segment === undefined ? -Infinity : segment.programDateTimeMs + segment.durationS * 1000;
+
+/** The rendition, and the audio that goes with a video. */
+function tracksOf(index: RecordingIndex, rendition: string): readonly RecordedRendition[] {
+  const leader = index.rendition(rendition);
+  if (leader === undefined) return [];
+  const audio = leader.track.kind === 'audio' ? undefined : index.rendition(AUDIO);
+  return audio === undefined ? [leader] : [leader, audio];
+}
+
+/** What is to be made for an excerpt. Undefined when there is no such rendition, or nothing of it in the excerpt. */
+function movieRequest(
+  { index, epoch, path }: MovieSource,
+  rendition: string,
+  excerpt: Excerpt,
+): MovieRequest | undefined {
+  const tracks = tracksOf(index, rendition);
+  const [leader] = tracks;
+  const end = index.hasEnded ? Infinity : movieEnd(index, rendition);
+  if (leader === undefined || end === undefined) return undefined;
+  const { segments } = leader;
+  const fromMs = excerpt.fromMs ?? -Infinity;
+  const untilMs = Math.min(excerpt.untilMs ?? Infinity, end);
+  let first = fromMs === -Infinity ? 0 : Math.max(0, segments.indexAt(fromMs) - 1);
+  while (first > 0 && segments.at(first)?.independent !== true) first -= 1;
+  const fromSegment = segments.at(first)?.number;
+  if (fromSegment === undefined || fromMs >= untilMs) return undefined;
+  const untilSegment = untilMs === Infinity ? Infinity : lastNeeded(leader, untilMs) + 1;
+  return {
+    recording: path,
+    renditions: tracks.map(({ id }) => id),
+    fromSegment,
+    untilSegment,
+    expectedSamples: tracks.map((track) => expectedSamples(track, untilSegment - fromSegment)),
+    // A frame belongs to the nearest millisecond.
+    span: { from: (fromMs - epoch - 0.5) / 1000, until: (untilMs - epoch - 0.5) / 1000 },
+  };
+}
+
+/** About how many samples a number of segments has: a tenth more than the average, and no more than there are. */
+function expectedSamples({ data, segments }: RecordedRendition, wanted: number): number {
+  const average = data.samples / Math.max(1, segments.count);
+  return Math.ceil(Math.min(data.samples, 1.1 * average * wanted));
+}
+
+/** The number of the last segment with frames that are shown before a time. */
+function lastNeeded({ segments }: RecordedRendition, untilMs: number): number {
+  // Times in the index are whole milliseconds.
+  const index = segments.indexAt(untilMs - 1);
+  const last = segments.at(index);
+  if (last === undefined) return Infinity;
+  // The first frames of the next segment in decoding order may be shown before its keyframe, which is where this one ends.
+  const isCut = last.programDateTimeMs + last.durationS * 1000 > untilMs + 1;
+  return (isCut ? segments.at(index + 1) : undefined)?.number ?? last.number;
+}

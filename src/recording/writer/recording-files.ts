@@ -1,0 +1,251 @@
+/**
+ * The open files of one recording. All calls block, which is why they are made in the writer thread.
+ */
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { readFragment } from '#media/mp4/fragment-reader.ts';
+import { readInit } from '#media/mp4/init-reader.ts';
+import type { SampleDefaults } from '#media/mp4/sample-defaults.ts';
+import { encodeRecord, type InitRecord, indexName, volumeName } from '#recording/index-file.ts';
+import { picturesName } from '#recording/picture-file.ts';
+import { recover, syncFolder, writeAll, writeWholeIndex } from '#recording/recovery.ts';
+import { MANIFEST_NAME, type Manifest, type StepResult, type WriterStep } from './protocol.ts';
+
+/** Makes what was written to a file durable. A test takes another one. */
+export type Sync = (file: number) => void;
+
+interface OpenFile {
+  readonly file: number;
+  sizeBytes: number;
+  isDirty: boolean;
+}
+
+interface Volume extends OpenFile {
+  readonly period: number;
+  readonly defaults: SampleDefaults;
+}
+
+/** The files of one recording. After an error was thrown, they must be {@link RecordingFiles.abandon}ed. */
+export class RecordingFiles {
+  readonly #folder: string;
+  readonly #sync: Sync;
+  readonly #indexes = new Map<number, OpenFile>();
+  readonly #volumes = new Map<number, Volume>();
+  readonly #others = new Map<string, OpenFile>();
+  #newestPeriod = -1;
+  #hasNewNames = true;
+  /** When the oldest byte that is not durable was written, on the clock of the caller. Undefined while all is durable. */
+  dirtySince: number | undefined;
+
+  /** @param folder of this recording */
+  constructor(folder: string, sync: Sync = fdatasyncSync) {
+    this.#folder = folder;
+    this.#sync = sync;
+  }
+
+  /** Does a step. @param now a time that {@link dirtySince} is set to @throws an error of the system */
+  do(step: WriterStep, now: number): StepResult {
+    switch (step.type) {
+      case 'open':
+        return this.#open(step.manifest);
+      case 'init':
+        this.#append(this.#indexOf(step.period), encodeRecord(step.record), now);
+        return undefined;
+      case 'volume':
+        return this.#beginVolume(step.period, step.init, step.head, now);
+      case 'segment': {
+        const volume = this.#volumeOf(step.rendition);
+        this.#append(volume, step.box, now);
+        this.#append(this.#indexOf(volume.period), step.record, now);
+        return undefined;
+      }
+      case 'part':
+        return this.#addPart(step, now);
+      case 'segment_end':
+        this.#append(this.#indexOf(this.#volumeOf(step.rendition).period), step.record, now);
+        return undefined;
+      case 'rendition_end':
+        this.#closeVolume(step.rendition);
+        return this.#closePeriods();
+      case 'picture':
+        return this.#addPicture(step, now);
+      case 'pause':
+        this.close();
+        return undefined;
+      case 'end':
+        this.close();
+        writeWholeIndex(this.#folder);
+        return undefined;
+    }
+  }
+
+  /** Makes everything that was written durable. Media first, so that an index never promises what a volume may lose. */
+  sync(): void {
+    for (const file of [...this.#volumes.values(), ...this.#others.values()]) this.#syncFile(file);
+    for (const index of this.#indexes.values()) {
+      if (!index.isDirty) continue;
+      // Segments of the index may be those of a closed volume, which was made durable when it was closed.
+      this.#append(index, encodeRecord({ type: 'sync' }), undefined);
+      this.#syncFile(index);
+    }
+    if (this.#hasNewNames) syncFolder(this.#folder);
+    this.#hasNewNames = false;
+    this.dirtySince = undefined;
+  }
+
+  /** Makes everything durable and closes all files. */
+  close(): void {
+    this.sync();
+    this.abandon();
+  }
+
+  /** Closes all files as they are. Never throws. */
+  abandon(): void {
+    for (const { file } of [...this.#volumes.values(), ...this.#indexes.values(), ...this.#others.values()]) {
+      try {
+        closeSync(file);
+      } catch {
+        // Whatever a close may report, recovery will look at the file.
+      }
+    }
+    for (const files of [this.#volumes, this.#indexes, this.#others]) files.clear();
+    this.dirtySince = undefined;
+  }
+
+  #open(manifest: Manifest | undefined): StepResult {
+    this.abandon();
+    if (manifest === undefined && !existsSync(this.#folder)) return undefined;
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    if (manifest !== undefined && !existsSync(join(this.#folder, MANIFEST_NAME))) {
+      const temporary = join(this.#folder, `${MANIFEST_NAME}.new`);
+      writeFileSync(temporary, JSON.stringify(manifest), { mode: 0o600, flush: true });
+      renameSync(temporary, join(this.#folder, MANIFEST_NAME));
+      syncFolder(join(this.#folder, '..'));
+    }
+    const { index, nextPeriod } = recover(this.#folder);
+    this.#newestPeriod = nextPeriod - 1;
+    this.#hasNewNames = true;
+    return { type: 'opened', index: index.data, nextPeriod };
+  }
+
+  #beginVolume(period: number, init: InitRecord, head: Uint8Array, now: number): StepResult {
+    this.#closeVolume(init.rendition);
+    this.#newestPeriod = Math.max(this.#newestPeriod, period);
+    const opened = this.#openFile(volumeName(init.id, period), 'w');
+    const volume: Volume = { ...opened, period, defaults: readInit(init.bytes).defaults };
+    this.#volumes.set(init.rendition, volume);
+    this.#append(volume, head, now);
+    return this.#closePeriods();
+  }
+
+  #addPart({ rendition, bytes, offsetTicks }: Extract<WriterStep, { type: 'part' }>, now: number): StepResult {
+    const volume = this.#volumeOf(rendition);
+    const { moofBytes, ...samples } = readFragment(bytes, volume.defaults);
+    this.#append(volume, bytes, now);
+    const size = { sizeBytes: bytes.length, moofBytes, crc32: crc32(bytes) };
+    const record = encodeRecord({ type: 'part', rendition, ...size, offsetTicks, samples });
+    this.#append(this.#indexOf(volume.period), record, now);
+    return { type: 'part', samples: samples.sizes.length };
+  }
+
+  #addPicture(step: Extract<WriterStep, { type: 'picture' }>, now: number): StepResult {
+    const { kind, atMs, period, bytes } = step;
+    const file = this.#other(picturesName(period));
+    const picture = { kind, atMs, period, offset: file.sizeBytes, sizeBytes: bytes.length };
+    this.#append(file, bytes, now);
+    this.#append(this.#indexOf(period), encodeRecord({ type: 'picture', ...picture }), now);
+    return { type: 'picture', picture };
+  }
+
+  /** Appends bytes. What the system took of bytes that did not fit is cut off again, so that a file ends with something whole. */
+  #append(to: OpenFile, bytes: Uint8Array, now: number | undefined): void {
+    to.isDirty = true;
+    this.dirtySince ??= now;
+    try {
+      writeAll(to.file, bytes);
+    } catch (error) {
+      ftruncateSync(to.file, to.sizeBytes);
+      throw error;
+    }
+    to.sizeBytes += bytes.length;
+  }
+
+  #syncFile(file: OpenFile): void {
+    if (!file.isDirty) return;
+    this.#sync(file.file);
+    file.isDirty = false;
+  }
+
+  #closeVolume(rendition: number): void {
+    const volume = this.#volumes.get(rendition);
+    if (volume === undefined) return;
+    this.#syncFile(volume);
+    this.#volumes.delete(rendition);
+    closeSync(volume.file);
+  }
+
+  /** Closes the index of each old period of which no volume is open. Its newest records are made durable before. */
+  #closePeriods(): StepResult {
+    const periods: number[] = [];
+    for (const [period, index] of this.#indexes) {
+      const isUsed = this.#volumes.values().some((volume) => volume.period === period);
+      if (isUsed || period >= this.#newestPeriod) continue;
+      this.#append(index, encodeRecord({ type: 'sync' }), undefined);
+      this.#syncFile(index);
+      this.#indexes.delete(period);
+      closeSync(index.file);
+      this.#closeOther(picturesName(period));
+      periods.push(period);
+    }
+    return periods.length === 0 ? undefined : { type: 'closed', periods };
+  }
+
+  #closeOther(name: string): void {
+    const other = this.#others.get(name);
+    if (other === undefined) return;
+    this.#syncFile(other);
+    this.#others.delete(name);
+    closeSync(other.file);
+  }
+
+  #volumeOf(rendition: number): Volume {
+    const volume = this.#volumes.get(rendition);
+    if (volume === undefined) throw new Error(`Rendition ${rendition} has no volume.`);
+    return volume;
+  }
+
+  #indexOf(period: number): OpenFile {
+    let index = this.#indexes.get(period);
+    if (index === undefined) {
+      index = this.#openFile(indexName(period), 'a');
+      this.#indexes.set(period, index);
+    }
+    return index;
+  }
+
+  #other(name: string): OpenFile {
+    let other = this.#others.get(name);
+    if (other === undefined) {
+      other = this.#openFile(name, 'a');
+      this.#others.set(name, other);
+    }
+    return other;
+  }
+
+  #openFile(name: string, flags: 'a' | 'w'): OpenFile {
+    const file = openSync(join(this.#folder, name), flags, 0o600);
+    this.#hasNewNames = true;
+    return { file, sizeBytes: fstatSync(file).size, isDirty: false };
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * The main thread's side of the writer thread: a queue with a bound. Nothing here waits for a disk.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Logger } from '#telemetry/logger.ts';
+import type { StepResult, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
+
+/** The most bytes of media that wait for the disk, of all recordings together. */
+const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+/** The most bytes of one message, so that what was written is known soon. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/** Milliseconds that closing waits for the thread. */
+const CLOSE_TIMEOUT_MS = 5000;
+
+/** The options of the writer thread. */
+export interface WriterThreadOptions {
+  readonly job: WriterJob;
+  readonly logger: Logger;
+  readonly maxPendingBytes?: number;
+}
+
+interface PendingStep {
+  readonly step: WriterStep;
+  readonly sizeBytes: number;
+  readonly done: (result: StepResult) => void;
+}
+
+/** Hands steps to the thread in their order. It is started with the first one, and again after it died. */
+export class WriterThread implements AsyncDisposable {
+  readonly #options: WriterThreadOptions;
+  readonly #maxPendingBytes: number;
+  #worker: Worker | undefined;
+  #waiting: PendingStep[] = [];
+  /** The steps that the thread has. */
+  #running: readonly PendingStep[] | undefined;
+  #flushDue = false;
+  #pendingBytes = 0;
+  #isClosed = false;
+
+  constructor(options: WriterThreadOptions) {
+    this.#options = options;
+    this.#maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
+  }
+
+  /** The bytes that wait for the disk. */
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  /** Whether this many bytes more may wait. */
+  hasRoomFor(sizeBytes: number): boolean {
+    return this.#pendingBytes + sizeBytes <= this.#maxPendingBytes;
+  }
+
+  /** Whether what waits is so little that a recording that fell behind may go on. */
+  get isRelaxed(): boolean {
+    return this.#pendingBytes <= this.#maxPendingBytes / 2;
+  }
+
+  /** Adds bytes to those that wait, which their owner holds for now. Negative to take them back. */
+  reserve(sizeBytes: number): void {
+    this.#pendingBytes += sizeBytes;
+  }
+
+  /** Hands over a step. @param done called with its result, or with a failure when the thread died */
+  post(step: WriterStep, done: (result: StepResult) => void): void {
+    const sizeBytes = 'bytes' in step ? step.bytes.length : 0;
+    if (this.#isClosed) {
+      done({ type: 'failed', reason: 'the writer is closed', code: undefined });
+      return;
+    }
+    this.#pendingBytes += sizeBytes;
+    this.#waiting.push({ step, sizeBytes, done });
+    this.#flushSoon();
+  }
+
+  /** Ends the thread after what it is doing. Steps that wait fail. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    worker.postMessage('close');
+    const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref());
+    await Promise.race([exited, timeout]);
+    // A thread inside a system call cannot be ended, and the process does not wait for it.
+    worker.unref();
+  }
+
+  /** Hands over the steps of one turn of the event loop together. */
+  #flushSoon(): void {
+    if (this.#flushDue || this.#running !== undefined || this.#waiting.length === 0) return;
+    this.#flushDue = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushDue = false;
+    let count = 0;
+    for (let sizeBytes = 0; count < this.#waiting.length && sizeBytes < MAX_BATCH_BYTES; count++) {
+      sizeBytes += this.#waiting[count]!.sizeBytes;
+    }
+    this.#running = this.#waiting.splice(0, count);
+    try {
+      this.#worker ??= this.#start();
+      this.#worker.postMessage(this.#running.map(({ step }) => step));
+    } catch (error) {
+      this.#lost(this.#worker, String(error)); // the system has no thread left
+    }
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      name: 'recording-writer',
+      workerData: this.#options.job,
+      env: {},
+      execArgv: [],
+    });
+    worker.on('message', ({ results }: WriterAnswer) => this.#answered(results));
+    worker.on('error', (error) => this.#lost(worker, String(error)));
+    worker.on('exit', (code) => this.#lost(worker, `its thread ended with code ${code}`));
+    return worker;
+  }
+
+  #answered(results: readonly StepResult[]): void {
+    const steps = this.#running ?? [];
+    this.#running = undefined;
+    for (const [index, { sizeBytes, done }] of steps.entries()) {
+      this.#pendingBytes -= sizeBytes;
+      this.#tell(done, results[index]);
+    }
+    this.#flushSoon();
+  }
+
+  #lost(worker: Worker | undefined, reason: string): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    if (!this.#isClosed) this.#options.logger.error({ reason }, 'recording writer lost its thread');
+    // The recordings must be opened again, and all steps until then are steps of files that are not open.
+    const steps = [...(this.#running ?? []), ...this.#waiting];
+    this.#running = undefined;
+    this.#waiting = [];
+    for (const { sizeBytes, done } of steps) {
+      this.#pendingBytes -= sizeBytes;
+      this.#tell(done, { type: 'failed', reason, code: undefined });
+    }
+  }
+
+  /** An error of one recording must not reach others, or the event loop. */
+  #tell(done: PendingStep['done'], result: StepResult): void {
+    try {
+      done(result);
+    } catch (error) {
+      this.#options.logger.error({ err: error }, 'a recording failed');
+    }
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * The store's assets.
+ */
+import type { Asset, AssetExtent } from '#domain/asset.ts';
+import { MillraceError } from '#domain/errors.ts';
+import { type AssetId, isPlaybackId, newEventId, newPlaybackId, type SessionId, type UserId } from '#domain/ids.ts';
+import { searchableName } from '#domain/searchable-name.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import { type Engine, type Query, Unchanged } from '#store/engine.ts';
+import { changingOne } from '#store/prepared-query.ts';
+import {
+  type AssetEventType,
+  type AssetListArgs,
+  assetOfRow,
+  assetQueries,
+  locatedAssetOfRow,
+  rowOfAsset,
+  rowOfAssetChange,
+  rowOfExtent,
+} from '#store/queries/assets.ts';
+import { rangeArgs } from '#store/queries/lists.ts';
+import { RowQuota } from '#store/row-quota.ts';
+import { ofScope, type Runner } from '#store/runner.ts';
+import type { AssetFilter, AssetListOptions, PageKey, Scope, Store } from '#store/store.ts';
+import { searchCount, searchPage } from './name-search.ts';
+import { readMany } from './read-many.ts';
+
+type AssetQueries = ReturnType<typeof assetQueries>;
+
+/** Makes the store's assets. */
+export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Store['assets'] {
+  const assets = assetQueries(engine);
+  const countOf = (user: UserId, atMost: number) => runner.count(assets.countUpTo({ user_id: user, limit: atMost }));
+  const quota = new RowQuota({ what: 'clips', count: countOf, clock });
+
+  /** Makes a function that finds the row at a distance from the first row of a list, whatever the names are. */
+  function nthOf(scope: Scope, filter: AssetFilter, choice: Pick<AssetListOptions, 'order' | 'direction'>) {
+    const { name: _, ...unnamed } = filter;
+    return (after: PageKey | undefined, skip: number) => {
+      const args = listArgs(scope, unnamed, choice.direction, after);
+      return runner.one(assets.nth(choice, { ...args, skip }), (row) => row);
+    };
+  }
+
+  /** Settles a recording. Returns whether that changed anything. */
+  async function settle(row: Parameters<AssetQueries['settle']>[0]): Promise<boolean> {
+    const types = ['recording.waiting', 'recording.ready', 'recording.failed', 'asset.ready'] as const;
+    const [settled] = await runner.write([assets.settle(row), ...reportAsset(assets, row.id, types, row.updated_at)]);
+    return settled !== 0;
+  }
+
+  async function remove(id: AssetId, scope: Scope, at: Milliseconds, run: (queries: Query[]) => Promise<boolean>) {
+    const asset = await records.get(id, scope);
+    if (asset === undefined) return false;
+    const args = { id, ...ofScope(scope), at };
+    const query = asset.kind === 'clip' ? assets.deleteClip(args) : assets.deleteRecording(args);
+    return run([changingOne(query), ...reportAsset(assets, id, ['asset.deleted'], at)]);
+  }
+
+  const records: Store['assets'] = {
+    get: (id, scope) => runner.cachedOne(assets.get({ id, ...ofScope(scope) }), assetOfRow),
+    getMany: (ids, of) =>
+      readMany(ids, (run) => runner.all(of === 'all' ? assets.getAny(run) : assets.getMany(run), assetOfRow)),
+    byPlaybackId: (id) =>
+      runner.strangersOne(
+        isPlaybackId(id) ? assets.byPlaybackId({ playback_id: id }) : assets.get({ id: id as AssetId }),
+        assetOfRow,
+      ),
+    byPath: (path) => runner.strangersOne(assets.byPath({ path }), locatedAssetOfRow),
+
+    list(scope, { limit, after, order, direction, filter }) {
+      const choice = { order, direction };
+      const keyOf = (asset: Asset) => ({ at: asset[order], id: asset.id });
+      if (filter.name === undefined) {
+        const args = listArgs(scope, filter, direction, after);
+        return runner.page(limit, (rows) => assets.page(choice, { ...args, limit: rows }), assetOfRow, keyOf);
+      }
+      const matches = (start?: PageKey, end?: PageKey, rows = limit) => {
+        const args = listArgs(scope, filter, direction, start, end);
+        return runner.all(assets.searchPage(choice, { ...args, limit: rows }), assetOfRow);
+      };
+      return searchPage({ nth: nthOf(scope, filter, choice), matches, keyOf }, { limit, after });
+    },
+
+    count(scope, filter, order) {
+      const choice = { order, direction: 'asc' } as const;
+      const count = (start?: PageKey, end?: PageKey) =>
+        runner.count(assets.count(choice, listArgs(scope, filter, 'asc', start, end)));
+      return filter.name === undefined ? count() : searchCount(nthOf(scope, filter, choice), count);
+    },
+
+    countOf,
+    bytesOf: (user) => runner.count(assets.bytesOf({ user_id: user })),
+
+    secondsOf: (user) => runner.count(assets.secondsOf({ user_id: user })),
+
+    createClip: (clip, of, receipt, { atMost = 0 } = {}) =>
+      quota.create(clip.userId, atMost, async () => {
+        const created = changingOne(assets.createClip({ ...rowOfAsset(clip), of }));
+        const reports = reportAsset(assets, clip.id, ['asset.created', 'asset.ready'], clip.createdAt);
+        if (await runner.change([created, ...reports], [receipt])) return;
+        throw new MillraceError('not_found', 'What the clip is to be cut out of was deleted in the meantime.');
+      }),
+
+    change: (id, scope, change, receipt) =>
+      runner.change(
+        [changingOne(assets.change({ id, ...ofScope(scope), at: receipt.audit.at, ...rowOfAssetChange(change) }))],
+        [receipt],
+      ),
+
+    async delete(id, scope, receipt) {
+      if (await remove(id, scope, receipt.audit.at, (queries) => runner.change(queries, [receipt]))) return true;
+      if ((await records.get(id, scope)) === undefined) return false;
+      throw new MillraceError('conflict', 'The recording still runs; end its session first.');
+    },
+
+    expire: (id, at) =>
+      remove(id, 'everyone', at, async (queries) => {
+        try {
+          await runner.write(queries);
+          return true;
+        } catch (error) {
+          // It was deleted in the meantime, or runs.
+          if (!(error instanceof Unchanged)) throw error;
+          return false;
+        }
+      }),
+
+    async progress(id, extent) {
+      const [changed] = await runner.write([assets.progress({ id, ...rowOfExtent(extent) })]);
+      return changed !== 0;
+    },
+
+    finish: (id, extent, at) => settle({ id, ...endOf(extent), updated_at: at, ...rowOfExtent(extent) }),
+    fail: (id, failure, at) => settle({ id, phase: 'failed', failure, updated_at: at }),
+
+    async stored(id) {
+      await runner.write([assets.stored({ id })]);
+    },
+
+    // In a store that is not shared, the serving process has every recording.
+    open: (node) => runner.all(assets.unsettled(engine.isShared ? { node_id: node } : {}), assetOfRow),
+    clipsOf: (recording) => runner.all(assets.clipsOf({ session_id: recording as string as SessionId }), assetOfRow),
+
+    async due({ now, endedBefore, limit }) {
+      const due = await runner.all(assets.due({ now, limit }), assetOfRow);
+      if (endedBefore === undefined || due.length === limit) return due;
+      const known = new Set(due.map(({ id }) => id));
+      const ended = await runner.all(assets.ended({ before: endedBefore, limit }), assetOfRow);
+      return [...due, ...ended.filter(({ id }) => !known.has(id))].slice(0, limit);
+    },
+
+    oldest: (node, limit) => runner.all(assets.ended({ node_id: node, limit }), assetOfRow),
+
+    deleting: ({ before, after = '', limit }) => runner.all(assets.deleting({ before, after, limit }), assetOfRow),
+
+    async deleted(id) {
+      await runner.write([assets.deleted({ id }), assets.reported({ asset_id: id })]);
+    },
+
+    async forget(before, limit) {
+      const [forgotten] = await runner.write([assets.forget({ before, limit })]);
+      return forgotten ?? 0;
+    },
+  };
+  return records;
+}
+
+/** The queries that create the asset of a session that was just created, if it is recorded. */
+export function createRecording(assets: AssetQueries, sessionId: SessionId, at: Milliseconds | null): Query[] {
+  return [
+    assets.createRecording({ session_id: sessionId, playback_id: newPlaybackId() }),
+    ...reportAsset(assets, sessionId as string as AssetId, ['recording.started', 'asset.created'], at),
+  ];
+}
+
+/** The queries for the recording of a session whose end was just written. */
+export function endRecording(assets: AssetQueries, sessionId: SessionId, at: Milliseconds | undefined): Query[] {
+  return [
+    assets.sessionEnded({ session_id: sessionId }),
+    ...reportAsset(assets, sessionId as string as AssetId, ['recording.waiting'], at ?? null),
+  ];
+}
+
+/** The queries that add the events which are due. The write must have changed the asset's row before. */
+function reportAsset(
+  assets: AssetQueries,
+  id: AssetId,
+  types: readonly AssetEventType[],
+  at: Milliseconds | null,
+): Query[] {
+  return [
+    ...types.map((type) => ({ ...assets.report({ type }, { id: newEventId(), asset_id: id, at }), addsEvents: true })),
+    assets.reported({ asset_id: id }),
+  ];
+}
+
+/** How a recording ends: without media there is nothing to keep. */
+function endOf({ durationS }: AssetExtent) {
+  return durationS > 0
+    ? ({ phase: 'ready', failure: null } as const)
+    : ({ phase: 'failed', failure: 'Nothing was recorded.' } as const);
+}
+
+function listArgs(
+  scope: Scope,
+  filter: AssetFilter,
+  direction: AssetListOptions['direction'],
+  after?: PageKey,
+  until?: PageKey,
+): AssetListArgs {
+  const { id, playbackId, sessionId, streamId, clippedFrom, creatorId, phase, kind, name, from, to } = filter;
+  return {
+    ...ofScope(scope),
+    ...(id !== undefined && { id }),
+    ...(playbackId !== undefined && { playback_id: playbackId }),
+    ...(sessionId !== undefined && { session_id: sessionId }),
+    ...(streamId !== undefined && { stream_id: streamId }),
+    ...(clippedFrom !== undefined && { clipped_from: clippedFrom }),
+    ...(creatorId !== undefined && { creator_id: creatorId }),
+    ...(phase !== undefined && { phase }),
+    ...(kind !== undefined && { kind }),
+    ...(name !== undefined && { name_search: searchableName(name) }),
+    ...rangeArgs({ from, to }, direction, after, until),
+  };
+}

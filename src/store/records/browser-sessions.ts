@@ -1,0 +1,67 @@
+/**
+ * The store's browser sessions and sign-in links.
+ */
+import { SESSION_IDLE_MS, SESSION_LIFE_MS } from '#domain/browser-session.ts';
+import { ms } from '#lib/units.ts';
+import type { Engine } from '#store/engine.ts';
+import { changingOne } from '#store/prepared-query.ts';
+import {
+  browserSessionOfRow,
+  browserSessionQueries,
+  linkOfRow,
+  openSessionOfRow,
+  rowOfBrowserSession,
+  rowOfLink,
+} from '#store/queries/browser-sessions.ts';
+import { rangeArgs } from '#store/queries/lists.ts';
+import { ofScope, type Runner } from '#store/runner.ts';
+import type { Store } from '#store/store.ts';
+
+/** Makes the store's browser sessions. */
+export function browserSessionRecords(runner: Runner, { compiler }: Engine): Store['browserSessions'] {
+  const sessions = browserSessionQueries(compiler);
+  return {
+    async create(session, receipt) {
+      await runner.change([sessions.create(rowOfBrowserSession(session))], [receipt]);
+    },
+
+    byHash: (secretHash) => runner.strangersOne(sessions.byHash({ secret_hash: secretHash }), openSessionOfRow),
+    byId: (id) => runner.cachedOne(sessions.byId({ id }), openSessionOfRow),
+
+    ofUser: (user, { limit, after }) =>
+      runner.page(
+        limit,
+        (rows) => sessions.pageOfUser({ user_id: user, ...rangeArgs({}, 'desc', after), limit: rows }),
+        browserSessionOfRow,
+        ({ createdAt, id }) => ({ at: createdAt, id }),
+      ),
+
+    async seen(id, at, address) {
+      await runner.write([sessions.seen({ id, last_seen: at, address })]);
+    },
+
+    end: (id, scope, receipt) => runner.change([changingOne(sessions.end({ id, ...ofScope(scope) }))], [receipt]),
+
+    async deleteOver(now) {
+      const [deleted] = await runner.write([
+        sessions.deleteOver({ idle_since: ms(now - SESSION_IDLE_MS), begun_by: ms(now - SESSION_LIFE_MS) }),
+      ]);
+      return deleted ?? 0;
+    },
+
+    async putLink(link, receipt) {
+      await runner.change([sessions.putLink(rowOfLink(link))], [receipt]);
+    },
+
+    link: (secretHash) => runner.strangersOne(sessions.link({ secret_hash: secretHash }), linkOfRow),
+
+    useLink: (link, session, receipt) =>
+      runner.change(
+        [
+          changingOne(sessions.useLink({ secret_hash: link.secretHash, now: session.createdAt })),
+          sessions.create(rowOfBrowserSession(session)),
+        ],
+        [receipt],
+      ),
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * The store's counters of usage.
+ */
+import type { Engine } from '#store/engine.ts';
+import { rowOfHour, sumOfRow, usageQueries } from '#store/queries/usage.ts';
+import { ofScope, type Runner } from '#store/runner.ts';
+import type { Store } from '#store/store.ts';
+
+/** Makes the store's counters of usage. */
+export function usageRecords(runner: Runner, { compiler }: Engine): Store['usage'] {
+  const usage = usageQueries(compiler);
+  return {
+    async count(hours) {
+      if (hours.length > 0) await runner.write(hours.map((hour) => usage.count(rowOfHour(hour))));
+    },
+
+    sum(scope, { from, to, stepMs, by, playbackId, limit }) {
+      const args = { from, to, limit, ...ofScope(scope), ...(playbackId !== undefined && { playback_id: playbackId }) };
+      return runner.all(usage.sum({ stepMs, ...(by && { by }) }, args), sumOfRow);
+    },
+
+    async deleteOlder(before, limit) {
+      const [deleted] = await runner.write([usage.deleteOlder({ before, limit })]);
+      return deleted ?? 0;
+    },
+  };
+}

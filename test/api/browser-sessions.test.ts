@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type BrowserSession, BrowserTokens, SESSION_IDLE_MS } from '#domain/browser-session.ts';
+import { newBrowserSessionId, type UserId } from '#domain/ids.ts';
+import { newBrowserSecret } from '#domain/secret.ts';
+import { ms } from '#lib/units.ts';
+import { someReceipt } from '#test/support/sample-records.ts';
+import { startApi, type TestApi, type TestKey } from './server.ts';
+
+/** A browser session of a user, made with the key if one is given, and the token that its pages have. */
+async function browserOf(api: TestApi, userId: UserId, key?: TestKey) {
+  const now = ms(api.time.now);
+  const session: BrowserSession = {
+    id: newBrowserSessionId(),
+    userId,
+    keyId: key?.id,
+    secretHash: newBrowserSecret().hash(),
+    createdAt: now,
+    lastSeen: now,
+    address: '192.0.2.1',
+  };
+  await api.store.browserSessions.create(session, someReceipt());
+  const tokens = new BrowserTokens(await api.store.nodes.clusterSecret());
+  const token = tokens.issue(session.id, ms(now + 600_000)).reveal();
+  const headers = { authorization: `Bearer ${token}` };
+  return {
+    session,
+    token,
+    get: (url: string) => api.http.inject({ url: `/api${url}`, headers }),
+    send: (method: 'POST' | 'DELETE', url: string, payload?: object) =>
+      api.http.inject({ method, url: `/api${url}`, headers, ...(payload && { payload }) }),
+  };
+}
+
+test('a token of a browser session does what its user may, and what it does is logged under the session', async (t) => {
+  const api = await startApi(t);
+  const admin = await api.makeKey('admin');
+  const browser = await browserOf(api, admin.userId);
+  const made = await browser.send('POST', '/stream', { name: 'x' });
+  assert.equal(made.statusCode, 201, made.body);
+  assert.equal(made.json().createdByTokenName, 'dashboard');
+  const [entry] = (await browser.get('/audit?limit=1')).json();
+  assert.deepEqual(entry.actor, { userId: admin.userId, tokenId: browser.session.id, tokenName: 'dashboard' });
+});
+
+test('a session made with a limited key may do what the key may, and nothing else', async (t) => {
+  const api = await startApi(t);
+  const rules = [{ resources: ['stream'], methods: ['get'] }];
+  const key = await api.makeKey('ana', 'limited', undefined, rules);
+  const browser = await browserOf(api, key.userId, key);
+  assert.equal((await browser.get('/stream')).statusCode, 200);
+  for (const refused of [await browser.send('POST', '/stream', { name: 'x' }), await browser.get('/api-token')]) {
+    assert.equal(refused.json().code, 'insufficient_scope');
+  }
+});
+
+test('a token is refused from the next request on after its session, its key or its user has ended, and when its time is over', async (t) => {
+  const api = await startApi(t);
+  const admin = await api.makeKey('admin');
+  const key = await api.makeKey('ana');
+  const ended = await browserOf(api, key.userId, key);
+  assert.equal((await ended.get('/stream')).statusCode, 200);
+  const answer = await ended.send('DELETE', `/browser-session/${ended.session.id}`);
+  assert.equal(answer.statusCode, 204);
+  assert.equal((await ended.get('/stream')).statusCode, 401);
+
+  const idle = await browserOf(api, admin.userId);
+  const late = await browserOf(api, admin.userId);
+  const tokens = new BrowserTokens(await api.store.nodes.clusterSecret());
+  api.time.now += 600_000;
+  assert.equal((await late.get('/stream')).statusCode, 401);
+  api.time.now += SESSION_IDLE_MS;
+  const fresh = tokens.issue(idle.session.id, ms(api.time.now + 1000)).reveal();
+  const again = await api.http.inject({ url: '/api/stream', headers: { authorization: `Bearer ${fresh}` } });
+  assert.equal(again.statusCode, 401);
+
+  const ofKey = await browserOf(api, key.userId, key);
+  assert.equal((await ofKey.get('/stream')).statusCode, 200);
+  await api.store.apiKeys.revoke(key.id, key.userId, someReceipt());
+  assert.equal((await ofKey.get('/stream')).statusCode, 401);
+
+  const suspended = await browserOf(api, key.userId);
+  await api.store.users.change(key.userId, { suspended: true }, someReceipt());
+  assert.equal((await suspended.get('/stream')).json().code, 'user_suspended');
+});
+
+test('sessions are listed to their user, and to admins who ask for that user', async (t) => {
+  const api = await startApi(t);
+  const admin = await api.makeKey('admin');
+  const key = await api.makeKey('ana');
+  const first = await browserOf(api, key.userId, key);
+  api.time.now += 5;
+  const second = await browserOf(api, key.userId);
+  const own = (await second.get('/browser-session')).json();
+  assert.deepEqual(
+    own.map(({ id, tokenId, isCurrent }: Record<string, unknown>) => [id, tokenId, isCurrent]),
+    [
+      [second.session.id, undefined, true],
+      [first.session.id, key.id, false],
+    ],
+  );
+  const boss = await browserOf(api, admin.userId);
+  assert.equal((await boss.get(`/browser-session?userId=${key.userId}`)).json().length, 2);
+  assert.equal((await second.get(`/browser-session?userId=${admin.userId}`)).statusCode, 403);
+  assert.equal((await second.send('DELETE', `/browser-session/${boss.session.id}`)).statusCode, 404);
+  assert.equal((await boss.send('DELETE', `/browser-session/${second.session.id}`)).statusCode, 204);
+});
+
+test('no route of the API reads a cookie', async (t) => {
+  const api = await startApi(t);
+  const admin = await api.makeKey('admin');
+  const browser = await browserOf(api, admin.userId);
+  for (const name of ['millrace-80', 'millrace-8080', '__Host-millrace', 'authorization']) {
+    for (const value of [browser.token, `Bearer ${browser.token}`, admin.secret]) {
+      const cookie = `${name}=${encodeURIComponent(value)}`;
+      for (const url of ['/api/stream', '/api/user/me', '/api/event/stream']) {
+        assert.equal((await api.http.inject({ url, headers: { cookie } })).statusCode, 401, url);
+      }
+    }
+  }
+});

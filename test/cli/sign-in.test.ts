@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { firstSignInLink } from '#cli/first-key.ts';
+import { newUserId } from '#domain/ids.ts';
+import { Secret } from '#domain/secret.ts';
+import { systemClock } from '#lib/clock.ts';
+import { openStore } from '#store/open-store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { someReceipt, someUser } from '#test/support/sample-records.ts';
+import { dataFolder, run } from './millrace.ts';
+
+const BASE = { publicUrl: undefined, port: 8080, isSecure: false };
+
+test('millrace sign-in prints a link of the user, which makes an older one invalid', async (t) => {
+  const dataDir = await dataFolder(t);
+  const settings = { DATA_DIR: dataDir, HTTP_PORT: '8123' };
+  const open = () => openStore({ dataDir, exclusive: false, logger: silentLogger });
+  await using created = await openStore({ dataDir, exclusive: true, logger: silentLogger });
+  await created.users.ensure(someUser({ id: newUserId(), name: 'admin' }));
+  await created.users.create(someUser({ name: 'gone', suspended: true }), someReceipt());
+  const links: string[] = [];
+  for (const args of [['sign-in'], ['sign-in', '--user', 'admin']]) {
+    const { code, stdout } = await run(args, { settings });
+    assert.equal(code, 0);
+    links.push(/^http:\/\/localhost:8123\/dashboard\/sign-in#([\w-]{43})\n$/.exec(stdout)?.[1] ?? '');
+  }
+  await using store = await open();
+  const [older, newer] = links.map((secret) => new Secret(secret).hash());
+  assert.equal(await store.browserSessions.link(older!), undefined);
+  assert.ok((await store.browserSessions.link(newer!))!.expiresAt > Date.now());
+  for (const name of ['nobody', 'gone', ''])
+    assert.notEqual((await run(['sign-in', '--user', name], { settings })).code, 0);
+});
+
+test('the first link is shown on a terminal, otherwise it is in a file that only the server can read', async (t) => {
+  const dataDir = await dataFolder(t);
+  await using store = await openStore({ dataDir, exclusive: true, logger: silentLogger });
+  await store.users.ensure(someUser({ name: 'admin' }));
+  const options = { store, clock: systemClock, dataDir, logger: silentLogger, base: BASE };
+  const shown = await firstSignInLink({ ...options, terminal: { write: () => true } });
+  assert.match(shown, /http:\/\/localhost:8080\/dashboard\/sign-in#[\w-]{43}\n/);
+  assert.equal(await firstSignInLink({ ...options, terminal: undefined }), '');
+  const file = join(dataDir, 'initial-sign-in-link');
+  assert.match(await readFile(file, 'utf8'), /^http:\/\/localhost:8080\/dashboard\/sign-in#[\w-]{43}\n$/);
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+});

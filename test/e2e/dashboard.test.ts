@@ -1,0 +1,406 @@
+/**
+ * The dashboard in a real browser: signing in and being signed out, every page on a desk and on a phone, light and dark, and the way from an empty
+ * server to a stream that is live.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, suite, test } from 'node:test';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { run } from '../cli/millrace.ts';
+import type { CreatedStream } from '../support/api-client.ts';
+import { launchChromium, NEEDS_CHROMIUM, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
+import { startPublisher } from '../support/publisher.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Little, so that a slow machine can encode, decode and draw it in time. */
+const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: 15, den: 1 }, gop: 15 };
+/** Text that would run in a page that took it for HTML. */
+const SCRIPT = `"><img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
+const DESK = { viewport: { width: 1280, height: 800 } };
+const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+/** The budgets of the first page, and of everything without hls.js. */
+const FIRST_PAGE_BYTES = 45_000;
+const ALL_BYTES = 120_000;
+const FIRST_PAGE_REQUESTS = 8;
+
+suite('the dashboard', NEEDS_CHROMIUM, () => {
+  const parts = new AsyncDisposableStack();
+  let server: ServerProcess;
+  let chromium: TestBrowser;
+  let stream: CreatedStream;
+  let webhookId: string;
+
+  before(async () => {
+    server = parts.use(await startServerProcess({ settings: { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } }));
+    chromium = parts.use(await launchChromium());
+    stream = await server.api.createStream({ name: 'the evening show' });
+    await server.api.createStream({ name: SCRIPT });
+    const webhook = await server.api.request('POST', '/webhook', {
+      name: 'shop',
+      url: 'https://example.com/hook',
+      events: ['stream.started'],
+    });
+    webhookId = ((await webhook.json()) as { id: string }).id;
+  });
+  after(() => parts.disposeAsync());
+
+  const url = (path: string) => `${server.url}/dashboard${path === '/' ? '' : path}`;
+
+  /** A page on which somebody is signed in with the admin's key. */
+  async function openSignedIn(path: string, options: BrowserContextOptions = DESK): Promise<WatchedPage> {
+    const watched = await chromium.newPage({ reducedMotion: 'reduce', ...options });
+    await signInWithKey(watched.page, server.apiKey);
+    if (path !== '/') await watched.page.goto(url(path));
+    return watched;
+  }
+
+  async function signInWithKey(page: Page, key: string): Promise<void> {
+    await page.goto(url('/'));
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('main#content[tabindex]').waitFor();
+  }
+
+  test('a link signs in once, and is not left in the address', async () => {
+    const { stdout } = await run(['sign-in'], { settings: { DATA_DIR: server.dataDir } });
+    const link = stdout.trim().replace(/^.*(?=\/dashboard)/, server.url);
+    await using watched = await chromium.newPage(DESK);
+    const { page, errors } = watched;
+    await page.goto(link);
+    const button = page.getByRole('button', { name: 'Sign in with this link' });
+    await button.waitFor();
+    assert.ok(!page.url().includes('#'));
+    await button.click();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    assert.deepEqual(errors, []);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+
+    await using second = await chromium.newPage(DESK);
+    await second.page.goto(link);
+    await second.page.getByRole('button', { name: 'Sign in with this link' }).click();
+    await second.page.getByText('This link was used already').waitFor();
+  });
+
+  test('nothing but the sign-in page is shown before somebody has signed in, and a wrong key says so', async () => {
+    await using watched = await chromium.newPage(DESK);
+    const { page } = watched;
+    await page.goto(url(`/streams/${stream.id}`));
+    await page.getByLabel('API key').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('This API key is not valid').waitFor();
+    assert.ok(!(await page.content()).includes('the evening show'));
+    await page.getByLabel('API key').fill(server.apiKey);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'the evening show' }).waitFor();
+  });
+
+  test('a browser that is signed out elsewhere is refused, and told so', async () => {
+    await using watched = await openSignedIn('/keys');
+    const { page } = watched;
+    await page.getByText('this browser').waitFor();
+    const answer = await server.api.request('GET', '/browser-session?limit=1');
+    const [newest] = (await answer.json()) as { id: string }[];
+    assert.equal((await server.api.request('DELETE', `/browser-session/${newest!.id}`)).status, 204);
+    await page.getByText('You are signed out').waitFor();
+    await page.getByRole('heading', { name: 'Sign in to Millrace' }).waitFor();
+  });
+
+  test('a key that may only read sees no stream key, and is told what it may not do', async () => {
+    const made = await server.api.request('POST', '/api-token', {
+      name: 'reader',
+      access: { rules: [{ resources: ['*'], methods: ['get'] }] },
+    });
+    const { key } = (await made.json()) as { key: string };
+    await using watched = await chromium.newPage(DESK);
+    const { page } = watched;
+    await signInWithKey(page, key);
+    await page.goto(url(`/streams/${stream.id}`));
+    await page.getByText('The stream key is not shown').waitFor();
+    assert.ok(!(await page.content()).includes(stream.streamKey));
+    await page.goto(url('/streams/new'));
+    await page.getByRole('button', { name: 'Create the stream' }).click({ force: true });
+    await page.getByText('The rules of your API key do not allow you to create streams.').waitFor();
+  });
+
+  const PAGES = (): readonly (readonly [path: string, text: string])[] => [
+    ['/', 'Nobody is live'],
+    ['/streams', 'the evening show'],
+    ['/streams/new', 'What viewers can choose from'],
+    [`/streams/${stream.id}/start`, 'Waiting for your encoder'],
+    [`/streams/${stream.id}`, 'What happened'],
+    ['/sessions', 'No session yet'],
+    ['/recordings', 'Nothing is recorded yet'],
+    ['/usage', 'What came in'],
+    ['/webhooks', 'shop'],
+    [`/webhooks/${webhookId}`, 'Nothing was sent yet'],
+    ['/keys', 'this browser'],
+    ['/admin', 'Who changed what'],
+    ['/nothing', 'There is no such page'],
+  ];
+
+  for (const [name, options] of [
+    ['on a desk in light colors', { ...DESK, colorScheme: 'light' }],
+    ['on a desk in dark colors', { ...DESK, colorScheme: 'dark' }],
+    ['on a phone in light colors', { ...PHONE, colorScheme: 'light' }],
+    ['on a phone in dark colors', { ...PHONE, colorScheme: 'dark' }],
+  ] as const) {
+    test(`every page ${name} can be used by everybody, breaks no policy, loads nothing from elsewhere and is not too wide`, async () => {
+      await using watched = await openSignedIn('/', options);
+      const { page, errors, hosts } = watched;
+      for (const [path, text] of PAGES()) {
+        await page.goto(url(path));
+        await page.getByText(text).first().waitFor();
+        const { violations } = await new AxeBuilder({ page: page as never }).analyze();
+        const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+        assert.deepEqual(found, [], path);
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+        assert.equal(width, options.viewport.width, `${path} is as wide as the window`);
+      }
+      assert.deepEqual(errors, []);
+      assert.deepEqual([...hosts], [new URL(server.url).host]);
+    });
+  }
+
+  test('texts are copied where the connection is not secure and browsers offer no clipboard', async () => {
+    await using watched = await chromium.newPage(DESK);
+    const { page, errors } = watched;
+    await page.addInitScript(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
+    await signInWithKey(page, server.apiKey);
+    await page.goto(url(`/streams/${stream.id}`));
+    await page.evaluate(
+      `document.addEventListener('copy', () => { document.title = getSelection().toString() || document.activeElement.value })`,
+    );
+    await page.getByRole('button', { name: 'Copy playback id' }).click();
+    await page.getByText('Copied playback id.').waitFor();
+    assert.equal(await page.title(), stream.playbackId);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Copy as curl' }).click();
+    await waitFor(async () => (await page.title()).startsWith('curl '), { what: 'a copied command' });
+    assert.deepEqual(errors, []);
+  });
+
+  test('script in a name is shown as text, in every list and page', async () => {
+    await using watched = await openSignedIn('/streams');
+    const { page, errors } = watched;
+    await page.getByRole('link', { name: SCRIPT }).click();
+    await page.getByRole('heading', { name: SCRIPT }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('onerror');
+    await page.getByRole('option', { name: SCRIPT }).waitFor();
+    assert.doesNotMatch(await page.title(), /broken in/);
+    assert.deepEqual(errors, []);
+  });
+
+  test('the page cannot be framed', async () => {
+    await using watched = await chromium.newPage(DESK);
+    const { page } = watched;
+    await page.goto(`${server.url}/docs`);
+    await page.evaluate(
+      `document.body.append(Object.assign(document.createElement('iframe'), { src: ${JSON.stringify(url('/'))} }))`,
+    );
+    await waitFor(() => watched.errors.some((error) => /frame-ancestors|frame-src|default-src/.test(error)), {
+      what: 'a report of the policy',
+    });
+  });
+
+  test('the first page stays within its budgets', async () => {
+    await using watched = await openSignedIn('/');
+    const { page } = watched;
+    // What the page asks for after signing in is not counted.
+    await page.goto('about:blank');
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.goto(url('/'));
+    await page.getByText('Nobody is live').waitFor();
+    const sizes = new Map<string, number>();
+    for (const each of requests.filter((request) => request.endsWith('.js'))) {
+      const answer = await fetch(each, { headers: { 'accept-encoding': 'gzip' } });
+      sizes.set(each, Number(answer.headers.get('content-length')));
+      await answer.body?.cancel();
+    }
+    const first = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    assert.ok(first > 0 && first <= FIRST_PAGE_BYTES, `${first} bytes of script`);
+    assert.ok(requests.length <= FIRST_PAGE_REQUESTS, requests.join('\n'));
+  });
+
+  test('from an empty page to a stream that is live, with the keyboard where it matters, and to its end', async () => {
+    await using watched = await openSignedIn('/');
+    const { page, errors } = watched;
+    await page.getByRole('link', { name: 'Create a stream' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('My café stream');
+    await page.getByText('Source only').click();
+    await page.keyboard.press('Enter');
+    await page.getByText('Waiting for your encoder').first().waitFor();
+    await page.getByRole('button', { name: 'Show Stream Key' }).click();
+    const streamKey = (await page.locator('.copy-field', { hasText: 'Stream Key' }).locator('code').innerText()).trim();
+    assert.match(streamKey, /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);
+
+    const id = page.url().split('/').at(-2)!;
+    const rotated = await server.api.request('POST', `/stream/${id}/rotate-key`);
+    const { streamKey: newKey } = (await rotated.json()) as { streamKey: string };
+    await assert.rejects(startPublisher({ url: server.rtmpUrl(streamKey), video: SMALL }));
+    await page.getByText('The encoder uses a former key of this stream').first().waitFor();
+
+    await assert.rejects(startPublisher({ url: server.rtmpUrl('aaaa-bbbb-cccc-dddd'), video: SMALL }));
+    await page.getByText('The stream key is not the key of any stream').waitFor();
+
+    await using publisher = await startPublisher({ url: server.rtmpUrl(newKey), video: SMALL });
+    await page.getByText('You are live').waitFor();
+    await waitFor(
+      async () =>
+        (await page.evaluate<number>(`document.querySelector('millrace-player')?.video.currentTime ?? 0`)) > 0.5,
+      {
+        what: 'a preview that plays',
+        timeoutMs: 60_000,
+      },
+    );
+    await page.getByRole('link', { name: 'Open the stream’s page' }).click();
+    await page.getByText('Everything is as it should be').waitFor();
+
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'End the broadcast' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End it' }).click();
+    await page.getByText('No media is coming in').waitFor({ timeout: 60_000 });
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete the stream' }).click();
+    await page.getByRole('heading', { name: 'Streams' }).waitFor();
+    assert.equal((await server.api.request('GET', `/stream/${id}`)).status, 404);
+    assert.deepEqual(errors, []);
+    await publisher[Symbol.asyncDispose]();
+  });
+
+  test('a test picture is live within seconds of a press, is recorded, and a clip is cut of it', async () => {
+    const made = await server.api.createStream({ name: 'test card', record: true });
+    await using watched = await openSignedIn(`/streams/${made.id}/start`);
+    const { page, errors } = watched;
+    const pressedAt = performance.now();
+    await page.getByRole('button', { name: 'Send a test picture' }).click();
+    await page.getByText('You are live').waitFor({ timeout: 60_000 });
+    console.log(`live ${((performance.now() - pressedAt) / 1000).toFixed(1)} s after the press`);
+    await waitFor(
+      async () =>
+        (await page.evaluate<number>(`document.querySelector('millrace-player')?.video.currentTime ?? 0`)) > 3,
+      {
+        what: 'a preview that plays',
+        timeoutMs: 60_000,
+      },
+    );
+    await page.getByRole('button', { name: 'Stop the test picture' }).click();
+    await page.getByText('Waiting for your encoder').first().waitFor({ timeout: 60_000 });
+
+    await page.goto(url('/recordings'));
+    await page.getByRole('link', { name: 'test card' }).click();
+    const recorded = page.locator('video.recorded');
+    await waitFor(
+      async () => (await recorded.evaluate((video) => (video as unknown as { readyState: number }).readyState)) > 0,
+      {
+        what: 'a recording that can be played',
+        timeoutMs: 60_000,
+      },
+    );
+    const seek = (toS: number) =>
+      recorded.evaluate((video, at) => {
+        (video as unknown as { currentTime: number }).currentTime = at;
+      }, toS);
+    await seek(0.5);
+    await page.getByRole('button', { name: 'Begins here' }).click();
+    await seek(1.5);
+    await page.getByRole('button', { name: 'Ends here' }).click();
+    await page.getByText('1 s long').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('the goal');
+    await page.getByRole('button', { name: 'Make the clip' }).click();
+    await page.getByRole('link', { name: 'the goal' }).click();
+    await page.getByRole('heading', { name: 'the goal' }).waitFor();
+    assert.deepEqual(errors, []);
+  });
+
+  test('what was typed stays when the server does not answer, and is sent once it does', async () => {
+    await using watched = await openSignedIn('/streams/new');
+    const { page } = watched;
+    await page.getByLabel('Name', { exact: true }).fill('kept');
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Create the stream' }).click();
+    await page.getByText('The server cannot be reached').waitFor();
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'kept');
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Create the stream' }).click();
+    await page.getByRole('heading', { name: 'kept' }).waitFor();
+  });
+
+  test('keys are created, shown once, and revoked', async () => {
+    await using watched = await openSignedIn('/keys');
+    const { page } = watched;
+    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('my program');
+    await page.getByRole('dialog').getByText('Read only').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Show API key' }).click();
+    const key = (await page.getByRole('dialog').locator('code').first().innerText()).trim();
+    const ask = async () =>
+      (await fetch(`${server.url}/api/stream`, { headers: { authorization: `Bearer ${key}` } })).status;
+    assert.equal(await ask(), 200);
+    await page.getByRole('button', { name: 'Done' }).click();
+    const row = page.getByRole('row', { name: /my program/ });
+    await row.getByText('Read only').waitFor();
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke the key' }).click();
+    await row.waitFor({ state: 'detached' });
+    assert.equal(await ask(), 401);
+  });
+
+  test('a webhook is created, its deliveries are shown with request and answer, and one is sent again', async () => {
+    await using receiver = await startReceiver();
+    await using watched = await openSignedIn('/webhooks');
+    const { page, errors } = watched;
+    await page.getByRole('button', { name: 'Create a webhook' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('my receiver');
+    await dialog.getByLabel('URL').fill(receiver.url);
+    await dialog.getByText('stream.created', { exact: true }).click();
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: 'my receiver' }).waitFor();
+    await server.api.createStream({ name: 'told of' });
+    await page.getByRole('button', { name: 'stream.created' }).waitFor();
+    await page.getByText('200 OK').waitFor();
+    await page.getByRole('button', { name: 'stream.created' }).click();
+    await page.getByRole('dialog').getByText('told of').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await waitFor(() => receiver.count() === 2, { what: 'the repeat' });
+    assert.deepEqual(errors, []);
+  });
+
+  test('all scripts together stay within their budget', async () => {
+    const { bundleFiles } = await import('#dashboard/bundler/bundle-files.ts');
+    const { gzipSync } = await import('node:zlib');
+    const scripts = [...(await bundleFiles())].filter(([name]) => name.endsWith('.js'));
+    const all = scripts.reduce((sum, [, bytes]) => sum + gzipSync(bytes, { level: 9 }).length, 0);
+    assert.ok(all <= ALL_BYTES, `${all} bytes`);
+  });
+});
+
+/** A receiver of webhooks that takes everything. */
+async function startReceiver() {
+  let received = 0;
+  const receiving = createServer((request, response) => {
+    received += 1;
+    request.resume();
+    response.end('ok');
+  });
+  receiving.listen(0, '127.0.0.1');
+  await once(receiving, 'listening');
+  return {
+    url: `http://127.0.0.1:${(receiving.address() as AddressInfo).port}/`,
+    count: () => received,
+    async [Symbol.asyncDispose]() {
+      receiving.closeAllConnections();
+      receiving.close();
+    },
+  };
+}

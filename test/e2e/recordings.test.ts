@@ -1,0 +1,238 @@
+/**
+ * Sessions that are recorded, as the whole service does it: with encoders that come and go, and servers that are killed.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CreatedStream } from '../support/api-client.ts';
+import { decode } from '../support/decode.ts';
+import { recordedViolations } from '../support/event-playlist-rules.ts';
+import { type MediaPlaylist, readMediaPlaylist } from '../support/hls-playlist.ts';
+import { startPublisher } from '../support/publisher.ts';
+import { recordMedia } from '../support/recorded-media.ts';
+import { startServerProcess, type TestServer } from '../support/server.ts';
+import { CHEAP, inTime, startSteppedServer } from '../support/stepped-server.ts';
+import { needs } from '../support/tools.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const FPS = 30;
+const PART_S = 0.4;
+const PROFILES = [{ name: 'small', bitrate: 200_000, fps: 0, width: 240, height: 136 }];
+
+interface Session {
+  readonly recordingUrl?: string;
+  readonly recordingStatus?: string;
+  readonly mp4Url?: string;
+}
+
+async function sessionOf(server: TestServer, stream: CreatedStream): Promise<Session | undefined> {
+  const answer = await server.api.request('GET', `/stream/${stream.id}/sessions`);
+  const sessions = (await answer.json()) as Session[];
+  assert.ok(sessions.length <= 1, 'one session, one recording');
+  return sessions[0];
+}
+
+async function readyUrl(server: TestServer, stream: CreatedStream): Promise<string> {
+  const ready = async () => {
+    const session = await sessionOf(server, stream);
+    return session?.recordingStatus === 'ready' ? session.recordingUrl : undefined;
+  };
+  return await waitFor(ready, { what: 'the recording to be ready' });
+}
+
+async function fetched(url: string): Promise<Buffer> {
+  const answer = await fetch(url);
+  assert.equal(answer.status, 200, url);
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+async function playlistOf(
+  url: string,
+  rendition: string,
+): Promise<{ text: string; playlist: MediaPlaylist; base: string }> {
+  const base = new URL('.', url).href;
+  const text = String(await fetched(`${base}${rendition}.m3u8`));
+  return { text, playlist: readMediaPlaylist(text), base };
+}
+
+/** The runs of a rendition between discontinuities, each as a player would decode it. */
+async function decodedRuns(url: string, rendition: string) {
+  const { playlist, base } = await playlistOf(url, rendition);
+  const runs: { pieces: Buffer[] }[] = [];
+  for (const segment of playlist.segments) {
+    if (segment.gap) continue;
+    if (runs.length === 0 || segment.discontinuity) runs.push({ pieces: [await fetched(base + segment.map)] });
+    runs.at(-1)!.pieces.push(await fetched(base + segment.uri));
+  }
+  return await Promise.all(runs.map(({ pieces }) => decode(pieces)));
+}
+
+describe('a recorded session', () => {
+  test('is one recording over a reconnect and a change of the size, with the bytes that were live', async () => {
+    await using server = await startSteppedServer({ settings: CHEAP });
+    const video = { width: 320, height: 180, gop: FPS, bFrames: 2, bitrateBps: 300_000 };
+    const [first, other] = await Promise.all([
+      recordMedia({ video, durationS: 6 }),
+      recordMedia({ video: { ...video, width: 400, height: 224 }, durationS: 6 }),
+    ]);
+    const stream = await server.api.createStream({ record: true, profiles: PROFILES });
+    for (const tags of [first, first, other]) {
+      const client = await server.connect(stream);
+      await server.send(client, { stream, sendings: inTime(tags) });
+      if (tags === other) client.unpublish(stream.streamKey);
+      else await client[Symbol.asyncDispose](); // the connection is lost
+      await server.pass(1500);
+    }
+    const url = await readyUrl(server, stream);
+
+    const history = new Map<string, { text: string; delta: string }[]>();
+    for (const rendition of ['source', 'audio', 'small']) {
+      const { text } = await playlistOf(url, rendition);
+      history.set(rendition, [{ text, delta: text }]);
+    }
+    assert.deepEqual(recordedViolations(history, 2), []);
+
+    const runs = await decodedRuns(url, 'source');
+    assert.deepEqual(
+      runs.map(({ frames }) => [
+        frames[0]?.width,
+        frames.length >= 170,
+        frames.every(({ code }) => code !== undefined),
+      ]),
+      [
+        [320, true, true],
+        [320, true, true],
+        [400, true, true],
+      ],
+    );
+    for (const { complaints } of runs) assert.deepEqual(complaints, []);
+    for (const { complaints } of await decodedRuns(url, 'small')) assert.deepEqual(complaints, []);
+
+    // What is still in the live window is the same as what was recorded of that time.
+    const { playlist, base } = await playlistOf(url, 'source');
+    const live = server.playlistUrl(stream.playbackId);
+    const liveBase = new URL('.', live).href;
+    const liveName = /^.*source\.m3u8$/m.exec(String(await fetched(live)))?.[0];
+    const liveUrl = new URL(liveName ?? '', liveBase);
+    const window = readMediaPlaylist(String(await fetched(liveUrl.href)));
+    const dated = new Map(window.segments.map((segment) => [segment.programDateTime, segment]));
+    let compared = 0;
+    for (const { programDateTime, uri } of playlist.segments) {
+      const same = programDateTime === undefined ? undefined : dated.get(programDateTime);
+      if (same?.uri === undefined) continue;
+      assert.deepEqual(await fetched(base + uri), await fetched(new URL(same.uri, liveUrl).href));
+      compared += 1;
+    }
+    assert.ok(compared >= 3, `${compared} segments compared`);
+  });
+
+  test(
+    'whose server is killed again and again loses at most a part each time, and goes on',
+    needs('ffmpeg'),
+    async (t) => {
+      const dataDir = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+      const settings = { ...CHEAP, MILLRACE_RECONNECT_WINDOW_S: '60', MILLRACE_RECORDING_VOLUME_S: '10' };
+      let server = await startServerProcess({ settings, dataDir });
+      try {
+        const { apiKey } = server;
+        const stream = await server.api.createStream({ record: true });
+        const edges: number[] = [];
+        for (let kill = 0; kill < 3; kill++) {
+          await using _publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey) });
+          await waitFor(async () => (await recordedS(server, stream)) > 2 * (kill + 1), {
+            what: 'a few seconds of media',
+          });
+          await sleep(150 * kill); // at another moment of a segment each time
+          edges.push(await liveEdge(server, stream));
+          await server.kill();
+          server = await startServerProcess({ settings, dataDir, apiKey });
+        }
+        {
+          await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), durationS: 5 });
+          await publisher.ended;
+        }
+        const url = await readyUrl(server, stream);
+        const { playlist } = await playlistOf(url, 'source');
+        assert.deepEqual(
+          playlist.segments.map(({ msn }) => msn),
+          Array.from(playlist.segments.keys()),
+        );
+        const ends = runEnds(playlist);
+        assert.equal(ends.length, 4);
+        for (const [index, edge] of edges.entries()) {
+          const lostS = (edge - ends[index]!) / 1000;
+          t.diagnostic(`kill ${index + 1}: ${lostS.toFixed(3)} s before the kill are lost`);
+          assert.ok(lostS <= PART_S, `${lostS} s are lost`);
+        }
+        const played = spawnSync('ffmpeg', ['-v', 'error', '-xerror', '-i', url, '-map', '0:v', '-f', 'null', '-']);
+        assert.deepEqual([played.status, String(played.stderr)], [0, '']);
+      } finally {
+        await server[Symbol.asyncDispose]();
+        rmSync(dataDir, { recursive: true });
+      }
+    },
+  );
+
+  test('goes on when the server is stopped and started', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+    let server = await startServerProcess({ dataDir });
+    try {
+      const { apiKey } = server;
+      const stream = await server.api.createStream({ record: true });
+      {
+        await using _publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey) });
+        await waitFor(async () => (await recordedS(server, stream)) > 3, { what: 'a few seconds of media' });
+        assert.equal(await server.stop(), 0);
+      }
+      server = await startServerProcess({ dataDir, apiKey });
+      {
+        await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), durationS: 4 });
+        await publisher.ended;
+      }
+      const runs = await decodedRuns(await readyUrl(server, stream), 'source');
+      assert.equal(runs.length, 2);
+      for (const { frames, complaints } of runs) {
+        assert.deepEqual(complaints, []);
+        assert.ok(frames.length >= 3 * FPS);
+      }
+    } finally {
+      await server[Symbol.asyncDispose]();
+      rmSync(dataDir, { recursive: true });
+    }
+  });
+});
+
+/** Seconds of media in the replay by now. */
+async function recordedS(server: TestServer, stream: CreatedStream): Promise<number> {
+  const url = (await sessionOf(server, stream))?.recordingUrl;
+  if (url === undefined) return 0;
+  const answer = await fetch(new URL('source.m3u8', url));
+  if (answer.status !== 200) return 0;
+  return readMediaPlaylist(await answer.text()).segments.reduce((sum, { durationS }) => sum + durationS, 0);
+}
+
+/** The wall-clock time of the end of what live viewers can get now. */
+async function liveEdge(server: TestServer, stream: CreatedStream): Promise<number> {
+  const index = server.playlistUrl(stream.playbackId);
+  const name = /^.*source\.m3u8$/m.exec(String(await fetched(index)))?.[0] ?? '';
+  const { segments } = readMediaPlaylist(String(await fetched(new URL(name, index).href)));
+  const last = segments.at(-1)!;
+  const partsS = last.parts.reduce((sum, { durationS }) => sum + durationS, 0);
+  return Date.parse(last.programDateTime!) + Math.max(last.durationS, partsS) * 1000;
+}
+
+/** Where each run of media ends, in wall-clock time. */
+function runEnds({ segments }: MediaPlaylist): readonly number[] {
+  const ends: number[] = [];
+  let atMs = 0;
+  for (const { discontinuity, programDateTime, durationS } of segments) {
+    if (discontinuity) ends.push(atMs);
+    if (programDateTime !== undefined) atMs = Date.parse(programDateTime);
+    atMs += durationS * 1000;
+  }
+  return [...ends, atMs];
+}

@@ -1,0 +1,276 @@
+/**
+ * Tests what viewers get of recordings: playlists by the rules of HLS, and media as it was live.
+ */
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import fc from 'fast-check';
+import type { MediaPath } from '#domain/ids.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import type { IndexRecord } from '#recording/index-file.ts';
+import { RecordingLibrary } from '#recording/library.ts';
+import { LocalFileReader } from '#recording/reader/reader.ts';
+import { ReaderThread } from '#recording/reader/reader-thread.ts';
+import type { ByteSource, Recorded } from '#recording/recording.ts';
+import { partSize, RecordingIndex } from '#recording/recording-index.ts';
+import { recordedViolations } from '../support/event-playlist-rules.ts';
+import { audioTrack, videoTrack } from '../support/hls-feed.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { recorded, Studio } from '../support/recording-studio.ts';
+
+const both = { video: videoTrack(), audio: audioTrack() };
+const EPOCH = 1_790_000_000_000;
+const TARGET_S = 4;
+
+/** A library of a studio's recordings. */
+function libraryOf(studio: Studio, parts: AsyncDisposableStack): RecordingLibrary {
+  const reader = new LocalFileReader(parts.use(new ReaderThread({ folder: studio.folder })));
+  return new RecordingLibrary({ reader, recorders: studio.recorders });
+}
+
+async function bytesOf(source: ByteSource): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of source.read(0, source.sizeBytes, new AbortController().signal)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+const textOf = (recording: Recorded, rendition: string, skip = false): string =>
+  recording.playlist(rendition, {}, { skip })?.text ?? '';
+
+describe('a recording that runs', () => {
+  test('has playlists that are only appended to, the same in all renditions, and end when it does', async () => {
+    await using parts = new AsyncDisposableStack();
+    const studio = parts.use(new Studio());
+    const recorder = studio.begin();
+    const library = libraryOf(studio, parts);
+    const { feed, memory } = recorded(recorder, both);
+    const history = new Map<string, { text: string; delta: string }[]>([
+      ['source', []],
+      ['audio', []],
+    ]);
+    const look = async () => {
+      await studio.idle();
+      const recording = await library.open(studio.path);
+      for (const [rendition, seen] of history) {
+        const text = textOf(recording!, rendition);
+        if (text !== '') seen.push({ text, delta: textOf(recording!, rendition, true) });
+      }
+    };
+    for (let second = 0; second < 40; second++) {
+      feed.play(1);
+      await look();
+    }
+    await feed.pause(20);
+    for (let second = 0; second < 10; second++) {
+      feed.play(1);
+      await look();
+    }
+    await feed.session.end();
+    await recorder.end();
+    await look();
+    assert.deepEqual(recordedViolations(history, TARGET_S), []);
+    const last = readMediaPlaylist(history.get('source')!.at(-1)!.text);
+    assert.ok(last.ended && last.segments.length >= 24);
+    assert.equal(last.segments.filter(({ discontinuity }) => discontinuity).length, 1);
+    assert.ok(history.get('source')!.some(({ delta }) => readMediaPlaylist(delta).skipped > 0));
+
+    const recording = (await library.open(studio.path))!;
+    assert.equal(recording.isRunning, false);
+    const media = await recording.media('source', '3.m4s', {});
+    assert.equal(media?.contentType, 'video/mp4');
+    assert.deepEqual(await bytesOf(media!), memory.bytes('source', 3));
+    assert.ok((await recording.media('audio', 'init-0.mp4', {}))!.sizeBytes > 100);
+    for (const name of ['99.m4s', '3', '3.mp4', '03.m4s', 'init-1.mp4', '../manifest.json', '-1.m4s', '1e1.m4s']) {
+      assert.equal(await recording.media('source', name, {}), undefined, name);
+    }
+    assert.match(recording.multivariant('?from=1'), /source\.m3u8\?from=1\n/);
+  });
+
+  test('is found while it is opened, and is another one after it was deleted', async () => {
+    await using parts = new AsyncDisposableStack();
+    const studio = parts.use(new Studio());
+    const library = libraryOf(studio, parts);
+    assert.equal(await library.open(studio.path), undefined);
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    feed.play(5);
+    assert.equal((await library.open(studio.path))?.isRunning, true);
+    await feed.session.end();
+    await recorder.end();
+    const [one, other] = await Promise.all([library.open(studio.path), library.open(studio.path)]);
+    assert.ok(one !== undefined && one === other);
+    library.close(studio.path);
+    rmSync(join(studio.folder, studio.path), { recursive: true });
+    assert.equal(await library.open(studio.path), undefined);
+  });
+});
+
+describe('an excerpt', () => {
+  test('begins at the exact time within its first segment, and has no other media', async () => {
+    await using parts = new AsyncDisposableStack();
+    const studio = parts.use(new Studio());
+    const recorder = studio.begin();
+    const library = libraryOf(studio, parts);
+    const { feed } = recorded(recorder, both);
+    feed.play(20);
+    await feed.session.end();
+    const { fromMs } = await recorder.end();
+    const recording = (await library.open(studio.path))!;
+    const at = (seconds: number): Milliseconds => ms(fromMs! + seconds * 1000);
+    const excerpt = { fromMs: at(5), untilMs: at(9) };
+    for (const rendition of ['source', 'audio']) {
+      const { text, ended } = recording.playlist(rendition, excerpt, { skip: true })!;
+      assert.ok(ended);
+      assert.deepEqual(
+        readMediaPlaylist(text).segments.map(({ msn }) => msn),
+        [2, 3, 4],
+      );
+      assert.match(text, /#EXT-X-START:TIME-OFFSET=1\.0\d\d,PRECISE=YES\n/);
+      assert.match(text, /#EXT-X-PLAYLIST-TYPE:VOD\n/);
+    }
+    assert.ok(await recording.media('source', '3.m4s', excerpt));
+    for (const name of ['1.m4s', '5.m4s']) assert.equal(await recording.media('source', name, excerpt), undefined);
+    assert.equal(recording.playlist('source', { fromMs: at(50) }, { skip: false }), undefined);
+    assert.equal(
+      recording.playlist('source', { fromMs: at(9), untilMs: at(9) }, { skip: false })?.text.includes('.m4s'),
+      true,
+    );
+    assert.equal(recording.playlist('nothing', excerpt, { skip: false }), undefined);
+    assert.equal(recording.timeAt(3), at(3));
+    assert.equal(recording.timeAt(3, at(5)), at(8));
+    assert.equal(recording.timeAt(1000), recording.extent.untilMs);
+  });
+});
+
+/** A library with one recording, which exists in memory only. */
+async function recordingOf(index: RecordingIndex): Promise<Recorded> {
+  const manifest = { version: 1, sessionId: 'session', epoch: EPOCH, targetDurationS: TARGET_S } as const;
+  const library = new RecordingLibrary({
+    reader: {
+      index: async () => ({ index: index.data, manifest }),
+      read: () => assert.fail('nothing is read'),
+      movie: () => assert.fail('nothing is made'),
+    },
+    recorders: { running: () => undefined },
+  });
+  return (await library.open('somewhere' as MediaPath))!;
+}
+
+/** An index of segments of two seconds. @param has whether a rendition has a segment */
+function indexOf(
+  renditions: readonly string[],
+  segments: number,
+  has: (rendition: number, number: number) => boolean,
+  isDiscontinuous: (number: number) => boolean = () => false,
+  ticksOf: (rendition: number, number: number) => number = () => 2000,
+): RecordingIndex {
+  const index = new RecordingIndex();
+  const apply = (record: IndexRecord) => {
+    if (record.type === 'part') index.apply(partSize(record));
+    else if (record.type !== 'sync') index.apply(record);
+  };
+  for (const [rendition, id] of renditions.entries()) {
+    const kind = id === 'audio' ? 'audio' : 'video';
+    const common = { codec: 'x', rfc6381: 'x', timescale: 1000 };
+    const track =
+      kind === 'audio'
+        ? ({ kind, ...common, channels: 2, sampleRate: 48_000 } as const)
+        : ({ kind, ...common, width: 1, height: 1, declaredFrameRate: undefined, videoRange: undefined } as const);
+    apply({ type: 'init', rendition, id, number: 0, track, bytes: new Uint8Array(1) });
+    for (let number = 0; number < segments; number++) {
+      if (!has(rendition, number)) continue;
+      const times = { startTicks: number * 2000, programDateTimeMs: EPOCH + number * 2000 };
+      const flags = { discontinuity: isDiscontinuous(number), independent: true };
+      apply({ type: 'segment', rendition, number, volume: 0, offset: 0, init: 0, ...times, ...flags });
+      const samples = {
+        sizes: Uint32Array.of(750_000),
+        durations: Uint32Array.of(2000),
+        compositionOffsets: Int32Array.of(0),
+        keyframes: Uint8Array.of(1),
+      };
+      apply({ type: 'part', rendition, sizeBytes: 750_000, moofBytes: 100, crc32: 0, offsetTicks: 0, samples });
+      apply({ type: 'segment_end', rendition, durationTicks: ticksOf(rendition, number) });
+    }
+  }
+  return index;
+}
+
+describe('playlists of a recording', () => {
+  test('agree about numbers and discontinuities whatever a rendition lacks', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()), { minLength: 1, maxLength: 30 }),
+        async (rows) => {
+          // The source has every segment that anybody has.
+          const index = indexOf(
+            ['source', 'audio', '720p'],
+            rows.length,
+            (rendition, number) => rendition === 0 || rows[number]![rendition - 1]!,
+            (number) => number > 0 && rows[number]![2],
+          );
+          const recording = await recordingOf(index);
+          const history = new Map(
+            ['source', 'audio', '720p'].map((id) => {
+              const text = textOf(recording, id);
+              return [id, text === '' ? [] : [{ text, delta: textOf(recording, id, true) }]] as const;
+            }),
+          );
+          assert.deepEqual(recordedViolations(history, TARGET_S), []);
+          for (const [rendition, id] of ['source', 'audio', '720p'].entries()) {
+            const listed = history.get(id)!.flatMap(({ text }) => readMediaPlaylist(text).segments);
+            const missing = listed.filter(({ gap }) => gap).map(({ msn }) => msn);
+            const expected = listed
+              .filter(({ msn }) => rendition > 0 && !rows[msn]![rendition - 1]!)
+              .map(({ msn }) => msn);
+            assert.deepEqual(missing, expected);
+            // Players that do not know gaps load them.
+            for (const msn of missing) assert.equal((await recording.media(id, `${msn}.m4s`, {}))?.sizeBytes, 8);
+            const beyond = (listed.at(-1)?.msn ?? -1) + 1;
+            assert.equal(await recording.media(id, `${beyond}.m4s`, {}), undefined);
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test('last equally long once it has ended, which Shaka Player needs to find its end', async () => {
+    const lengths = [
+      [2000, 2000, 438.3],
+      [1984.4, 2005.3, 423.7],
+    ];
+    const index = indexOf(
+      ['source', 'audio'],
+      3,
+      () => true,
+      () => false,
+      (rendition, number) => lengths[rendition]![number]!,
+    );
+    for (const excerpt of [{}, { fromMs: ms(EPOCH + 2500), untilMs: ms(EPOCH + 4200) }]) {
+      index.apply({ type: 'end' });
+      const recording = await recordingOf(index);
+      const sums = ['source', 'audio'].map((id) =>
+        readMediaPlaylist(recording.playlist(id, excerpt, { skip: false })!.text)
+          .segments.reduce((sum, { durationS }) => sum + durationS, 0)
+          .toFixed(7),
+      );
+      assert.equal(sums[0], sums[1]);
+    }
+  });
+
+  test('of four hours are short: 300 kB, 40 kB compressed, 2 kB as a delta update', async (t) => {
+    const recording = await recordingOf(indexOf(['source', 'audio'], 7200, () => true));
+    const full = recording.playlist('source', {}, { skip: false })!;
+    const compressed = await full.gzip();
+    const delta = textOf(recording, 'source', true);
+    t.diagnostic(`${full.text.length} bytes, ${compressed.length} compressed, ${delta.length} as a delta update`);
+    assert.ok(full.text.length <= 300_000);
+    assert.ok(compressed.length <= 40_000);
+    assert.ok(delta.length <= 2000);
+    assert.equal(String(await promisify(gunzip)(compressed)), full.text);
+    assert.equal(recording.playlist('source', {}, { skip: false }), full, 'made once');
+  });
+});

@@ -1,0 +1,283 @@
+/**
+ * Tests recorders with their writer thread: what viewers got is on disk, byte for byte.
+ */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { newMediaPath } from '#domain/ids.ts';
+import { ms } from '#lib/units.ts';
+import { indexName, volumeName } from '#recording/index-file.ts';
+import type { RecordedRendition } from '#recording/recording-index.ts';
+import { readIndexOf } from '#recording/recovery.ts';
+import { audioTrack, videoTrack } from '../support/hls-feed.ts';
+import { recorded, Studio } from '../support/recording-studio.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const both = { video: videoTrack(), audio: audioTrack() };
+
+const numbersOf = (rendition: RecordedRendition) =>
+  Array.from({ length: rendition.segments.count }, (_, index) => rendition.segments.at(index)!.number);
+const discontinuitiesOf = (rendition: RecordedRendition) =>
+  Array.from({ length: rendition.segments.count }, (_, index) => rendition.segments.at(index)!.discontinuity);
+
+describe('a recorder', () => {
+  test('keeps the bytes that viewers got, in volumes that play by themselves', async () => {
+    await using studio = new Studio();
+    const recorder = studio.begin();
+    const { feed, memory } = recorded(recorder, both);
+    feed.play(31);
+    await feed.session.end();
+    const extent = await recorder.end();
+    assert.ok(Math.abs(extent.durationS - 31) < 0.2, `${extent.durationS} s`);
+    assert.deepEqual(
+      extent.tracks.map(({ rendition, kind, codec }) => [rendition, kind, codec]),
+      [
+        ['source', 'video', 'h264'],
+        ['audio', 'audio', 'aac'],
+      ],
+    );
+    const index = readIndexOf(join(studio.folder, studio.path))!;
+    assert.ok(index.hasEnded);
+    for (const rendition of index.renditions) {
+      const numbers = numbersOf(rendition);
+      assert.deepEqual(numbers, Array.from(numbers.keys()), 'without holes');
+      assert.ok(numbers.length >= 15);
+      for (const number of numbers) {
+        assert.deepEqual(
+          studio.segment(rendition, number),
+          memory.bytes(rendition.id, number),
+          `${rendition.id} ${number}`,
+        );
+      }
+    }
+    const names = readdirSync(join(studio.folder, studio.path)).toSorted();
+    const volumes = [0, 1, 2, 3].flatMap((volume) => [volumeName('audio', volume), volumeName('source', volume)]);
+    assert.deepEqual(names, ['index', 'manifest.json', ...volumes].toSorted());
+  });
+
+  test('leaves out what is nothing but filling while the publisher is away, in all renditions alike', async () => {
+    await using studio = new Studio();
+    const recorder = studio.begin();
+    const { feed, memory } = recorded(recorder, both);
+    feed.play(8.5);
+    await feed.pause(30);
+    feed.play(8.5);
+    await feed.session.end();
+    const extent = await recorder.end();
+    assert.ok(extent.durationS > 16 && extent.durationS < 24, `${extent.durationS} s`);
+    const [video, audio] = [recorder.index.rendition('source')!, recorder.index.rendition('audio')!];
+    assert.deepEqual(numbersOf(video), numbersOf(audio));
+    assert.deepEqual(numbersOf(video), Array.from(numbersOf(video).keys()));
+    assert.deepEqual(discontinuitiesOf(video), discontinuitiesOf(audio));
+    assert.equal(discontinuitiesOf(video).filter(Boolean).length, 1);
+    assert.ok((memory.segments.get('source')?.size ?? 0) > video.segments.count + 3);
+    // The wall-clock time of what was left out is still there.
+    assert.ok(extent.untilMs! - extent.fromMs! > 46_000);
+  });
+
+  test('leaves out the silence of a publisher that stays connected', async () => {
+    await using studio = new Studio();
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    feed.play(8.5);
+    for (let silentS = 0; silentS < 90; silentS += 0.25) feed.play(0.25, { video: true, audio: true });
+    feed.play(8.5);
+    await feed.session.end();
+    const { durationS } = await recorder.end();
+    assert.ok(durationS > 16 && durationS < 28, `${durationS} s`);
+    const [video, audio] = [recorder.index.rendition('source')!, recorder.index.rendition('audio')!];
+    assert.deepEqual(numbersOf(video), numbersOf(audio));
+    assert.equal(discontinuitiesOf(video).filter(Boolean).length, 1);
+  });
+
+  test('continues after a pause of the process, with the next number, in new volumes, and after a discontinuity', async () => {
+    await using studio = new Studio();
+    const before = studio.begin();
+    const first = recorded(before, both);
+    first.feed.play(6.5);
+    await before.pause();
+    const after = studio.begin();
+    const second = recorded(after, {
+      ...both,
+      startS: 20,
+      presentation: { firstMediaSequence: 1_000_000, continued: true },
+    });
+    second.feed.play(6.5);
+    await second.feed.session.end();
+    await after.end();
+    const index = readIndexOf(join(studio.folder, studio.path))!;
+    for (const rendition of index.renditions) {
+      assert.deepEqual(numbersOf(rendition), Array.from(numbersOf(rendition).keys()));
+      assert.equal(discontinuitiesOf(rendition).filter(Boolean).length, 1);
+      const restartAt = discontinuitiesOf(rendition).indexOf(true);
+      assert.deepEqual(studio.segment(rendition, restartAt), second.memory.bytes(rendition.id, 1_000_000));
+      assert.equal(rendition.segments.at(restartAt)?.volume, 1);
+    }
+  });
+
+  test('changes the volume with the configuration, and keeps both init segments', async () => {
+    await using studio = new Studio({ volumeS: 600 });
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    feed.play(5);
+    feed.reconfigure(videoTrack({ width: 640, height: 360, config: Buffer.from([...videoTrack().config, 0]) }));
+    feed.play(5);
+    await feed.session.end();
+    await recorder.end();
+    const source = recorder.index.rendition('source')!;
+    assert.deepEqual(
+      source.data.inits.map(({ number, track }) => [number, track.kind === 'video' && track.width]),
+      [
+        [0, 1280],
+        [1, 640],
+      ],
+    );
+    const volumes = new Set(
+      Array.from({ length: source.segments.count }, (_, index) => source.segments.at(index)!.volume),
+    );
+    assert.deepEqual([...volumes], [0, 1]);
+  });
+
+  test('can be settled when its process is gone, and again when that was done already', async () => {
+    await using studio = new Studio();
+    const recorder = studio.begin();
+    recorded(recorder, both).feed.play(6.5);
+    await recorder.pause();
+    const extent = await studio.recorders.settle(studio.path);
+    assert.ok(extent !== undefined && extent.durationS > 5);
+    assert.deepEqual(await studio.recorders.settle(studio.path), extent);
+    assert.equal(await studio.recorders.settle(newMediaPath()), undefined);
+  });
+
+  test('records the source only when the operator says so', async () => {
+    await using studio = new Studio({ renditions: 'source' });
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    feed.play(4.5);
+    recorder.write('720p', {
+      type: 'segment_start',
+      msn: 0,
+      init: 'init-0.mp4',
+      startS: 0,
+      programDateTimeMs: 0,
+      discontinuity: false,
+      independent: true,
+    });
+    await feed.session.end();
+    const { tracks } = await recorder.end();
+    assert.deepEqual(
+      tracks.map(({ rendition }) => rendition),
+      ['source', 'audio'],
+    );
+  });
+
+  test('ends by itself when it is as long as a recording may be', async () => {
+    await using studio = new Studio({ maxHours: 10 / 3600 });
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    for (let second = 0; second < 30; second++) {
+      feed.play(1);
+      await studio.idle();
+    }
+    await waitFor(() => existsSync(join(studio.folder, studio.path, 'index')), { what: 'the end' });
+    await feed.session.end();
+    const { durationS } = await recorder.end();
+    assert.ok(durationS >= 10 && durationS < 16, `${durationS} s`);
+  });
+});
+
+describe('a recorder whose disk', () => {
+  test('hangs has one gap, warns at once, and goes on when the disk does', async () => {
+    await using studio = new Studio({ maxPendingBytes: 1_000_000 });
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, { ...both, frameBytes: 10_000 });
+    for (let second = 0; second < 5; second++) {
+      feed.play(1);
+      await studio.idle();
+    }
+    await waitFor(() => (recorder.index.leader?.segments.count ?? 0) > 1 && studio.recorders.pendingBytes === 0, {
+      what: 'the writer',
+    });
+    // A pipe without a reader holds up whoever opens it, like a disk that does not answer.
+    const other = newMediaPath();
+    const release = holdUp(join(studio.folder, other));
+    studio.begin(other);
+    await new Promise((resolve) => setImmediate(resolve)); // the writer is told
+    feed.play(20);
+    assert.deepEqual(studio.warnings.at(-1), ['recording_behind', true]);
+    assert.ok(studio.recorders.pendingBytes <= 1_000_000);
+    await release();
+    await studio.idle();
+    feed.play(8.5);
+    await feed.session.end();
+    await recorder.end();
+    for (const rendition of recorder.index.renditions) {
+      assert.deepEqual(
+        numbersOf(rendition).toSorted((a, b) => a - b),
+        numbersOf(rendition),
+      );
+      assert.equal(discontinuitiesOf(rendition).filter(Boolean).length, 1);
+    }
+  });
+
+  test('hangs for long does not hold up the end, and the recording is settled when the disk is back', async () => {
+    await using studio = new Studio({ durableWithinMs: 1000 });
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    feed.play(6.5);
+    await feed.session.end();
+    await waitFor(() => (recorder.index.leader?.completeCount ?? 0) > 1, { what: 'the writer' });
+    const other = newMediaPath();
+    const release = holdUp(join(studio.folder, other));
+    studio.begin(other);
+    await assert.rejects(recorder.end(), /the disk does not answer/);
+    assert.equal(studio.recorders.running(studio.path), undefined);
+    await release();
+    const extent = await studio.recorders.settle(studio.path);
+    assert.ok(extent !== undefined && extent.durationS > 6);
+  });
+
+  test('is full warns, and records again once there is space', async () => {
+    let nowMs = 0;
+    const clock = { now: () => ms(nowMs), monotonic: () => ms(nowMs) };
+    await using studio = new Studio({ clock });
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    feed.play(4.5);
+    await waitFor(() => studio.recorders.pendingBytes === 0 && (recorder.index.leader?.segments.count ?? 0) > 1, {
+      what: 'the writer',
+    });
+    // The next volume cannot be made where a folder has its name.
+    const blocked = join(studio.folder, studio.path, volumeName('source', 1));
+    spawnSync('mkdir', [blocked]);
+    feed.play(8);
+    await waitFor(() => studio.warnings.at(-1)?.[0] === 'recording_stopped', { what: 'the writer' });
+    assert.deepEqual(studio.warnings.at(-1), ['recording_stopped', true]);
+    const before = recorder.index.leader!.completeCount;
+    rmSync(blocked, { recursive: true });
+    nowMs += 6000;
+    feed.play(6);
+    await waitFor(() => studio.warnings.at(-1)?.[1] === false, { what: 'the writer' });
+    feed.play(6);
+    await feed.session.end();
+    await recorder.end();
+    const index = readIndexOf(join(studio.folder, studio.path))!;
+    const source = index.rendition('source')!;
+    assert.ok(source.segments.count > before + 2);
+    // The audio may have begun the segment that the video could not.
+    const numbers = [...new Set(index.renditions.flatMap(numbersOf))].toSorted((a, b) => a - b);
+    assert.deepEqual(numbers, Array.from(numbers.keys()));
+    assert.equal(discontinuitiesOf(source).filter(Boolean).length, 1);
+  });
+});
+
+/** Makes a recording whose first index file holds up the writer. @returns lets the writer go on */
+function holdUp(folder: string): () => Promise<unknown> {
+  spawnSync('mkdir', [folder]);
+  const pipe = join(folder, indexName(0));
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  return () => once(spawn('sh', ['-c', `exec 3>'${pipe}'`]), 'exit');
+}

@@ -1,0 +1,106 @@
+/**
+ * Makes video whose frames have numbers, with any codec of ffmpeg, and reads the numbers of the frames that a file shows.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Track } from '#media/track.ts';
+import { type Encoded, encode } from '../media/flv-source.ts';
+import { encodeMp4 } from '../media/mp4-source.ts';
+import { readFrameCode } from './frame-code.ts';
+import { drawPicture } from './test-pattern.ts';
+
+const run = promisify(execFile);
+
+/** What to make. */
+export interface NumberedOptions {
+  readonly codec: 'h264' | 'h265' | 'av1';
+  /** The encoder and its options. */
+  readonly encoder: string;
+  readonly frames: number;
+  readonly firstNumber?: number;
+  readonly framesPerSecond?: number;
+  /** At least 320. */
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** Draws and encodes frames. */
+export async function encodeNumbered(options: NumberedOptions): Promise<Encoded> {
+  const { codec, encoder, frames, firstNumber = 0, framesPerSecond = 30, width = 320, height = 180 } = options;
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'millrace-frames-'));
+  const raw = join(folder.path, 'frames.yuv');
+  const [lumaBytes, chromaBytes] = [width * height, (width * height) / 4];
+  const all = Buffer.alloc(frames * (lumaBytes + 2 * chromaBytes));
+  for (let frame = 0; frame < frames; frame++) {
+    const at = frame * (lumaBytes + 2 * chromaBytes);
+    const planes = [
+      all.subarray(at, at + lumaBytes),
+      all.subarray(at + lumaBytes, at + lumaBytes + chromaBytes),
+      all.subarray(at + lumaBytes + chromaBytes, at + lumaBytes + 2 * chromaBytes),
+    ] as const;
+    const picture = { width, height, planes, lineStrides: [width, width / 2, width / 2] as const };
+    drawPicture(picture, frame / framesPerSecond, { counter: firstNumber + frame, drawnAtMs: 0 });
+  }
+  await writeFile(raw, all);
+  const input = `-f rawvideo -pix_fmt yuv420p -s ${width}x${height} -r ${framesPerSecond} -i ${raw}`;
+  const args = [...input.split(' '), '-c:v', ...encoder.split(' ')];
+  return codec === 'h264' ? await encode(codec, args) : await encodeMp4(codec, args);
+}
+
+/** AAC or Opus: a tone that rises, so that no two moments sound the same. */
+export async function encodeTone(codec: 'aac' | 'opus', seconds: number, sampleRate = 48_000): Promise<Encoded> {
+  const source = `aevalsrc=0.3*sin(2*PI*(200+200*t)*t):s=${sampleRate}:d=${seconds}`;
+  const args = `-f lavfi -i ${source} -ac 2 -c:a ${codec === 'aac' ? 'aac' : 'libopus'}`;
+  return codec === 'aac' ? await encode(codec, args.split(' ')) : await encodeMp4(codec, args.split(' '));
+}
+
+/** A frame as ffmpeg shows it. */
+export interface ShownFrame {
+  /** -1 when it cannot be read. */
+  readonly number: number;
+  /** Of its luma, as it was decoded. */
+  readonly sha1: string;
+}
+
+/**
+ * The frames that ffmpeg shows of a file of one frame size, in their order. Fails when ffmpeg finds any fault.
+ * @param decoder ffmpeg's name of the decoder, where its choice is not the right one
+ */
+export async function shownFrames(
+  path: string,
+  { decoder, width = 320, height = 180 }: { decoder?: string | undefined; width?: number; height?: number } = {},
+): Promise<readonly ShownFrame[]> {
+  const { stdout, stderr } = await run(
+    'ffmpeg',
+    [
+      ...'-nostdin -v error -xerror'.split(' '),
+      ...(decoder === undefined ? [] : ['-c:v', decoder]),
+      '-i',
+      path,
+      ...'-map 0:v -fps_mode passthrough -f rawvideo -pix_fmt gray'.split(' '),
+      '-s',
+      `${width}x${height}`,
+      '-',
+    ],
+    { encoding: 'buffer', maxBuffer: 2 ** 30 },
+  );
+  if (stderr.length > 0) throw new Error(String(stderr));
+  const frames: ShownFrame[] = [];
+  for (let at = 0; at < stdout.length; at += width * height) {
+    const data = stdout.subarray(at, at + width * height);
+    const code = readFrameCode({ data, width, lineStride: width, pixelStride: 1 });
+    frames.push({ number: code?.counter ?? -1, sha1: createHash('sha1').update(data).digest('hex') });
+  }
+  return frames;
+}
+
+/** The same media at a later time. */
+export function shifted({ track, samples }: Encoded, bySeconds: number): { track: Track; samples: Encoded['samples'] } {
+  const by = Math.round(bySeconds * track.timescale);
+  const move = (ticks: (typeof samples)[number]['dts']) => (ticks + by) as typeof ticks;
+  return { track, samples: samples.map((sample) => ({ ...sample, dts: move(sample.dts), pts: move(sample.pts) })) };
+}

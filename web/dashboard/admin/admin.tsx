@@ -1,0 +1,302 @@
+/**
+ * The whole service, for its operator: its state, its servers, users with their quotas, and who changed what.
+ */
+import { useState } from 'preact/hooks';
+import { change, get, serverNow } from '../../shared/api.ts';
+import { useData, usePages } from '../../shared/data.ts';
+import { ago, dateTime } from '../../shared/format.ts';
+import { signedIn } from '../../shared/session.ts';
+import type { AuditEntry, User } from '../../shared/types.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { Confirm, Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
+import { CheckField, TextField, useForm } from '../../shared/ui/form.tsx';
+import { Menu } from '../../shared/ui/menu.tsx';
+import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { toast } from '../../shared/ui/toast.tsx';
+import { actionWords } from './action-words.ts';
+import { Attempts } from './attempts.tsx';
+import { Doctor } from './doctor.tsx';
+import { QUOTA_WORDS } from './quota-words.ts';
+import { Servers } from './servers.tsx';
+
+/** The page. */
+export function Admin() {
+  return (
+    <>
+      <PageHead title="Admin">
+        How the service is set up, users and their quotas, encoders that were refused, and who changed what.
+      </PageHead>
+      <Doctor />
+      <Servers />
+      <Users />
+      <Attempts />
+      <Audit />
+    </>
+  );
+}
+
+function Users() {
+  const users = usePages<User>('/user?limit=50');
+  const [isCreating, setCreating] = useState(false);
+  const [edited, setEdited] = useState<User | undefined>();
+  const [suspended, setSuspended] = useState<User | undefined>();
+  const rows = users.value;
+  const update = async (user: User, body: object, done: string) => {
+    await change('PATCH', `/user/${user.id}`, body);
+    toast(done);
+    users.reload();
+  };
+  return (
+    <Card
+      title="Users"
+      flush
+      actions={
+        <Button small icon="plus" onPress={() => setCreating(true)}>
+          Create a user
+        </Button>
+      }
+    >
+      {users.error !== undefined && <Failure error={users.error} again={users.reload} />}
+      {rows === undefined && users.error === undefined && <Loading />}
+      {rows !== undefined && (
+        <div class="table-scroll folds">
+          <table>
+            <caption class="visually-hidden">Users</caption>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>Role</th>
+                <th>State</th>
+                <th>Created</th>
+                <th>
+                  <span class="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((user) => (
+                <tr key={user.id}>
+                  <td>
+                    <bdi class="strong">{user.name}</bdi>{' '}
+                    {user.id === signedIn.value?.user.id && <Badge tone="ok">you</Badge>}
+                  </td>
+                  <td data-name="Role">{user.admin ? 'Admin' : 'User'}</td>
+                  <td data-name="State">
+                    {user.suspended ? <Badge tone="bad">Suspended</Badge> : <Badge tone="ok">Active</Badge>}
+                  </td>
+                  <td data-name="Created" class="soft">
+                    <Ago at={user.createdAt} />
+                  </td>
+                  <td class="end">
+                    <Menu
+                      label={`Actions for ${user.name}`}
+                      items={[
+                        { name: 'Quotas', icon: 'chart', run: () => setEdited(user) },
+                        user.admin
+                          ? {
+                              name: 'Make an ordinary user',
+                              icon: 'admin',
+                              run: () => update(user, { admin: false }, `${user.name} is an ordinary user now.`),
+                            }
+                          : {
+                              name: 'Make an admin',
+                              icon: 'admin',
+                              run: () => update(user, { admin: true }, `${user.name} is an admin now.`),
+                            },
+                        user.suspended
+                          ? {
+                              name: 'Resume',
+                              icon: 'play',
+                              run: () => update(user, { suspended: false }, `${user.name} may use the service again.`),
+                            }
+                          : { name: 'Suspend', icon: 'pause', danger: true, run: () => setSuspended(user) },
+                      ]}
+                    />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {users.hasMore && (
+        <div class="more">
+          <Button onPress={users.more}>Show more</Button>
+        </div>
+      )}
+      {isCreating && <NewUser onDone={users.reload} onClose={() => setCreating(false)} />}
+      {edited && <Quotas id={edited.id} name={edited.name} onClose={() => setEdited(undefined)} />}
+      {suspended && (
+        <Confirm
+          title={`Suspend ${suspended.name}?`}
+          action="Suspend the user"
+          onClose={() => setSuspended(undefined)}
+          onConfirm={() => update(suspended, { suspended: true }, `${suspended.name} is suspended.`)}
+        >
+          <p>
+            The user’s keys and browsers are refused, encoders are disconnected, and viewers cannot watch, until you
+            resume the user.
+          </p>
+        </Confirm>
+      )}
+    </Card>
+  );
+}
+
+function NewUser({ onDone, onClose }: { readonly onDone: () => void; readonly onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [admin, setAdmin] = useState(false);
+  const form = useForm(async () => {
+    await change('POST', '/user', { name, ...(admin && { admin }) });
+    toast(
+      `The user ${name} exists. To sign in, run on the server: npx millrace sign-in --user ${name}`,
+      'ok',
+      undefined,
+      12_000,
+    );
+    onDone();
+    onClose();
+  });
+  return (
+    <Dialog title="Create a user" onClose={onClose}>
+      <form onSubmit={form.submit}>
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          required
+          maxLength={100}
+          autoFocus
+          error={form.errorOf('name')}
+        />
+        <CheckField
+          label="Admin"
+          checked={admin}
+          onValue={setAdmin}
+          hint="Manages users, reads the audit log, and does what any owner may."
+        />
+        {form.otherError(['name']) !== undefined && <Failure error={form.otherError(['name'])} />}
+        <DialogActions>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" busy={form.isBusy}>
+            Create
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function Quotas({ id, name, onClose }: { readonly id: string; readonly name: string; readonly onClose: () => void }) {
+  const user = useData(`quotas ${id}`, (signal) => get<User>(`/user/${id}`, { signal }));
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  const form = useForm(async () => {
+    const quotas = Object.fromEntries(
+      Object.entries(typed).map(([quota, text]) => [quota, text === '' ? null : Number(text)]),
+    );
+    await change('PATCH', `/user/${id}`, { quotas });
+    toast(`The quotas of ${name} are saved.`);
+    onClose();
+  });
+  const { value } = user;
+  return (
+    <Dialog title={`Quotas of ${name}`} wide onClose={onClose}>
+      {value === undefined ? (
+        user.error === undefined ? (
+          <Loading lines={8} />
+        ) : (
+          <Failure error={user.error} again={user.reload} />
+        )
+      ) : (
+        <form onSubmit={form.submit}>
+          <p class="hint">0 means no limit. An emptied field gets the default of the server again.</p>
+          <div class="quotas">
+            {Object.entries(value.quotas).map(([quota, limit]) => {
+              const used = (value.usage as Readonly<Record<string, number>> | undefined)?.[quota];
+              return (
+                <TextField
+                  key={quota}
+                  type="number"
+                  label={QUOTA_WORDS[quota] ?? quota}
+                  value={typed[quota] ?? String(limit)}
+                  onValue={(text) => setTyped({ ...typed, [quota]: text })}
+                  error={form.errorOf(`quotas.${quota}`)}
+                  hint={used === undefined ? undefined : `${used.toLocaleString('en-GB')} in use`}
+                />
+              );
+            })}
+          </div>
+          {form.otherError(Object.keys(value.quotas).map((quota) => `quotas.${quota}`)) !== undefined && (
+            <Failure error={form.otherError()} />
+          )}
+          <DialogActions>
+            <Button onPress={onClose}>Cancel</Button>
+            <Button
+              kind="primary"
+              type="submit"
+              busy={form.isBusy}
+              forbidden={Object.keys(typed).length === 0 ? 'Change a quota first.' : undefined}
+            >
+              Save
+            </Button>
+          </DialogActions>
+        </form>
+      )}
+    </Dialog>
+  );
+}
+
+function Audit() {
+  const entries = usePages<AuditEntry>('/audit?limit=50');
+  const rows = entries.value;
+  return (
+    <Card title="Who changed what" flush>
+      {entries.error !== undefined && <Failure error={entries.error} again={entries.reload} />}
+      {rows === undefined && entries.error === undefined && <Loading />}
+      {rows?.length === 0 && <Empty icon="history" title="No change yet" />}
+      {rows !== undefined && rows.length > 0 && (
+        <div class="table-scroll folds">
+          <table>
+            <caption class="visually-hidden">Audit log</caption>
+            <thead>
+              <tr>
+                <th>When</th>
+                <th>What</th>
+                <th>With</th>
+                <th>From</th>
+                <th>Id</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((entry) => (
+                <tr key={entry.id}>
+                  <td class="soft">
+                    <span title={dateTime(entry.createdAt)}>{ago(entry.createdAt, serverNow())}</span>
+                  </td>
+                  <td data-name="What">
+                    {actionWords(entry.action)}
+                    {entry.fields.length > 0 && <span class="soft">: {entry.fields.join(', ')}</span>}
+                  </td>
+                  <td data-name="With">
+                    {entry.actor ? <bdi>{entry.actor.tokenName}</bdi> : <span class="soft">the command line</span>}
+                  </td>
+                  <td data-name="From" class="soft">
+                    {entry.address ?? '–'}
+                  </td>
+                  <td data-name="Id">
+                    <code class="small">{entry.resourceId}</code>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {entries.hasMore && (
+        <div class="more">
+          <Button onPress={entries.more}>Show more</Button>
+        </div>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,115 @@
+/**
+ * What the server finds of itself, and what can be seen from a browser, of how the service is set up.
+ */
+import { duration } from '../../shared/format.ts';
+import type { DoctorReport } from '../../shared/types.ts';
+
+/** What was found. */
+export interface Findings {
+  /** The origin in the browser's address bar. */
+  readonly origin: string;
+  /** The origin at which the server believes to be reached. */
+  readonly serverOrigin: string;
+  readonly isSecure: boolean;
+  readonly events: 'connecting' | 'live' | 'lost';
+  /** Milliseconds by which the server's clock is ahead of the browser's; small differences are 0. */
+  readonly aheadMs: number;
+  /** Milliseconds that the API took to answer. */
+  readonly answerMs: number;
+  /** The addresses that encoders are told. */
+  readonly ingest: readonly string[];
+}
+
+/** One check, with what to do where it fails. */
+export interface Check {
+  readonly name: string;
+  readonly tone: 'ok' | 'warn' | 'bad' | 'plain';
+  readonly text: string;
+}
+
+const SLOW_MS = 500;
+const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+type ServerCheck = DoctorReport['checks'][number];
+
+const NAMES: Readonly<Record<ServerCheck['id'], string>> = {
+  database: 'Database',
+  clock: 'Clock of the server',
+  disk: 'Disk',
+  cpu: 'CPU',
+  encoder: 'Transcoding',
+  ingest: 'Ports for encoders',
+  proxy: 'Proxy',
+  certificate: 'Certificate',
+};
+const TONES = { ok: 'ok', warning: 'warn', problem: 'bad', unknown: 'plain' } as const;
+
+/** What the server finds, as checks of this page. */
+export const serverChecks = (found: readonly ServerCheck[]): readonly Check[] =>
+  found.map(({ id, state, message }) => ({ name: NAMES[id], tone: TONES[state], text: message }));
+
+/** Judges what was found. */
+export function checksOf({
+  origin,
+  serverOrigin,
+  isSecure,
+  events,
+  aheadMs,
+  answerMs,
+  ingest,
+}: Findings): readonly Check[] {
+  const { hostname } = new URL(origin);
+  const toLoopback = ingest.filter((url) => LOCAL.test(hostOf(url)));
+  return [
+    origin === serverOrigin
+      ? { name: 'Public address', tone: 'ok', text: `The server knows that it is reached at ${origin}.` }
+      : {
+          name: 'Public address',
+          tone: 'bad',
+          text: `You are at ${origin}, but the server believes to be at ${serverOrigin}. Set MILLRACE_PUBLIC_URL; or MILLRACE_TRUSTED_PROXIES, and have the proxy forward host and scheme.`,
+        },
+    isSecure || LOCAL.test(hostname)
+      ? {
+          name: 'Encryption',
+          tone: 'ok',
+          text: isSecure ? 'Browsers are connected by TLS.' : 'You are on the machine itself.',
+        }
+      : {
+          name: 'Encryption',
+          tone: 'warn',
+          text: 'Browsers are connected without TLS, so keys can be read on the way. Set MILLRACE_TLS_CERT and MILLRACE_TLS_KEY, or put a proxy with TLS before the server.',
+        },
+    toLoopback.length > 0 && !LOCAL.test(hostname)
+      ? {
+          name: 'Address for encoders',
+          tone: 'bad',
+          text: `Encoders are told ${toLoopback.join(', ')}, which is their own machine.`,
+        }
+      : { name: 'Address for encoders', tone: 'ok', text: ingest.join(', ') },
+    events === 'live'
+      ? { name: 'Live events', tone: 'ok', text: 'Events arrive as they happen.' }
+      : {
+          name: 'Live events',
+          tone: 'warn',
+          text: 'Events do not arrive. A proxy may hold them back: it must not buffer answers of the type text/event-stream.',
+        },
+    aheadMs === 0
+      ? { name: 'Clock', tone: 'ok', text: 'The clocks of the server and of this browser agree.' }
+      : {
+          name: 'Clock',
+          tone: 'warn',
+          text: `The clock of the server is ${duration(Math.abs(aheadMs) / 1000)} ${aheadMs > 0 ? 'ahead of' : 'behind'} that of this browser. One of them is wrong; tokens and latencies depend on it.`,
+        },
+    answerMs < SLOW_MS
+      ? { name: 'Answers', tone: 'ok', text: `The API answered in ${Math.round(answerMs)} ms.` }
+      : {
+          name: 'Answers',
+          tone: 'warn',
+          text: `The API took ${Math.round(answerMs)} ms to answer. The network between may be slow, or the server busy.`,
+        },
+  ];
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url.replace(/^rtmps?:/, 'http:')).hostname : '';
+}

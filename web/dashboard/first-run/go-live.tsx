@@ -1,0 +1,151 @@
+/**
+ * From a stream that exists to one that is live: how to connect, and what is seen of every attempt.
+ */
+import { useState } from 'preact/hooks';
+import { get, list, serverNow } from '../../shared/api.ts';
+import { useData } from '../../shared/data.ts';
+import { ROOT } from '../../shared/place.ts';
+import { hrefOf } from '../../shared/router.ts';
+import type { Attempt, ServiceEvent, Stream } from '../../shared/types.ts';
+import { Button, ButtonLink } from '../../shared/ui/button.tsx';
+import { CopyField } from '../../shared/ui/copy.tsx';
+import { Icon } from '../../shared/ui/icon.tsx';
+import { Ago, Card, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
+import type { PageProps } from '../pages.ts';
+import { Connect, Qr } from '../parts/connect.tsx';
+import { encoderTitle } from '../parts/encoder-name.ts';
+import { Preview } from '../parts/preview.tsx';
+import { TestPicture } from '../parts/test-picture.tsx';
+import { attemptsOf, strangeAttempts } from './attempts.ts';
+
+const LOOK_EVERY_MS = 2000;
+
+/** The page. */
+export function GoLive({ params: { id = '' } }: PageProps) {
+  const [openedAt] = useState(serverNow);
+  const isAbout = (event: ServiceEvent) => event.streamId === id;
+  const stream = useData(`stream ${id}`, (signal) => get<Stream>(`/stream/${id}`, { signal }), {
+    everyMs: LOOK_EVERY_MS,
+    on: isAbout,
+  });
+  const events = useData(
+    `attempts ${id}`,
+    (signal) => list<ServiceEvent>(`/event?streamId=${id}&limit=20&from=${openedAt - 600_000}`, { signal }),
+    { on: isAbout },
+  );
+  const strange = useData('strange attempts', (signal) => get<readonly Attempt[]>('/attempt', { signal }), {
+    everyMs: stream.value?.isActive ? undefined : LOOK_EVERY_MS,
+  });
+  const attempts = [...attemptsOf(events.value?.rows ?? []), ...strangeAttempts(strange.value ?? [], serverNow())];
+  const { value } = stream;
+  if (value === undefined)
+    return stream.error === undefined ? <Loading lines={8} /> : <Failure error={stream.error} again={stream.reload} />;
+  const { isActive } = value;
+  return (
+    <>
+      <PageHead
+        title={value.name}
+        back={{ href: hrefOf('/streams'), name: 'Streams' }}
+        actions={
+          <ButtonLink href={hrefOf(`/streams/${id}`)} kind={isActive ? 'primary' : 'plain'} icon="arrow">
+            Open the stream’s page
+          </ButtonLink>
+        }
+      />
+      <ol class="steps">
+        <Step state="done" title="Created">
+          The stream has a key and an address.
+        </Step>
+        <Step
+          state={isActive ? 'done' : 'now'}
+          title={isActive ? `${encoderTitle(value.health?.encoder)} is connected` : 'Waiting for your encoder'}
+        >
+          {isActive ? 'Media is coming in.' : 'This page notices it by itself.'}
+        </Step>
+        <Step state={isActive ? 'done' : 'later'} title="Live">
+          {isActive ? 'Viewers can watch.' : 'About two seconds after your encoder starts.'}
+        </Step>
+      </ol>
+      <div class="go-live">
+        <Card title="Connect your encoder">
+          <Connect stream={value} onStream={stream.put} />
+        </Card>
+        <div class="stack">
+          <Card title={isActive ? 'You are live' : 'What the server sees'} flush>
+            <Preview playbackId={value.playbackId} isLive={isActive}>
+              <div class="waiting">
+                <span class="pulse" aria-hidden="true" />
+                <strong>Waiting for your encoder</strong>
+                <span>The picture appears here.</span>
+              </div>
+            </Preview>
+            <div class="below" role="status" aria-live="polite">
+              {!isActive &&
+                attempts.map(({ id: key, encoder, address, message, at, count }) => (
+                  <Message
+                    key={key}
+                    tone="bad"
+                    title={
+                      <>
+                        <bdi>{encoderTitle(encoder)}</bdi> tried from {address}, <Ago at={at} />
+                        {count > 1 && ` (${count} times)`}
+                      </>
+                    }
+                  >
+                    {message}
+                  </Message>
+                ))}
+              {!isActive && attempts.length === 0 && (
+                <p class="soft">An attempt that fails is explained here: which key was used, and what to change.</p>
+              )}
+              {isActive && <Share playbackId={value.playbackId} />}
+            </div>
+          </Card>
+          <TestPicture stream={value} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Step({
+  state,
+  title,
+  children,
+}: {
+  readonly state: 'done' | 'now' | 'later';
+  readonly title: string;
+  readonly children: string;
+}) {
+  return (
+    <li class={state} aria-current={state === 'now' ? 'step' : undefined}>
+      <span class="disc" aria-hidden="true">
+        {state === 'done' && <Icon name="check" size={16} />}
+      </span>
+      <div>
+        <strong dir="auto">{title}</strong>
+        <span>{children}</span>
+      </div>
+    </li>
+  );
+}
+
+/** The address for viewers. */
+export function Share({ playbackId }: { readonly playbackId: string }) {
+  const [isQrShown, setQrShown] = useState(false);
+  const url = new URL(`play/${playbackId}`, ROOT).href;
+  return (
+    <div class="stack tight">
+      <CopyField name="Address for viewers" value={url} />
+      <div class="row">
+        <ButtonLink href={url} icon="play" small outside>
+          Watch
+        </ButtonLink>
+        <Button icon="phone" small onPress={() => setQrShown(true)}>
+          QR code
+        </Button>
+      </div>
+      {isQrShown && <Qr title="Scan to watch" text={url} onClose={() => setQrShown(false)} />}
+    </div>
+  );
+}

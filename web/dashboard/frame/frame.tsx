@@ -1,0 +1,159 @@
+/**
+ * What is around every page: where one can go, who one is, and whether the page is live.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { eventState, keepEvents } from '../../shared/events.ts';
+import { ROOT } from '../../shared/place.ts';
+import { matchRoute } from '../../shared/route.ts';
+import { hrefOf, place } from '../../shared/router.ts';
+import { type SignedIn, signOut } from '../../shared/session.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { Icon } from '../../shared/ui/icon.tsx';
+import { Menu } from '../../shared/ui/menu.tsx';
+import { Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { Toasts } from '../../shared/ui/toast.tsx';
+import { PAGES, type Page, type PageComponent } from '../pages.ts';
+import { Mark } from './mark.tsx';
+import { openPalette, Palette } from './palette.tsx';
+import { setTheme, theme } from './theme.ts';
+
+/** The frame. */
+export function Frame({ who }: { readonly who: SignedIn }) {
+  const [isNavOpen, setNavOpen] = useState(false);
+  const { path } = place.value;
+  useEffect(keepEvents, [who.sessionId]);
+  useEffect(() => setNavOpen(false), [path]);
+  return (
+    <div class={`frame${isNavOpen ? ' nav-open' : ''}`}>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="topbar">
+        <Button
+          kind="quiet"
+          icon={isNavOpen ? 'close' : 'menu'}
+          label={isNavOpen ? 'Close the menu' : 'Open the menu'}
+          expanded={isNavOpen}
+          onPress={() => setNavOpen(!isNavOpen)}
+        />
+        <a class="brand" href={hrefOf('/')}>
+          <Mark />
+          Millrace
+        </a>
+        <Button kind="quiet" icon="search" label="Search" onPress={openPalette} />
+      </header>
+      <aside class="sidebar">
+        <a class="brand" href={hrefOf('/')}>
+          <Mark />
+          Millrace
+        </a>
+        <button type="button" class="find" onClick={openPalette}>
+          <Icon name="search" size={16} />
+          <span>Search</span>
+          <kbd>{/Mac|iP/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
+        <nav aria-label="Pages">
+          {PAGES.filter(({ nav }) => nav && (nav.for !== 'admins' || who.user.isAdmin)).map(
+            ({ pattern, title, nav }) => (
+              <a
+                key={pattern}
+                href={hrefOf(pattern)}
+                aria-current={
+                  path === pattern || (pattern !== '/' && path.startsWith(`${pattern}/`)) ? 'page' : undefined
+                }
+              >
+                <Icon name={nav!.icon} />
+                {title}
+              </a>
+            ),
+          )}
+        </nav>
+        <div class="foot">
+          <Live />
+          <div class="account">
+            <span class="who">
+              <bdi>{who.user.name}</bdi>
+              <small>{who.key ? <bdi>key {who.key.name}</bdi> : who.user.isAdmin ? 'admin' : 'user'}</small>
+            </span>
+            <Menu
+              label="Account and appearance"
+              items={[
+                {
+                  name: 'Documentation',
+                  icon: 'info',
+                  run: () => void open(`${ROOT.pathname}docs`, '_blank', 'noopener'),
+                },
+                theme.value === 'dark'
+                  ? { name: 'Light colors', icon: 'sun', run: () => setTheme('light') }
+                  : { name: 'Dark colors', icon: 'moon', run: () => setTheme('dark') },
+                ...(theme.value === 'system'
+                  ? []
+                  : [{ name: 'Colors of the system', icon: 'check', run: () => setTheme('system') } as const]),
+                { name: 'Sign out', icon: 'door', run: signOut },
+              ]}
+            />
+          </div>
+        </div>
+      </aside>
+      <main id="content" tabIndex={-1}>
+        <CurrentPage isAdmin={who.user.isAdmin} />
+      </main>
+      <Palette isAdmin={who.user.isAdmin} />
+      <Toasts />
+    </div>
+  );
+}
+
+/** Whether the page learns of changes by itself. */
+function Live() {
+  const state = eventState.value;
+  const words = { live: 'Live', connecting: 'Connecting…', lost: 'Reconnecting…' }[state];
+  return (
+    <p class={`liveness ${state}`} role="status">
+      <span class="dot" aria-hidden="true" />
+      {words}
+    </p>
+  );
+}
+
+/** The page that the address names. Its script is loaded when it is first opened. */
+function CurrentPage({ isAdmin }: { readonly isAdmin: boolean }) {
+  const { path } = place.value;
+  const [loaded, setLoaded] = useState<ReadonlyMap<Page, PageComponent>>(new Map());
+  const [error, setError] = useState<unknown>();
+  let found: { page: Page; params: Readonly<Record<string, string>> } | undefined;
+  for (const page of PAGES) {
+    if (page.nav?.for === 'admins' && !isAdmin) continue;
+    const params = matchRoute(page.pattern, path);
+    if (params !== undefined) found = { page, params };
+    if (params !== undefined) break;
+  }
+  const page = found?.page;
+  useEffect(() => {
+    setError(undefined);
+    document.title = `${page?.title ?? 'Not found'} · Millrace`;
+    if (page === undefined || loaded.has(page)) return;
+    page.load().then(
+      (component) => setLoaded((old) => new Map(old).set(page, component)),
+      () =>
+        setError(
+          new Error(
+            'A part of the dashboard could not be loaded. The server may have a newer version: load this page again.',
+          ),
+        ),
+    );
+  }, [page]);
+  if (found === undefined) {
+    return (
+      <>
+        <PageHead title="There is no such page">The address may be mistyped, or what it showed was deleted.</PageHead>
+        <p>
+          <a href={hrefOf('/')}>Go to the home page</a>
+        </p>
+      </>
+    );
+  }
+  if (error !== undefined) return <Failure error={error} again={() => location.reload()} />;
+  const Component = loaded.get(found.page);
+  return Component ? <Component key={path} params={found.params} /> : <Loading lines={6} />;
+}

@@ -1,0 +1,12 @@
+/**
+ * Finds in a pasted text the id that it holds.
+ */
+
+const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
+const STREAM_KEY = /(?<![0-9a-z-])[0-9a-hjkmnp-tv-z]{4}(?:-[0-9a-hjkmnp-tv-z]{4}){3}(?![0-9a-z-])/i;
+const PLAYBACK_ID = /(?<![0-9a-z])[0-9a-hjkmnp-tv-z]{16}(?![0-9a-z])/i;
+
+/** The id, stream key or playback id in a text, such as an address or a line of a log; undefined when it holds none. */
+export function pastedId(text: string): string | undefined {
+  return (ID.exec(text) ?? STREAM_KEY.exec(text) ?? PLAYBACK_ID.exec(text))?.[0].toLowerCase();
+}

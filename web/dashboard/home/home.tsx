@@ -1,0 +1,223 @@
+/**
+ * What needs attention first, then who is live, then what ended last.
+ */
+import { get } from '../../shared/api.ts';
+import { useData } from '../../shared/data.ts';
+import { bitrate, duration, sentence } from '../../shared/format.ts';
+import { hrefOf } from '../../shared/router.ts';
+import type { Session, Stream } from '../../shared/types.ts';
+import { ButtonLink } from '../../shared/ui/button.tsx';
+import { Icon } from '../../shared/ui/icon.tsx';
+import { Ago, Badge, Card, Empty, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { adviceFor } from '../parts/advice.ts';
+import { END_WORDS } from '../parts/end-words.ts';
+import { Thumbnail } from '../parts/thumbnail.tsx';
+
+const EVERY_MS = 10_000;
+/** Ordered by when they were last live, so that those that are live now come first: one request for both. */
+const STREAMS = '/stream?limit=100&order=lastSeen-true';
+const isChange = ({ type }: { readonly type: string }) => /^(stream|session)\./.test(type);
+
+/** The page. */
+export function Home() {
+  const streams = useData('home streams', (signal) => get<readonly Stream[]>(STREAMS, { signal }), {
+    everyMs: EVERY_MS,
+    on: isChange,
+  });
+  const ended = useData(
+    'home ended',
+    (signal) => get<readonly Session[]>('/session?limit=8&order=lastSeen-true', { signal }),
+    {
+      on: isChange,
+    },
+  );
+  if (streams.value === undefined) {
+    return streams.error === undefined ? (
+      <Loading lines={8} />
+    ) : (
+      <Failure error={streams.error} again={streams.reload} />
+    );
+  }
+  if (streams.value.length === 0) return <Welcome />;
+  const rows = streams.value.filter(({ isActive }) => isActive);
+  const sick = rows.filter(({ isHealthy }) => isHealthy === false);
+  const past = (ended.value ?? []).filter(({ phase }) => phase === 'ended').slice(0, 6);
+  return (
+    <>
+      <PageHead
+        title="Home"
+        actions={
+          <ButtonLink kind="primary" icon="plus" href={hrefOf('/streams/new')}>
+            Create a stream
+          </ButtonLink>
+        }
+      />
+      {sick.length > 0 && (
+        <Card title="Needs attention">
+          <div class="stack tight">
+            {sick.map((stream) => (
+              <Attention key={stream.id} stream={stream} />
+            ))}
+          </div>
+        </Card>
+      )}
+      <section class="stack tight" aria-label="Live now">
+        <div class="row">
+          <h2>Live now</h2>
+          {rows.length > 0 && (
+            <Badge tone="live" dot>
+              {rows.length}
+            </Badge>
+          )}
+        </div>
+        {rows.length === 0 ? (
+          <Card>
+            <Empty
+              icon="streams"
+              title="Nobody is live"
+              action={<ButtonLink href={hrefOf('/streams')}>Open your streams</ButtonLink>}
+            >
+              Streams appear here the moment an encoder starts. {sick.length === 0 && 'Nothing needs your attention.'}
+            </Empty>
+          </Card>
+        ) : (
+          <ul class="tiles">
+            {rows.map((stream) => (
+              <Tile key={stream.id} stream={stream} />
+            ))}
+          </ul>
+        )}
+      </section>
+      {past.length > 0 && (
+        <Card
+          title="Ended last"
+          flush
+          actions={
+            <ButtonLink kind="quiet" small href={hrefOf('/sessions')}>
+              All sessions
+            </ButtonLink>
+          }
+        >
+          <div class="table-scroll folds">
+            <table>
+              <caption class="visually-hidden">Sessions that ended last</caption>
+              <thead>
+                <tr>
+                  <th>Stream</th>
+                  <th>Ended</th>
+                  <th>Lasted</th>
+                  <th>Most viewers</th>
+                  <th>Why it ended</th>
+                </tr>
+              </thead>
+              <tbody>
+                {past.map((session) => (
+                  <tr key={session.id}>
+                    <td>
+                      <a class="name" dir="auto" href={hrefOf(`/sessions/${session.id}`)}>
+                        {session.name}
+                      </a>
+                    </td>
+                    <td data-name="Ended" class="soft">
+                      <Ago at={session.endedAt ?? session.lastSeen} />
+                    </td>
+                    <td data-name="Lasted">{duration(session.duration)}</td>
+                    <td data-name="Most viewers">{session.peakViewers}</td>
+                    <td data-name="Why it ended" class="soft">
+                      {session.endReason && END_WORDS[session.endReason]}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </Card>
+      )}
+    </>
+  );
+}
+
+/** The very first page of a new service. */
+function Welcome() {
+  return (
+    <>
+      <PageHead title="Welcome to Millrace">Three steps, about a minute.</PageHead>
+      <ol class="welcome">
+        <li>
+          <span class="medallion">
+            <Icon name="plus" size={24} />
+          </span>
+          <strong>Create a stream</strong>
+          <span>It needs a name, nothing else.</span>
+        </li>
+        <li>
+          <span class="medallion">
+            <Icon name="copy" size={24} />
+          </span>
+          <strong>Copy two lines into OBS</strong>
+          <span>Or one command for ffmpeg. Or let the server send a test picture.</span>
+        </li>
+        <li>
+          <span class="medallion">
+            <Icon name="streams" size={24} />
+          </span>
+          <strong>See the video appear</strong>
+          <span>With its health in plain words, and an address to share.</span>
+        </li>
+      </ol>
+      <div class="row">
+        <ButtonLink kind="primary" icon="plus" href={hrefOf('/streams/new')}>
+          Create your first stream
+        </ButtonLink>
+      </div>
+    </>
+  );
+}
+
+function Attention({ stream }: { readonly stream: Stream }) {
+  const warning = stream.health?.warnings.find(({ severity }) => severity === 'issue');
+  const advice = warning && adviceFor(warning.code, stream.health?.encoder);
+  return (
+    <Message
+      tone="warn"
+      title={
+        <a href={hrefOf(`/streams/${stream.id}`)} dir="auto">
+          {stream.name}
+        </a>
+      }
+      action={
+        warning && (
+          <span class="small soft">
+            since <Ago at={warning.since} />
+          </span>
+        )
+      }
+    >
+      {sentence(stream.issues?.[0] ?? '')} {advice}
+    </Message>
+  );
+}
+
+function Tile({ stream }: { readonly stream: Stream }) {
+  const { id, name, playbackId, isHealthy, ingestRate, health } = stream;
+  const video = health?.source.video;
+  return (
+    <li class="tile">
+      <a href={hrefOf(`/streams/${id}`)}>
+        <Thumbnail playbackId={playbackId} />
+        <span class="over">
+          <Badge tone={isHealthy === false ? 'warn' : 'live'} dot>
+            {isHealthy === false ? 'Live, with issues' : 'Live'}
+          </Badge>
+        </span>
+        <span class="text">
+          <strong dir="auto">{name}</strong>
+          <small class="soft number">
+            {video ? `${video.height}p${video.fps ? ` · ${Math.round(video.fps)} fps` : ''} · ` : ''}
+            {bitrate((ingestRate ?? 0) * 8)}
+          </small>
+        </span>
+      </a>
+    </li>
+  );
+}

@@ -1,0 +1,381 @@
+/**
+ * What opens the API: API keys, signing keys, and the browsers that are signed in.
+ */
+import { useState } from 'preact/hooks';
+import { change } from '../../shared/api.ts';
+import { curlOf } from '../../shared/curl.ts';
+import { type Pages, usePages } from '../../shared/data.ts';
+import { API } from '../../shared/place.ts';
+import { signedIn, signOut } from '../../shared/session.ts';
+import type { ApiToken, BrowserSession, CreatedApiToken, CreatedSigningKey, SigningKey } from '../../shared/types.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
+import { Confirm, Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
+import { TextField, useForm } from '../../shared/ui/form.tsx';
+import { Ago, Badge, Card, Empty, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { toast } from '../../shared/ui/toast.tsx';
+import { PRESETS, ruleWords } from './rule-words.ts';
+
+/** The page. */
+export function Keys() {
+  return (
+    <>
+      <PageHead title="Keys">
+        Programs use API keys. Tokens for viewers are signed with signing keys. You are signed in with a browser
+        session.
+      </PageHead>
+      <ApiKeys />
+      <SigningKeys />
+      <Browsers />
+    </>
+  );
+}
+
+/** What a list shows while it has no rows. */
+function Waiting({
+  data,
+  children,
+}: {
+  readonly data: Pick<Pages<{ readonly id: string }>, 'value' | 'error' | 'reload'>;
+  readonly children: preact.ComponentChildren;
+}) {
+  if (data.error !== undefined) return <Failure error={data.error} again={data.reload} />;
+  return <>{data.value === undefined ? <Loading /> : children}</>;
+}
+
+function ApiKeys() {
+  const keys = usePages<ApiToken>('/api-token?limit=50');
+  const [isCreating, setCreating] = useState(false);
+  const [revoked, setRevoked] = useState<ApiToken | undefined>();
+  const own = signedIn.value?.key?.id;
+  const rows = keys.value ?? [];
+  return (
+    <Card
+      title="API keys"
+      flush
+      actions={
+        <Button small icon="plus" onPress={() => setCreating(true)}>
+          Create a key
+        </Button>
+      }
+    >
+      {rows.length === 0 ? (
+        <Waiting data={keys}>
+          <Empty icon="key" title="No API key">
+            A program needs one to create streams or read their state.
+          </Empty>
+        </Waiting>
+      ) : (
+        <div class="table-scroll folds">
+          <table>
+            <caption class="visually-hidden">API keys</caption>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>May do</th>
+                <th>Last used</th>
+                <th>Created</th>
+                <th>
+                  <span class="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((key) => (
+                <tr key={key.id}>
+                  <td>
+                    <bdi class="strong">{key.name}</bdi> {key.id === own && <Badge tone="ok">signed in with it</Badge>}
+                  </td>
+                  <td data-name="May do">{ruleWords(key.access?.rules)}</td>
+                  <td data-name="Last used" class="soft">
+                    <Ago at={key.lastSeen} />
+                  </td>
+                  <td data-name="Created" class="soft">
+                    <Ago at={key.createdAt} />
+                  </td>
+                  <td class="end">
+                    <Button small kind="quiet" onPress={() => setRevoked(key)}>
+                      Revoke
+                    </Button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {keys.hasMore && (
+        <div class="more">
+          <Button onPress={keys.more}>Show more</Button>
+        </div>
+      )}
+      {isCreating && <NewKey onDone={keys.reload} onClose={() => setCreating(false)} />}
+      {revoked && (
+        <Confirm
+          title={`Revoke “${revoked.name}”?`}
+          action="Revoke the key"
+          onClose={() => setRevoked(undefined)}
+          onConfirm={async () => {
+            await change('DELETE', `/api-token/${revoked.id}`);
+            toast('The key is revoked.');
+            keys.reload();
+          }}
+        >
+          <p>
+            Programs that use it are refused from their next request on.
+            {revoked.id === own && ' You are signed in with this key, and are signed out as well.'}
+          </p>
+        </Confirm>
+      )}
+    </Card>
+  );
+}
+
+function NewKey({ onDone, onClose }: { readonly onDone: () => void; readonly onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [preset, setPreset] = useState(PRESETS[0]!);
+  const [created, setCreated] = useState<CreatedApiToken | undefined>();
+  const body = { ...(name !== '' && { name }), ...(preset.rules && { access: { rules: preset.rules } }) };
+  const form = useForm(async () => {
+    setCreated(await change<CreatedApiToken>('POST', '/api-token', body));
+    onDone();
+  });
+  if (created !== undefined) {
+    return (
+      <Dialog title="The new API key" onClose={onClose}>
+        <Message tone="warn" title="Copy it now">
+          It is shown only this once. The server keeps no copy that it could show again.
+        </Message>
+        <CopyField name="API key" value={created.key} secret />
+        <DialogActions>
+          <Button kind="primary" onPress={onClose}>
+            Done
+          </Button>
+        </DialogActions>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="Create an API key" onClose={onClose}>
+      <form onSubmit={form.submit}>
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          placeholder="Where it will be used"
+          maxLength={100}
+          autoFocus
+          error={form.errorOf('name')}
+        />
+        <fieldset class="choices">
+          <legend>What it may do</legend>
+          {PRESETS.map((each) => (
+            <label key={each.id} class={each.id === preset.id ? 'chosen' : ''}>
+              <input type="radio" name="preset" checked={each.id === preset.id} onChange={() => setPreset(each)} />
+              <span>
+                <b>{each.name}</b>
+                <small>{each.meaning}</small>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        {form.otherError(['name']) !== undefined && <Failure error={form.otherError(['name'])} />}
+        <DialogActions>
+          <CopyButton
+            text={() => curlOf(API, 'POST', '/api-token', body)}
+            what="this as a curl command"
+            words="Copy as curl"
+          />
+          <Button onPress={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" busy={form.isBusy}>
+            Create
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function SigningKeys() {
+  const keys = usePages<SigningKey>('/access-control/signing-key?limit=50');
+  const [created, setCreated] = useState<CreatedSigningKey | undefined>();
+  const [deleted, setDeleted] = useState<SigningKey | undefined>();
+  const create = async () => {
+    setCreated(await change<CreatedSigningKey>('POST', '/access-control/signing-key', {}));
+    keys.reload();
+  };
+  const rows = keys.value ?? [];
+  return (
+    <Card
+      title="Signing keys"
+      flush
+      note="Your server signs a token for each viewer of a stream that is not public."
+      actions={
+        <Button small icon="plus" onPress={create}>
+          Create a key
+        </Button>
+      }
+    >
+      {rows.length === 0 ? (
+        <Waiting data={keys}>
+          <Empty icon="key" title="No signing key">
+            You need one for streams that only viewers with a token may watch.
+          </Empty>
+        </Waiting>
+      ) : (
+        <div class="table-scroll folds">
+          <table>
+            <caption class="visually-hidden">Signing keys</caption>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>State</th>
+                <th>Created</th>
+                <th>
+                  <span class="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((key) => (
+                <tr key={key.id}>
+                  <td>
+                    <bdi class="strong">{key.name}</bdi>
+                  </td>
+                  <td data-name="State">
+                    {key.disabled ? <Badge tone="warn">Disabled</Badge> : <Badge tone="ok">Accepted</Badge>}
+                  </td>
+                  <td data-name="Created" class="soft">
+                    <Ago at={key.createdAt} />
+                  </td>
+                  <td class="end">
+                    <Button
+                      small
+                      kind="quiet"
+                      onPress={async () => {
+                        await change('PATCH', `/access-control/signing-key/${key.id}`, { disabled: !key.disabled });
+                        toast(key.disabled ? 'Its tokens are accepted again.' : 'Its tokens are refused now.');
+                        keys.reload();
+                      }}
+                    >
+                      {key.disabled ? 'Enable' : 'Disable'}
+                    </Button>
+                    <Button small kind="quiet" onPress={() => setDeleted(key)}>
+                      Delete
+                    </Button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {created && (
+        <Dialog title="The new signing key" onClose={() => setCreated(undefined)}>
+          <Message tone="warn" title="Copy the private key now">
+            It is shown only this once. Keep it on the server that signs the tokens of your viewers.
+          </Message>
+          <CopyField name="Private key" value={created.privateKey} secret hint="Base64 of a PEM file (PKCS #8)." />
+          <CopyField name="Public key" value={created.publicKey} />
+          <CopyField name="Id" value={created.id} hint="Tokens carry it as kid." />
+          <DialogActions>
+            <Button kind="primary" onPress={() => setCreated(undefined)}>
+              Done
+            </Button>
+          </DialogActions>
+        </Dialog>
+      )}
+      {deleted && (
+        <Confirm
+          title={`Delete “${deleted.name}”?`}
+          action="Delete the key"
+          onClose={() => setDeleted(undefined)}
+          onConfirm={async () => {
+            await change('DELETE', `/access-control/signing-key/${deleted.id}`);
+            toast('The signing key is deleted.');
+            keys.reload();
+          }}
+        >
+          <p>Viewers with tokens that were signed with it are stopped within seconds.</p>
+        </Confirm>
+      )}
+    </Card>
+  );
+}
+
+function Browsers() {
+  const sessions = usePages<BrowserSession>('/browser-session?limit=50');
+  const rows = sessions.value ?? [];
+  const end = async ({ id, isCurrent }: BrowserSession) => {
+    if (isCurrent) {
+      await signOut();
+      return;
+    }
+    await change('DELETE', `/browser-session/${id}`);
+    toast('That browser is signed out.');
+    sessions.reload();
+  };
+  const endOthers = async () => {
+    for (const { id, isCurrent } of rows) if (!isCurrent) await change('DELETE', `/browser-session/${id}`);
+    toast('All other browsers are signed out.');
+    sessions.reload();
+  };
+  return (
+    <Card
+      title="Browsers that are signed in"
+      flush
+      actions={
+        rows.length > 1 && (
+          <Button small icon="door" onPress={endOthers}>
+            Sign out all others
+          </Button>
+        )
+      }
+    >
+      {rows.length === 0 ? (
+        <Waiting data={sessions}>
+          <Empty icon="door" title="No browser is signed in" />
+        </Waiting>
+      ) : (
+        <div class="table-scroll folds">
+          <table>
+            <caption class="visually-hidden">Browser sessions</caption>
+            <thead>
+              <tr>
+                <th>Address</th>
+                <th>Signed in with</th>
+                <th>Since</th>
+                <th>Last used</th>
+                <th>
+                  <span class="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((session) => (
+                <tr key={session.id}>
+                  <td>
+                    <span class="strong">{session.address}</span>{' '}
+                    {session.isCurrent && <Badge tone="ok">this browser</Badge>}
+                  </td>
+                  <td data-name="Signed in with">{session.tokenId === undefined ? 'a sign-in link' : 'an API key'}</td>
+                  <td data-name="Since" class="soft">
+                    <Ago at={session.createdAt} />
+                  </td>
+                  <td data-name="Last used" class="soft">
+                    <Ago at={session.lastSeen} />
+                  </td>
+                  <td class="end">
+                    <Button small kind="quiet" onPress={() => end(session)}>
+                      Sign out
+                    </Button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  );
+}

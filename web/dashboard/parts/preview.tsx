@@ -1,0 +1,75 @@
+/**
+ * The picture of a stream: its player while it is live and the page is visible.
+ */
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ROOT } from '../../shared/place.ts';
+import { Icon } from '../../shared/ui/icon.tsx';
+
+/** The custom element, which has the attributes of a `div` besides its own. */
+const Player = 'millrace-player' as unknown as 'div';
+
+/** The player of the service itself, at the address where every page finds it, so that hls.js is loaded once. */
+const loadPlayer = (): Promise<unknown> => import(/* @vite-ignore */ `${ROOT.pathname}play/element.js`);
+
+/** The live picture, with sound off. */
+export function Preview({
+  playbackId,
+  isLive,
+  children,
+}: {
+  readonly playbackId: string;
+  readonly isLive: boolean;
+  /** What is shown while the stream is not live. */
+  readonly children?: JSX.Element | string;
+}) {
+  const isVisible = useVisible();
+  const [latencyS, setLatencyS] = useState<number | undefined>();
+  const [isLoaded, setLoaded] = useState(false);
+  const place = useRef<HTMLDivElement>(null);
+  const isShown = isLive && isVisible;
+  useEffect(() => {
+    if (isShown)
+      loadPlayer().then(
+        () => setLoaded(true),
+        () => {},
+      );
+    else setLatencyS(undefined);
+  }, [isShown]);
+  useEffect(() => {
+    const player = place.current?.querySelector('millrace-player');
+    const onLatency = (event: Event) => setLatencyS((event as CustomEvent<{ latencyS: number }>).detail.latencyS);
+    player?.addEventListener('latency', onLatency);
+    return () => player?.removeEventListener('latency', onLatency);
+  }, [isShown, isLoaded]);
+  return (
+    <div class="preview" ref={place}>
+      {isShown && isLoaded ? (
+        <Player {...{ 'playback-id': playbackId, muted: true, controls: true }} />
+      ) : (
+        <div class="off">
+          {isLive
+            ? 'Loading the preview…'
+            : (children ?? (
+                <>
+                  <Icon name="streams" size={34} />
+                  <span>Offline</span>
+                </>
+              ))}
+        </div>
+      )}
+      {latencyS !== undefined && <span class="latency">{latencyS.toFixed(1)} s behind the camera</span>}
+    </div>
+  );
+}
+
+/** Whether the page is visible. A hidden page plays nothing: connections of one host are few. */
+function useVisible(): boolean {
+  const [isVisible, setVisible] = useState(!document.hidden);
+  useEffect(() => {
+    const look = () => setVisible(!document.hidden);
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, []);
+  return isVisible;
+}

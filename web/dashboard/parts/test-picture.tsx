@@ -1,0 +1,44 @@
+/**
+ * Sends a test picture to a stream, without any encoder, and takes it back.
+ */
+import { change } from '../../shared/api.ts';
+import type { Stream } from '../../shared/types.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { Card } from '../../shared/ui/parts.tsx';
+import { toast } from '../../shared/ui/toast.tsx';
+
+/** What the server's own source calls itself. */
+const ENCODER = /test picture/i;
+
+/** The offer; nothing while an encoder is live. */
+export function TestPicture({ stream }: { readonly stream: Stream }) {
+  const path = `/stream/${stream.id}/test-picture`;
+  if (stream.isActive && !ENCODER.test(stream.health?.encoder ?? '')) return null;
+  const send = async () => {
+    await change('POST', path);
+    toast('The test picture is on its way.');
+  };
+  const stop = async () => {
+    await change('DELETE', path);
+    toast('The test picture is stopped.');
+  };
+  return stream.isActive ? (
+    <Card title="This is the test picture">
+      <div class="row spread">
+        <p class="soft">The server sends it for a minute. An encoder of yours may take its place at any moment.</p>
+        <Button icon="stop" onPress={stop}>
+          Stop the test picture
+        </Button>
+      </div>
+    </Card>
+  ) : (
+    <Card title="No encoder at hand?">
+      <div class="row spread">
+        <p class="soft">The server can send a moving picture with a clock and a tone for a minute.</p>
+        <Button icon="film" onPress={send}>
+          Send a test picture
+        </Button>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,233 @@
+/**
+ * One recording or clip: watch it, download it, and cut clips of it.
+ */
+import { useRef, useState } from 'preact/hooks';
+import { change, get, list } from '../../shared/api.ts';
+import { curlOf } from '../../shared/curl.ts';
+import { useData } from '../../shared/data.ts';
+import { bytes, clock, codecName, dateTime, duration } from '../../shared/format.ts';
+import { API, ROOT } from '../../shared/place.ts';
+import { go, hrefOf } from '../../shared/router.ts';
+import type { Asset } from '../../shared/types.ts';
+import { Button, ButtonLink } from '../../shared/ui/button.tsx';
+import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
+import { Confirm } from '../../shared/ui/dialog.tsx';
+import { TextField, useForm } from '../../shared/ui/form.tsx';
+import { Card, Empty, Failure, Loading, Message, PageHead, Stat } from '../../shared/ui/parts.tsx';
+import { toast } from '../../shared/ui/toast.tsx';
+import type { PageProps } from '../pages.ts';
+import { spanOf } from './clip-span.ts';
+import { AssetState } from './recordings.tsx';
+
+const GROWING_MS = 5000;
+
+/** The page. */
+export function RecordingPage({ params: { id = '' } }: PageProps) {
+  const [isGrowing, setGrowing] = useState(false);
+  const [isDeleting, setDeleting] = useState(false);
+  const video = useRef<HTMLVideoElement>(null);
+  const data = useData(
+    `asset ${id}`,
+    async (signal) => {
+      const asset = await get<Asset>(`/asset/${id}`, { signal });
+      setGrowing(asset.status.phase === 'waiting' || asset.status.phase === 'processing');
+      return asset;
+    },
+    { everyMs: isGrowing ? GROWING_MS : undefined },
+  );
+  const clips = useData(
+    `clips of ${id}`,
+    async (signal) => (await list<Asset>(`/asset/${id}/clips?limit=50`, { signal })).rows,
+  );
+  const asset = data.value;
+  if (asset === undefined)
+    return data.error === undefined ? <Loading lines={8} /> : <Failure error={data.error} again={data.reload} />;
+  const { videoSpec, source } = asset;
+  const isClip = source.type === 'clip';
+  return (
+    <>
+      <PageHead
+        title={asset.name}
+        back={{ href: hrefOf('/recordings'), name: 'Recordings' }}
+        badge={<AssetState asset={asset} />}
+        actions={
+          <>
+            {asset.downloadUrl !== undefined && (
+              <ButtonLink kind="primary" icon="download" href={asset.downloadUrl} outside>
+                Download MP4
+              </ButtonLink>
+            )}
+            <ButtonLink icon="history" href={hrefOf(`/sessions/${source.sessionId}`)}>
+              Its session
+            </ButtonLink>
+            <Button icon="trash" label="Delete" onPress={() => setDeleting(true)} />
+          </>
+        }
+      />
+      {asset.status.errorMessage !== undefined && <Message tone="bad">{asset.status.errorMessage}</Message>}
+      <div class="stream-top">
+        <Card flush>
+          {asset.downloadUrl === undefined ? (
+            <Empty icon="film" title="There is nothing to watch yet" />
+          ) : (
+            // biome-ignore lint/a11y/useMediaCaption: nobody has written captions for a recording.
+            <video
+              ref={video}
+              class="recorded"
+              controls
+              playsInline
+              preload="metadata"
+              src={new URL(asset.downloadUrl).pathname + new URL(asset.downloadUrl).search}
+            />
+          )}
+          <div class="below-video">
+            <CopyField name="Page for viewers" value={new URL(`play/${asset.playbackId}`, ROOT).href} />
+            {asset.playbackUrl !== undefined && <CopyField name="Address for players" value={asset.playbackUrl} />}
+          </div>
+        </Card>
+        <div class="stack">
+          <Card title="Numbers">
+            <dl class="stats">
+              <Stat name="Length" value={videoSpec ? duration(videoSpec.duration) : '–'} />
+              <Stat name="Size" value={asset.size === undefined ? '–' : bytes(asset.size)} />
+              <Stat name="Made" value={dateTime(asset.createdAt)} />
+              {videoSpec?.tracks.map(({ type, codec, width, height }) => (
+                <Stat
+                  key={type}
+                  name={type === 'video' ? 'Video' : 'Audio'}
+                  value={codecName(codec).toUpperCase()}
+                  note={width ? `${width}×${height}` : undefined}
+                />
+              ))}
+            </dl>
+          </Card>
+          {asset.startTime !== undefined && <MakeClip asset={asset} video={video} onDone={clips.reload} />}
+        </div>
+      </div>
+      {!isClip && clips.value !== undefined && clips.value.length > 0 && (
+        <Card title="Clips" flush>
+          <div class="table-scroll folds">
+            <table>
+              <caption class="visually-hidden">Clips of this recording</caption>
+              <thead>
+                <tr>
+                  <th>Name</th>
+                  <th>Length</th>
+                  <th class="end">Size</th>
+                </tr>
+              </thead>
+              <tbody>
+                {clips.value.map((clip) => (
+                  <tr key={clip.id}>
+                    <td>
+                      <a class="name" dir="auto" href={hrefOf(`/recordings/${clip.id}`)}>
+                        {clip.name}
+                      </a>
+                    </td>
+                    <td data-name="Length">{clip.videoSpec ? duration(clip.videoSpec.duration) : '–'}</td>
+                    <td data-name="Size" class="end">
+                      {clip.size === undefined ? '–' : bytes(clip.size)}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </Card>
+      )}
+      {isDeleting && (
+        <Confirm
+          title={`Delete this ${isClip ? 'clip' : 'recording'}?`}
+          action="Delete it"
+          onClose={() => setDeleting(false)}
+          onConfirm={async () => {
+            await change('DELETE', `/asset/${id}`);
+            toast('It is deleted.');
+            go('/recordings', 'replace');
+          }}
+        >
+          <p>
+            Its addresses stop working at once.{' '}
+            {isClip ? 'The recording stays.' : 'Clips of it stay as long as they need what they show.'}
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** Marks a beginning and an end while the video plays. */
+function MakeClip({
+  asset,
+  video,
+  onDone,
+}: {
+  readonly asset: Asset;
+  readonly video: { readonly current: HTMLVideoElement | null };
+  readonly onDone: () => void;
+}) {
+  const [name, setName] = useState('');
+  const [fromS, setFromS] = useState<number | undefined>();
+  const [untilS, setUntilS] = useState<number | undefined>();
+  const position = () => video.current?.currentTime ?? 0;
+  const span = spanOf(fromS, untilS);
+  const body = span && {
+    playbackId: asset.playbackId,
+    sessionId: asset.source.sessionId,
+    startTime: Math.round(asset.startTime! + span.fromS * 1000),
+    endTime: Math.round(asset.startTime! + span.untilS * 1000),
+    ...(name !== '' && { name }),
+  };
+  const form = useForm(async () => {
+    const { asset: clip } = await change<{ asset: Asset }>('POST', '/clip', body);
+    toast('The clip is ready.', 'ok', { name: 'Open it', run: () => go(`/recordings/${clip.id}`) });
+    setFromS(undefined);
+    setUntilS(undefined);
+    setName('');
+    onDone();
+  });
+  return (
+    <Card
+      title="Make a clip"
+      note="Play to where it begins and mark it, then to where it ends. Nothing is encoded: the clip is there at once, exact to the frame."
+    >
+      <form onSubmit={form.submit}>
+        <div class="row">
+          <Button icon="play" onPress={() => setFromS(position())}>
+            {fromS === undefined ? 'Begins here' : `Begins at ${clock(fromS)}`}
+          </Button>
+          <Button icon="stop" onPress={() => setUntilS(position())}>
+            {untilS === undefined ? 'Ends here' : `Ends at ${clock(untilS)}`}
+          </Button>
+          {span && <span class="soft">{duration(span.untilS - span.fromS)} long</span>}
+        </div>
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          placeholder="the goal"
+          maxLength={512}
+          error={form.errorOf('name')}
+        />
+        {form.otherError(['name']) !== undefined && <Failure error={form.otherError(['name'])} />}
+        <div class="row">
+          <Button
+            kind="primary"
+            type="submit"
+            busy={form.isBusy}
+            forbidden={span ? undefined : 'Mark where the clip begins and ends first.'}
+          >
+            Make the clip
+          </Button>
+          {body && (
+            <CopyButton
+              text={() => curlOf(API, 'POST', '/clip', body)}
+              what="this as a curl command"
+              words="Copy as curl"
+            />
+          )}
+        </div>
+      </form>
+    </Card>
+  );
+}

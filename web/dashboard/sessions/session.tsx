@@ -1,0 +1,71 @@
+/**
+ * One session: its numbers, and what happened in it.
+ */
+import { get } from '../../shared/api.ts';
+import { useData } from '../../shared/data.ts';
+import { bytes, codecName, dateTime, duration } from '../../shared/format.ts';
+import { hrefOf } from '../../shared/router.ts';
+import type { Session } from '../../shared/types.ts';
+import { ButtonLink } from '../../shared/ui/button.tsx';
+import { CopyField } from '../../shared/ui/copy.tsx';
+import { Card, Failure, Loading, PageHead, Stat } from '../../shared/ui/parts.tsx';
+import type { PageProps } from '../pages.ts';
+import { SessionPlots } from '../plots/session-plots.tsx';
+import { Timeline } from '../stream/timeline.tsx';
+import { SessionState } from './sessions.tsx';
+
+const EVERY_MS = 5000;
+const AROUND_MS = 60_000;
+
+/** The page. */
+export function SessionPage({ params: { id = '' } }: PageProps) {
+  const data = useData(`session ${id}`, (signal) => get<Session>(`/session/${id}`, { signal }), {
+    everyMs: EVERY_MS,
+    on: (event) => event.sessionId === id,
+  });
+  const session = data.value;
+  if (session === undefined)
+    return data.error === undefined ? <Loading lines={8} /> : <Failure error={data.error} again={data.reload} />;
+  return (
+    <>
+      <PageHead
+        title={session.name}
+        back={{ href: hrefOf('/sessions'), name: 'Sessions' }}
+        badge={<SessionState session={session} />}
+        actions={
+          <ButtonLink href={hrefOf(`/streams/${session.parentId}`)} icon="streams">
+            Open the stream
+          </ButtonLink>
+        }
+      />
+      <Card title="Numbers">
+        <dl class="stats">
+          <Stat name="Began" value={dateTime(session.createdAt)} />
+          {session.endedAt !== undefined && <Stat name="Ended" value={dateTime(session.endedAt)} />}
+          <Stat name="Lasted" value={duration(session.duration)} />
+          <Stat name="Most viewers" value={session.peakViewers} />
+          <Stat
+            name="Received"
+            value={bytes(session.sourceBytes)}
+            note={`${duration(session.sourceSegmentsDuration)} of media`}
+          />
+          <Stat
+            name="Transcoded"
+            value={bytes(session.transcodedBytes)}
+            note={`${session.profiles.length} renditions`}
+          />
+          <Stat name="Codecs" value={session.codecs.map(codecName).join(', ') || '–'} />
+        </dl>
+      </Card>
+      <SessionPlots sessionId={id} streamId={session.parentId} isLive={session.phase !== 'ended'} />
+      <Timeline
+        streamId={session.parentId}
+        from={session.createdAt - AROUND_MS}
+        to={session.endedAt && session.endedAt + AROUND_MS}
+      />
+      <Card title="Ids">
+        <CopyField name="Session id" value={session.id} hint="For programs that use the API." />
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,132 @@
+/**
+ * Every time a stream was live.
+ */
+import { usePages } from '../../shared/data.ts';
+import { bytes, count, duration } from '../../shared/format.ts';
+import { go, hrefOf, place } from '../../shared/router.ts';
+import type { Session } from '../../shared/types.ts';
+import { Button, ButtonLink } from '../../shared/ui/button.tsx';
+import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { END_WORDS } from '../parts/end-words.ts';
+
+const SHOWN = [
+  ['all', 'All'],
+  ['live', 'Live'],
+  ['ended', 'Ended'],
+] as const;
+const EVERY_MS = 10_000;
+
+/** The page. */
+export function Sessions() {
+  const show = place.value.query.get('show') ?? 'all';
+  const streamId = place.value.query.get('stream');
+  const query = new URLSearchParams({ limit: '50' });
+  if (streamId !== null) query.set('parentId', streamId);
+  if (show === 'live' || show === 'ended')
+    query.set('filters', JSON.stringify([{ id: 'isActive', value: show === 'live' }]));
+  const sessions = usePages<Session>(`/session?${query}`, {
+    everyMs: EVERY_MS,
+    on: ({ type }) => type.startsWith('session.'),
+  });
+  const rows = sessions.value;
+  const choose = (wanted: string) => {
+    const next = new URLSearchParams({
+      ...(streamId !== null && { stream: streamId }),
+      ...(wanted !== 'all' && { show: wanted }),
+    });
+    go(`/sessions${next.size > 0 ? `?${next}` : ''}`, 'replace');
+  };
+  return (
+    <>
+      <PageHead title="Sessions">
+        A session is one broadcast: from the moment an encoder starts to when it is gone for good.
+      </PageHead>
+      <Card flush>
+        <div class="filters">
+          <fieldset class="tabs" aria-label="Show">
+            {SHOWN.map(([id, title]) => (
+              <button key={id} type="button" aria-pressed={show === id} onClick={() => choose(id)}>
+                {title}
+              </button>
+            ))}
+          </fieldset>
+          {streamId !== null && (
+            <Button small icon="close" onPress={() => go('/sessions', 'replace')}>
+              Of one stream only
+            </Button>
+          )}
+        </div>
+        {sessions.error !== undefined && <Failure error={sessions.error} again={sessions.reload} />}
+        {rows === undefined && sessions.error === undefined && <Loading lines={6} />}
+        {rows?.length === 0 && (
+          <Empty
+            icon="history"
+            title="No session yet"
+            action={<ButtonLink href={hrefOf('/streams')}>Open your streams</ButtonLink>}
+          >
+            When a stream is live, its session appears here, and stays with its numbers after the end.
+          </Empty>
+        )}
+        {rows !== undefined && rows.length > 0 && (
+          <div class="table-scroll folds">
+            <table>
+              <caption class="visually-hidden">Sessions</caption>
+              <thead>
+                <tr>
+                  <th>Stream</th>
+                  <th>Began</th>
+                  <th>Lasted</th>
+                  <th>State</th>
+                  <th>Most viewers</th>
+                  <th class="end">Received</th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((session) => (
+                  <tr key={session.id}>
+                    <td>
+                      <a class="name" dir="auto" href={hrefOf(`/sessions/${session.id}`)}>
+                        {session.name}
+                      </a>
+                    </td>
+                    <td data-name="Began" class="soft">
+                      <Ago at={session.createdAt} />
+                    </td>
+                    <td data-name="Lasted">{duration(session.duration)}</td>
+                    <td data-name="State">
+                      <SessionState session={session} />
+                    </td>
+                    <td data-name="Most viewers">{session.peakViewers}</td>
+                    <td data-name="Received" class="end">
+                      {bytes(session.sourceBytes)}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {sessions.hasMore && (
+          <div class="more">
+            <Button onPress={sessions.more}>Show more</Button>
+          </div>
+        )}
+      </Card>
+      {rows !== undefined && rows.length > 0 && <p class="hint">{count(rows.length, 'session')} shown.</p>}
+    </>
+  );
+}
+
+/** The state of a session, in words. */
+export function SessionState({ session }: { readonly session: Session }) {
+  const { phase, endReason } = session;
+  if (phase === 'live')
+    return (
+      <Badge tone="live" dot>
+        Live
+      </Badge>
+    );
+  if (phase === 'reconnecting') return <Badge tone="warn">Waiting for the encoder to come back</Badge>;
+  if (phase === 'starting') return <Badge tone="plain">Starting</Badge>;
+  return <span class="soft">{endReason ? END_WORDS[endReason] : 'Ended'}</span>;
+}

@@ -1,0 +1,80 @@
+/**
+ * Signing in: with a link that the server printed, or with an API key.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { ROOT } from '../../shared/place.ts';
+import { go } from '../../shared/router.ts';
+import { signedOutBecause, signIn } from '../../shared/session.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { TextField, useForm } from '../../shared/ui/form.tsx';
+import { Failure, Message } from '../../shared/ui/parts.tsx';
+import { Mark } from '../frame/mark.tsx';
+
+const LINK_PATH = '/dashboard/sign-in';
+
+/** The page. */
+export function SignIn() {
+  const [link, setLink] = useState(() => (location.pathname.endsWith(LINK_PATH) ? location.hash.slice(1) : ''));
+  const [key, setKey] = useState('');
+  useEffect(() => {
+    document.title = 'Sign in · Millrace';
+    // What signs in must not stay in the address, where histories keep it.
+    if (location.hash !== '') history.replaceState(null, '', location.pathname);
+  }, []);
+  const enter = async (credentials: { link: string } | { key: string }) => {
+    await signIn(credentials);
+    if (location.pathname.endsWith(LINK_PATH)) go('/', 'replace');
+  };
+  const withLink = useForm(() => enter({ link }));
+  const withKey = useForm(() => enter({ key: key.trim() }));
+  return (
+    <main class="sign-in" id="content">
+      <div class="panel">
+        <Mark />
+        <h1>Sign in to Millrace</h1>
+        {signedOutBecause.value !== undefined && <Message tone="info">{signedOutBecause.value}</Message>}
+        {link === '' ? (
+          <form onSubmit={withKey.submit}>
+            <TextField
+              label="API key"
+              type="password"
+              value={key}
+              onValue={setKey}
+              required
+              autoFocus
+              hint="You may do here what the key allows, and are signed out when it is revoked."
+            />
+            {withKey.otherError() !== undefined && <Failure error={withKey.otherError()} />}
+            <Button kind="primary" type="submit" busy={withKey.isBusy}>
+              Sign in
+            </Button>
+            <p class="hint">
+              No key at hand? Run <code>npx millrace sign-in</code> on the server: it prints a link that signs you in.
+            </p>
+          </form>
+        ) : (
+          <form onSubmit={withLink.submit}>
+            <p>You opened a sign-in link. It works once, so sign in with the browser that you want to use.</p>
+            {withLink.otherError() !== undefined && <Failure error={withLink.otherError()} />}
+            <Button kind="primary" type="submit" busy={withLink.isBusy}>
+              Sign in with this link
+            </Button>
+            <Button kind="quiet" onPress={() => setLink('')}>
+              Use an API key instead
+            </Button>
+          </form>
+        )}
+        {location.protocol === 'http:' && !/^(localhost|127\.|\[::1\])/.test(location.hostname) && (
+          <Message tone="warn" title="This connection is not encrypted">
+            Others in the same network can read what you send, keys included. Use it where you trust the network, or set
+            up TLS.
+          </Message>
+        )}
+      </div>
+      <nav class="elsewhere" aria-label="Elsewhere on this server">
+        <a href={`${ROOT.pathname}play`}>Watch a stream</a>
+        <a href={`${ROOT.pathname}docs`}>Documentation</a>
+      </nav>
+    </main>
+  );
+}

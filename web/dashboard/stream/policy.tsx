@@ -1,0 +1,134 @@
+/**
+ * Who may watch a stream.
+ */
+import { useState } from 'preact/hooks';
+import { change, list } from '../../shared/api.ts';
+import { useData } from '../../shared/data.ts';
+import { ROOT } from '../../shared/place.ts';
+import type { PlaybackPolicy, Stream } from '../../shared/types.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
+import { SelectField, TextField, useForm } from '../../shared/ui/form.tsx';
+import { Card, Failure } from '../../shared/ui/parts.tsx';
+import { toast } from '../../shared/ui/toast.tsx';
+
+interface Props {
+  readonly stream: Stream;
+  readonly forbidden: string | undefined;
+  readonly onStream: (stream: Stream) => void;
+}
+
+const WORDS: Readonly<Record<PlaybackPolicy['type'], readonly [name: string, meaning: string]>> = {
+  public: ['Everybody', 'Whoever has the address can watch.'],
+  jwt: ['With a token', 'Viewers need a token that your server signed with one of your signing keys.'],
+  webhook: ['Your server decides', 'Your server is asked about each viewer.'],
+};
+
+/** The card. */
+export function Policy({ stream, forbidden, onStream }: Props) {
+  const [isEdited, setEdited] = useState(false);
+  const { type = 'public', allowedOrigins = [] } = stream.playbackPolicy ?? {};
+  return (
+    <Card
+      title="Who may watch"
+      actions={
+        <Button small icon="edit" forbidden={forbidden} onPress={() => setEdited(true)}>
+          Change
+        </Button>
+      }
+    >
+      <dl class="facts">
+        <dt>Viewers</dt>
+        <dd>
+          <strong>{WORDS[type][0]}</strong>
+          <br />
+          <span class="soft">{WORDS[type][1]}</span>
+        </dd>
+        <dt>Pages</dt>
+        <dd>
+          {allowedOrigins.length === 0 ? (
+            <span class="soft">Every page may embed the player.</span>
+          ) : (
+            allowedOrigins.map((origin) => (
+              <div key={origin} dir="ltr">
+                {origin}
+              </div>
+            ))
+          )}
+        </dd>
+      </dl>
+      {isEdited && <Editor stream={stream} onStream={onStream} onClose={() => setEdited(false)} />}
+    </Card>
+  );
+}
+
+function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { readonly onClose: () => void }) {
+  const [type, setType] = useState<PlaybackPolicy['type']>(stream.playbackPolicy?.type ?? 'public');
+  const [webhookId, setWebhookId] = useState(stream.playbackPolicy?.webhookId ?? '');
+  const [origins, setOrigins] = useState((stream.playbackPolicy?.allowedOrigins ?? []).join(' '));
+  const webhooks = useData('policy webhooks', (signal) =>
+    list<{ id: string; name: string }>('/webhook?limit=100', { signal }),
+  );
+  const form = useForm(async () => {
+    const allowedOrigins = origins.split(/[\s,]+/).filter((each) => each !== '');
+    const kept = type === 'webhook' ? stream.playbackPolicy : undefined;
+    const playbackPolicy = {
+      ...(kept?.webhookContext && { webhookContext: kept.webhookContext }),
+      ...(kept?.refreshInterval && { refreshInterval: kept.refreshInterval }),
+      type,
+      ...(type === 'webhook' && { webhookId }),
+      ...(allowedOrigins.length > 0 && { allowedOrigins }),
+    };
+    onStream(await change<Stream>('PATCH', `/stream/${stream.id}`, { playbackPolicy }));
+    toast('Saved. Viewers who may not watch any more are stopped within seconds.');
+    onClose();
+  });
+  const FIELDS = ['playbackPolicy.webhookId', 'playbackPolicy.allowedOrigins'];
+  return (
+    <Dialog title="Who may watch" onClose={onClose}>
+      <form onSubmit={form.submit}>
+        <fieldset class="choices">
+          <legend class="visually-hidden">Viewers</legend>
+          {(Object.keys(WORDS) as PlaybackPolicy['type'][]).map((each) => (
+            <label key={each} class={each === type ? 'chosen' : ''}>
+              <input type="radio" name="policy" checked={each === type} onChange={() => setType(each)} />
+              <span>
+                <b>{WORDS[each][0]}</b>
+                <small>{WORDS[each][1]}</small>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        {type === 'webhook' && (
+          <SelectField
+            label="The webhook that is asked"
+            value={webhookId}
+            onValue={setWebhookId}
+            error={form.errorOf('playbackPolicy.webhookId')}
+            options={[['', 'Choose one'], ...(webhooks.value?.rows ?? []).map(({ id, name }) => [id, name] as const)]}
+          />
+        )}
+        <TextField
+          label="Pages that may embed the player"
+          value={origins}
+          onValue={setOrigins}
+          placeholder="https://example.com"
+          error={form.errorOf('playbackPolicy.allowedOrigins')}
+          hint="Origins with a blank between them. Empty for every page."
+        />
+        <p class="hint">
+          <a href={`${ROOT.pathname}docs/playback-rights`} target="_blank" rel="noopener">
+            How tokens are made and webhooks answer
+          </a>
+        </p>
+        {form.otherError(FIELDS) !== undefined && <Failure error={form.otherError(FIELDS)} />}
+        <DialogActions>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" busy={form.isBusy}>
+            Save
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

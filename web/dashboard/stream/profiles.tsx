@@ -1,0 +1,206 @@
+/**
+ * The renditions of a stream, and what they cost before they are saved.
+ */
+import { useState } from 'preact/hooks';
+import { change } from '../../shared/api.ts';
+import { bitrate } from '../../shared/format.ts';
+import type { Profile, Stream } from '../../shared/types.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
+import { useForm } from '../../shared/ui/form.tsx';
+import { Card, Empty, Failure, Message, Stat } from '../../shared/ui/parts.tsx';
+import { toast } from '../../shared/ui/toast.tsx';
+import { costOf } from '../parts/cost.ts';
+import { COMMON_PROFILES } from '../parts/ladders.ts';
+
+interface Props {
+  readonly stream: Stream;
+  readonly forbidden: string | undefined;
+  readonly onStream: (stream: Stream) => void;
+}
+
+/** The card. */
+export function Profiles({ stream, forbidden, onStream }: Props) {
+  const [isEdited, setEdited] = useState(false);
+  return (
+    <Card
+      title="Renditions"
+      flush
+      actions={
+        <Button small icon="edit" forbidden={forbidden} onPress={() => setEdited(true)}>
+          Edit
+        </Button>
+      }
+    >
+      {stream.profiles.length === 0 ? (
+        <Empty icon="film" title="The source only">
+          Viewers get exactly what the encoder sends. Add a smaller rendition for those on slow networks.
+        </Empty>
+      ) : (
+        <div class="table-scroll">
+          <table>
+            <caption class="visually-hidden">Renditions beside the source</caption>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>Size</th>
+                <th>Frame rate</th>
+                <th class="end">Bitrate</th>
+              </tr>
+            </thead>
+            <tbody>
+              {stream.profiles.map((profile) => (
+                <tr key={profile.name}>
+                  <td dir="auto">{profile.name}</td>
+                  <td class="soft">
+                    {profile.width}×{profile.height}
+                  </td>
+                  <td class="soft">{rateOf(profile)}</td>
+                  <td class="end">{bitrate(profile.bitrate)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {isEdited && <Editor stream={stream} onStream={onStream} onClose={() => setEdited(false)} />}
+    </Card>
+  );
+}
+
+const rateOf = ({ fps, fpsDen = 1 }: Profile): string =>
+  fps === 0 ? 'as the source' : `${Math.round((fps / fpsDen) * 100) / 100} fps`;
+
+function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { readonly onClose: () => void }) {
+  const [profiles, setProfiles] = useState<readonly Profile[]>(stream.profiles);
+  const form = useForm(async () => {
+    onStream(await change<Stream>('PATCH', `/stream/${stream.id}`, { profiles }));
+    toast(stream.isActive ? 'Saved. It applies when the encoder connects again.' : 'Saved.');
+    onClose();
+  });
+  const video = stream.health?.source.video;
+  const cost = costOf(profiles, video);
+  const before = costOf(stream.profiles, video);
+  const put = (index: number, field: Partial<Profile>) =>
+    setProfiles(profiles.map((profile, at) => (at === index ? { ...profile, ...field } : profile)));
+  const number = (text: string) => (text === '' ? 0 : Number(text));
+  const left = COMMON_PROFILES.filter(({ name }) => !profiles.some((profile) => profile.name === name));
+  return (
+    <Dialog title="Renditions beside the source" wide onClose={onClose}>
+      <form onSubmit={form.submit}>
+        {profiles.length > 0 && (
+          <div class="table-scroll">
+            <table class="editor">
+              <caption class="visually-hidden">Renditions</caption>
+              <thead>
+                <tr>
+                  <th>Name</th>
+                  <th>Width</th>
+                  <th>Height</th>
+                  <th>kbit/s</th>
+                  <th>fps (0: as the source)</th>
+                  <th>
+                    <span class="visually-hidden">Remove</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {profiles.map((profile, index) => {
+                  const at = `rendition ${index + 1}`;
+                  const isWrong = form.errorOf(`profiles[${index}]`) !== undefined;
+                  return (
+                    <tr key={index}>
+                      <td>
+                        <input
+                          type="text"
+                          aria-label={`Name of ${at}`}
+                          aria-invalid={isWrong || undefined}
+                          dir="auto"
+                          value={profile.name}
+                          onInput={(e) => put(index, { name: e.currentTarget.value })}
+                        />
+                      </td>
+                      {(['width', 'height'] as const).map((side) => (
+                        <td key={side}>
+                          <input
+                            type="number"
+                            aria-label={`${side} of ${at}`}
+                            min={128}
+                            max={8192}
+                            value={profile[side]}
+                            onInput={(e) => put(index, { [side]: number(e.currentTarget.value) })}
+                          />
+                        </td>
+                      ))}
+                      <td>
+                        <input
+                          type="number"
+                          aria-label={`Bitrate of ${at} in kbit/s`}
+                          min={1}
+                          max={200_000}
+                          value={profile.bitrate / 1000}
+                          step="any"
+                          onInput={(e) => put(index, { bitrate: Math.round(number(e.currentTarget.value) * 1000) })}
+                        />
+                      </td>
+                      <td>
+                        <input
+                          type="number"
+                          aria-label={`Frames per second of ${at}`}
+                          min={0}
+                          max={240}
+                          value={profile.fps}
+                          onInput={(e) => put(index, { fps: number(e.currentTarget.value) })}
+                        />
+                      </td>
+                      <td>
+                        <Button
+                          kind="quiet"
+                          small
+                          icon="trash"
+                          label={`Remove ${at}`}
+                          onPress={() => setProfiles(profiles.filter((_, each) => each !== index))}
+                        />
+                      </td>
+                    </tr>
+                  );
+                })}
+              </tbody>
+            </table>
+          </div>
+        )}
+        <div class="row">
+          {left.map((profile) => (
+            <Button key={profile.name} small icon="plus" onPress={() => setProfiles([...profiles, profile])}>
+              {profile.name}
+            </Button>
+          ))}
+        </div>
+        <dl class="stats bill">
+          <Stat
+            name="CPU while live"
+            value={cost.cores === 0 ? 'none' : `about ${cost.cores.toFixed(1)} cores`}
+            note={`now ${before.cores === 0 ? 'none' : before.cores.toFixed(1)}`}
+          />
+          <Stat
+            name="Made from the source"
+            value={bitrate(cost.bitrateBps)}
+            note={`now ${bitrate(before.bitrateBps)}`}
+          />
+        </dl>
+        {stream.isActive && (
+          <Message tone="info">
+            The running session keeps its renditions. The change applies when the encoder connects again.
+          </Message>
+        )}
+        {form.otherError() !== undefined && <Failure error={form.otherError()} />}
+        <DialogActions>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" busy={form.isBusy}>
+            Save
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

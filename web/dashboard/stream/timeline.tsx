@@ -1,0 +1,63 @@
+/**
+ * Everything that happened to a stream, newest first.
+ */
+import { usePages } from '../../shared/data.ts';
+import { dateTime } from '../../shared/format.ts';
+import type { ServiceEvent } from '../../shared/types.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { CopyButton } from '../../shared/ui/copy.tsx';
+import { Ago, Card, Empty, Failure, Loading } from '../../shared/ui/parts.tsx';
+import { eventWords } from './event-words.ts';
+
+/** The card. @param props.from the first time, in milliseconds, that it is about @param props.to the last one */
+export function Timeline({
+  streamId,
+  from,
+  to,
+}: {
+  readonly streamId: string;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}) {
+  const bounds = (from === undefined ? '' : `&from=${from}`) + (to === undefined ? '' : `&to=${to}`);
+  const events = usePages<ServiceEvent>(`/event?streamId=${streamId}&limit=25${bounds}`, {
+    on: (event) => event.streamId === streamId,
+  });
+  const rows = events.value;
+  const report = () =>
+    (rows ?? []).map((event) => `${dateTime(event.createdAt)}  ${eventWords(event).text}`).join('\n');
+  return (
+    <Card
+      title="What happened"
+      actions={
+        rows !== undefined && rows.length > 0 && <CopyButton text={report} what="the report" words="Copy report" />
+      }
+    >
+      {events.error !== undefined && <Failure error={events.error} again={events.reload} />}
+      {rows === undefined && events.error === undefined && <Loading />}
+      {rows?.length === 0 && <Empty icon="history" title="Nothing yet" />}
+      {rows !== undefined && rows.length > 0 && (
+        <ol class="timeline">
+          {rows.map((event) => {
+            const { text, tone } = eventWords(event);
+            return (
+              <li key={event.id} class={tone}>
+                <span class="at">
+                  <Ago at={event.createdAt} />
+                </span>
+                <span dir="auto">{text}</span>
+              </li>
+            );
+          })}
+        </ol>
+      )}
+      {events.hasMore && (
+        <div class="row center">
+          <Button small onPress={events.more}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </Card>
+  );
+}

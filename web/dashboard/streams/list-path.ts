@@ -1,0 +1,22 @@
+/**
+ * What is asked of the API for a search among streams.
+ */
+
+/** The filters that are offered. */
+export const STREAM_FILTERS = [
+  { id: 'all', title: 'All' },
+  { id: 'live', title: 'Live' },
+  { id: 'offline', title: 'Offline' },
+] as const;
+
+const PAGE = 50;
+
+/** The path of the list. @param name a part of the name; empty for every name */
+export function listPath(name: string, filter: string): string {
+  const filters: { id: string; value: unknown }[] = [];
+  if (name !== '') filters.push({ id: 'name', value: name });
+  if (filter === 'live' || filter === 'offline') filters.push({ id: 'isActive', value: filter === 'live' });
+  const query = new URLSearchParams({ limit: String(PAGE) });
+  if (filters.length > 0) query.set('filters', JSON.stringify(filters));
+  return `/stream?${query}`;
+}

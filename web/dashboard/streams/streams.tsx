@@ -1,0 +1,236 @@
+/**
+ * All streams: found by name, filtered, changed many at a time.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { change } from '../../shared/api.ts';
+import { usePages } from '../../shared/data.ts';
+import { bitrate, count } from '../../shared/format.ts';
+import { go, hrefOf, place } from '../../shared/router.ts';
+import type { Stream } from '../../shared/types.ts';
+import { Button, ButtonLink } from '../../shared/ui/button.tsx';
+import { Confirm } from '../../shared/ui/dialog.tsx';
+import { Icon } from '../../shared/ui/icon.tsx';
+import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { toast } from '../../shared/ui/toast.tsx';
+import { streamState } from '../parts/stream-state.ts';
+import { listPath, STREAM_FILTERS } from './list-path.ts';
+
+const TYPED_PAUSE_MS = 250;
+const LIVE_EVERY_MS = 10_000;
+
+/** The page. */
+export function Streams() {
+  const { query } = place.value;
+  const name = query.get('name') ?? '';
+  const filter = query.get('show') ?? 'all';
+  const [typed, setTyped] = useState(name);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [isDeleting, setDeleting] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const streams = usePages<Stream>(listPath(name, filter), {
+    everyMs: LIVE_EVERY_MS,
+    on: ({ type }) => type.startsWith('stream.') || type.startsWith('session.'),
+  });
+  const search = (wanted: { name?: string; show?: string }) => {
+    const asked = { name, show: filter, ...wanted };
+    const next = new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== '' && value !== 'all'));
+    go(`/streams${next.size === 0 ? '' : `?${next}`}`, 'replace');
+  };
+  const onType = (text: string) => {
+    setTyped(text);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => search({ name: text.trim() }), TYPED_PAUSE_MS);
+  };
+  const rows = streams.value;
+  const isFiltered = name !== '' || filter !== 'all';
+  const toggle = (id: string) => {
+    const next = new Set(chosen);
+    if (!next.delete(id)) next.add(id);
+    setChosen(next);
+  };
+  const suspend = async (suspended: boolean) => {
+    for (const id of chosen) await change('PATCH', `/stream/${id}/suspended`, { suspended });
+    toast(`${count(chosen.size, 'stream')} ${suspended ? 'suspended' : 'resumed'}.`);
+    setChosen(new Set());
+    streams.reload();
+  };
+  return (
+    <>
+      <PageHead
+        title="Streams"
+        actions={
+          <ButtonLink kind="primary" icon="plus" href={hrefOf('/streams/new')}>
+            Create a stream
+          </ButtonLink>
+        }
+      />
+      <Card flush>
+        <div class="filters">
+          <div class="search-box">
+            <Icon name="search" size={18} />
+            <input
+              type="search"
+              aria-label="Search streams by name"
+              placeholder="Search by name"
+              dir="auto"
+              value={typed}
+              onInput={(event) => onType(event.currentTarget.value)}
+            />
+          </div>
+          <fieldset class="tabs" aria-label="Show">
+            {STREAM_FILTERS.map(({ id, title }) => (
+              <button key={id} type="button" aria-pressed={filter === id} onClick={() => search({ show: id })}>
+                {title}
+              </button>
+            ))}
+          </fieldset>
+        </div>
+        {chosen.size > 0 && (
+          <div class="selection" role="status">
+            <strong>{count(chosen.size, 'stream')} chosen</strong>
+            <Button small icon="pause" onPress={() => suspend(true)}>
+              Suspend
+            </Button>
+            <Button small icon="play" onPress={() => suspend(false)}>
+              Resume
+            </Button>
+            <Button small icon="trash" onPress={() => setDeleting(true)}>
+              Delete
+            </Button>
+            <Button small kind="quiet" onPress={() => setChosen(new Set())}>
+              Clear
+            </Button>
+          </div>
+        )}
+        {streams.error !== undefined && <Failure error={streams.error} again={streams.reload} />}
+        {rows === undefined && streams.error === undefined && <Loading lines={6} />}
+        {rows?.length === 0 &&
+          (isFiltered ? (
+            <Empty
+              icon="search"
+              title="No stream matches"
+              action={
+                <Button
+                  onPress={() => {
+                    setTyped('');
+                    go('/streams', 'replace');
+                  }}
+                >
+                  Show all streams
+                </Button>
+              }
+            >
+              Try a part of the name, or another filter.
+            </Empty>
+          ) : (
+            <Empty
+              icon="streams"
+              title="No stream yet"
+              action={
+                <ButtonLink kind="primary" icon="plus" href={hrefOf('/streams/new')}>
+                  Create your first stream
+                </ButtonLink>
+              }
+            >
+              A stream is a place to publish to. Create one, copy two lines into OBS, and see the video appear here.
+            </Empty>
+          ))}
+        {rows !== undefined && rows.length > 0 && (
+          <div class="table-scroll folds">
+            <table>
+              <caption class="visually-hidden">Streams</caption>
+              <thead>
+                <tr>
+                  <th class="choose">
+                    <span class="visually-hidden">Choose</span>
+                  </th>
+                  <th>Name</th>
+                  <th>State</th>
+                  <th>Ingest</th>
+                  <th>Last live</th>
+                  <th>Created</th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((stream) => (
+                  <Row
+                    key={stream.id}
+                    stream={stream}
+                    isChosen={chosen.has(stream.id)}
+                    onChoose={() => toggle(stream.id)}
+                  />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {streams.hasMore && (
+          <div class="more">
+            <Button onPress={streams.more}>Show more</Button>
+          </div>
+        )}
+      </Card>
+      {isDeleting && (
+        <Confirm
+          title={`Delete ${count(chosen.size, 'stream')}?`}
+          action="Delete"
+          typed={`delete ${chosen.size}`}
+          onClose={() => setDeleting(false)}
+          onConfirm={async () => {
+            await change('DELETE', '/stream', { ids: [...chosen] });
+            toast(`${count(chosen.size, 'stream')} deleted.`);
+            setChosen(new Set());
+            streams.reload();
+          }}
+        >
+          <p>Their keys and addresses stop working at once, and are never used again. {live(rows ?? [], chosen)}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+const live = (rows: readonly Stream[], chosen: ReadonlySet<string>): string => {
+  const now = rows.filter(({ id, isActive }) => isActive && chosen.has(id)).length;
+  return now === 0 ? 'None of them is live.' : `${count(now, 'of them is', 'of them are')} live now.`;
+};
+
+function Row({
+  stream,
+  isChosen,
+  onChoose,
+}: {
+  readonly stream: Stream;
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+}) {
+  const { id, name, isActive, ingestRate, lastSeen, createdAt } = stream;
+  const { word, tone } = streamState(stream);
+  return (
+    <tr>
+      <td class="choose">
+        <input type="checkbox" checked={isChosen} aria-label={`Choose ${name}`} onChange={onChoose} />
+      </td>
+      <td>
+        <a class="name" href={hrefOf(`/streams/${id}`)} dir="auto">
+          {name}
+        </a>
+      </td>
+      <td data-name="State">
+        <Badge tone={tone} dot={isActive}>
+          {word}
+        </Badge>
+      </td>
+      <td data-name="Ingest" class="soft">
+        {isActive ? bitrate((ingestRate ?? 0) * 8) : '–'}
+      </td>
+      <td data-name="Last live" class="soft">
+        {isActive ? 'now' : <Ago at={lastSeen} />}
+      </td>
+      <td data-name="Created" class="soft">
+        <Ago at={createdAt} />
+      </td>
+    </tr>
+  );
+}

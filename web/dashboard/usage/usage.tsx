@@ -1,0 +1,185 @@
+/**
+ * What was used, by day and by stream.
+ */
+import { useState } from 'preact/hooks';
+import { get, send, serverNow } from '../../shared/api.ts';
+import { useData } from '../../shared/data.ts';
+import { bytes, count, date } from '../../shared/format.ts';
+import { hrefOf } from '../../shared/router.ts';
+import { signedIn } from '../../shared/session.ts';
+import type { Stream, UsageSum } from '../../shared/types.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { Card, Empty, Failure, Loading, PageHead, Stat } from '../../shared/ui/parts.tsx';
+import { DAY_MS, dayRows, minutesWords, totalOf } from './sums.ts';
+
+const SPANS = [
+  ['7', '7 days'],
+  ['30', '30 days'],
+  ['90', '90 days'],
+] as const;
+const TOP = 20;
+
+/** The page. */
+export function Usage() {
+  const [days, setDays] = useState('30');
+  const [isAll, setAll] = useState(false);
+  const [openedAt] = useState(serverNow);
+  const from = Math.floor(openedAt / DAY_MS) * DAY_MS - (Number(days) - 1) * DAY_MS;
+  const scope = isAll ? '&all=1' : '';
+  const path = `/data/usage?from=${from}${scope}`;
+  const byDay = useData(`usage ${path}`, (signal) => get<readonly UsageSum[]>(path, { signal }), { everyMs: 60_000 });
+  const byStream = useData(`usage by stream ${path}`, async (signal) => {
+    const sums = await get<readonly UsageSum[]>(`${path}&by=stream&step=week`, { signal });
+    return dayRows(sums, ({ streamId }) => streamId ?? '')
+      .toSorted((a, b) => b.deliveredBytes - a.deliveredBytes || b.ingestBytes - a.ingestBytes)
+      .slice(0, TOP);
+  });
+  const download = async () => {
+    const response = await send('GET', `${path}&by=stream&format=csv`);
+    const link = Object.assign(document.createElement('a'), {
+      href: URL.createObjectURL(await response.blob()),
+      download: 'usage.csv',
+    });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  const rows = byDay.value;
+  const total = rows && totalOf(rows);
+  const most = Math.max(1, ...(rows ?? []).map(({ deliveredBytes }) => deliveredBytes));
+  return (
+    <>
+      <PageHead
+        title="Usage"
+        actions={
+          <Button icon="download" onPress={download}>
+            Download as CSV
+          </Button>
+        }
+      >
+        What came in, what was made of it, and what viewers got. Numbers are up to a minute old.
+      </PageHead>
+      <div class="row">
+        <fieldset class="tabs" aria-label="Time">
+          {SPANS.map(([id, title]) => (
+            <button key={id} type="button" aria-pressed={days === id} onClick={() => setDays(id)}>
+              {title}
+            </button>
+          ))}
+        </fieldset>
+        {signedIn.value?.user.isAdmin && (
+          <fieldset class="tabs" aria-label="Whose">
+            <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
+              Mine
+            </button>
+            <button type="button" aria-pressed={isAll} onClick={() => setAll(true)}>
+              All users
+            </button>
+          </fieldset>
+        )}
+      </div>
+      {byDay.error !== undefined && <Failure error={byDay.error} again={byDay.reload} />}
+      {rows === undefined && byDay.error === undefined && <Loading lines={6} />}
+      {rows?.length === 0 && (
+        <Card>
+          <Empty icon="chart" title="Nothing was used in this time">
+            Minutes and bytes appear here a minute after a stream was live.
+          </Empty>
+        </Card>
+      )}
+      {rows !== undefined && total !== undefined && rows.length > 0 && (
+        <>
+          <Card title="Together">
+            <dl class="stats">
+              <Stat name="Received" value={minutesWords(total.ingestMinutes)} note={bytes(total.ingestBytes)} />
+              <Stat
+                name="Transcoded"
+                value={minutesWords(total.transcodedMinutes)}
+                note={bytes(total.transcodedBytes)}
+              />
+              <Stat name="Delivered" value={bytes(total.deliveredBytes)} note="without what caches sent" />
+              <Stat name="Watched" value={minutesWords(total.watchedMinutes)} note={count(total.views, 'view')} />
+            </dl>
+          </Card>
+          <Card title="By day" flush>
+            <div class="table-scroll folds">
+              <table>
+                <caption class="visually-hidden">Usage by day, in UTC</caption>
+                <thead>
+                  <tr>
+                    <th>Day</th>
+                    <th>Received</th>
+                    <th>Transcoded</th>
+                    <th>Watched</th>
+                    <th>Views</th>
+                    <th>Delivered</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.toReversed().map((day) => (
+                    <tr key={day.from}>
+                      <td>{date(day.from)}</td>
+                      <td data-name="Received">{minutesWords(day.ingestMinutes)}</td>
+                      <td data-name="Transcoded">{minutesWords(day.transcodedMinutes)}</td>
+                      <td data-name="Watched">{minutesWords(day.watchedMinutes)}</td>
+                      <td data-name="Views">{day.views}</td>
+                      <td data-name="Delivered">
+                        <span class="amount">
+                          <span class="bar" style={{ inlineSize: `${(100 * day.deliveredBytes) / most}%` }} />
+                          <span>{bytes(day.deliveredBytes)}</span>
+                        </span>
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </Card>
+          {byStream.value !== undefined && byStream.value.length > 0 && (
+            <Card title="By stream" flush note="Those that delivered most.">
+              <div class="table-scroll folds">
+                <table>
+                  <caption class="visually-hidden">Usage by stream</caption>
+                  <thead>
+                    <tr>
+                      <th>Stream</th>
+                      <th>Received</th>
+                      <th>Watched</th>
+                      <th>Views</th>
+                      <th class="end">Delivered</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {byStream.value.map((sum) => (
+                      <tr key={sum.streamId}>
+                        <td>
+                          <StreamName id={sum.streamId ?? ''} />
+                        </td>
+                        <td data-name="Received">{minutesWords(sum.ingestMinutes)}</td>
+                        <td data-name="Watched">{minutesWords(sum.watchedMinutes)}</td>
+                        <td data-name="Views">{sum.views}</td>
+                        <td data-name="Delivered" class="end">
+                          {bytes(sum.deliveredBytes)}
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+            </Card>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+/** The name of a stream; its id when it was deleted. */
+function StreamName({ id }: { readonly id: string }) {
+  const stream = useData(`name ${id}`, (signal) => get<Stream>(`/stream/${id}`, { signal }));
+  if (stream.value === undefined) return <code class="small">{id}</code>;
+  return (
+    <a class="name" dir="auto" href={hrefOf(`/streams/${id}`)}>
+      {stream.value.name}
+    </a>
+  );
+}

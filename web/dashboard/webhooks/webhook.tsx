@@ -1,0 +1,224 @@
+/**
+ * One webhook: what was sent to it and what it answered, what waits, and what was given up.
+ */
+import { useState } from 'preact/hooks';
+import { change, get, list } from '../../shared/api.ts';
+import { useData, usePages } from '../../shared/data.ts';
+import { count } from '../../shared/format.ts';
+import { go, hrefOf } from '../../shared/router.ts';
+import type { Webhook, WebhookDelivery, WebhookLog } from '../../shared/types.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { CopyField } from '../../shared/ui/copy.tsx';
+import { Confirm, Dialog } from '../../shared/ui/dialog.tsx';
+import { Menu } from '../../shared/ui/menu.tsx';
+import { Ago, Badge, Card, Empty, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { toast } from '../../shared/ui/toast.tsx';
+import type { PageProps } from '../pages.ts';
+import { decodedBody, prettyJson } from './bodies.ts';
+import { EditWebhook, WebhookState } from './webhooks.tsx';
+
+const EVERY_MS = 5000;
+
+/** The page. */
+export function WebhookPage({ params: { id = '' } }: PageProps) {
+  const data = useData(`webhook ${id}`, (signal) => get<Webhook>(`/webhook/${id}`, { signal }), { everyMs: EVERY_MS });
+  const log = usePages<WebhookLog>(`/webhook/${id}/log?limit=50`, { everyMs: EVERY_MS });
+  const waiting = useData(
+    `waiting ${id}`,
+    (signal) => list<WebhookDelivery>(`/webhook/${id}/delivery?limit=50`, { signal }),
+    {
+      everyMs: EVERY_MS,
+    },
+  );
+  const [dialog, setDialog] = useState<'edit' | 'delete' | undefined>();
+  const [entry, setEntry] = useState<WebhookLog | undefined>();
+  const webhook = data.value;
+  if (webhook === undefined)
+    return data.error === undefined ? <Loading lines={8} /> : <Failure error={data.error} again={data.reload} />;
+  const reload = () => {
+    data.reload();
+    log.reload();
+    waiting.reload();
+  };
+  const setDisabled = async (disabled: boolean) => {
+    data.put(await change<Webhook>('PATCH', `/webhook/${id}`, { disabled }));
+    toast(disabled ? 'Nothing is sent any more. Events wait.' : 'Events are sent again, those that waited first.');
+  };
+  const resend = async (sent: WebhookLog) => {
+    await change('POST', `/webhook/${id}/log/${sent.id}/resend`);
+    toast('Sent again.');
+    reload();
+  };
+  const dead = waiting.value?.rows.filter(({ state }) => state === 'dead').length ?? 0;
+  const pending = (waiting.value?.rows.length ?? 0) - dead;
+  return (
+    <>
+      <PageHead
+        title={webhook.name}
+        back={{ href: hrefOf('/webhooks'), name: 'Webhooks' }}
+        badge={<WebhookState webhook={webhook} />}
+        actions={
+          <>
+            <Button icon="edit" onPress={() => setDialog('edit')}>
+              Change
+            </Button>
+            <Menu
+              label="More actions"
+              items={[
+                webhook.disabled
+                  ? { name: 'Enable', icon: 'play', run: () => setDisabled(false) }
+                  : { name: 'Disable', icon: 'pause', run: () => setDisabled(true) },
+                { name: 'Delete', icon: 'trash', danger: true, run: () => setDialog('delete') },
+              ]}
+            />
+          </>
+        }
+      />
+      {webhook.status.lastFailure && (
+        <Message tone="warn" title="The last failure">
+          {webhook.status.lastFailure.error} <Ago at={webhook.status.lastFailure.timestamp} />
+        </Message>
+      )}
+      {(dead > 0 || pending > 0) && (
+        <Message
+          tone={dead > 0 ? 'bad' : 'info'}
+          title={`${count(pending, 'delivery', 'deliveries')} waiting, ${dead} given up`}
+          action={
+            <Button
+              small
+              icon="send"
+              onPress={async () => {
+                await change('POST', `/webhook/${id}/resend`);
+                toast('Everything that waited or was given up is sent now.');
+                reload();
+              }}
+            >
+              Send all now
+            </Button>
+          }
+        >
+          A delivery is tried for three days, and then given up until you ask for it.
+        </Message>
+      )}
+      <div class="columns">
+        <Card title="Where it goes">
+          <div class="stack tight">
+            <CopyField name="URL" value={webhook.url} />
+            {webhook.sharedSecret !== undefined && (
+              <CopyField
+                name="Shared secret"
+                value={webhook.sharedSecret}
+                secret
+                hint="Your server checks the signatures of deliveries with it."
+              />
+            )}
+          </div>
+        </Card>
+        <Card title="What it is told of">
+          <div class="row">
+            {webhook.events.length === 0 ? (
+              <span class="soft">Nothing.</span>
+            ) : (
+              webhook.events.map((type) => (
+                <Badge key={type} tone="plain">
+                  {type}
+                </Badge>
+              ))
+            )}
+          </div>
+        </Card>
+      </div>
+      <Card title="Requests" flush note="What was sent, and what was answered.">
+        {log.error !== undefined && <Failure error={log.error} again={log.reload} />}
+        {log.value === undefined && log.error === undefined && <Loading />}
+        {log.value?.length === 0 && (
+          <Empty icon="send" title="Nothing was sent yet">
+            The first request appears here when one of its events happens.
+          </Empty>
+        )}
+        {log.value !== undefined && log.value.length > 0 && (
+          <div class="table-scroll folds">
+            <table>
+              <caption class="visually-hidden">Requests to the webhook</caption>
+              <thead>
+                <tr>
+                  <th>Event</th>
+                  <th>Answer</th>
+                  <th>Attempt</th>
+                  <th>Took</th>
+                  <th>When</th>
+                  <th>
+                    <span class="visually-hidden">Actions</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {log.value.map((sent) => (
+                  <tr key={sent.id}>
+                    <td>
+                      <button type="button" class="link" onClick={() => setEntry(sent)}>
+                        {sent.event}
+                      </button>
+                    </td>
+                    <td data-name="Answer">
+                      <Badge tone={sent.success ? 'ok' : 'bad'}>
+                        {sent.response ? `${sent.response.status} ${sent.response.statusText}` : 'No answer'}
+                      </Badge>
+                    </td>
+                    <td data-name="Attempt">{sent.attempt}</td>
+                    <td data-name="Took">{Math.round(sent.duration * 1000)} ms</td>
+                    <td data-name="When" class="soft">
+                      <Ago at={sent.createdAt} />
+                    </td>
+                    <td class="end">
+                      <Button small kind="quiet" icon="send" onPress={() => resend(sent)}>
+                        Send again
+                      </Button>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {log.hasMore && (
+          <div class="more">
+            <Button onPress={log.more}>Show more</Button>
+          </div>
+        )}
+      </Card>
+      {dialog === 'edit' && <EditWebhook webhook={webhook} onDone={data.put} onClose={() => setDialog(undefined)} />}
+      {dialog === 'delete' && (
+        <Confirm
+          title="Delete this webhook?"
+          action="Delete the webhook"
+          onClose={() => setDialog(undefined)}
+          onConfirm={async () => {
+            await change('DELETE', `/webhook/${id}`);
+            toast('The webhook is deleted.');
+            go('/webhooks', 'replace');
+          }}
+        >
+          <p>What waits for it is not sent any more.</p>
+        </Confirm>
+      )}
+      {entry && (
+        <Dialog title={entry.event} wide onClose={() => setEntry(undefined)}>
+          {entry.error !== undefined && <Message tone="bad">{entry.error}</Message>}
+          <h3>Request</h3>
+          <div class="code-block" dir="ltr">
+            <pre>{prettyJson(entry.request.body)}</pre>
+          </div>
+          <h3>Answer</h3>
+          <div class="code-block" dir="ltr">
+            <pre>
+              {entry.response
+                ? `${entry.response.status} ${entry.response.statusText}\n\n${decodedBody(entry.response.body)}`
+                : 'None.'}
+            </pre>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,187 @@
+/**
+ * The URLs that are told of events.
+ */
+import { useState } from 'preact/hooks';
+import type { EventType } from '#domain/events.ts';
+import { change } from '../../shared/api.ts';
+import { curlOf } from '../../shared/curl.ts';
+import { usePages } from '../../shared/data.ts';
+import { count } from '../../shared/format.ts';
+import { API } from '../../shared/place.ts';
+import { go, hrefOf } from '../../shared/router.ts';
+import type { Webhook } from '../../shared/types.ts';
+import { Button } from '../../shared/ui/button.tsx';
+import { CopyButton } from '../../shared/ui/copy.tsx';
+import { Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
+import { TextField, useForm } from '../../shared/ui/form.tsx';
+import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { EVENT_TYPES, USUAL_EVENTS } from './event-types.ts';
+
+/** The page. */
+export function Webhooks() {
+  const webhooks = usePages<Webhook>('/webhook?limit=50', { everyMs: 15_000 });
+  const [isCreating, setCreating] = useState(false);
+  const rows = webhooks.value;
+  return (
+    <>
+      <PageHead
+        title="Webhooks"
+        actions={
+          <Button kind="primary" icon="plus" onPress={() => setCreating(true)}>
+            Create a webhook
+          </Button>
+        }
+      >
+        A webhook tells a server of yours what happens to your streams. Deliveries are signed, and tried for three days.
+      </PageHead>
+      <Card flush>
+        {webhooks.error !== undefined && <Failure error={webhooks.error} again={webhooks.reload} />}
+        {rows === undefined && webhooks.error === undefined && <Loading />}
+        {rows?.length === 0 && (
+          <Empty
+            icon="hook"
+            title="No webhook yet"
+            action={<Button onPress={() => setCreating(true)}>Create your first webhook</Button>}
+          >
+            Have your server told when a stream goes live, when it ends, or when its encoder has a problem.
+          </Empty>
+        )}
+        {rows !== undefined && rows.length > 0 && (
+          <div class="table-scroll folds">
+            <table>
+              <caption class="visually-hidden">Webhooks</caption>
+              <thead>
+                <tr>
+                  <th>Name</th>
+                  <th>URL</th>
+                  <th>Events</th>
+                  <th>State</th>
+                  <th>Last request</th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((webhook) => (
+                  <tr key={webhook.id}>
+                    <td>
+                      <a class="name" dir="auto" href={hrefOf(`/webhooks/${webhook.id}`)}>
+                        {webhook.name}
+                      </a>
+                    </td>
+                    <td data-name="URL" class="soft" dir="ltr">
+                      {webhook.url}
+                    </td>
+                    <td data-name="Events">{count(webhook.events.length, 'type')}</td>
+                    <td data-name="State">
+                      <WebhookState webhook={webhook} />
+                    </td>
+                    <td data-name="Last request" class="soft">
+                      <Ago at={webhook.status.lastTriggeredAt ?? 0} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {webhooks.hasMore && (
+          <div class="more">
+            <Button onPress={webhooks.more}>Show more</Button>
+          </div>
+        )}
+      </Card>
+      {isCreating && <EditWebhook onDone={({ id }) => go(`/webhooks/${id}`)} onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+/** The state of a webhook. */
+export function WebhookState({ webhook: { disabled, disabledReason, status } }: { readonly webhook: Webhook }) {
+  if (disabled) {
+    return (
+      <Badge tone="bad">
+        {disabledReason === 'gone'
+          ? 'Disabled: answered 410'
+          : disabledReason === 'too_many_deliveries'
+            ? 'Disabled: too many waiting'
+            : 'Disabled'}
+      </Badge>
+    );
+  }
+  const failedLast =
+    status.lastFailure !== undefined && status.lastFailure.timestamp >= (status.lastTriggeredAt ?? 0) - 1000;
+  return failedLast ? <Badge tone="warn">Last request failed</Badge> : <Badge tone="ok">Active</Badge>;
+}
+
+/** The dialog that creates or changes a webhook. */
+export function EditWebhook({
+  webhook,
+  onDone,
+  onClose,
+}: {
+  readonly webhook?: Webhook;
+  readonly onDone: (webhook: Webhook) => void;
+  readonly onClose: () => void;
+}) {
+  const [name, setName] = useState(webhook?.name ?? '');
+  const [url, setUrl] = useState(webhook?.url ?? '');
+  const [events, setEvents] = useState<readonly EventType[]>(webhook?.events ?? USUAL_EVENTS);
+  const body = { name, url, events };
+  const form = useForm(async () => {
+    const path = webhook === undefined ? '/webhook' : `/webhook/${webhook.id}`;
+    onDone(await change<Webhook>(webhook === undefined ? 'POST' : 'PATCH', path, body));
+    onClose();
+  });
+  const toggle = (type: EventType) =>
+    setEvents(events.includes(type) ? events.filter((each) => each !== type) : [...events, type]);
+  return (
+    <Dialog title={webhook === undefined ? 'Create a webhook' : 'Change the webhook'} onClose={onClose}>
+      <form onSubmit={form.submit}>
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          required
+          maxLength={512}
+          autoFocus
+          error={form.errorOf('name')}
+        />
+        <TextField
+          label="URL"
+          type="url"
+          value={url}
+          onValue={setUrl}
+          required
+          placeholder="https://example.com/hooks/live"
+          error={form.errorOf('url')}
+          hint="Answers 2xx within some seconds to take a delivery."
+        />
+        <fieldset class="checks">
+          <legend>Events</legend>
+          {(Object.entries(EVENT_TYPES) as [EventType, string][]).map(([type, meaning]) => (
+            <label key={type}>
+              <input type="checkbox" checked={events.includes(type)} onChange={() => toggle(type)} />
+              <span>
+                <code>{type}</code>
+                <small>{meaning}</small>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        {form.otherError(['name', 'url']) !== undefined && <Failure error={form.otherError(['name', 'url'])} />}
+        <DialogActions>
+          {webhook === undefined && (
+            <CopyButton
+              text={() => curlOf(API, 'POST', '/webhook', body)}
+              what="this as a curl command"
+              words="Copy as curl"
+            />
+          )}
+          <Button onPress={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" busy={form.isBusy}>
+            {webhook === undefined ? 'Create' : 'Save'}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,114 @@
+// @ts-check
+/**
+ * The time line of a recorded stream: where the video is, and the way to any other position, with a picture of it.
+ */
+import { Storyboard } from './storyboard.js';
+
+/** Positions this close to the live edge mean the live stream. */
+const LIVE_WITHIN_S = 5;
+
+/**
+ * @typedef {object} Timeline
+ * @property {(storyboardUrl: string, grows: boolean) => void} use sets which recording it shows; an empty URL hides it
+ * @property {(at: { positionS: number, endS: number, isLive: boolean }) => void} show shows where the video is
+ * @property {(seconds: number) => void} seekBy
+ */
+
+/**
+ * Makes the time line work.
+ * @param {(positionS: number | 'live') => void} seek
+ * @returns {Timeline}
+ */
+export function wireTimeline(seek) {
+  const line = /** @type {HTMLElement} */ (document.getElementById('timeline'));
+  const slider = /** @type {HTMLInputElement} */ (document.getElementById('seek'));
+  const preview = /** @type {HTMLElement} */ (document.getElementById('preview'));
+  const picture = /** @type {HTMLElement} */ (document.getElementById('preview-picture'));
+  const time = /** @type {HTMLElement} */ (document.getElementById('preview-time'));
+  const clock = /** @type {HTMLElement} */ (document.getElementById('clock'));
+  const clockAt = /** @type {HTMLElement} */ (document.getElementById('clock-at'));
+  const clockEnd = /** @type {HTMLElement} */ (document.getElementById('clock-end'));
+  let previewedS = 0;
+  const storyboard = new Storyboard(() => {
+    if (!preview.hidden) showPreview(previewedS);
+  });
+  let isLive = true;
+  let isDragged = false;
+
+  const endS = () => Number(slider.max);
+  const fill = () => line.style.setProperty('--played', endS() > 0 ? String(slider.valueAsNumber / endS()) : '0');
+
+  const showPreview = (/** @type {number} */ positionS) => {
+    previewedS = positionS;
+    const tile = storyboard.at(positionS);
+    preview.hidden = false;
+    time.textContent = timeText(positionS);
+    picture.hidden = tile === undefined;
+    if (tile !== undefined) {
+      picture.style.width = `${tile.width}px`;
+      picture.style.height = `${tile.height}px`;
+      picture.style.backgroundImage = `url("${tile.sheet}")`;
+      picture.style.backgroundPosition = `-${tile.x}px -${tile.y}px`;
+    }
+    const { width } = line.getBoundingClientRect();
+    const half = preview.offsetWidth / 2;
+    const x = (positionS / (endS() || 1)) * width;
+    preview.style.left = `${Math.min(Math.max(x, half), width - half)}px`;
+  };
+  const hidePreview = () => {
+    preview.hidden = true;
+  };
+
+  slider.addEventListener('pointermove', ({ clientX }) => {
+    const { left, width } = slider.getBoundingClientRect();
+    showPreview(isDragged ? slider.valueAsNumber : Math.min(Math.max((clientX - left) / width, 0), 1) * endS());
+  });
+  slider.addEventListener('pointerleave', hidePreview);
+  slider.addEventListener('blur', hidePreview);
+  slider.addEventListener('input', () => {
+    isDragged = true;
+    fill();
+    showPreview(slider.valueAsNumber);
+  });
+  slider.addEventListener('change', () => {
+    isDragged = false;
+    hidePreview();
+    commit(slider.valueAsNumber);
+  });
+
+  const commit = (/** @type {number} */ positionS) => {
+    const hasLive = document.documentElement.dataset.live !== undefined;
+    seek(hasLive && positionS > endS() - LIVE_WITHIN_S ? 'live' : Math.max(0, Math.min(positionS, endS())));
+  };
+
+  return {
+    use: (url, grows) => {
+      line.hidden = url === '';
+      clock.hidden = url === '';
+      storyboard.use(url, grows);
+    },
+    show: (at) => {
+      isLive = at.isLive;
+      if (isDragged || !Number.isFinite(at.endS)) return;
+      slider.max = at.endS.toFixed(1);
+      slider.value = at.positionS.toFixed(1);
+      fill();
+      const text = isLive ? 'Live' : `${timeText(at.positionS)} of ${timeText(at.endS)}`;
+      if (slider.getAttribute('aria-valuetext') !== text) slider.setAttribute('aria-valuetext', text);
+      clockAt.textContent = isLive ? '' : timeText(at.positionS);
+      clockEnd.textContent = isLive ? '' : ` / ${timeText(at.endS)}`;
+    },
+    seekBy: (seconds) => {
+      if (line.hidden || (isLive && seconds > 0)) return;
+      commit(slider.valueAsNumber + seconds);
+    },
+  };
+}
+
+/** @param {number} seconds */
+function timeText(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  const two = (/** @type {number} */ value) => String(value).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  return `${hours > 0 ? `${hours}:${two(minutes)}` : minutes}:${two(whole % 60)}`;
+}

@@ -1,0 +1,113 @@
+/**
+ * The client of the public API: what any program could send, with the token of the session in place of an API key.
+ */
+import { ApiError } from './errors.ts';
+import { API } from './place.ts';
+import { bearer, errorOf, forgetToken } from './session.ts';
+
+/** The options of a request. */
+export interface RequestOptions {
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  /** The same for every repeat of one action, so that it is carried out once. */
+  readonly idempotencyKey?: string;
+}
+
+/** A part of a list. */
+export interface ListPage<Row> {
+  readonly rows: readonly Row[];
+  /** The path of the next page; undefined on the last one. */
+  readonly next: string | undefined;
+  /** The length of the whole list, where it was asked for. */
+  readonly total: number | undefined;
+}
+
+/** Milliseconds by which the server's clock is ahead of this page's. Times are shown by the server's. */
+let aheadMs = 0;
+
+/** The time by the server's clock. */
+export const serverNow = (): number => Date.now() + aheadMs;
+
+/** Milliseconds by which the server's clock is ahead of this browser's; a difference of less than two seconds is 0. */
+export const clockDifferenceMs = (): number => aheadMs;
+
+/** Reads. @throws {ApiError} */
+export async function get<Answer>(path: string, options?: RequestOptions): Promise<Answer> {
+  return (await (await send('GET', path, options)).json()) as Answer;
+}
+
+/** Reads one page of a list. @throws {ApiError} */
+export async function list<Row>(path: string, options?: RequestOptions): Promise<ListPage<Row>> {
+  const response = await send('GET', path, options);
+  const total = response.headers.get('x-total-count');
+  return {
+    rows: (await response.json()) as readonly Row[],
+    next: nextOf(response.headers.get('link')),
+    total: total === null ? undefined : Number(total),
+  };
+}
+
+/** Changes something. A POST is repeatable: should its answer be lost, the same action is not carried out twice. @throws {ApiError} */
+export async function change<Answer = unknown>(
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: unknown,
+  idempotencyKey = method === 'POST' ? randomKey() : undefined,
+): Promise<Answer> {
+  const response = await send(method, path, { body, ...(idempotencyKey !== undefined && { idempotencyKey }) });
+  return (response.status === 204 ? undefined : await response.json()) as Answer;
+}
+
+/** Reads a picture or a file, which an `<img>` cannot ask for with a token. @throws {ApiError} */
+export async function send(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
+  const response = await attempt(method, path, options);
+  if (response.ok) return response;
+  const error = await errorOf(response);
+  if (error.status !== 401) throw error;
+  // The token may have ended with a change of the server's clock, or the server's secret. Renewing says whether the session has ended.
+  forgetToken();
+  const again = await attempt(method, path, options);
+  if (again.ok) return again;
+  throw await errorOf(again);
+}
+
+async function attempt(method: string, path: string, options: RequestOptions): Promise<Response> {
+  const { body, signal, idempotencyKey } = options;
+  const headers: Record<string, string> = { authorization: `Bearer ${await bearer()}` };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
+  try {
+    const response = await fetch(API + path, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal !== undefined && { signal }),
+    });
+    const date = Date.parse(response.headers.get('date') ?? '');
+    if (Number.isFinite(date)) noteServerTime(date);
+    return response;
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, 'unreachable', 'The server cannot be reached. Trying again will help once it is back.');
+  }
+}
+
+/** The header has whole seconds, so only a difference of more than a second is one of the clocks. */
+function noteServerTime(date: number): void {
+  const difference = date + 500 - Date.now();
+  aheadMs = Math.abs(difference) > 1500 ? difference : 0;
+}
+
+/** The path of the next page below the API, from the URL in a `Link` header. */
+export function nextOf(link: string | null): string | undefined {
+  const url = /<([^>]+)>;\s*rel="?next"?/.exec(link ?? '')?.[1];
+  if (url === undefined) return undefined;
+  const { pathname, search } = new URL(url, API);
+  const prefix = new URL(API).pathname.replace(/\/$/, '');
+  return (pathname.startsWith(prefix) ? pathname.slice(prefix.length) : pathname) + search;
+}
+
+/** A random text. `crypto.randomUUID` is missing where the connection is not secure. */
+export function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,144 @@
+/**
+ * What a page shows from the API: loaded when the page opens, again when an event or the time asks for it, and kept while that fails.
+ */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { type ListPage, list } from './api.ts';
+import { onEvents } from './events.ts';
+import type { ServiceEvent } from './types.ts';
+
+/** Data that is or is not there yet. */
+export interface Data<Value> {
+  /** The newest value; undefined before the first. */
+  readonly value: Value | undefined;
+  /** Why the last attempt failed; undefined when it did not. */
+  readonly error: unknown;
+  readonly reload: () => void;
+  /** Puts a value in place, for example the answer to a change. */
+  readonly put: (value: Value) => void;
+}
+
+/** When to load again. */
+export interface Refresh {
+  /** Every so many milliseconds while the page is visible. */
+  readonly everyMs?: number | undefined;
+  /** After each event for which this is true. */
+  readonly on?: (event: ServiceEvent) => boolean;
+}
+
+/** The shortest time between two loads that events ask for. */
+const SPACING_MS = 250;
+
+/**
+ * Loads data.
+ * @param key of what is loaded: another key begins anew
+ */
+export function useData<Value>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<Value>,
+  refresh: Refresh = {},
+): Data<Value> {
+  const [state, setState] = useState<{ key: string; value: Value | undefined; error: unknown }>({
+    key,
+    value: undefined,
+    error: undefined,
+  });
+  const latest = useRef({ load, refresh });
+  latest.current = { load, refresh };
+  const loading = useRef<AbortController | undefined>(undefined);
+
+  const reload = useCallback(() => {
+    loading.current?.abort();
+    const own = new AbortController();
+    loading.current = own;
+    latest.current.load(own.signal).then(
+      (value) => {
+        if (!own.signal.aborted) setState({ key, value, error: undefined });
+      },
+      (error: unknown) => {
+        if (!own.signal.aborted) setState((old) => ({ key, value: old.key === key ? old.value : undefined, error }));
+      },
+    );
+  }, [key]);
+
+  useEffect(() => {
+    reload();
+    return () => loading.current?.abort();
+  }, [reload]);
+
+  const { everyMs } = refresh;
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) reload();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs, reload]);
+
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let lastAt = Number.NEGATIVE_INFINITY;
+    const load = () => {
+      timer = undefined;
+      lastAt = performance.now();
+      reload();
+    };
+    const stop = onEvents((events) => {
+      if (timer !== undefined || !events.some((event) => latest.current.refresh.on?.(event))) return;
+      // A first event is shown at once, and a storm of them as often as can be read.
+      const waitMs = lastAt + SPACING_MS - performance.now();
+      if (waitMs > 0) timer = setTimeout(load, waitMs);
+      else load();
+    });
+    const shown = () => {
+      if (!document.hidden) reload();
+    };
+    document.addEventListener('visibilitychange', shown);
+    return () => {
+      stop();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', shown);
+    };
+  }, [reload]);
+
+  const current = state.key === key ? state : { value: undefined, error: undefined };
+  return {
+    value: current.value,
+    error: current.error,
+    reload,
+    put: (value) => setState({ key, value, error: undefined }),
+  };
+}
+
+/** A list that grows by pages. */
+export interface Pages<Row> extends Data<readonly Row[]> {
+  readonly total: number | undefined;
+  readonly hasMore: boolean;
+  readonly more: () => Promise<void>;
+}
+
+/** The rows that are kept in the page at most. */
+const MAX_ROWS = 300;
+
+/** Loads a list from its first page; `more` adds the next one. Loading again keeps as many rows as are shown, up to one page of them. */
+export function usePages<Row extends { readonly id: string }>(path: string, refresh: Refresh = {}): Pages<Row> {
+  const [rest, setRest] = useState<{ path: string; pages: readonly ListPage<Row>[] }>({ path, pages: [] });
+  const first = useData(path, (signal) => list<Row>(path, { signal }), refresh);
+  const pages = rest.path === path ? rest.pages : [];
+  const last = pages.at(-1) ?? first.value;
+  const seen = new Set<string>();
+  const rows =
+    first.value &&
+    [first.value, ...pages].flatMap((page) => page.rows).filter((row) => !seen.has(row.id) && seen.add(row.id));
+  return {
+    ...first,
+    value: rows,
+    total: first.value?.total,
+    hasMore: last?.next !== undefined && (rows?.length ?? 0) < MAX_ROWS,
+    put: () => {},
+    more: async () => {
+      if (last?.next === undefined) return;
+      const page = await list<Row>(last.next);
+      setRest({ path, pages: [...pages, page] });
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * The events of the service as they happen: one connection for the page, closed while the page is hidden, which goes on where it stopped.
+ */
+import { signal } from '@preact/signals';
+import { EventLines } from './event-lines.ts';
+import { API } from './place.ts';
+import { bearer, forgetToken } from './session.ts';
+import type { ServiceEvent } from './types.ts';
+
+/** Whether events arrive: a page that is not live says so, and asks again by itself. */
+export const eventState = signal<'connecting' | 'live' | 'lost'>('connecting');
+
+/** The server sends a comment every 15 s. A connection that is silent for longer is lost, or a proxy holds events back. */
+const SILENCE_MS = 22_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+type Listener = (events: readonly ServiceEvent[]) => void;
+const listeners = new Set<Listener>();
+let connection: AbortController | undefined;
+let lastId: string | undefined;
+let batch: ServiceEvent[] = [];
+
+/** Hands new events to a listener, together those of one frame, until the returned function is called. */
+export function onEvents(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Keeps the connection while the page is visible. @returns stops it */
+export function keepEvents(): () => void {
+  const look = () => {
+    if (document.hidden) {
+      connection?.abort();
+      connection = undefined;
+    } else if (connection === undefined) {
+      connection = new AbortController();
+      void read(connection.signal);
+    }
+  };
+  document.addEventListener('visibilitychange', look);
+  look();
+  return () => {
+    document.removeEventListener('visibilitychange', look);
+    connection?.abort();
+    connection = undefined;
+  };
+}
+
+async function read(signal: AbortSignal): Promise<void> {
+  for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    const silence = new AbortController();
+    let timer = setTimeout(() => silence.abort(), SILENCE_MS);
+    try {
+      const response = await fetch(`${API}/event/stream`, {
+        headers: {
+          authorization: `Bearer ${await bearer()}`,
+          ...(lastId !== undefined && { 'last-event-id': lastId }),
+        },
+        signal: AbortSignal.any([signal, silence.signal]),
+      });
+      if (response.status === 401) forgetToken();
+      if (response.ok && response.body !== null) {
+        eventState.value = 'live';
+        pauseMs = FIRST_PAUSE_MS;
+        const lines = new EventLines();
+        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+        for (let next = await reader.read(); !next.done; next = await reader.read()) {
+          clearTimeout(timer);
+          timer = setTimeout(() => silence.abort(), SILENCE_MS);
+          for (const { id, data } of lines.take(next.value)) {
+            lastId = id ?? lastId;
+            add(JSON.parse(data) as ServiceEvent);
+          }
+        }
+      }
+    } catch {
+      // What failed is the connection. The loop makes another one.
+    } finally {
+      clearTimeout(timer);
+    }
+    if (signal.aborted) return;
+    eventState.value = 'lost';
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+/** Many events at once cost one update of the page. */
+function add(event: ServiceEvent): void {
+  batch.push(event);
+  if (batch.length > 1) return;
+  requestAnimationFrame(() => {
+    const events = batch;
+    batch = [];
+    for (const listener of listeners) listener(events);
+  });
+}

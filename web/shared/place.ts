@@ -1,0 +1,12 @@
+/**
+ * Where this server is. Every address is made from that of the module itself, so that a proxy may put the server under a path of its own.
+ */
+
+/** The root of the server, with a slash at the end. The module is served as `dashboard/assets/<version>/<file>`. */
+export const ROOT = new URL('../../../', import.meta.url);
+
+/** The path of the dashboard, without a slash at the end. */
+export const DASHBOARD = `${ROOT.pathname}dashboard`;
+
+/** The URL of the API, without a slash at the end. The page says what its path is. */
+export const API = new URL(document.documentElement.dataset.api ?? '', ROOT).href.replace(/\/$/, '');

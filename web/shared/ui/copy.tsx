@@ -1,0 +1,109 @@
+/**
+ * Texts to be copied, secret ones covered until they are asked for.
+ */
+import { useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { toast } from './toast.tsx';
+
+/** Copies a text. `navigator.clipboard` is missing where the connection is not secure; a selected text can be copied there. */
+export async function copyText(text: string, beside: HTMLElement = document.body): Promise<void> {
+  if (navigator.clipboard !== undefined) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  // Beside the button, because everything outside of an open dialog is inert.
+  const field = document.createElement('textarea');
+  field.value = text;
+  field.className = 'visually-hidden';
+  beside.append(field);
+  field.select();
+  const isCopied = document.execCommand('copy');
+  field.remove();
+  if (!isCopied) throw new Error('This browser does not let the page copy; select the text and copy it.');
+}
+
+const DONE_MS = 1800;
+
+/** A button that copies. */
+export function CopyButton({
+  text,
+  what,
+  words,
+  kind = 'quiet',
+}: {
+  readonly text: string | (() => string);
+  /** Completes "Copy ..." */
+  readonly what: string;
+  /** Shown on the button; without it, there is only the icon. */
+  readonly words?: string;
+  readonly kind?: 'plain' | 'quiet' | 'primary';
+}) {
+  const place = useRef<HTMLSpanElement>(null);
+  const [isDone, setDone] = useState(false);
+  const copy = async () => {
+    await copyText(typeof text === 'string' ? text : text(), place.current!);
+    setDone(true);
+    setTimeout(() => setDone(false), DONE_MS);
+    toast(`Copied ${what}.`);
+  };
+  return (
+    <span class="copy" ref={place}>
+      <Button
+        kind={kind}
+        small
+        icon={isDone ? 'check' : 'copy'}
+        {...(words === undefined && { label: `Copy ${what}` })}
+        onPress={copy}
+      >
+        {words}
+      </Button>
+    </span>
+  );
+}
+
+/** A text with its name and a button to copy it. */
+export function CopyField({
+  name,
+  value,
+  secret = false,
+  hint,
+  actions,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly secret?: boolean;
+  readonly hint?: string;
+  readonly actions?: preact.ComponentChildren;
+}) {
+  const [isShown, setShown] = useState(!secret);
+  return (
+    <div class="copy-field">
+      <span class="label">{name}</span>
+      <div class="box">
+        <code dir="ltr">
+          {isShown ? (
+            value
+          ) : (
+            <>
+              <span class="visually-hidden">covered</span>
+              <span aria-hidden="true">{'•'.repeat(Math.min(19, value.length))}</span>
+            </>
+          )}
+        </code>
+        {secret && (
+          <Button
+            kind="quiet"
+            small
+            icon="eye"
+            label={isShown ? `Cover ${name}` : `Show ${name}`}
+            pressed={isShown}
+            onPress={() => setShown(!isShown)}
+          />
+        )}
+        <CopyButton text={value} what={name.toLowerCase()} />
+        {actions}
+      </div>
+      {hint && <span class="hint">{hint}</span>}
+    </div>
+  );
+}
