@@ -1,12 +1,14 @@
 /**
- * Every bench by the group it is asked in: the service without transcoding, its renditions, managing it, its events, and what attackers can
+ * Every bench by the group it is asked in: the service without transcoding, its renditions, managing it, its recordings, its events, and what attackers can
  * do to others. A new bench is a file that answers one question, and one line here.
  */
+import { assetsMs } from './assets-ms.ts';
 import { createsAtAMillion } from './creates-at-a-million.ts';
 import { crossNodeCutMs } from './cross-node-cut-ms.ts';
 import { cursorWalk } from './cursor-walk.ts';
 import { deadReceiver } from './dead-receiver.ts';
 import { durableCreatesPerS } from './durable-creates-per-s.ts';
+import { dvrViewers } from './dvr-viewers.ts';
 import { eventStreamMs } from './event-stream-ms.ts';
 import { firstPartMs } from './first-part-ms.ts';
 import { firstRenditionPartMs } from './first-rendition-part-ms.ts';
@@ -21,6 +23,7 @@ import { ladderCpuSPerMin } from './ladder-cpu-s-per-min.ts';
 import { listPageMs } from './list-page-ms.ts';
 import { liveLadders } from './live-ladders.ts';
 import { memoryMb } from './memory-mb.ts';
+import { mp4FirstByteMs } from './mp4-first-byte-ms.ts';
 import { nameSearchMs } from './name-search-ms.ts';
 import { passthroughAgainstNginx } from './passthrough-against-nginx.ts';
 import { passthroughCpuPercent } from './passthrough-cpu-percent.ts';
@@ -28,6 +31,13 @@ import { playbackRights } from './playback-rights.ts';
 import { playersMatrix } from './players.ts';
 import { postgresCpuUs } from './postgres-cpu-us.ts';
 import { publishStopCycles } from './publish-stop-cycles.ts';
+import { recordingCpuPercent } from './recording-cpu-percent.ts';
+import { recordingFrozenWriter } from './recording-frozen-writer.ts';
+import { recordingKills } from './recording-kills.ts';
+import { recordingPlaylistMs } from './recording-playlist-ms.ts';
+import { recordingReadyMs } from './recording-ready-ms.ts';
+import { recordingUploads } from './recording-uploads.ts';
+import { recordingsStartMs } from './recordings-start-ms.ts';
 import { renditionDelayMs } from './rendition-delay-ms.ts';
 import { renditionPsnrDb } from './rendition-psnr-db.ts';
 import { segmentCpuSPerGb } from './segment-cpu-s-per-gb.ts';
@@ -75,6 +85,18 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> =
     'postgres-cpu-us': postgresCpuUs,
     'viewers-across-nodes': viewersAcrossNodes,
     'playback-rights': playbackRights,
+  },
+  recordings: {
+    'assets-ms': assetsMs,
+    'recording-cpu-percent': recordingCpuPercent,
+    'recording-frozen-writer': recordingFrozenWriter,
+    'recording-kills': recordingKills,
+    'recording-playlist-ms': recordingPlaylistMs,
+    'recording-ready-ms': recordingReadyMs,
+    'recording-uploads': recordingUploads,
+    'recordings-start-ms': recordingsStartMs,
+    'mp4-first-byte-ms': mp4FirstByteMs,
+    'dvr-viewers': dvrViewers,
   },
   players: {
     'stock-players': playersMatrix,

@@ -1,12 +1,10 @@
 /**
  * How long after the first keyframe was sent does a client that starts at `index.m3u8` hold its first part?
  */
-import { RtmpClient } from '../test/support/rtmp-client.ts';
 import { startServerProcess, type TestServer } from '../test/support/server.ts';
-import { waitFor } from '../test/support/wait-for.ts';
+import { broadcast } from './support/broadcast.ts';
 import { type Answer, atMost } from './support/question.ts';
 import { readParts, renditionUrls } from './support/rendition-reader.ts';
-import { sendPaced } from './support/sender.ts';
 import { readStamps } from './support/stamped-media.ts';
 import { percentile } from './support/statistics.ts';
 
@@ -23,23 +21,12 @@ export async function firstPartMs(): Promise<readonly Answer[]> {
 }
 
 async function startOnce(server: TestServer): Promise<number> {
-  const { streamKey, playbackId } = await server.api.createStream();
-  await using client = await RtmpClient.publish(server.rtmpPort, streamKey);
-  const stop = new AbortController();
-  const sending = sendPaced(client, streamKey, SHAPE, stop);
-  const url = server.playlistUrl(playbackId);
-  // 404 until the publisher's first packet has made a session; from then on the answer is held.
-  await waitFor(async () => (await fetch(url)).ok, { what: 'the stream to go live' });
-  const { video } = await renditionUrls(url);
-  try {
-    for await (const { body, receivedAtMs } of readParts(video, stop)) {
-      const first = readStamps(body)[0]!;
-      // A client that came a part late sees another part first: the keyframe is still frame 0 of the same pace.
-      return receivedAtMs - (first.sentAtMs - (first.frame * 1000) / SHAPE.fps);
-    }
-  } finally {
-    stop.abort();
-    await sending;
+  await using live = await broadcast(server, SHAPE);
+  const { video } = await renditionUrls(live.url);
+  for await (const { body, receivedAtMs } of readParts(video, new AbortController())) {
+    const first = readStamps(body)[0]!;
+    // A client that came a part late sees another part first: the keyframe is still frame 0 of the same pace.
+    return receivedAtMs - (first.sentAtMs - (first.frame * 1000) / SHAPE.fps);
   }
   throw new Error('the playlist ended before its first part');
 }

@@ -1,12 +1,10 @@
 /**
  * How long after its last byte was sent can a frame be fetched as part of a part?
  */
-import { RtmpClient } from '../test/support/rtmp-client.ts';
 import { startServerProcess } from '../test/support/server.ts';
-import { waitFor } from '../test/support/wait-for.ts';
+import { broadcast } from './support/broadcast.ts';
 import { type Answer, atMost } from './support/question.ts';
 import { readParts, renditionUrls } from './support/rendition-reader.ts';
-import { sendPaced } from './support/sender.ts';
 import { readStamps } from './support/stamped-media.ts';
 import { percentile } from './support/statistics.ts';
 
@@ -17,13 +15,8 @@ const SECONDS = 20;
 /** Answers it. */
 export async function frameToPartMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
-  const { streamKey, playbackId } = await server.api.createStream();
-  const stop = new AbortController();
-  await using client = await RtmpClient.publish(server.rtmpPort, streamKey);
-  const sending = sendPaced(client, streamKey, SHAPE, stop);
-  const url = server.playlistUrl(playbackId);
-  await waitFor(async () => (await fetch(url)).ok, { what: 'the stream to go live' });
-  const { video } = await renditionUrls(url);
+  await using live = await broadcast(server, SHAPE);
+  const { video } = await renditionUrls(live.url);
 
   const delaysMs: number[] = [];
   const framesPerPart: number[] = [];
@@ -34,8 +27,6 @@ export async function frameToPartMs(): Promise<readonly Answer[]> {
     if (framesPerPart.length > 1) delaysMs.push(...stamps.map(({ sentAtMs }) => receivedAtMs - sentAtMs));
     if (delaysMs.length >= SECONDS * SHAPE.fps) break;
   }
-  stop.abort();
-  await sending;
 
   const partMs = Math.max(...framesPerPart) * FRAME_MS;
   const rows = [

@@ -5,14 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startNginx } from '../test/e2e/nginx.ts';
 import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
 import { signToken } from '../test/support/playback-rights.ts';
-import { RtmpClient } from '../test/support/rtmp-client.ts';
 import { type ServerProcess, startServerProcess } from '../test/support/server.ts';
-import { waitFor } from '../test/support/wait-for.ts';
+import { type Broadcast, broadcast } from './support/broadcast.ts';
 import { LeanConnection, type LeanResponse, requestHead } from './support/lean-http.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, atMostTimes, show } from './support/question.ts';
 import { playlistNames } from './support/rendition-reader.ts';
-import { sendPaced } from './support/sender.ts';
 import { MEASURED } from './support/settings.ts';
 import { median } from './support/statistics.ts';
 
@@ -72,28 +70,11 @@ export async function playbackRights(): Promise<readonly Answer[]> {
   ];
 }
 
-interface Published extends AsyncDisposable {
-  readonly playbackId: string;
-}
-
 /** Publishes to a new stream until disposed. */
-async function publish(server: ServerProcess, playbackPolicy?: object): Promise<Published> {
-  const { streamKey, playbackId } = await server.api.createStream(playbackPolicy && { playbackPolicy });
-  const client = await RtmpClient.publish(server.rtmpPort, streamKey);
-  const stop = new AbortController();
-  const sending = sendPaced(client, streamKey, SHAPE, stop);
-  const index = server.playlistUrl(playbackId);
-  const expected = playbackPolicy === undefined ? 200 : 401;
-  await waitFor(async () => (await fetch(index)).status === expected, { what: 'the stream to go live' });
+async function publish(server: ServerProcess, playbackPolicy?: object): Promise<Broadcast> {
+  const live = await broadcast(server, SHAPE, playbackPolicy);
   await sleep(5000); // a playlist of some segments
-  return {
-    playbackId,
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await sending;
-      await client[Symbol.asyncDispose]();
-    },
-  };
+  return live;
 }
 
 async function videoPlaylist(server: ServerProcess, index: string): Promise<string> {

@@ -3,15 +3,14 @@
  */
 
 import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
-import { RtmpClient } from '../test/support/rtmp-client.ts';
-import { startServerProcess, type TestServer } from '../test/support/server.ts';
+import { startServerProcess } from '../test/support/server.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { hasNginx, startNginx } from './peers/nginx.ts';
+import { broadcast } from './support/broadcast.ts';
 import { runHttpLoad } from './support/http-load.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, atMostTimes, notMeasured } from './support/question.ts';
 import { renditionUrls } from './support/rendition-reader.ts';
-import { sendPaced } from './support/sender.ts';
 import { median } from './support/statistics.ts';
 
 const QUESTION = 'server CPU per GB served in segments of 1 MB';
@@ -26,11 +25,8 @@ const SEGMENT_BYTES = 1e6;
 export async function segmentCpuSPerGb(): Promise<readonly Answer[]> {
   if (!hasNginx()) return [notMeasured(QUESTION, 'nginx is not installed', `<= ${TARGET.times}x`)];
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
-  const { streamKey, playbackId } = await server.api.createStream();
-  await using client = await RtmpClient.publish(server.rtmpPort, streamKey);
-  const stop = new AbortController();
-  const sending = sendPaced(client, streamKey, SHAPE, stop);
-  const segment = await firstSegment(server, playbackId);
+  await using live = await broadcast(server, SHAPE);
+  const segment = await firstSegment(live.url);
   const bytes = new Uint8Array(await (await fetch(segment)).arrayBuffer());
   await using nginx = await startNginx({ 'segment.m4s': bytes });
 
@@ -41,14 +37,10 @@ export async function segmentCpuSPerGb(): Promise<readonly Answer[]> {
     ours.push(await secondsPerGb(server.pid, server.httpPort, segment.pathname));
     theirs.push(await secondsPerGb(nginx.pid, nginx.port, '/segment.m4s'));
   }
-  stop.abort();
-  await sending;
   return [atMostTimes(QUESTION, median(ours), { name: 'nginx', value: median(theirs) }, TARGET)];
 }
 
-async function firstSegment(server: TestServer, playbackId: string): Promise<URL> {
-  const url = server.playlistUrl(playbackId);
-  await waitFor(async () => (await fetch(url)).ok, { what: 'the stream to go live' });
+async function firstSegment(url: string): Promise<URL> {
   const { video } = await renditionUrls(url);
   const uri = await waitFor(
     async () => readMediaPlaylist(await (await fetch(video)).text()).segments.find((each) => each.uri)?.uri,

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from './support/free-port.ts';
+import { freePort } from '../test/support/free-port.ts';
 import { type Answer, atMost } from './support/question.ts';
 import { median } from './support/statistics.ts';
 

@@ -4,16 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '../test/support/postgres.ts';
-import { RtmpClient } from '../test/support/rtmp-client.ts';
 import { startServerProcess } from '../test/support/server.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import type { ViewersReport } from './peers/viewers.ts';
+import { broadcast } from './support/broadcast.ts';
 import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
 import { startPeer } from './support/peer-process.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, type BenchOptions, show } from './support/question.ts';
 import { readParts, renditionUrls } from './support/rendition-reader.ts';
-import { sendPaced } from './support/sender.ts';
 import { wallMs } from './support/stamped-media.ts';
 import { percentile } from './support/statistics.ts';
 
@@ -45,23 +44,15 @@ export async function viewersAcrossNodes({ long }: BenchOptions): Promise<readon
   const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase(), MILLRACE_LOG_LEVEL: 'info' };
   await using owner = await startObservedServer({ settings });
   await using other = await startServerProcess({ settings, apiKey: owner.apiKey });
-  const { streamKey, playbackId } = await owner.api.createStream();
-  await using client = await RtmpClient.publish(owner.rtmpPort, streamKey);
-  const stop = new AbortController();
-  const sending = sendPaced(client, streamKey, SHAPE, stop);
-  for (const node of [owner, other]) {
-    const isLive = async () => (await fetch(node.playlistUrl(playbackId))).ok;
-    await waitFor(isLive, { what: 'the stream to go live at both nodes' });
-  }
+  await using live = await broadcast(owner, SHAPE);
+  const atOther = other.playlistUrl(live.playbackId);
+  await waitFor(async () => (await fetch(atOther)).ok, { what: 'the stream to be live at the other node' });
 
   const seconds = long ? SECONDS.asked : SECONDS.usual;
-  const [atOwner, atOther] = [owner.playlistUrl(playbackId), other.playlistUrl(playbackId)];
-  const watch = (viewers: number, at: string) => watchWith(viewers, at, { owner, atOwner, seconds });
+  const watch = (viewers: number, at: string) => watchWith(viewers, at, { owner, atOwner: live.url, seconds });
   const few = await watch(FEW, atOther);
   const many = await watch(MANY, atOther);
-  const direct = await watch(MANY, atOwner);
-  stop.abort();
-  await sending;
+  const direct = await watch(MANY, live.url);
 
   const crowds = [few, many, direct];
   const errors = crowds.flatMap((each) => each.errors);

@@ -2,15 +2,13 @@
  * With 1,000 full low-latency viewers of one stream, how long after a part exists do they know of it?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RtmpClient } from '../test/support/rtmp-client.ts';
 import { startServerProcess } from '../test/support/server.ts';
-import { waitFor } from '../test/support/wait-for.ts';
 import type { ViewersReport } from './peers/viewers.ts';
+import { broadcast } from './support/broadcast.ts';
 import { startPeer } from './support/peer-process.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, show } from './support/question.ts';
 import { renditionUrls } from './support/rendition-reader.ts';
-import { sendPaced } from './support/sender.ts';
 import { percentile } from './support/statistics.ts';
 
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
@@ -23,13 +21,8 @@ const LIMIT_MS = 60;
 /** Answers it. */
 export async function viewersWakeUpMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
-  const { streamKey, playbackId } = await server.api.createStream();
-  await using client = await RtmpClient.publish(server.rtmpPort, streamKey);
-  const stop = new AbortController();
-  const sending = sendPaced(client, streamKey, SHAPE, stop);
-  const url = server.playlistUrl(playbackId);
-  await waitFor(async () => (await fetch(url)).ok, { what: 'the stream to go live' });
-  const { video, audio } = await renditionUrls(url);
+  await using live = await broadcast(server, SHAPE);
+  const { video, audio } = await renditionUrls(live.url);
 
   await using crowd = new AsyncDisposableStack();
   const job = { urls: [video.href, audio.href], viewers: VIEWERS / PROCESSES };
@@ -38,8 +31,6 @@ export async function viewersWakeUpMs(): Promise<readonly Answer[]> {
   const since = performance.timeOrigin + performance.now();
   const spentMs = await cpuMsDuring(server.pid, () => sleep(SECONDS * 1000));
   const reports = await Promise.all(processes.map((each) => each.ask('report') as Promise<ViewersReport>));
-  stop.abort();
-  await sending;
 
   const errors = reports.flatMap((report) => report.errors);
   const delaysMs = [...new Set(reports.flatMap(({ listedAtMs }) => [...listedAtMs.keys()]))].flatMap((part) => {

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import type { VideoTrack } from '#media/track.ts';
 import { libx264 } from '#transcode/encoders/libx264.ts';
 import { planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
-import { freePort } from '../support/free-port.ts';
 import type { Ladder } from '../support/ladder.ts';
 
 /** A folder in memory: no disk has a part in it. */

@@ -5,8 +5,10 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { isMainThread } from 'node:worker_threads';
 
 /** What happened in the server since this was last asked. */
 export interface LoopReport {
@@ -14,6 +16,8 @@ export interface LoopReport {
   readonly blockMs: number;
   /** The longest time between two turns of its timers, in milliseconds. It includes moments in which the thread had no core. */
   readonly pauseMs: number;
+  /** How late its timers were at the 99th percentile, in milliseconds. */
+  readonly delayP99Ms: number;
   /** How many HTTP/1.1 requests arrived. */
   readonly requests: number;
 }
@@ -28,6 +32,9 @@ export interface MemoryReport {
 export type InsideQuestion = 'loop' | 'memory';
 
 const LOOK_EVERY_MS = 1;
+
+const delays = monitorEventLoopDelay({ resolution: 1 });
+delays.enable();
 
 let requests = 0;
 subscribe('http.server.request.start', () => {
@@ -55,7 +62,8 @@ function threadMs(): number {
 }
 
 function loopReport(): LoopReport {
-  const report = { ...longest, requests };
+  const report = { ...longest, delayP99Ms: delays.percentile(99) / 1e6, requests };
+  delays.reset();
   longest = { blockMs: 0, pauseMs: 0 };
   requests = 0;
   return report;
@@ -72,7 +80,8 @@ function memoryReport(): MemoryReport {
 }
 
 const path = process.env.BENCH_SOCKET;
-if (path !== undefined) {
+// Worker threads load this file, too, and may end at any time.
+if (path !== undefined && isMainThread) {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.setEncoding('utf8').once('data', (question) => {

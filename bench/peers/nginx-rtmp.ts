@@ -1,15 +1,16 @@
 /**
  * Peer: the system's nginx with the module `rtmp`, which takes what publishers send and writes HLS.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../test/support/free-port.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
-import { freePort } from '../support/free-port.ts';
+import { runNginx } from './nginx.ts';
 
 const MODULE = '/usr/lib/nginx/modules/ngx_rtmp_module.so';
 /** Segments are files there, and not on a disk that would hold it up. */
@@ -41,13 +42,7 @@ export async function startNginxRtmp(): Promise<NginxRtmp> {
         application live { live on; hls on; hls_path ${folder}/hls; hls_fragment 2s; hls_playlist_length 36s; }
       }
     }`;
-  await writeFile(join(folder, 'nginx.conf'), configuration);
-  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], { stdio: 'inherit' });
-  const exited = once(child, 'exit');
-  parts.defer(async () => {
-    child.kill();
-    await exited;
-  });
+  const pid = await runNginx(parts, folder, configuration);
   const listens = async () => {
     const socket = connect(port, '127.0.0.1');
     return await once(socket, 'connect')
@@ -57,5 +52,5 @@ export async function startNginxRtmp(): Promise<NginxRtmp> {
   };
   await waitFor(listens, { what: 'nginx to listen' });
   const running = parts.move();
-  return { pid: child.pid!, port, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { pid, port, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../test/support/free-port.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
-import { freePort } from '../support/free-port.ts';
 
 /** A running nginx. */
 export interface Nginx extends AsyncDisposable {
@@ -34,19 +34,26 @@ export async function startNginx(files: Readonly<Record<string, Uint8Array>>): P
       access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
       server { listen 127.0.0.1:${port}; root ${folder}; }
     }`;
-  await writeFile(join(folder, 'nginx.conf'), configuration);
   // The folder it runs from must be readable by whom it runs as: without a master that is whoever starts it.
-  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], { stdio: 'inherit' });
-  const exited = once(child, 'exit');
-  parts.defer(async () => {
-    child.kill();
-    await exited;
-  });
+  const pid = await runNginx(parts, folder, configuration);
   const answers = () =>
     fetch(`http://127.0.0.1:${port}/${Object.keys(files)[0]}`)
       .then(() => true)
       .catch(() => false);
   await waitFor(answers, { what: 'nginx to listen' });
   const running = parts.move();
-  return { pid: child.pid!, port, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { pid, port, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** Runs nginx with a configuration and in a folder, until the parts are disposed. @returns its process id */
+export async function runNginx(parts: AsyncDisposableStack, folder: string, configuration: string): Promise<number> {
+  const file = join(folder, 'nginx.conf');
+  await writeFile(file, configuration);
+  const child = spawn('nginx', ['-p', folder, '-c', file, '-e', 'stderr'], { stdio: 'inherit' });
+  const exited = once(child, 'exit');
+  parts.defer(async () => {
+    child.kill();
+    await exited;
+  });
+  return child.pid!;
 }
