@@ -53,6 +53,7 @@ import { updateUser } from './routes/update-user.ts';
 import { replaceWebhook, updateWebhook } from './routes/update-webhook.ts';
 import { listWebhookDeliveries, resendWebhookDeliveries } from './routes/webhook-deliveries.ts';
 import { getWebhookLog, listWebhookLog, resendWebhookLog } from './routes/webhook-log.ts';
+import { testWebhook } from './routes/webhook-test.ts';
 
 /** Every operation, in the order of the documentation. */
 export const routes: readonly ApiRoute[] = [
@@ -110,6 +111,7 @@ export const routes: readonly ApiRoute[] = [
   resendWebhookLog,
   listWebhookDeliveries,
   resendWebhookDeliveries,
+  testWebhook,
   createApiToken,
   listApiTokens,
   getApiToken,

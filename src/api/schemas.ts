@@ -42,6 +42,7 @@ import {
   WebhookLogSchema,
   WebhookReplacementSchema,
   WebhookSchema,
+  WebhookTestSchema,
 } from './schemas/webhook.ts';
 
 /** All schemas, for the list of components in the OpenAPI document. */
@@ -78,6 +79,7 @@ export const SCHEMAS = [
   WebhookReplacementSchema,
   WebhookIdsSchema,
   WebhookSchema,
+  WebhookTestSchema,
   WebhookLogSchema,
   WebhookDeliverySchema,
   ResendSchema,

@@ -25,6 +25,7 @@ export const AUDIT_ACTIONS = [
   'webhook.updated',
   'webhook.deleted',
   'webhook.resent',
+  'webhook.tested',
   'clip.created',
   'asset.updated',
   'asset.deleted',

@@ -212,6 +212,11 @@ export const EVENTS = {
       reason: Type.Unsafe<DisabledReason>({ type: 'string', enum: ['gone', 'too_many_deliveries'] }),
     }),
   },
+  'webhook.test': {
+    meaning:
+      'A test event was requested for a webhook. It is sent to that webhook whatever its `events` are, and to no other. It belongs to no stream.',
+    payload: Type.Object({ webhookId: Type.String() }),
+  },
 } as const satisfies Record<string, EventEntry>;
 
 /**

@@ -14,7 +14,7 @@
 import type { Asset, AssetExtent, AssetPhase } from '#domain/asset.ts';
 import type { AuditEntry } from '#domain/audit.ts';
 import type { BrowserSession, SignInLink } from '#domain/browser-session.ts';
-import type { DisabledReason, EventType, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
+import type { DisabledReason, EventType, NewEvent, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
 import type { HealthSample } from '#domain/health-sample.ts';
 import type {
   ApiKeyId,
@@ -732,6 +732,8 @@ export interface Store extends AsyncDisposable {
     ): Promise<Page<WebhookDelivery>>;
     /** Makes deliveries that failed or were given up due now, of events that were numbered at that time or later. */
     resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
+    /** Stores a test event, which is delivered to its webhook only. Returns whether the webhook exists. */
+    test(event: NewEvent<'webhook.test'>, receipt: Receipt): Promise<boolean>;
     /** Stores the result of an attempt that the user requested. A delivery that succeeded by it is deleted. */
     resent(outcome: DeliveryOutcome, receipt: Receipt): Promise<boolean>;
     /** Gives up deliveries created before a time, at most `limit` at once. Returns how many. */

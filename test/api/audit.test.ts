@@ -157,6 +157,11 @@ const MUTATIONS: Record<
     action: 'webhook.resent',
     resourceId: webhookId,
   }),
+  'POST /webhook/{id}/test': ({ webhookId }) => ({
+    path: `/webhook/${webhookId}/test`,
+    action: 'webhook.tested',
+    resourceId: webhookId,
+  }),
   'POST /webhook/{id}/log/{logId}/resend': ({ webhookId, logId }) => ({
     path: `/webhook/${webhookId}/log/${logId}/resend`,
     action: 'webhook.resent',

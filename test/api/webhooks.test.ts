@@ -134,6 +134,63 @@ test('a delivery that failed is tried again with the same id, and can be sent ag
   assert.deepEqual([repeat.json(), receiver.received.length], [again.json(), 2]);
 });
 
+test('a test event is sent, signed, to the webhook that it was requested for and to no other', async (t) => {
+  const api = await startApi(t, LAB);
+  await using receiver = await startReceiver();
+  const key = await api.makeKey('ann');
+  const streamId = await newStream(api, key);
+  const webhook = await create(api, key, `${receiver.url}tested`, { events: [], streamId });
+  await create(api, key, `${receiver.url}another`, { events: ['webhook.test'] });
+  const path = `/webhook/${webhook.id}/test`;
+  const answer = await api.call('POST', path, { key, headers: { 'idempotency-key': 'once' } });
+  assert.equal(answer.statusCode, 200, answer.body);
+  const test = answer.json();
+  assert.deepEqual(test, {
+    webhookId: webhook.id,
+    eventId: test.eventId,
+    event: 'webhook.test',
+    state: 'pending',
+    attempts: 0,
+    createdAt: api.time.now,
+  });
+  const repeat = await api.call('POST', path, { key, headers: { 'idempotency-key': 'once' } });
+  assert.deepEqual(repeat.json(), test);
+  const log = await waitFor(async () => (await get(api, key, `/webhook/${webhook.id}/log`))[0], {
+    what: 'the entry of the log',
+  });
+  assert.deepEqual([log.eventId, log.event, log.success, log.attempt], [test.eventId, 'webhook.test', true, 1]);
+  const [delivery, ...others] = receiver.received;
+  assert.deepEqual([delivery!.path, others.length], ['/tested', 0]);
+  const { body, headers, text } = delivery!;
+  assert.deepEqual([body.id, body.event, body.payload], [test.eventId, 'webhook.test', { webhookId: webhook.id }]);
+  const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  assert.equal(signatureProblem(plain, text, new Secret(webhook.sharedSecret), ms(body.timestamp)), undefined);
+  const [event, ...more] = await get(api, key, '/event?type=webhook.test');
+  assert.deepEqual([event.id, event.sequence, more.length], [test.eventId, body.sequence, 0]);
+  assert.deepEqual(await get(api, key, `/webhook/${webhook.id}/delivery`), []);
+});
+
+test('a test event that fails is tried again, and a disabled webhook gets none', async (t) => {
+  const api = await startApi(t, LAB);
+  await using receiver = await startReceiver();
+  receiver.answer = () => ({ status: 500 });
+  const key = await api.makeKey('ann');
+  const webhook = await create(api, key, receiver.url);
+  const test = (await api.call('POST', `/webhook/${webhook.id}/test`, { key })).json();
+  const pending = await waitFor(
+    async () => {
+      const [found] = await get(api, key, `/webhook/${webhook.id}/delivery`);
+      return found?.attempts === 1 && found;
+    },
+    { what: 'the failure' },
+  );
+  assert.deepEqual([pending.eventId, pending.event, pending.state], [test.eventId, 'webhook.test', 'pending']);
+  await api.call('PATCH', `/webhook/${webhook.id}`, { key, body: { disabled: true } });
+  const refused = await api.call('POST', `/webhook/${webhook.id}/test`, { key });
+  assert.deepEqual([refused.statusCode, refused.json().code], [409, 'conflict']);
+  assert.equal((await get(api, key, '/event?type=webhook.test')).length, 1);
+});
+
 test('410 disables a webhook with an event, and after it is enabled, resending from a time works', async (t) => {
   const api = await startApi(t, LAB);
   await using receiver = await startReceiver();
@@ -210,6 +267,7 @@ test('a webhook is found, changed and deleted only by its user, and its secret i
     ['GET', `/webhook/${webhook.id}/log`, undefined],
     ['GET', `/webhook/${webhook.id}/delivery`, undefined],
     ['POST', `/webhook/${webhook.id}/resend`, { since: 0 }],
+    ['POST', `/webhook/${webhook.id}/test`, undefined],
     ['DELETE', '/webhook', { ids: [webhook.id] }],
   ] as const) {
     assert.equal((await api.call(method, path, { key: bob, body })).statusCode, 404, `${method} ${path}`);

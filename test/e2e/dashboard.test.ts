@@ -376,6 +376,19 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     assert.deepEqual(errors, []);
   });
 
+  test('a test event is sent to a webhook from its page, and the answer is shown', async () => {
+    await using receiver = await startReceiver();
+    const body = { name: 'on trial', url: receiver.url, events: [] };
+    const { id } = (await (await server.api.request('POST', '/webhook', body)).json()) as { id: string };
+    await using watched = await openSignedIn(`/webhooks/${id}`);
+    const { page, errors } = watched;
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText('The test event was answered with 200 OK.').waitFor();
+    const row = page.getByRole('row', { name: /webhook\.test/ });
+    await row.getByText('200 OK').waitFor();
+    assert.deepEqual([receiver.count(), errors], [1, []]);
+  });
+
   test('all scripts together stay within their budget', async () => {
     const { bundleFiles } = await import('#dashboard/bundler/bundle-files.ts');
     const { gzipSync } = await import('node:zlib');

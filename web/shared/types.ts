@@ -20,7 +20,12 @@ import type { StreamSchema } from '#api/schemas/stream.ts';
 import type { StreamInfoSchema } from '#api/schemas/stream-info.ts';
 import type { UsageSumSchema } from '#api/schemas/usage.ts';
 import type { UserSchema } from '#api/schemas/user.ts';
-import type { WebhookDeliverySchema, WebhookLogSchema, WebhookSchema } from '#api/schemas/webhook.ts';
+import type {
+  WebhookDeliverySchema,
+  WebhookLogSchema,
+  WebhookSchema,
+  WebhookTestSchema,
+} from '#api/schemas/webhook.ts';
 
 export type ServiceEvent = Static<typeof EventSchema>;
 export type Stream = Static<typeof StreamSchema>;
@@ -37,6 +42,7 @@ export type CreatedSigningKey = Static<typeof CreatedSigningKeySchema>;
 export type BrowserSession = Static<typeof BrowserSessionSchema>;
 export type Webhook = Static<typeof WebhookSchema>;
 export type WebhookLog = Static<typeof WebhookLogSchema>;
+export type WebhookTest = Static<typeof WebhookTestSchema>;
 export type WebhookDelivery = Static<typeof WebhookDeliverySchema>;
 export type User = Static<typeof UserSchema>;
 export type AuditEntry = Static<typeof AuditEntrySchema>;

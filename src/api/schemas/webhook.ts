@@ -244,6 +244,34 @@ export const WebhookDeliverySchema = Type.Object(
   },
 );
 
+/** The delivery of a test event that was requested just now. */
+export const WebhookTestSchema = Type.Object(
+  {
+    webhookId: Type.String({ format: 'uuid' }),
+    eventId: Type.String({
+      format: 'uuid',
+      description: 'The id of the event, by which the request and its answer are found in the log of the webhook.',
+    }),
+    event: Type.Literal('webhook.test', { type: 'string' }),
+    state: Type.Literal('pending', { type: 'string' }),
+    attempts: Type.Integer({ description: 'The number of failed attempts: 0.' }),
+    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+  },
+  {
+    $id: 'WebhookTest',
+    examples: [
+      {
+        webhookId: WEBHOOK_ID,
+        eventId: '0199a1c2-5b1e-7c3a-9d55-0c9b7c1f2e25',
+        event: 'webhook.test' as const,
+        state: 'pending' as const,
+        attempts: 0,
+        createdAt: 1_795_175_107_399,
+      },
+    ],
+  },
+);
+
 /** Body of `POST /webhook/<id>/resend`. */
 export const ResendSchema = Type.Object(
   { since: Type.Integer({ minimum: 0, description: `a whole number: ${MILLISECONDS.toLowerCase()}.` }) },

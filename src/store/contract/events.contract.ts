@@ -218,6 +218,32 @@ function deliveries(fixture: Fixture): void {
     }
   });
 
+  it('makes a delivery of a test event for its webhook only, whatever events and stream that has chosen', async () => {
+    const { store, user } = fixture;
+    const { id: streamId } = await createStream(fixture);
+    const tested = await create({ events: [], streamId });
+    const others = [await create({ events: ['webhook.test'] }), await create({ events: [] })];
+    const event = {
+      id: newEventId(),
+      type: 'webhook.test',
+      at: ms(3),
+      userId: user.id,
+      streamId: undefined,
+      sessionId: undefined,
+      payload: { webhookId: tested.id },
+    } as const;
+    assert.equal(await store.webhooks.test(event, someReceipt()), true);
+    await numbered(fixture);
+    assert.ok((await claim()).includes(tested.id));
+    assert.deepEqual(
+      (await store.webhooks.due(tested.id, 10)).map((due) => due.event.id),
+      [event.id],
+    );
+    for (const { id } of others) assert.deepEqual(await store.webhooks.due(id, 10), []);
+    await store.webhooks.delete([tested.id], user.id, [someReceipt()]);
+    assert.equal(await store.webhooks.test({ ...event, id: newEventId() }, someReceipt()), false);
+  });
+
   it('deletes successful deliveries, keeps the others, and releases the lease with the next due time', async () => {
     const { store } = fixture;
     const webhook = await create();

@@ -652,6 +652,7 @@ it('no query reads or sorts a whole table', async () => {
         store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5, after: { at: ms(9), id: '' } }),
       resendSince: () => store.webhooks.resendSince(webhook.id, ms(1), someReceipt()),
       resent: () => {},
+      test: () => {},
       expire: () => store.webhooks.expire(ms(1), 5),
       deleteDead: () => store.webhooks.deleteDead(ms(1), 5),
       waiting: () => store.webhooks.waiting('', 5),

@@ -57,6 +57,19 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
   const isRecorded = sql<boolean>`sequence is not null`;
   const unnumbered = sql`select position from events where sequence is null order by position`;
   const last = sql`(select last from event_sequence)`;
+  /** The events just numbered, with the webhooks that have chosen their type. */
+  const chosen = sql`events
+    join webhook_events on webhook_events.user_id = events.user_id and webhook_events.type = events.type
+    join webhooks on webhooks.id = webhook_events.webhook_id
+    where events.sequence > ${last} and events.type <> 'webhook.test' and webhooks.disabled_at is null
+      and (webhooks.stream_id is null or webhooks.stream_id = events.stream_id)`;
+  /**
+   * The test events just numbered, each with the webhook that its payload names, whatever events and stream that has chosen. The
+   * `cross join` has SQLite begin with the events, of which there are few.
+   */
+  const tested = sql`events cross join webhooks
+    where events.sequence > ${last} and events.type = 'webhook.test' and webhooks.disabled_at is null
+      and webhooks.user_id = events.user_id and events.payload = '{"webhookId":"' || webhooks.id || '"}'`;
 
   return {
     /** Adds an event unless it exists. */
@@ -165,12 +178,9 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       compilable(
         db,
         sql`insert into webhook_deliveries (webhook_id, sequence, state, attempts, created_at, next_at)
-        select webhooks.id, events.sequence, 'pending', 0, ${now}, ${now}
-        from events
-        join webhook_events on webhook_events.user_id = events.user_id and webhook_events.type = events.type
-        join webhooks on webhooks.id = webhook_events.webhook_id
-        where events.sequence > ${last} and webhooks.disabled_at is null
-          and (webhooks.stream_id is null or webhooks.stream_id = events.stream_id)`,
+        select webhooks.id, events.sequence, 'pending', 0, ${now}, ${now} from ${chosen}
+        union all
+        select webhooks.id, events.sequence, 'pending', 0, ${now}, ${now} from ${tested}`,
       ),
     ),
 
@@ -180,9 +190,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
         db,
         sql`update webhooks set due_at = ${now}
         where disabled_at is null and (due_at is null or due_at > ${now}) and id in (
-          select webhook_events.webhook_id from events
-          join webhook_events on webhook_events.user_id = events.user_id and webhook_events.type = events.type
-          where events.sequence > ${last}
+          select webhooks.id from ${chosen} union all select webhooks.id from ${tested}
         )`,
       ),
     ),

@@ -155,6 +155,12 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
         DUE,
       ),
 
+    test: (event, receipt) =>
+      runner.change(
+        [changingOne(webhooks.hold({ id: event.payload.webhookId as WebhookId })), events.add(rowOfEvent(event))],
+        [receipt],
+      ),
+
     async resent(outcome, receipt) {
       const id = outcome.log.webhookId;
       const entry = webhooks.log(rowOfLog(outcome.log));

@@ -27,6 +27,7 @@ export const EVENT_TYPES: Readonly<Record<EventType, string>> = {
   'events.dropped':
     'Events of a stream were dropped, because the database was away for longer than a server can remember events.',
   'webhook.disabled': 'A webhook was disabled by the server.',
+  'webhook.test': 'A test event was requested for a webhook. Only that webhook gets it, and it always does.',
 };
 
 /** The events that are chosen for a new webhook. */

@@ -15,6 +15,7 @@ import { Ago, Badge, Card, Empty, Failure, Loading, Message, PageHead } from '..
 import { toast } from '../../shared/ui/toast.tsx';
 import type { PageProps } from '../pages.ts';
 import { decodedBody, prettyJson } from './bodies.ts';
+import { sendTest } from './send-test.ts';
 import { EditWebhook, WebhookState } from './webhooks.tsx';
 
 const EVERY_MS = 5000;
@@ -59,6 +60,16 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
         badge={<WebhookState webhook={webhook} />}
         actions={
           <>
+            <Button
+              icon="send"
+              forbidden={webhook.disabled ? 'The webhook is disabled. Enable it first.' : undefined}
+              onPress={async () => {
+                toast(await sendTest(id));
+                reload();
+              }}
+            >
+              Send a test event
+            </Button>
             <Button icon="edit" onPress={() => setDialog('edit')}>
               Change
             </Button>

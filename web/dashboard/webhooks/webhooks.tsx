@@ -17,6 +17,9 @@ import { TextField, useForm } from '../../shared/ui/form.tsx';
 import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
 import { EVENT_TYPES, USUAL_EVENTS } from './event-types.ts';
 
+/** The events that a webhook may be sent; a test event needs no choice. */
+const CHOICES = (Object.entries(EVENT_TYPES) as [EventType, string][]).filter(([type]) => type !== 'webhook.test');
+
 /** The page. */
 export function Webhooks() {
   const webhooks = usePages<Webhook>('/webhook?limit=50', { everyMs: 15_000 });
@@ -157,7 +160,7 @@ export function EditWebhook({
         />
         <fieldset class="checks">
           <legend>Events</legend>
-          {(Object.entries(EVENT_TYPES) as [EventType, string][]).map(([type, meaning]) => (
+          {CHOICES.map(([type, meaning]) => (
             <label key={type}>
               <input type="checkbox" checked={events.includes(type)} onChange={() => toggle(type)} />
               <span>
