@@ -46,7 +46,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
     toast(disabled ? 'Nothing is sent any more. Events wait.' : 'Events are sent again, those that waited first.');
   };
   const resend = async (sent: WebhookLog) => {
-    await change('POST', `/webhook/${id}/log/${sent.id}/resend`);
+    await change('POST', `/webhook/${id}/log/${sent.id}/resend`, { since: 0 });
     toast('Sent again.');
     reload();
   };
@@ -99,7 +99,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
               small
               icon="send"
               onPress={async () => {
-                await change('POST', `/webhook/${id}/resend`);
+                await change('POST', `/webhook/${id}/resend`, { since: 0 });
                 toast('Everything that waited or was given up is sent now.');
                 reload();
               }}
