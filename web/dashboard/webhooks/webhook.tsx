@@ -46,7 +46,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
     toast(disabled ? 'Nothing is sent any more. Events wait.' : 'Events are sent again, those that waited first.');
   };
   const resend = async (sent: WebhookLog) => {
-    await change('POST', `/webhook/${id}/log/${sent.id}/resend`, { since: 0 });
+    await change('POST', `/webhook/${id}/log/${sent.id}/resend`);
     toast('Sent again.');
     reload();
   };
