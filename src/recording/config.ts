@@ -8,18 +8,18 @@ export const recordingSettings = {
   dir: text(
     'RECORDINGS_DIR',
     undefined,
-    'Folder of recordings, or with an object store of what is not stored there yet. By default "recordings" in the data folder',
+    'Folder of recordings. With an object store it holds only what is new. By default "recordings" in the data folder',
   ),
   volumeS: integer(
     'RECORDING_VOLUME_S',
     '60',
-    'Length of the files of a recording in seconds. With an object store, the media that is lost with the machine',
+    'Length of the files of a recording in seconds. With an object store, about this much media is lost with the machine',
     { min: 10, max: 600 },
   ),
   syncS: integer(
     'RECORDING_SYNC_S',
     '2',
-    'Seconds after which recorded media is durable, so that a power failure takes no more; 0 = left to the system',
+    'Seconds after which recorded media is durable, so that a power failure loses no more; 0 = left to the system',
     { min: 0, max: 60 },
   ),
   renditions: choice(
@@ -43,19 +43,19 @@ export const recordingSettings = {
   minFreeMib: integer(
     'RECORDINGS_MIN_FREE_MIB',
     '2048',
-    'Free space of the disk in MiB below which nothing more is recorded. What is in the bucket already leaves the disk first; 0 = none',
+    'Free space of the disk in MiB below which nothing more is recorded. Files that are in the bucket already are removed from the disk before; 0 = no limit',
     { min: 0, max: 1_000_000_000 },
   ),
   whenFull: choice(
     'RECORDINGS_WHEN_FULL',
     'stop',
-    'What happens when there is no more space: recording stops until there is, or the oldest recordings are deleted',
+    'What happens when the free space is used up: recording stops until there is more, or the oldest recordings are deleted',
     ['stop', 'oldest'],
   ),
   publicUrl: {
     name: 'RECORDINGS_PUBLIC_URL',
     fallback: undefined,
-    help: 'URL at which a CDN serves the bucket, with its prefix. Playlists of recordings without a playback policy then name it for media. It must allow all origins (CORS) and ranges',
+    help: 'URL at which a CDN serves the bucket, with its prefix. Playlists of recordings without a playback policy then refer to media there. It must allow all origins (CORS) and ranges',
     parse: parseBaseUrl,
   },
 } as const;

@@ -1,6 +1,6 @@
 /**
- * The playlists of a rendition as text (rfc8216bis): an EVENT playlist that is only appended to, and a VOD playlist of an excerpt. The lines
- * of a segment are made once and kept, so that a longer recording costs no more.
+ * The playlists of a rendition as text (rfc8216bis): an EVENT playlist, to which lines are only appended, and the VOD playlist of an
+ * excerpt. The lines of a segment are made once and kept, so that an update renders only what is new.
  */
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import * as tags from '#hls/tags.ts';
@@ -12,19 +12,19 @@ export interface SegmentSpan {
   readonly last: number;
 }
 
-/** The name of a segment, relative to its rendition. */
+/** The name of a segment, relative to the folder of its rendition. */
 export const recordedSegmentName = (number: number): string => `${number}.m4s`;
-/** The name of an init segment. */
+/** The name of an init segment, relative to the folder of its rendition. */
 export const recordedInitName = (number: number): string => `init-${number}.mp4`;
 
-/** How much of the end of a playlist a delta update has at least, in target durations (§4.4.3.8: at least six). */
+/** The skip boundary of delta updates, in target durations (§4.4.3.8: at least six). Segments this close to the end are always listed. */
 const SKIP_TARGETS = 6;
 /** How often a playlist states the wall-clock time, besides at its beginning and after each discontinuity. */
 const DATE_EVERY_S = 60;
-/** By how much the last segment may be stated longer than it is: more than an audio frame, and less than anybody perceives. */
+/** By how much the stated duration of the last segment may exceed the real one: more than an audio frame, less than anybody perceives. */
 const END_TOLERANCE_S = 0.1;
 
-/** The growing text of one rendition. */
+/** The EVENT playlist of one rendition, which grows with the recording. */
 export class EventPlaylist {
   readonly #targetDurationS: number;
   #lines: Lines;
@@ -37,7 +37,11 @@ export class EventPlaylist {
     this.#lines = new Lines();
   }
 
-  /** The playlist of what is complete. @param skip gives a delta update, if there is enough to skip */
+  /**
+   * Returns the playlist of the complete segments. The same object is returned until something changes.
+   * @param index always that of the same recording
+   * @param skip whether to return a delta update, if there is enough to skip
+   */
   render(index: RecordingIndex, rendition: RecordedRendition, skip: boolean): PlaylistText {
     const { count } = this.#lines;
     this.#lines.addUntil(index, rendition, rendition.completeCount);
@@ -76,7 +80,8 @@ export class EventPlaylist {
 }
 
 /**
- * The VOD playlist of an excerpt. Its segments begin before and end after the excerpt, and it says where exactly to start.
+ * The VOD playlist of an excerpt. It has whole segments, so it begins before the excerpt and ends after it. EXT-X-START says where to
+ * start.
  * @param startS where the excerpt begins in its first segment of the leading rendition, in seconds. Undefined: at the beginning
  * @returns undefined when the rendition has nothing in the span
  */
@@ -106,7 +111,7 @@ export function excerptPlaylist(
 /** The lines of a rendition's segments, in their order. */
 class Lines {
   readonly #fromNumber: number;
-  /** The lines of each segment. One text of all would be copied for every delta update. */
+  /** The lines of each segment. A single text with all of them would be copied for every delta update. */
   readonly #texts: string[] = [];
   readonly #durationsS: number[] = [];
   /** The index of the next segment in the rendition's table. */
@@ -146,9 +151,11 @@ class Lines {
   }
 
   /**
-   * States the last segment so long that the playlist lasts as long as those of all renditions, if they differ by no more than frames do.
-   * Shaka Player 5.2 shortens every rendition to the shortest sum of durations, but ends the presentation where the rendition ends that
-   * ends first. Where the rendition with the shortest sum begins later than another, it waits for more media at the end for ever.
+   * Lengthens the stated duration of the last segment, so that all renditions last equally long. Does nothing where they differ by more
+   * than END_TOLERANCE_S. Shaka Player 5.2 shortens every rendition to the shortest sum of durations, but ends the presentation with the
+   * rendition that ends first. When the rendition with the shortest sum begins later than another one, the player waits at the end for
+   * media forever.
+   * @param toS the duration of the longest rendition, in seconds
    */
   lengthenEnd(toS: number, targetDurationS: number): void {
     const last = this.count - 1;
@@ -159,12 +166,12 @@ class Lines {
     this.#durationsS[last] = durationS;
   }
 
-  /** The lines of all segments but the first ones. */
+  /** The lines of all segments except the first `skipped` ones. */
   from(skipped: number): string {
     return this.#texts.slice(skipped).join('');
   }
 
-  /** How many segments end more than a time before the end. */
+  /** How many segments end more than `distanceS` seconds before the end of the playlist. */
   countUntilEnd(distanceS: number): number {
     let index = this.count;
     for (let afterS = 0; index > 0 && afterS <= distanceS; ) {
@@ -188,7 +195,7 @@ class Lines {
     this.#push(id, { number, durationS, discontinuity }, lines);
   }
 
-  /** Lists a segment that other renditions have, so that they stay aligned. */
+  /** Lists as a gap a segment that only other renditions have, so that renditions stay aligned. */
   #addMissing(index: RecordingIndex, { id }: RecordedRendition, number: number): void {
     const { durationS = 1, discontinuity = false } = segmentOfAny(index, number) ?? {};
     this.#sinceDateS = Number.POSITIVE_INFINITY;
@@ -207,7 +214,7 @@ class Lines {
   }
 }
 
-/** The longest sum of the stated durations that a rendition has for segments from one number up to, not including, another. */
+/** The duration of the longest rendition, as stated, of the segments from `fromNumber` up to and without `untilNumber`. In seconds. */
 function longestS({ renditions }: RecordingIndex, fromNumber: number, untilNumber: number): number {
   const sums = renditions.map(({ segments, completeCount }) => {
     const untilIndex = Math.min(segments.indexFrom(untilNumber), completeCount);
@@ -225,7 +232,7 @@ function segmentOfAny({ renditions }: RecordingIndex, number: number): RecordedS
   return undefined;
 }
 
-/** The discontinuities of all segments before one, which are the same in all renditions that have them. */
+/** How many segments before a number begin with a discontinuity. All renditions agree on this. */
 function discontinuitiesBefore({ leader }: RecordingIndex, number: number): number {
   if (leader === undefined) return 0;
   let count = 0;

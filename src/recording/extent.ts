@@ -6,7 +6,7 @@ import type { TrackDescription } from './index-file.ts';
 import type { RecordedTrack, RecordingExtent } from './recording.ts';
 import type { RecordedRendition, RecordingIndex } from './recording-index.ts';
 
-/** The extent of what an index has by now. */
+/** The extent of the media that is in an index now. */
 export function extentOf(index: RecordingIndex): RecordingExtent {
   const { leader, renditions } = index;
   const first = leader?.segments.at(0);

@@ -1,31 +1,33 @@
 /**
- * The index of a recording: what its volumes contain, so that playlists, MP4s and clips need not read media.
+ * The index of a recording: what its volumes contain, so that playlists, MP4s and clips can be made without reading media.
  *
- * An index is a sequence of records that is only appended to: a length of 32 bits, the CRC-32 of what follows, the type, and numbers of
- * variable length. The records of one rendition are in the order of its media; those of different renditions may be in any order. A
- * recording has an index file for each period (`index.0`, `index.1`, ...), which in this order are one index. A file that was cut
- * anywhere gives its whole records and nothing else.
+ * The time of a recording is divided into periods of about a minute. A volume is a fragmented MP4 file with the media of one rendition in
+ * one period. There is also one index file for each period (`index.0`, `index.1`, ...). Joined in this order they are the index.
+ *
+ * An index is a sequence of records, to which records are only appended. Each is a length of 32 bits, the CRC-32 of what follows, the type,
+ * and numbers of variable length. The records of one rendition are in the order of its media. Those of different renditions may be in any
+ * order. Of a file that was cut off anywhere, all whole records before the cut can be read.
  */
 import { crc32 } from 'node:zlib';
 import type { SampleColumns } from '#media/mp4/movie.ts';
 import type { VideoRange } from '#media/track.ts';
 import type { PlacedPicture } from './picture-file.ts';
 
-/** What a recording says of a rendition's track. */
+/** What the index of a recording states about a rendition's track. */
 export type TrackDescription = { readonly codec: string; readonly rfc6381: string; readonly timescale: number } & (
   | {
       readonly kind: 'video';
-      /** As displayed. */
+      /** Displayed size in pixels. */
       readonly width: number;
       readonly height: number;
-      /** As the bitstream or the publisher states it. */
+      /** Frames per second, as the bitstream or the publisher states it. */
       readonly declaredFrameRate: number | undefined;
       readonly videoRange: VideoRange | undefined;
     }
   | { readonly kind: 'audio'; readonly channels: number; readonly sampleRate: number }
 );
 
-/** An init segment, before the first segment that needs it. */
+/** An init segment. Its record comes before that of the first segment that needs it. */
 export interface InitRecord {
   readonly type: 'init';
   /** The number that stands for the rendition in all records. */
@@ -44,7 +46,7 @@ export interface SegmentRecord {
   readonly rendition: number;
   /** The same in all renditions for the same time. Ascending; a rendition without media at some time has no segment with its number. */
   readonly number: number;
-  /** The volume that has it, and where its first part begins there. Its parts follow one another without a hole. */
+  /** The volume that it is in, and where its first part begins there, in bytes. Its parts follow one another without a hole. */
   readonly volume: number;
   readonly offset: number;
   /** The number of its init segment. */
@@ -53,9 +55,9 @@ export interface SegmentRecord {
   readonly startTicks: number;
   /** The wall-clock time at which its first frame was shown, in milliseconds. */
   readonly programDateTimeMs: number;
-  /** Whether it does not continue the segment before. */
+  /** Whether it does not continue the segment before it (EXT-X-DISCONTINUITY). */
   readonly discontinuity: boolean;
-  /** Whether it begins with a frame that a decoder can start with. */
+  /** Whether a decoder can start with its first frame. */
   readonly independent: boolean;
 }
 
@@ -64,43 +66,43 @@ export interface PartRecord {
   readonly type: 'part';
   readonly rendition: number;
   readonly sizeBytes: number;
-  /** The length of `moof`. The samples begin eight bytes after it. */
+  /** The length of `moof`. The samples begin eight bytes after its end, after the header of `mdat`. */
   readonly moofBytes: number;
   /** The CRC-32 of all its bytes. */
   readonly crc32: number;
-  /** Decoding time of its first sample after that of the segment, in ticks. */
+  /** Decoding time of its first sample, counted from that of the segment's first sample, in ticks. */
   readonly offsetTicks: number;
   readonly samples: SampleColumns;
 }
 
-/** Collects parts in columns of many. So a long index is read without an object for each part. */
+/** Collects the parts of an index in columns, so that a long index is read without one object for each part. */
 export interface PartCollector {
-  /** Whether the next part of a rendition is collected. Others are passed over without a look at their CRC. */
+  /** Whether the next part of a rendition is to be collected. Other parts are skipped, and their CRC is not checked. */
   wants(rendition: number): boolean;
-  /** Columns with room for samples from an index on. */
+  /** Returns columns that have room for this many samples from the index `first` on. */
   roomFor(rendition: number, samples: number): { readonly columns: SampleColumns; readonly first: number };
-  /** Adds a part, whose samples are where there was room for them. */
+  /** Adds a part, whose samples were written to the columns that {@link roomFor} returned. */
   add(rendition: number, part: Pick<PartRecord, 'sizeBytes' | 'moofBytes' | 'offsetTicks'>, samples: number): void;
 }
 
-/** The end of the newest segment of a rendition. A segment without it, of a process that was killed, is as long as its parts. */
+/** The end of the newest segment of a rendition. Without it, because the process was killed, the segment lasts as long as its parts. */
 export interface SegmentEndRecord {
   readonly type: 'segment_end';
   readonly rendition: number;
   readonly durationTicks: number;
 }
 
-/** A picture that was kept. Its bytes were written before. */
+/** A picture that was kept. Its bytes are written before this record is. */
 export interface PictureRecord extends PlacedPicture {
   readonly type: 'picture';
 }
 
-/** Everything before it is durable, in this file and in the volumes that it names. */
+/** States that all records before it are durable, in this file and in the volumes that they name. */
 export interface SyncRecord {
   readonly type: 'sync';
 }
 
-/** The recording is complete. */
+/** States that the recording is complete. */
 export interface EndRecord {
   readonly type: 'end';
 }
@@ -115,11 +117,11 @@ export type IndexRecord =
   | EndRecord
   | PictureRecord;
 
-/** The name of the index file of a period. The volume with the same number belongs to it. */
+/** The name of the index file of a period. Volumes with the same number belong to it. */
 export const indexName = (period: number): string => `index.${period}`;
-/** The name of the index of a whole recording that has ended, which replaces the files of its periods. */
+/** The name of the index file of a whole recording that has ended. It replaces the index files of the periods. */
 export const WHOLE_INDEX = 'index';
-/** The name of a volume: an init segment and what follows. */
+/** The name of a volume. @param volume the number of its period */
 export const volumeName = (renditionId: string, volume: number): string => `${renditionId}.${volume}.mp4`;
 
 const TYPES = ['init', 'segment', 'part', 'segment_end', 'sync', 'end', 'picture'] as const;
@@ -127,7 +129,9 @@ const PART_TYPE = TYPES.indexOf('part');
 const PICTURE_KINDS = ['poster', 'tile'] as const;
 const RANGES = [undefined, 'SDR', 'HLG', 'PQ'] as const;
 const HEADER_BYTES = 8;
-/** The longest record. A part has at most 500 samples, and an init segment is as long as the publisher's decoder configuration. */
+/**
+ * The longest record. A part has at most 500 samples, and an init segment is a little longer than the publisher's decoder configuration.
+ */
 const MAX_RECORD_BYTES = 1 << 20;
 const LONGEST_NUMBER = 8;
 
@@ -135,11 +139,11 @@ const LONGEST_NUMBER = 8;
 const SAME_DURATION = 1;
 const NO_COMPOSITION_OFFSETS = 2;
 const ALL_KEYFRAMES = 4;
-const ONE_KEYFRAME = 8; // the first
+const ONE_KEYFRAME = 8; // only the first sample is one
 
 /**
- * Returns a record as bytes.
- * @throws {RangeError} when it is longer than any record may be
+ * Encodes a record, with its length and its CRC.
+ * @throws {RangeError} when it is longer than a record may be
  */
 export function encodeRecord(record: IndexRecord): Uint8Array {
   const writer = new NumberWriter(capacityOf(record));
@@ -187,11 +191,11 @@ export function encodeRecord(record: IndexRecord): Uint8Array {
 }
 
 /**
- * Reads the whole records at the beginning of bytes, each of which is handed on before the next one is read. It never throws for any bytes,
- * and allocates no more than they have room to describe.
- * @param visit called with each record and where the next one begins
- * @param parts takes the parts instead
- * @returns how many bytes these records take
+ * Reads records from the beginning of bytes up to the first one that is not whole. Each is handed on before the next one is read. Whatever
+ * the bytes are, it does not throw, and the memory that it takes is in proportion to their length.
+ * @param visit called with each record, and with the position at which the next one begins
+ * @param parts takes the parts; `visit` is then called with all other records only
+ * @returns the length of these records in bytes
  */
 export function readRecords(
   bytes: Uint8Array,
@@ -204,7 +208,7 @@ export function readRecords(
     const sizeBytes = view.getUint32(at);
     const from = at + HEADER_BYTES;
     if (sizeBytes > MAX_RECORD_BYTES || sizeBytes > bytes.length - from) break;
-    // The numbers of types and renditions are small, so each takes a byte.
+    // The numbers of types are small, so each takes a byte. A larger number of a rendition is read with the record.
     const isCollected = parts !== undefined && bytes[from] === PART_TYPE && bytes[from + 1]! < 128;
     if (isCollected && !parts.wants(bytes[from + 1]!)) {
       at = from + sizeBytes;
@@ -225,9 +229,9 @@ export function readRecords(
   return at;
 }
 
-/** Reads a part into the columns of a collector. @returns false when it is not of this version */
+/** Reads a part into the columns of a collector. @returns false when it does not have the format of this version */
 function collectPart(reader: NumberReader, parts: PartCollector): boolean {
-  reader.number(); // its type
+  reader.number(); // the type of the record
   const [rendition, sizeBytes, moofBytes] = [reader.number(), reader.number(), reader.number()];
   reader.number(); // the CRC of its bytes
   const offsetTicks = reader.number();
@@ -279,13 +283,13 @@ function writeSamples(writer: NumberWriter, { sizes, durations, compositionOffse
   if (form & SAME_DURATION) writer.number(firstDuration);
   else for (const ticks of durations) writer.number(ticks);
   if (!(form & NO_COMPOSITION_OFFSETS)) {
-    // Zigzag: small numbers of either sign stay short.
+    // Zigzag encoding: small numbers of either sign stay short.
     for (const ticks of compositionOffsets) writer.number(ticks < 0 ? -2 * ticks - 1 : 2 * ticks);
   }
   if (!(form & (ALL_KEYFRAMES | ONE_KEYFRAME))) for (const bit of keyframes) writer.number(bit);
 }
 
-/** Reads the body of a record. Undefined when it is not of this version. */
+/** Reads the body of a record. Undefined when it does not have the format of this version. */
 function readRecord(reader: NumberReader): IndexRecord | undefined {
   const record = readBody(TYPES[reader.number()], reader);
   return reader.isAtEnd ? record : undefined;
@@ -382,7 +386,7 @@ function readColumns(reader: NumberReader, columns: SampleColumns, first: number
   else for (let index = first; index < end; index++) keyframes[index] = reader.number();
 }
 
-/** Writes whole numbers from 0 to 2^53 - 1, seven bits a byte, the lowest first. */
+/** Writes whole numbers from 0 to 2^53 - 1 as LEB128: seven bits in each byte, the lowest first. */
 class NumberWriter {
   readonly #to: Buffer;
   #at = HEADER_BYTES;
@@ -411,7 +415,7 @@ class NumberWriter {
     this.bytes(Buffer.from(value));
   }
 
-  /** Everything written, behind its length and its CRC. */
+  /** Everything that was written, preceded by its length and its CRC. */
   framed(): Uint8Array {
     const body = this.#to.subarray(HEADER_BYTES, this.#at);
     if (body.length > MAX_RECORD_BYTES) throw new RangeError(`A record of an index cannot have ${body.length} bytes.`);
@@ -421,7 +425,7 @@ class NumberWriter {
   }
 }
 
-/** Reads what {@link NumberWriter} wrote. Where the bytes end early, numbers are 0 and it is never at its end. */
+/** Reads what {@link NumberWriter} wrote. Where the bytes end too early, numbers are read as 0, and `isAtEnd` stays false. */
 class NumberReader {
   readonly #from: Uint8Array;
   #at = 0;
@@ -431,7 +435,7 @@ class NumberReader {
     this.#from = from;
   }
 
-  /** Whether everything was read, and nothing is missing. */
+  /** Whether everything was read and nothing was missing. */
   get isAtEnd(): boolean {
     return !this.#isTorn && this.#at === this.#from.length;
   }

@@ -1,5 +1,6 @@
 /**
- * Makes the index of a recording again from its volumes alone. Everything here blocks, for commands. A recording must not be running.
+ * Makes the index of a recording again from its volumes alone. All calls block, so they are for commands. The recording must not be
+ * running.
  */
 import { closeSync, fstatSync, openSync, readdirSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +19,10 @@ const VOLUME = /^(.+)\.(\d{1,9})\.mp4$/;
 /** The longest box that is read as a record. */
 const MAX_RECORD_BYTES = 1 << 21;
 
-/** The bytes of all fragments in the volumes of a folder, which are those that a complete index has. */
+/**
+ * The sum of the sizes of all fragments in the volumes of a recording, in bytes. A complete index has parts of the same sum.
+ * @throws an error of the system when a file cannot be read
+ */
 export function fragmentBytesIn(folder: string): number {
   let sum = 0;
   for (const name of volumesIn(folder)) {
@@ -29,7 +33,12 @@ export function fragmentBytesIn(folder: string): number {
   return sum;
 }
 
-/** Makes the index of an ended recording. Media before the first init segment of its rendition cannot be in it. */
+/**
+ * Makes the index of a recording from its volumes, and marks the recording as ended. Volumes that do not begin with an init segment and its
+ * record are left out. Nothing is written.
+ * @returns the index as the bytes of a file, and as it is in memory
+ * @throws an error of the system when a file cannot be read
+ */
 export function indexOfVolumes(folder: string): { readonly bytes: Uint8Array; readonly index: RecordingIndex } {
   const volumes = volumesIn(folder)
     .map((name) => ({ name, period: Number(VOLUME.exec(name)![2]), init: headOf(join(folder, name)) }))
@@ -47,7 +56,7 @@ export function indexOfVolumes(folder: string): { readonly bytes: Uint8Array; re
   return { bytes, index: readIndex([bytes]) };
 }
 
-/** Writes the index of an ended recording, in place of what there is. */
+/** Writes the index of an ended recording, in place of an earlier one. It is durable on return. @throws an error of the system */
 export function replaceIndex(folder: string, bytes: Uint8Array): void {
   const temporary = join(folder, `${WHOLE_INDEX}.new`);
   writeFileSync(temporary, bytes, { mode: 0o600, flush: true });
@@ -55,7 +64,7 @@ export function replaceIndex(folder: string, bytes: Uint8Array): void {
   syncFolder(folder);
 }
 
-/** The records of a volume after its head. It ends with the last whole fragment that belongs to a segment. */
+/** The records of a volume after its head, up to the last whole fragment that belongs to a segment. */
 function* recordsOf(read: ReadAt, sizeBytes: number, init: InitRecord): Generator<Uint8Array> {
   const defaults: SampleDefaults = readInit(init.bytes).defaults;
   let segment: SegmentRecord | undefined;
@@ -63,7 +72,7 @@ function* recordsOf(read: ReadAt, sizeBytes: number, init: InitRecord): Generato
     if (step.type === 'box' && step.name === 'uuid') {
       const record = recordIn(read, step);
       if (record?.type !== 'segment') continue;
-      // The box was written before its own place was known.
+      // The record in the box has no offset: the segment begins where the box ends.
       segment = { ...record, offset: step.at + step.sizeBytes };
       yield encodeRecord(segment);
     }
@@ -83,7 +92,7 @@ function* recordsOf(read: ReadAt, sizeBytes: number, init: InitRecord): Generato
   }
 }
 
-/** The init record at the beginning of a volume. Undefined when this is no volume of ours. */
+/** The init record at the beginning of a volume. Undefined when the file is not a volume of this server. */
 function headOf(path: string): InitRecord | undefined {
   let found: InitRecord | undefined;
   reading(path, (read, sizeBytes) => {
@@ -112,7 +121,7 @@ function fragmentOf(head: Uint8Array, defaults: SampleDefaults) {
 
 const volumesIn = (folder: string): readonly string[] => readdirSync(folder).filter((name) => VOLUME.test(name));
 
-/** Opens a file for a task. */
+/** Opens a file, runs a task with it, and closes it. */
 function reading(path: string, task: (read: ReadAt, sizeBytes: number) => void): void {
   const file = openSync(path, 'r');
   try {

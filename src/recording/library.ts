@@ -1,5 +1,6 @@
 /**
- * The library: finds recordings, and gives their playlists and media. Those that still run are read from memory and from the same files.
+ * The library: finds recordings, and provides their playlists and media. A running recording's index is in memory, and its media is read
+ * from the files that the recorder writes.
  */
 import type { MediaPath } from '#domain/ids.ts';
 import type { RenderedPlaylist } from '#hls/hls.ts';
@@ -28,16 +29,16 @@ import { Stills } from './stills.ts';
 import { storyboardOf } from './storyboard.ts';
 import { movieEnd, VirtualMp4s } from './virtual-mp4.ts';
 
-/** How many recordings that have ended stay open. Each takes some hundred kilobytes. */
+/** How many recordings stay open. Each takes some hundred kilobytes. */
 const MAX_OPEN = 200;
 /** The most bytes that are read at once. */
 const PIECE_BYTES = 256 * 1024;
-/** The most that is read of a segment for a picture of its first frame. */
+/** The most bytes of a segment that are read for a picture of its first frame. */
 const MAX_KEYFRAME_BYTES = 2 * 1024 * 1024;
 
 /**
- * What players get that load a segment which is listed as a gap: a `free` box, which says nothing. GStreamer 1.22 ends playback at a 404, and
- * ffmpeg 5 retries and complains.
+ * The answer to players that load a segment although it is listed as a gap: an empty `free` box. With a 404 instead, GStreamer 1.22 would
+ * end playback, and ffmpeg 5 would retry and print errors.
  */
 const EMPTY_SEGMENT = Buffer.from('\0\0\0\x08free', 'latin1');
 
@@ -47,12 +48,12 @@ export interface RecordingLibraryOptions {
   readonly recorders: Pick<FileRecorders, 'running'>;
 }
 
-/** The recordings of this machine. */
+/** Finds the recordings that this process records or that its reader can read, and keeps the latest open. */
 export class RecordingLibrary implements Library {
   readonly #options: RecordingLibraryOptions;
   readonly #shelf: Shelf;
   readonly #open = new BoundedMap<MediaPath, OpenRecording>(MAX_OPEN);
-  /** Recordings that are being opened. */
+  /** Recordings that are being opened, so that all who ask for the same one wait together. */
   readonly #opening = new Map<MediaPath, Promise<OpenRecording | undefined>>();
 
   constructor(options: RecordingLibraryOptions) {
@@ -97,7 +98,7 @@ export class RecordingLibrary implements Library {
   }
 }
 
-/** What all recordings share. */
+/** What all open recordings share. */
 interface Shelf {
   readonly stills: Stills;
   readonly reader: RecordingFileReader;
@@ -108,7 +109,7 @@ interface Shelf {
 interface RecordingSource {
   readonly epoch: Milliseconds;
   readonly targetDurationS: number;
-  /** Whose index it is: a recorder, which may replace it, or a recording that does not run. */
+  /** The owner of the index: a recorder, which may replace it, or an object that only holds the index of a recording that does not run. */
   readonly recording: { readonly index: RecordingIndex };
 }
 
@@ -119,7 +120,7 @@ class OpenRecording implements Recorded {
   readonly #source: RecordingSource;
   readonly #shelf: Shelf;
   readonly #playlists = new Map<string, EventPlaylist>();
-  /** Playlists whose media is elsewhere, with what each was made of. */
+  /** Playlists whose media is not at this server, each with the playlist that it was made from. */
   readonly #public = new Map<string, { readonly of: RenderedPlaylist; readonly playlist: RenderedPlaylist }>();
 
   constructor(path: MediaPath, source: RecordingSource, shelf: Shelf) {
@@ -129,7 +130,7 @@ class OpenRecording implements Recorded {
     this.#shelf = shelf;
   }
 
-  /** Whether it is read from this recorder. */
+  /** Whether this is the recording that a recorder writes. */
   isOf(recorder: object): boolean {
     return this.#source.recording === recorder;
   }
@@ -264,7 +265,7 @@ class OpenRecording implements Recorded {
     const { tiles } = this.#tilesOf(excerpt);
     const wanted = tiles.slice(index * TILES_PER_SHEET, (index + 1) * TILES_PER_SHEET);
     if (wanted.length === 0) return undefined;
-    // A tile that cannot be read, such as one that a power failure took, is grey.
+    // A tile that cannot be read, for example because it was lost in a power failure, is grey.
     const read = ({ picture }: StoryboardTile) => this.#readPicture(picture).catch(() => new Uint8Array());
     return joinTiles(await Promise.all(wanted.map(read)));
   }
@@ -285,7 +286,7 @@ class OpenRecording implements Recorded {
     return this.#shelf.reader.read(this.#path, picturesName(period), offset, offset + sizeBytes, signal);
   }
 
-  /** A picture of the segment that is shown at a time, for a recording without pictures. */
+  /** Makes a picture of the segment that is shown at a time, for a recording without pictures. */
   async #still(excerpt: Excerpt, at?: Milliseconds): Promise<Uint8Array | undefined> {
     const { leader } = this.#index;
     const span = spanOf(this.#index, excerpt);
@@ -305,7 +306,7 @@ class OpenRecording implements Recorded {
     });
   }
 
-  /** How far into the first segment of a span a time is, in seconds. */
+  /** The distance of a wall-clock time from the start of a span's first segment, in seconds. */
   #positionIn({ first }: SegmentSpan, atMs: number): number {
     const { leader } = this.#index;
     const segment = leader?.segments.at(leader.segments.indexOf(first));
@@ -330,8 +331,8 @@ class OpenRecording implements Recorded {
 }
 
 /**
- * The segments that an excerpt needs: from the last one before it that a decoder can start with, by the leading rendition, which decides for
- * all. Undefined when there is nothing in the excerpt.
+ * The segments that an excerpt needs. They begin with the last one at or before its start that a decoder can start with. The segments of
+ * the leading rendition decide for all renditions. Undefined when there is nothing in the excerpt.
  */
 function spanOf({ leader }: RecordingIndex, { fromMs, untilMs }: Excerpt): SegmentSpan | undefined {
   if (leader === undefined || leader.completeCount === 0) return undefined;
@@ -343,12 +344,12 @@ function spanOf({ leader }: RecordingIndex, { fromMs, untilMs }: Excerpt): Segme
   while (start > 0 && !segments.at(start)!.independent) start -= 1;
   return {
     first: fromMs === undefined ? 0 : segments.at(start)!.number,
-    // The audio may have segments beyond the last one of the video.
+    // The audio may have segments after the last one of the video.
     last: untilMs === undefined ? Number.MAX_SAFE_INTEGER : segments.at(last)!.number,
   };
 }
 
-/** Whether the playlist of a rendition lists a number, if only as a gap. */
+/** Whether the playlist of a rendition lists the segment with a number, even if only as a gap. */
 function isListed({ segments, completeCount }: RecordedRendition, number: number): boolean {
   const [first, last] = [segments.at(0), segments.at(completeCount - 1)];
   return first !== undefined && last !== undefined && number >= first.number && number <= last.number;

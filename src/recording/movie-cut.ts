@@ -1,32 +1,34 @@
 /**
- * Cuts a movie out of what was recorded, exact to the frame: which samples its tracks have, what is shown of them, and which bytes of which volumes
- * follow one another in the file. Pure rules, which read nothing.
+ * Cuts a movie out of a recording, exact to the frame: which samples its tracks have, which of them are shown, and which bytes of which
+ * volumes follow one another in the file. Pure rules, which read no files.
  *
- * A track begins with the keyframe that its first frame needs, and its edit list hides what the cut does not show. So nothing is encoded again.
+ * A track begins with the keyframe that its first shown frame needs. Its edit list hides the frames before that one, so nothing is encoded
+ * again.
  */
 import { sampleEntryType } from '#media/mp4/in-band-configuration.ts';
 import { layOut, type MovieCut, type MovieSpan, type TrackCut } from './movie-layout.ts';
 import { decodedAt, type MovieTimeline, movieTimelines, partOf, sampleAt, shownAt } from './movie-timeline.ts';
 import type { RecordedSamples } from './recorded-samples.ts';
 
-/** The frames that are shown at `from` or after it, and before `until`. Seconds of session time. */
+/** The span of a cut in seconds of session time: the frames that are shown at `from` or later, and before `until`. */
 export interface CutSpan {
-  /** -Infinity for all frames from the first one. */
+  /** -Infinity: from the first frame. */
   readonly from: number;
-  /** Infinity for all frames to the last one. */
+  /** Infinity: to the last frame. */
   readonly until: number;
 }
 
 /**
- * How much audio comes before the first sample that is heard, in seconds. A decoder needs it to give that one right: a packet of AAC, because
- * packets overlap, and 80 ms of Opus (RFC 7845 §4.2).
+ * How much audio precedes the first packet that is heard, in seconds (preroll). A decoder needs it to decode that packet correctly: one
+ * packet of AAC, because packets overlap, and 80 ms of Opus (RFC 7845 §4.2).
  */
 const AUDIO_PREROLL_S = 0.08;
 
 /**
- * Cuts a movie. The audio is cut at the first and the last frame of the video, to the sample.
- * @param renditions the video, the audio, or both in this order, each with at least one sample. They must have all segments of the span, those
- *   before it from the keyframe that its first frame needs, and one after it, because some frames are shown before others that they follow
+ * Cuts a movie. The audio is cut where the video begins and ends, exact to the audio sample.
+ * @param renditions the video, the audio, or both in this order, each with at least one sample. They must have all segments of the span,
+ *   the segments before it from the keyframe that its first frame needs, and one segment after it, because frames are not always shown in
+ *   the order in which they are decoded
  * @returns undefined when there is no frame in the span
  */
 export function cutMovie(renditions: readonly RecordedSamples[], span: CutSpan): MovieCut | undefined {
@@ -68,7 +70,7 @@ function cutVideo(timeline: MovieTimeline, { from, until }: CutSpan): TrackCut |
   const first = keyframeFor(timeline, begin, firstKeyframe, end);
   const changeAt = codecChangeAfter(timeline, first);
   if (changeAt < end) {
-    // A file that changes the codec is played by nothing, so it ends there.
+    // No player plays a file in which the codec changes, so the movie ends there.
     const changeAtS = (shownAt(timeline, changeAt) + shifts[partOf(timeline, changeAt)]!) / timescale;
     return cutVideo(timeline, { from, until: Math.min(until, changeAtS) });
   }
@@ -77,8 +79,8 @@ function cutVideo(timeline: MovieTimeline, { from, until }: CutSpan): TrackCut |
 }
 
 /**
- * The last keyframe that is shown at a time or before. Frames that follow a keyframe in decoding order may be shown before it, and need the
- * keyframe before that one.
+ * The last keyframe that is shown at a time or before it, in ticks. A frame that follows a keyframe in decoding order may be shown before
+ * that keyframe, and then needs the keyframe before it.
  */
 function keyframeFor(timeline: MovieTimeline, ticks: number, firstKeyframe: number, end: number): number {
   const { keyframes } = timeline.samples;
@@ -87,7 +89,7 @@ function keyframeFor(timeline: MovieTimeline, ticks: number, firstKeyframe: numb
   return found;
 }
 
-/** What is heard of audio in a span of session time. */
+/** The span of the movie in which the audio of a span of session time is heard. */
 function soundIn({ timescale, partTimes, shifts }: MovieTimeline, span: CutSpan): MovieSpan {
   let [from, until] = [Infinity, -Infinity];
   for (let part = 0; part < shifts.length; part++) {
@@ -101,7 +103,7 @@ function soundIn({ timescale, partTimes, shifts }: MovieTimeline, span: CutSpan)
   return { from, until };
 }
 
-/** Takes the packets that are heard in a span of the movie, and those that the decoder needs before them. */
+/** Takes the packets that are heard in a span of the movie, and the packets before them that the decoder needs. */
 function cutAudio(timeline: MovieTimeline, { from, until }: MovieSpan): TrackCut | undefined {
   const { timescale, partTimes } = timeline;
   const endTicks = Math.min(until * timescale, partTimes.at(-1)!);
@@ -116,7 +118,7 @@ function cutAudio(timeline: MovieTimeline, { from, until }: MovieSpan): TrackCut
   return { timeline, first, end, shown: { from: begin / timescale, until: shownUntil / timescale } };
 }
 
-/** The first sample after another one that has another codec. The number of samples when there is none. */
+/** The first sample after another one at which the codec changes. The number of samples when it does not change. */
 function codecChangeAfter(timeline: MovieTimeline, sample: number): number {
   const { configurations, parts, samples } = timeline;
   const types = configurations.map(({ sampleEntry }) => sampleEntryType(sampleEntry));

@@ -1,36 +1,36 @@
 /**
- * Lays a movie out: which bytes of which volumes follow one another in the file, and where the chunks of its tracks are among them. Bytes between
- * samples, such as `moof`, are served as they are, and nothing points at them.
+ * Lays out the media data of a movie: which bytes of which volumes follow one another in the file, and where the chunks of its tracks are
+ * among them. Small gaps between samples, such as a `moof`, are served too, and no chunk refers to them.
  */
 import { inBandConfiguration } from '#media/mp4/in-band-configuration.ts';
 import { MOVIE_TIMESCALE, type MovieTrack } from '#media/mp4/movie.ts';
 import { decodedAt, type MovieTimeline } from './movie-timeline.ts';
 import { firstIndex } from './recorded-samples.ts';
 
-/** The ranges of volumes of which the media data consists, in their order. */
+/** The byte ranges of volumes of which the media data consists, in their order. One entry of each column describes a range. */
 export interface MediaRanges {
-  /** Where each begins in the media data. One entry more than ranges: the length of the media data. */
+  /** Where each range begins in the media data. The entry after the last range is the length of the media data. */
   readonly positions: Float64Array;
-  /** The rendition of each: its index in what was given to be cut, or {@link LITERAL}. */
+  /** The rendition of each range: its index among the renditions that were cut, or {@link LITERAL}. */
   readonly renditions: Uint8Array;
-  /** The volume, or the index of the literal. */
+  /** The number of the volume. With {@link LITERAL}: the index of the literal. */
   readonly volumes: Uint32Array;
-  /** Where each begins in its volume. */
+  /** Where each range begins in its volume, in bytes. */
   readonly offsets: Float64Array;
-  /** Bytes that no volume has. */
+  /** Bytes that are in no volume. */
   readonly literals: readonly Uint8Array[];
 }
 
-/** In {@link MediaRanges.renditions}: the bytes are a literal. */
+/** In {@link MediaRanges.renditions}: the bytes of the range are a literal. */
 export const LITERAL = 255;
 
-/** A movie: its tracks, and what its media data consists of. */
+/** A movie: its tracks, and the byte ranges that are its media data. */
 export interface MovieCut {
   readonly tracks: readonly MovieTrack[];
   readonly ranges: MediaRanges;
 }
 
-/** A span of the movie, in seconds of its own time before the cut: session time without what was left out. */
+/** A span in seconds of movie time before the cut, which is session time without the time that was left out (`movie-timeline.ts`). */
 export interface MovieSpan {
   readonly from: number;
   readonly until: number;
@@ -45,7 +45,7 @@ export interface TrackCut {
   readonly shown: MovieSpan;
 }
 
-/** The most bytes between samples that are served as they are instead of beginning another range. */
+/** The most bytes between samples that are served with them. Where there are more, another range begins. */
 const MAX_GAP_BYTES = 1 << 16;
 
 /**
@@ -68,7 +68,7 @@ export function layOut(cuts: readonly TrackCut[]): MovieCut {
   return { tracks: tracks.map((track) => track.describe(start)), ranges: ranges.done() };
 }
 
-/** The chunks of a track: the samples that it has of each part. */
+/** The chunks of a track. A chunk has the samples of one part that are in the cut. */
 class TrackLayout {
   readonly #cut: TrackCut;
   readonly #firstPart: number;
@@ -79,8 +79,8 @@ class TrackLayout {
   /** The configurations that are used, in their order. */
   readonly #configurations: readonly number[];
   /**
-   * What precedes keyframes of each configuration. Where there are several, Chromium knows the first one and those that it finds in the media:
-   * it does not read other sample entries, and returns to the first one only where the media says so.
+   * The parameter sets that are inserted before the keyframes of each configuration. Empty when there is a single configuration. Of several
+   * sample entries Chromium reads only the first. It switches to another configuration, and back to the first, only where the media has it.
    */
   readonly literals: readonly Uint8Array[];
   #nextPart: number;
@@ -106,7 +106,7 @@ class TrackLayout {
     return this.#nextPart < this.#partEnd ? this.#cut.timeline.parts.segments[this.#nextPart]! : Infinity;
   }
 
-  /** How many ranges its parts can take at most. */
+  /** The largest number of ranges that its parts can need. */
   get mostRanges(): number {
     const { first, end } = this.#cut;
     return this.#partEnd - this.#firstPart + (this.literals.length > 0 ? 2 * (end - first) : 0);
@@ -154,7 +154,7 @@ class TrackLayout {
     this.#offsets[chunk] = Math.max(0, position);
   }
 
-  /** @param start where the movie begins */
+  /** @param start where the movie begins, in seconds of {@link MovieSpan} */
   describe(start: number): MovieTrack {
     const { timeline, first, end, shown } = this.#cut;
     const { kind, timescale, samples, parts, configurations } = timeline;
@@ -224,7 +224,7 @@ class RangeList {
   }
 
   done(): MediaRanges {
-    // Copied, because there may be room for more.
+    // Copied, because the columns may be longer than what is used of them.
     return {
       positions: this.#positions.slice(0, this.#count + 1),
       renditions: this.#renditions.slice(0, this.#count),

@@ -1,24 +1,24 @@
 /**
- * Places recorded samples on the time of a movie. It is session time without the time that was left out of all renditions, such as the absence of
- * the publisher. Where time was left out, all renditions continue at the same moment, so that audio and video stay in step.
+ * Places recorded samples on the timeline of a movie. Movie time is session time without the time for which no rendition has media, such as
+ * the absence of the publisher. After such a pause all renditions continue at the same moment, so that audio and video stay in sync.
  */
 import { MOVIE_TIMESCALE, type SampleColumns } from '#media/mp4/movie.ts';
 import type { TrackKind } from '#media/track.ts';
 import { firstIndex, type RecordedSamples } from './recorded-samples.ts';
 
 /**
- * A rendition on the time of a movie. Its durations and composition offsets are those of the movie: a sample is decoded where the one before it in
- * its part ends.
+ * A rendition on the timeline of a movie. Its durations and composition offsets are those in movie time: a sample is decoded when the
+ * sample before it in its part ends.
  */
 export interface MovieTimeline extends RecordedSamples {
-  /** Its index in what was given. */
+  /** Its index among the renditions that were placed. */
   readonly rendition: number;
   readonly kind: TrackKind;
-  /** That of its first configuration. Times of all others are converted to it. */
+  /** The timescale of its first configuration. The times of all other configurations are converted to it. */
   readonly timescale: number;
-  /** When the first sample of each part is decoded, ascending. One entry more than parts: the end of the last sample. */
+  /** When the first sample of each part is decoded, in ticks, ascending. The entry after the last part is the end of the last sample. */
   readonly partTimes: Float64Array;
-  /** For each part: its session time less its time in the movie, in ticks. */
+  /** For each part: its session time minus its movie time, in ticks. */
   readonly shifts: Float64Array;
 }
 
@@ -30,7 +30,7 @@ interface SegmentTime {
   readonly firstPart: number;
 }
 
-/** Places renditions on one time. Segments with the same number belong together. */
+/** Places renditions on one timeline. Segments with the same number belong together. The columns that are given are not changed. */
 export function movieTimelines(renditions: readonly RecordedSamples[]): readonly MovieTimeline[] {
   const segments = renditions.map(segmentTimes);
   const leftOut = leftOutBefore(segments);
@@ -45,7 +45,7 @@ function segmentTimes({ parts, samples, configurations }: RecordedSamples): read
     let end = firstPart + 1;
     while (end < count && parts.segments[end] === number) end += 1;
     const { timescale } = configurations[parts.configurations[firstPart]!]!;
-    // The first sample of a segment is nearly always the first one shown. The last one that is shown may be any.
+    // The first sample of a segment is nearly always the first to be shown. The last to be shown may be any sample.
     const reordering = samples.compositionOffsets[parts.firstSamples[firstPart]!]!;
     let ticks = parts.decodeTimes[end - 1]! + reordering;
     for (let sample = parts.firstSamples[end - 1]!; sample < parts.firstSamples[end]!; sample++) {
@@ -58,7 +58,7 @@ function segmentTimes({ parts, samples, configurations }: RecordedSamples): read
   return times;
 }
 
-/** The time that was left out before each segment and is in no rendition, by the segment's number. Ticks of the movie, from the beginning. */
+/** By the number of a segment: all the time before it for which no rendition has media, in ticks of the movie. */
 function leftOutBefore(renditions: readonly (readonly SegmentTime[])[]): ReadonlyMap<number, number> {
   const spans = new Map<number, { from: number; until: number }>();
   for (const { number, from, until } of renditions.flat()) {
@@ -104,12 +104,12 @@ function place(
   return { configurations, parts, samples: placing.samples, rendition, kind, timescale, partTimes, shifts };
 }
 
-/** Places parts one after another. Columns are copied only where times do not fit together, because four hours of them are large. */
+/** Places parts one after another. Columns are copied only when times must be changed, because those of four hours are large. */
 class Placing {
   readonly #source: SampleColumns;
   #durations: Uint32Array;
   #compositionOffsets: Int32Array;
-  /** Where the last sample that was placed is decoded, and where it ends. */
+  /** When the last sample that was placed is decoded, and when it ends, in ticks. */
   #last = -Infinity;
   #end = -Infinity;
 
@@ -123,12 +123,12 @@ class Placing {
     return this.#end;
   }
 
-  /** The samples on the time of the movie. */
+  /** The samples in movie time. */
   get samples(): SampleColumns {
     return { ...this.#source, durations: this.#durations, compositionOffsets: this.#compositionOffsets };
   }
 
-  /** Converts durations to another timescale, without adding up what rounding leaves. */
+  /** Converts durations to another timescale, so that rounding errors do not add up. */
   rescale(first: number, end: number, decodeTime: number, scale: number): void {
     let ticks = decodeTime;
     for (let sample = first; sample < end; sample++) {
@@ -138,13 +138,13 @@ class Placing {
     }
   }
 
-  /** Places the samples of a part. @returns when the first one is decoded: at `wanted`, or as soon after it as possible */
+  /** Places the samples of a part. @returns the tick at which the first one is decoded: `wanted`, or as soon after it as possible */
   place(first: number, end: number, wanted: number): number {
     const at = Math.max(wanted, this.#last + 1);
-    // The sample before lasts until then: longer where the renditions have nothing, or other ones have more.
+    // The sample before lasts until then. It is longer where this rendition has no media, or where other renditions have more than it.
     if (first > 0 && at !== this.#end) this.#setDuration(first - 1, at - this.#last);
-    // Frames of an encoder that reorders more than the one before should be decoded before the last one of that. They are decoded later, and
-    // shown when they should be.
+    // An encoder that continues a session may reorder more frames than the one before it. Its first frames are then due for decoding before
+    // the last frame of the earlier encoder. They are decoded later than that, and shown when they are due.
     let late = at - wanted;
     let ticks = at;
     for (let sample = first; sample < end; sample++) {
@@ -174,12 +174,12 @@ class Placing {
   }
 }
 
-/** The part that has a sample. */
+/** The index of the part that has a sample. */
 export function partOf({ parts }: MovieTimeline, sample: number): number {
   return firstIndex(parts.volumes.length, (part) => parts.firstSamples[part + 1]! > sample);
 }
 
-/** When a sample is decoded, in ticks. The index after the last one stands for its end. */
+/** When a sample is decoded, in ticks. For the index after the last sample: when the last sample ends. */
 export function decodedAt(timeline: MovieTimeline, sample: number): number {
   const { parts, samples, partTimes } = timeline;
   const part = partOf(timeline, sample);
@@ -194,8 +194,10 @@ export function shownAt(timeline: MovieTimeline, sample: number): number {
 }
 
 /**
- * The sample that lasts at a time, in ticks; by `before`, the one that lasts until just before it. The first one for earlier times, and the last
- * one for later ones. Only for samples that are shown when they are decoded.
+ * The index of the sample that is decoded at a time or lasts over it. Only for samples that are shown in the order of decoding, as audio
+ * is.
+ * @param ticks for a time before all samples the result is the first one, and for a time after all samples the last one
+ * @param side `before`: where one sample ends and another begins at that time, the result is the one that ends
  */
 export function sampleAt(timeline: MovieTimeline, ticks: number, side: 'at' | 'before' = 'at'): number {
   const { parts, samples, partTimes } = timeline;

@@ -1,11 +1,11 @@
 /**
- * The pictures of a recording that show an excerpt.
+ * Selects the pictures of a recording that belong to an excerpt.
  */
 import type { SegmentSpan } from './event-playlist.ts';
 import type { PlacedPicture } from './picture-file.ts';
 import type { RecordedRendition } from './recording-index.ts';
 
-/** A tile of a storyboard, with its position in the playlist of an excerpt. */
+/** A tile of a storyboard, with its position in the playlist of an excerpt, in seconds. */
 export interface StoryboardTile {
   readonly picture: PlacedPicture;
   readonly positionS: number;
@@ -18,7 +18,8 @@ export interface SessionSpan {
 }
 
 /**
- * The tiles that a playlist shows, in their order. Those of times that were left out of the recording are left out, too.
+ * The tiles for a playlist, in order. Tiles of times for which nothing was recorded are left out.
+ * @param leader the leading rendition of the recording
  * @param segments the segments of the playlist
  * @returns also the length of the playlist in seconds
  */
@@ -40,7 +41,7 @@ export function tilesOf(
     for (; !next.done && next.value.atMs / 1000 < startS + durationS; next = waiting.next()) {
       const insideS = next.value.atMs / 1000 - startS;
       if (insideS >= 0) tiles.push({ picture: next.value, positionS: endS + insideS });
-      // The first picture of a session may be a little older than what is recorded.
+      // The first picture of a session may be a little older than the first recorded segment.
       else if (endS === 0) tiles[0] = { picture: next.value, positionS: 0 };
     }
     endS += durationS;
@@ -48,7 +49,7 @@ export function tilesOf(
   return { tiles, endS };
 }
 
-/** The newest poster of a span that was shown at a time or before it, otherwise its first one. */
+/** The newest poster of a span that was shown at `atMs` or before. When there is none, the first poster of the span. */
 export function posterAt(
   pictures: readonly PlacedPicture[],
   { fromMs, untilMs }: SessionSpan,

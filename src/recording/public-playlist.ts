@@ -1,6 +1,6 @@
 /**
- * Playlists whose media comes from somewhere else than this server: segments are byte ranges of volumes, which a CDN serves from the bucket.
- * An address in the playlist costs nothing, and a redirect of every segment would (and is not for Apple's players).
+ * Playlists whose media comes from a CDN and not from this server: each segment is a byte range of a volume in the bucket. A redirect for
+ * each segment would cost this server a request, and Apple's players do not support it. A URL in the playlist costs nothing.
  */
 import { volumeName } from './index-file.ts';
 import type { RecordedRendition } from './recording-index.ts';
@@ -10,11 +10,12 @@ const SEGMENT = /\/(\d{1,9})\.m4s$/;
 
 /**
  * Rewrites the playlist of a rendition that has ended.
- * @param folder the URL of the recording's folder, without a slash at the end
+ * @param text the playlist of this server
+ * @param folder the URL of the recording's folder at the CDN, without a slash at the end
  */
 export function publicPlaylist(text: string, { id, segments, data }: RecordedRendition, folder: string): string {
   const lines: string[] = [];
-  /** Where a map stands, and the size of what it names, until it is known which volume comes next. */
+  /** The line of an EXT-X-MAP and the size of its init segment, until the next segment shows which volume has it. */
   let map: { readonly at: number; readonly sizeBytes: number } | undefined;
   let isGap = false;
   for (const line of text.split('\n')) {

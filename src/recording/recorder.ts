@@ -1,6 +1,6 @@
 /**
- * The recorder of one session: decides what is kept of the parts that viewers get, and where it goes. It never waits: the writer thread
- * does what it says, and what that has done is in the index, which readers see.
+ * The recorder of one session: decides which of the parts that viewers get are kept, and in which file. It never waits for the disk. The
+ * writer thread carries its steps out, and what has been written is in the index, from which readers read.
  */
 import { AUDIO_RENDITION, SOURCE_RENDITION } from '#domain/profile.ts';
 import type { Packaged } from '#hls/hls.ts';
@@ -23,37 +23,39 @@ import type { WriterThread } from './writer/writer-thread.ts';
 export interface RecorderOptions {
   readonly request: RecordingRequest;
   readonly writer: WriterThread;
+  /** The length of a period, in seconds. */
   readonly volumeS: number;
+  /** The length at which the recording ends, in seconds. */
   readonly maxS: number;
-  /** How long a recording that ends or pauses waits for the disk. */
+  /** How long a recording that ends or pauses waits for the disk, in milliseconds. */
   readonly durableWithinMs: number;
   readonly renditions: 'all' | 'source';
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with the number of periods that a continued recording had. */
+  /** Called when files of an earlier process are continued, with the number of their periods. */
   readonly onContinued: (periods: number) => void;
-  /** Called with periods whose index files and volumes will never change. */
+  /** Called with the numbers of periods whose index files and volumes will not change any more. */
   readonly onClosed: (periods: readonly number[]) => void;
-  /** Called when the recording has ended. */
+  /** Called when the end of the recording is durable. */
   readonly onEnded: () => void;
-  /** Called when nothing more will be written. */
+  /** Called when this recorder will write nothing more. May be called more than once. */
   readonly onDone: () => void;
 }
 
-/** The largest volume, except that it ends with a whole segment. */
+/** The size at which a volume is full. It ends with a whole segment, so it may be a segment larger. */
 const MAX_VOLUME_BYTES = 64 * 1024 * 1024;
-/** How long a recording that the disk did not take waits before it tries again. A segment is waited for in addition. */
+/** How long a recording waits after the disk failed before it tries again, with the next segment that begins. */
 const RETRY_MS = 5000;
-/** The most init segments of a rendition that are remembered. One is in use, and one is coming. */
+/** The most init segments of a rendition that are remembered. Segments need the newest ones. */
 const MAX_INITS = 4;
 
 type Init = Extract<Packaged, { type: 'init' }>;
 type Head = Extract<Packaged, { type: 'segment_start' }>;
 type Part = Extract<Packaged, { type: 'part' }>;
 
-/** What becomes of the segment that a rendition is in. */
+/** The decision about the segment that a rendition is in. */
 type Segment =
-  /** It is not known yet whether it is kept. Its parts so far wait. */
+  /** Not decided yet: all its media so far is filling, or the leading rendition has not resumed the recording. Its parts wait. */
   | { readonly type: 'undecided'; readonly head: Head; readonly parts: Part[] }
   | { readonly type: 'kept'; readonly head: Head }
   | { readonly type: 'left_out' };
@@ -64,9 +66,9 @@ interface Rendition {
   number: number | undefined;
   readonly inits: Map<string, Init>;
   segment: Segment;
-  /** The newest init segment in the index, and its name. */
+  /** The newest init segment of this rendition that is in the index, and its name in the live playlist. */
   init: { readonly name: string; readonly record: InitRecord } | undefined;
-  /** The volume that it writes to. */
+  /** The volume to which its parts are written. */
   volume: { readonly period: number; readonly init: string; sizeBytes: number } | undefined;
 }
 
@@ -77,8 +79,11 @@ interface Opening {
 }
 
 /**
- * - `opening`: the writer looks for files of an earlier process. What is packaged meanwhile waits.
- * - `stopped`: the disk took nothing more; it is tried again.
+ * The phases of a recorder.
+ *
+ * - `opening`: the writer looks for files of an earlier process. What is packaged in the meantime waits.
+ * - `writing`: media is written.
+ * - `stopped`: the disk failed or is full. Opening is tried again from `retryAt` on, in milliseconds of the monotonic clock.
  * - `closed`: nothing more is written.
  */
 type Phase =
@@ -89,26 +94,26 @@ type Phase =
 
 const LEFT_OUT: Segment = { type: 'left_out' };
 
-/** Keeps one session. */
+/** Records one session. */
 export class SessionRecorder implements Recorder {
   readonly request: RecordingRequest;
   readonly #options: RecorderOptions;
   readonly #logger: Logger;
   readonly #renditions = new Map<RenditionId, Rendition>();
-  /** The newest init segments, also of renditions that have no segment yet. */
+  /** The newest init segments of each rendition by name, also of renditions that have no segment yet. */
   readonly #inits = new Map<RenditionId, Map<string, Init>>();
   #index = new RecordingIndex();
   #numbers = new SegmentNumbers();
   #phase: Phase;
-  /** The first picture of each kind, while there is no file for it. */
+  /** The first picture of each kind, until there is a period in whose file it can be written. */
   readonly #earlyPictures = new Map<Picture['kind'], Picture>();
   #period = -1;
   #periodStartS = Number.NEGATIVE_INFINITY;
-  /** The renditions that the index has, or will have once the writer has done what it was told. */
+  /** The number of renditions that the index has, or will have once the writer has carried out all steps. */
   #renditionCount = 0;
   #isBehind = false;
   #hasStopped = false;
-  /** Resolves once the writer has opened the recording, or could not. */
+  /** Resolves once the writer has opened the recording, or has failed to. */
   #opened: Promise<void> = Promise.resolve();
   #ended: Promise<RecordingExtent> | undefined;
 
@@ -119,12 +124,14 @@ export class SessionRecorder implements Recorder {
     this.#phase = this.#open();
   }
 
-  /** Resolves once the files of an earlier process are read, or could not be. Until then the index is empty. */
+  /**
+   * Resolves once the files of an earlier process have been read, or reading them has failed. Until then the index is empty. Never rejects.
+   */
   get opened(): Promise<void> {
     return this.#opened;
   }
 
-  /** What was written by now. It is another object after the disk had failed. */
+  /** The index of what has been written. It is another object after the disk failed and the recording was opened again. */
   get index(): RecordingIndex {
     return this.#index;
   }
@@ -189,7 +196,7 @@ export class SessionRecorder implements Recorder {
     return this.#phase.type === 'stopped';
   }
 
-  /** Has the writer open the recording, and goes on where its files end. */
+  /** Tells the writer to open the recording, and continues where its files end. */
   #open(): Opening {
     const { sessionId, epoch, targetDurationS } = this.request;
     const phase: Opening = { type: 'opening', backlog: [], backlogBytes: 0 };
@@ -235,7 +242,7 @@ export class SessionRecorder implements Recorder {
       phase.backlogBytes = 0;
       phase.backlog.length = 0;
     }
-    // Without a beginning the parts of a segment mean nothing, and are left out later.
+    // Parts whose segment_start was dropped with the backlog are left out when the backlog is written.
     this.#options.writer.reserve(sizeBytes);
     phase.backlogBytes += sizeBytes;
     phase.backlog.push([id, packaged]);
@@ -296,7 +303,7 @@ export class SessionRecorder implements Recorder {
     this.#decide(rendition, segment);
   }
 
-  /** Keeps a segment if that is possible now, and leaves it undecided if it may be later. */
+  /** Decides whether a segment is kept, unless that cannot be known yet. */
   #decide(rendition: Rendition, segment: Extract<Segment, { type: 'undecided' }>): void {
     if (this.#phase.type !== 'writing') return;
     const { head, parts } = segment;
@@ -317,7 +324,7 @@ export class SessionRecorder implements Recorder {
     }
   }
 
-  /** Whether the recording goes on with a segment: one of the leading rendition that can be decoded, once there is room. */
+  /** Whether the recording can continue with a segment: a decodable one of the leading rendition, when the writer has room. */
   #mayResume({ id }: Rendition, { independent }: Head): boolean {
     const leader = this.#renditions.has(SOURCE_RENDITION) ? SOURCE_RENDITION : AUDIO_RENDITION;
     return id === leader && independent && (!this.#isBehind || this.#options.writer.isRelaxed);
@@ -363,9 +370,8 @@ export class SessionRecorder implements Recorder {
 
   #beginVolume(rendition: Rendition, init: Init): void {
     if (rendition.init?.name !== init.name) {
-      // A continued rendition has init segments of an earlier process.
       rendition.number ??= this.#renditionCount++;
-      // A recording that is continued may have the same configuration already.
+      // The index of a continued recording may have this configuration already, from an earlier process.
       const earlier = this.#index.renditions[rendition.number]?.data.inits ?? [];
       const known = earlier.find(({ bytes }) => Buffer.compare(bytes, init.bytes) === 0);
       const record: InitRecord = known ?? {
@@ -437,7 +443,7 @@ export class SessionRecorder implements Recorder {
     this.end().catch((error: unknown) => this.#logger.warn({ err: error }, 'recording could not be ended'));
   }
 
-  /** Leaves out media until the leading rendition has a segment that the recording can go on with. */
+  /** Leaves out the media of all renditions until the leading one has a segment with which the recording can continue. */
   #leaveOutAll(): void {
     this.#numbers.suspend();
     for (const rendition of this.#renditions.values()) rendition.segment = LEFT_OUT;
@@ -459,7 +465,7 @@ export class SessionRecorder implements Recorder {
     this.#leaveOutAll();
   }
 
-  /** Hands a step to the writer. @param record what the index learns when it was done */
+  /** Hands a step to the writer. @param then called with the result; returns the record that is added to the index in memory */
   #post(step: StepOf<WriterStep>, then?: (result: StepResult) => KeptRecord | undefined): void {
     this.#options.writer.post({ ...step, path: this.request.path } as WriterStep, (result) => {
       if (result?.type === 'failed' && step.type !== 'open') {
@@ -472,7 +478,10 @@ export class SessionRecorder implements Recorder {
     });
   }
 
-  /** Makes everything durable, with the last step of the recording. The disk may do that later than this waits for it. */
+  /**
+   * Posts the last step of the recording, which makes everything durable.
+   * @throws {Error} when that fails or takes too long. The disk may still complete it later
+   */
   async #finish(type: 'pause' | 'end'): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#options.writer.post({ type, path: this.request.path }, (result) => {
@@ -487,14 +496,14 @@ export class SessionRecorder implements Recorder {
   }
 }
 
-/** Rounding of media time must not make a volume a segment longer. */
+/** A period ends this much early, so that rounding of media time does not make it a segment longer. */
 const PERIOD_TOLERANCE_S = 0.5;
 
 type StepOf<Step> = Step extends { readonly path: string } ? Omit<Step, 'path'> : never;
 
 const applying = (record: KeptRecord) => () => record;
 
-/** A copy that shares no memory: a message to a thread copies the whole buffer that bytes are in. */
+/** Copies bytes into a buffer of their own, because a message to a thread copies the whole buffer that bytes are in. */
 const own = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);
 
 function isOfSource(id: RenditionId): boolean {

@@ -12,30 +12,33 @@ import { RecordingIndex } from './recording-index.ts';
 import type { StepResult, WriterStep } from './writer/protocol.ts';
 import { WriterThread } from './writer/writer-thread.ts';
 
-/** How long a recording that ends waits for the disk, before it is settled later. */
+/** How long a recording that ends waits for the disk. After that it is settled later. */
 const DURABLE_WITHIN_MS = 10_000;
 
 /** The options of the recorders. */
 export interface FileRecordersOptions {
   /** The folder of all recordings. It is created with the first one. */
   readonly folder: string;
+  /** The length of a period, in seconds. */
   readonly volumeS: number;
+  /** Seconds after which written media is made durable. 0: only when files are closed. */
   readonly syncS: number;
+  /** The length at which a recording ends, in hours. */
   readonly maxHours: number;
   readonly renditions: 'all' | 'source';
-  /** The free space of the disk below which nothing is written. */
+  /** The free space of the disk below which nothing is recorded. */
   readonly minFreeBytes: number;
   readonly clock: Clock;
   readonly logger: Logger;
   /** The most bytes of media that wait for the disk. */
   readonly maxPendingBytes?: number;
-  /** Milliseconds that a recording which ends or pauses waits for the disk. */
+  /** How long a recording that ends or pauses waits for the disk, in milliseconds. */
   readonly durableWithinMs?: number;
-  /** Called with the number of periods that a continued recording had, whose files will never change. */
+  /** Called when a recording of an earlier process is continued, with the number of its periods. Their files will not change any more. */
   readonly onContinued?: (path: MediaPath, periods: number) => void;
-  /** Called with periods of a running recording whose index files and volumes will never change. */
+  /** Called with the numbers of periods of a running recording whose index files and volumes will not change any more. */
   readonly onClosed?: (path: MediaPath, periods: readonly number[]) => void;
-  /** Called when a recording has ended, so that none of its files will change. */
+  /** Called when the end of a recording is durable. None of its files will change any more. */
   readonly onEnded?: (path: MediaPath) => void;
 }
 
@@ -58,18 +61,18 @@ export class FileRecorders implements Recorders, AsyncDisposable {
     return this.#writer.pendingBytes;
   }
 
-  /** The recorder of a recording that runs in this process. */
+  /** The recorder that writes a recording. Undefined when this process does not record it. */
   running(path: MediaPath): SessionRecorder | undefined {
     return this.#running.get(path);
   }
 
-  /** Raises or clears the warning of all sessions that are recorded, and of those that will be. */
+  /** Raises or clears the warning `recording_upload_failing` of all sessions that are recorded, and of all that begin later. */
   warnOfUploads(fail: boolean): void {
     this.#uploadsFail = fail;
     for (const { request } of this.#running.values()) request.warn('recording_upload_failing', fail);
   }
 
-  /** Ends a recording that runs, because its owner has no more space. The live session goes on. */
+  /** Ends a running recording because its owner's recordings exceed the quota. The live session goes on. */
   endOverQuota(path: MediaPath): void {
     const recorder = this.#running.get(path);
     if (recorder === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * The index of a recording in memory: its renditions, and the segments of each in compact tables. Samples are not kept, because only the MP4
- * heads need them.
+ * The index of a recording in memory: its renditions, and the segments of each in compact tables. Samples are not kept, because only the
+ * heads of MP4s need them, and these are made from the index files.
  */
 import type {
   InitRecord,
@@ -20,26 +20,28 @@ export interface RecordedSegment {
   /** Decoding time of the first sample, in seconds of session time. */
   readonly startS: number;
   readonly durationS: number;
-  /** The wall-clock time at which its first frame was shown. */
+  /** The wall-clock time at which its first frame was shown, in milliseconds. */
   readonly programDateTimeMs: number;
+  /** Whether it does not continue the segment before it. */
   readonly discontinuity: boolean;
+  /** Whether a decoder can start with its first frame. */
   readonly independent: boolean;
   /** The number of its init segment. */
   readonly init: number;
-  /** Where its bytes are: the number of the volume and a range in it. */
+  /** Where its bytes are: the number of the volume, and the range in it, in bytes. */
   readonly volume: number;
   readonly offset: number;
   readonly sizeBytes: number;
 }
 
-/** The columns of a table of segments, as they go from thread to thread. Entries from `count` on are not used. */
+/** The columns of a table of segments, in the form in which threads exchange them. Entries from `count` on are not used. */
 export interface SegmentColumns {
   count: number;
   numbers: Uint32Array;
   startsS: Float64Array;
   durationsS: Float64Array;
   programDateTimesMs: Float64Array;
-  /** 1: a discontinuity. 2: independent. */
+  /** The sum of 1 for a discontinuity and 2 for an independent segment. */
   flags: Uint8Array;
   inits: Uint16Array;
   volumes: Uint32Array;
@@ -55,6 +57,7 @@ export class SegmentTable {
     this.columns = columns;
   }
 
+  /** The number of segments. */
   get count(): number {
     return this.columns.count;
   }
@@ -89,12 +92,12 @@ export class SegmentTable {
     return this.#firstFrom(this.columns.numbers, number);
   }
 
-  /** The index of the last segment that begins before a wall-clock time. -1 when none does. */
+  /** The index of the last segment that begins before a wall-clock time in milliseconds. -1 when none does. */
   indexBefore(atMs: number): number {
     return this.#firstFrom(this.columns.programDateTimesMs, atMs) - 1;
   }
 
-  /** The index of the first segment that ends after a wall-clock time. `count` when none does. */
+  /** The index of the first segment that ends after a wall-clock time in milliseconds. `count` when none does. */
   indexAt(atMs: number): number {
     const { programDateTimesMs, durationsS } = this.columns;
     let index = this.#firstFrom(programDateTimesMs, atMs);
@@ -103,7 +106,7 @@ export class SegmentTable {
     return index;
   }
 
-  /** Adds a segment, or changes the last one. */
+  /** Stores a segment at an index: the last one, or `count` to add a segment. */
   set(index: number, segment: RecordedSegment): void {
     const { columns } = this;
     if (index >= columns.numbers.length) grow(columns);
@@ -130,7 +133,7 @@ export class SegmentTable {
   }
 }
 
-/** What is known of one rendition, as it goes from thread to thread. */
+/** The index of one rendition, in the form in which threads exchange it. */
 export interface RenditionData {
   readonly id: string;
   readonly inits: InitRecord[];
@@ -140,19 +143,22 @@ export interface RenditionData {
   /** Totals of all segments. */
   sizeBytes: number;
   durationS: number;
+  /** The number of samples. */
   samples: number;
+  /** The sum of the durations of all samples, in ticks. */
   sampleTicks: number;
   /** The highest bitrate of a whole segment, in bits per second. */
   peakBps: number;
 }
 
-/** A part, without its samples. */
+/** The size and the duration of a part, without its samples. */
 export type PartSize = Pick<PartRecord, 'rendition' | 'sizeBytes'> & {
+  /** The number of its samples. */
   readonly samples: number;
   readonly durationTicks: number;
 };
 
-/** A record without what is not kept in memory. */
+/** A record as it is kept in memory: of a part, only its size and its duration. */
 export type KeptRecord =
   | InitRecord
   | SegmentRecord
@@ -171,31 +177,32 @@ export class RecordedRendition {
     this.segments = new SegmentTable(data.segments);
   }
 
+  /** The id of the rendition, such as `source`. */
   get id(): string {
     return this.data.id;
   }
 
-  /** How many segments are complete, and so can be listed. */
+  /** How many segments are complete, and can be listed in a playlist. */
   get completeCount(): number {
     return this.segments.count - Number(this.data.isOpen);
   }
 
-  /** The description of the newest configuration. */
+  /** The description of the track, from its newest init segment. */
   get track(): TrackDescription {
     return this.data.inits.at(-1)!.track;
   }
 
-  /** The init segment with a number. */
+  /** The init segment with a number. Undefined when there is none. */
   init(number: number): InitRecord | undefined {
     return this.data.inits.find((init) => init.number === number);
   }
 
-  /** Bits per second over the whole recording. */
+  /** The average bitrate of the whole recording, in bits per second. */
   get averageBps(): number {
     return this.data.durationS === 0 ? 0 : Math.round((8 * this.data.sizeBytes) / this.data.durationS);
   }
 
-  /** Measured over the whole recording. Undefined for audio and before the first part. */
+  /** The declared frame rate, otherwise the one measured over the whole recording. Undefined for audio and before the first part. */
   get framesPerSecond(): number | undefined {
     const { track } = this;
     if (track.kind === 'audio' || this.data.sampleTicks === 0) return undefined;
@@ -217,28 +224,28 @@ export class RecordingIndex {
     this.hasEnded = hasEnded;
   }
 
-  /** The same as plain data, which other threads can be given. It is shared, and not copied. */
+  /** The index as plain data, which can be sent to another thread. It shares its columns with this object. */
   get data(): IndexData {
     const { pictures, hasEnded } = this;
     return { renditions: this.renditions.map(({ data }) => data), pictures, hasEnded };
   }
 
-  /** The pictures, in the order of their times. */
+  /** The pictures, in the order of their records. */
   get pictures(): readonly PlacedPicture[] {
     return this.#pictures;
   }
 
-  /** The rendition with an id. */
+  /** The rendition with an id. Undefined when there is none. */
   rendition(id: string): RecordedRendition | undefined {
     return this.renditions.find((each) => each.id === id);
   }
 
-  /** The rendition that leads: the source, or the audio of a session without video. */
+  /** The leading rendition, whose segments decide about those of the others: the source, or the audio of a session without video. */
   get leader(): RecordedRendition | undefined {
     return this.rendition('source') ?? this.rendition('audio');
   }
 
-  /** The renditions as they are listed: the source first, audio last. */
+  /** The renditions in the order of the multivariant playlist: the source first, audio last. */
   get listed(): readonly RecordedRendition[] {
     const { leader } = this;
     const rank = (each: RecordedRendition) => (each === leader ? 0 : each.track.kind === 'video' ? 1 : 2);
@@ -250,7 +257,7 @@ export class RecordingIndex {
     return Math.max(-1, ...this.renditions.map(({ segments }) => segments.at(segments.count - 1)?.number ?? -1));
   }
 
-  /** Adds what a record says. */
+  /** Adds a record. One of a rendition that has no init segment is ignored. */
   apply(record: KeptRecord): void {
     if (record.type === 'end') {
       for (const rendition of this.renditions) closeSegment(rendition);
@@ -290,14 +297,17 @@ export class RecordingIndex {
   }
 }
 
-/** An index as it goes from thread to thread. */
+/** An index in the form in which threads exchange it. */
 export interface IndexData {
   readonly renditions: readonly RenditionData[];
   readonly pictures: readonly PlacedPicture[];
   readonly hasEnded: boolean;
 }
 
-/** Reads the index of a recording from its files, in order. Segments that were not closed, because the process was killed, count as complete. */
+/**
+ * Reads the index of a recording from its index files, which must be in order. Segments without an end, because the process was killed,
+ * count as complete.
+ */
 export function readIndex(files: readonly Uint8Array[]): RecordingIndex {
   const index = new RecordingIndex();
   for (const bytes of files) {
@@ -310,7 +320,7 @@ export function readIndex(files: readonly Uint8Array[]): RecordingIndex {
   return index;
 }
 
-/** What is kept in memory of a part. */
+/** Returns what is kept in memory of a part. */
 export function partSize({ type, rendition, sizeBytes, samples }: PartRecord): Extract<KeptRecord, { type: 'part' }> {
   let durationTicks = 0;
   for (const ticks of samples.durations) durationTicks += ticks;
@@ -340,7 +350,7 @@ function addPart({ segments, data }: RecordedRendition, part: PartSize): void {
   data.sampleTicks += part.durationTicks;
 }
 
-/** Closes the last segment. @param durationTicks what it is known to last; by default what its parts last */
+/** Closes the last segment. @param durationTicks its duration; by default that of its parts together */
 function closeSegment({ segments, data }: RecordedRendition, durationTicks?: number): void {
   if (!data.isOpen) return;
   data.isOpen = false;

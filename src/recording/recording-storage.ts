@@ -1,5 +1,5 @@
 /**
- * Where recordings live, and how long: the bucket, the thread that uploads and deletes, and the sweeper, as one part of the process.
+ * The storage of recordings: the bucket, the thread that uploads and deletes files, and the sweeper that decides what is deleted.
  */
 import type { Asset } from '#domain/asset.ts';
 import type { AssetId, MediaPath, NodeId } from '#domain/ids.ts';
@@ -15,7 +15,7 @@ import type { RecordingSettings } from './config.ts';
 import { StorageThread } from './storage/storage-thread.ts';
 import { Sweeper } from './sweeper.ts';
 
-/** Rows that are read at once when the process starts. */
+/** The number of rows that are read from the store at once when the process starts. */
 const BATCH = 100;
 
 /** The options of the storage. */
@@ -29,19 +29,19 @@ export interface RecordingStorageOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Called when uploads begin to fail, and when they work again. */
+  /** Called with true when uploads begin to fail, and with false when they work again. */
   readonly onFailing: (isFailing: boolean) => void;
-  /** The quotas of users that have none of their own. */
+  /** The quotas of users for whom an admin has set none. */
   readonly quotas: Quotas;
-  /** Called with a running recording whose owner has no more space. */
+  /** Called with a running recording whose owner's recordings exceed the quota. */
   readonly onOverQuota: (path: MediaPath) => void;
-  /** Called before bytes of a deleted recording are deleted. */
+  /** Called before files of a deleted recording are removed, so that nothing reads them any more. */
   readonly onFree: (asset: Asset) => void;
 }
 
 /** The storage of recordings of one process. */
 export class RecordingStorage implements AsyncDisposable {
-  /** The bucket for readers. Undefined when recordings stay in their folder. */
+  /** The bucket, for readers. This object closes it. Undefined when recordings stay in their folder. */
   readonly bucket: ObjectStore | undefined;
   readonly #options: RecordingStorageOptions;
   readonly #thread: StorageThread;
@@ -84,37 +84,37 @@ export class RecordingStorage implements AsyncDisposable {
     return new RecordingStorage(options, await openBucket(options.objects, options.clock));
   }
 
-  /** Begins to upload what an earlier process has left, and to sweep. */
+  /** Begins to sweep, and to upload files that an earlier process has left. */
   start(): void {
     this.#sweeper.start();
     this.#takeUp();
   }
 
-  /** A recording that has so many periods goes on in this process. */
+  /** Notes that this process continues a recording. The files of its first `periods` periods will not change any more. */
   continued(path: MediaPath, periods: number): void {
     if (this.bucket === undefined) return;
     this.#thread.found(path);
     this.#thread.closed(path, [...Array(periods).keys()]);
   }
 
-  /** The files of periods of a running recording will never change. */
+  /** Notes that the files of these periods of a running recording will not change any more. */
   closed(path: MediaPath, periods: readonly number[]): void {
     if (this.bucket !== undefined) this.#thread.closed(path, periods);
   }
 
-  /** No file of a recording will change. */
+  /** Notes that a recording has ended, and that no file of it will change any more. */
   ended(path: MediaPath): void {
     if (this.bucket !== undefined) this.#thread.ended(path);
   }
 
-  /** Stops. What is in progress is taken up at the next start. */
+  /** Stops sweeping and uploading, and closes the bucket. Uploads in progress are given up, and made again at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sweeper[Symbol.asyncDispose]();
     await this.#thread[Symbol.asyncDispose]();
     await this.bucket?.[Symbol.asyncDispose]();
   }
 
-  /** Finds what an earlier process has left to be uploaded. The start of the server does not wait for it. */
+  /** Finds files that an earlier process has left to be uploaded. The start of the server does not wait for it. */
   #takeUp(): void {
     if (this.bucket === undefined) return;
     this.#findLeft().catch((error: unknown) => {
@@ -122,7 +122,7 @@ export class RecordingStorage implements AsyncDisposable {
     });
   }
 
-  /** Only what has a row is uploaded: the rest was deleted, or does not belong here. */
+  /** Uploads only recordings that have a row in the store. All others were deleted, or do not belong here. */
   async #findLeft(): Promise<void> {
     const { assets } = this.#options.store;
     const local = await this.#thread.local();

@@ -1,18 +1,18 @@
 /**
- * The contract of `recording`. `live` hands every session that is kept to a {@link Recorder}, which receives the parts that viewers get.
- * `origin` and `api` read through the {@link Library}, in the same way from recordings that still run and from those that have ended.
+ * The contract of `recording`. `live` hands every session that is recorded to a {@link Recorder}, which receives the parts that viewers
+ * get. `origin` reads through the {@link Library}, in the same way from running recordings and from those that have ended.
  *
- * Nothing here ever makes media wait: all file I/O is done by worker threads behind bounded queues.
+ * Nothing here ever holds up live media: all file I/O is done by worker threads with bounded queues.
  */
 import type { MediaPath, SessionId } from '#domain/ids.ts';
 import type { PartSink, RenderedPlaylist } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Picture } from '#media/picture.ts';
 
-/** What is recorded. */
+/** A session that is to be recorded. */
 export interface RecordingRequest {
   readonly sessionId: SessionId;
-  /** The folder of its files, and of its URLs: `Asset.path`. */
+  /** The name of the folder of its files, and its name in URLs: `Asset.path`. */
   readonly path: MediaPath;
   /** The wall-clock time of session time 0. */
   readonly epoch: Milliseconds;
@@ -21,7 +21,7 @@ export interface RecordingRequest {
   readonly warn: (code: RecordingWarning, isRaised: boolean) => void;
 }
 
-/** What a recorder warns of. */
+/** The warnings of a session that a recorder raises and clears. */
 export type RecordingWarning =
   | 'recording_behind'
   | 'recording_stopped'
@@ -31,24 +31,28 @@ export type RecordingWarning =
 /** A track of a recording, as its asset shows it. */
 export interface RecordedTrack {
   readonly kind: 'video' | 'audio';
-  /** The rendition that it is, as in its playlist's name. */
+  /** The id of its rendition, as in the name of its playlist. */
   readonly rendition: string;
   /** The codec's short name, such as `h264` or `aac`. */
   readonly codec: string;
   /** The RFC 6381 name for `CODECS`. */
   readonly rfc6381: string;
-  /** Bits per second, measured. */
+  /** The average bitrate, in bits per second. */
   readonly bitrateBps: number;
+  /** Displayed size in pixels, for video. */
   readonly width?: number;
   readonly height?: number;
+  /** Frames per second, for video. */
   readonly fps?: number;
+  /** For audio. */
   readonly channels?: number;
+  /** In Hz, for audio. */
   readonly sampleRate?: number;
 }
 
-/** How much of a recording there is. Media that was left out because the publisher was away does not count. */
+/** How much media a recording has. Time that was left out because the publisher was away does not count. */
 export interface RecordingExtent {
-  /** Seconds of media of the source rendition. */
+  /** Seconds of media of the source rendition, or of the audio when there is no video. */
   readonly durationS: number;
   /** Bytes of all renditions. */
   readonly sizeBytes: number;
@@ -58,18 +62,21 @@ export interface RecordingExtent {
   readonly tracks: readonly RecordedTrack[];
 }
 
-/** Keeps one session. */
+/** Records one session. */
 export interface Recorder extends PartSink {
-  /** The extent of what is written by now. */
+  /** The extent of the media that has been written. */
   readonly extent: RecordingExtent;
-  /** Adds a picture of the session. */
+  /** Adds a picture of the session. It is dropped while the disk does not keep up. */
   picture(picture: Picture): void;
   /**
-   * Ends the recording. Resolves once everything is durable on this machine. Rejects when the disk does not allow that, and then the recording
-   * ends when the server starts next, or when {@link Recorders.settle} is called.
+   * Ends the recording. Resolves once everything is durable on this machine. Rejects when the disk fails or does not answer in time. Then
+   * {@link Recorders.settle} must be called later to end the recording. A second call joins the first.
    */
   end(): Promise<RecordingExtent>;
-  /** Stops writing without an end, because the process ends and another one will continue. Resolves once everything is durable. */
+  /**
+   * Stops writing without ending the recording, because this process exits and another one will continue. Resolves once everything is
+   * durable. Rejects when the disk fails or does not answer in time.
+   */
   pause(): Promise<void>;
 }
 
@@ -78,41 +85,50 @@ export interface Recorders {
   /** Begins a recording, or continues the one with the same path that was paused or whose process was killed. */
   begin(request: RecordingRequest): Recorder;
   /**
-   * Ends a recording whose session ended while no process recorded it.
+   * Ends a recording whose session has ended. For recordings that no recorder could end, because the disk failed or the process was killed.
    * @returns its extent; undefined when this machine has no file of it
+   * @throws {Error} when the disk fails or does not answer in time
    */
   settle(path: MediaPath): Promise<RecordingExtent | undefined>;
 }
 
-/** A span of a recording in wall-clock time of its media, the end excluded. Undefined bounds are those of the recording. */
+/** A span of a recording in wall-clock time of its media, the end excluded. Without a bound it reaches to that end of the recording. */
 export interface Excerpt {
   readonly fromMs?: Milliseconds | undefined;
   readonly untilMs?: Milliseconds | undefined;
 }
 
-/** Bytes that can be read in ranges. They never change. */
+/** Bytes that can be read in ranges. They do not change. */
 export interface ByteSource {
   readonly sizeBytes: number;
-  /** Reads `[from, until)` in pieces. Rejects when the machine or the object store does not deliver them. */
+  /**
+   * Reads `[from, until)` in pieces, each when it is asked for.
+   * @throws {MillraceError} `recording_unavailable` when the disk or the object store does not deliver them; the signal's reason
+   */
   read(from: number, until: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** A file that exists nowhere, with a name that is the same for the same bytes. */
+/** A file that is stored nowhere: its bytes are put together while it is read. */
 export interface VirtualFile extends ByteSource {
+  /** The same for the same bytes, without quotation marks. */
   readonly etag: string;
 }
 
-/** A recording as it can be read. */
+/** A recording that is open for reading. */
 export interface Recorded {
+  /** Whether it may still grow. */
   readonly isRunning: boolean;
+  /** The wall-clock time of session time 0. */
   readonly epoch: Milliseconds;
   readonly extent: RecordingExtent;
-  /** The multivariant playlist of an excerpt. @param query appended to the URIs of media playlists, with its `?` */
+  /** The multivariant playlist. @param query appended to the URIs of the media playlists: empty, or with its `?` */
   multivariant(query: string): string;
   /**
-   * An EVENT playlist, which ends once the recording has. With a bound of the excerpt it is a clip: a VOD playlist of the segments that it needs.
-   * @param options.skip whether the client takes delta updates
-   * @param options.mediaUrl where the folder with the volumes can be read instead of at this server, if the recording does not run
+   * The media playlist of a rendition: an EVENT playlist of the whole recording, which ends when the recording has ended. For an excerpt
+   * with a bound it is a VOD playlist of the segments that the excerpt needs.
+   * @param options.skip whether the client accepts a delta update
+   * @param options.mediaUrl the URL of the folder with the volumes, at which players can read media instead of at this server. It is not
+   *   used while the recording runs
    * @returns undefined when there is no such rendition, or nothing of it in the excerpt
    */
   playlist(
@@ -121,43 +137,54 @@ export interface Recorded {
     options: { readonly skip: boolean; readonly mediaUrl?: string | undefined },
   ): RenderedPlaylist | undefined;
   /**
-   * The wall-clock time of what a player shows at a position of the playlist of an excerpt that begins at `fromMs`, by default that of all.
-   * Pauses that were left out do not count.
-   * @param positionS seconds; a position beyond the end is taken as the end
+   * The wall-clock time of the frame at a position. Pauses that were left out of the recording do not count.
+   * @param positionS in seconds, counted from `fromMs`. A position after the end is taken as the end
+   * @param fromMs the start of the excerpt; by default that of the recording
    */
   timeAt(positionS: number, fromMs?: Milliseconds): Milliseconds;
-  /** The resource with a name in the playlist of an excerpt: `init-0.mp4`, `12.m4s`. Undefined for segments that the excerpt does not need. */
+  /**
+   * The init segment or segment with a name, such as `init-0.mp4` or `12.m4s`. Undefined when the playlist of the excerpt has no such name.
+   */
   media(
     rendition: string,
     name: string,
     excerpt: Excerpt,
   ): Promise<(ByteSource & { readonly contentType: string }) | undefined>;
   /**
-   * An MP4 of a video rendition with the audio, or of the audio alone, exact to the frame. Its head is computed in a worker thread.
-   * Undefined when there is no such rendition, or no frame in the excerpt.
+   * An MP4 of an excerpt, exact to the frame: a video rendition with the audio, or the audio alone. Its head is computed in a worker
+   * thread. Undefined when there is no such rendition, or no frame in the excerpt.
+   * @throws {MillraceError} `recording_unavailable` when the index cannot be read now
    */
   mp4(rendition: string, excerpt: Excerpt): Promise<VirtualFile | undefined>;
   /**
-   * The wall-clock time until which an MP4 of a rendition that still runs can be made: one that ends no later never changes, although the
-   * recording grows. At most half a second before the newest part. Undefined when there is no such rendition, or nothing of it yet.
+   * The latest wall-clock time at which an MP4 of a running recording may end. An MP4 that ends at this time or earlier does not change,
+   * although the recording grows. It is at most half a second before the end of the newest part. Undefined when there is no such rendition,
+   * or nothing of it yet.
    */
   mp4End(rendition: string): Milliseconds | undefined;
   /**
-   * The newest picture of the excerpt that was shown at a wall-clock time or before. By default, and before there is one, its first.
-   * Undefined when the excerpt has none.
+   * The newest picture of the excerpt that was shown at a wall-clock time or before, as a JPEG. Without a time, and when there is no such
+   * picture, it is the first of the excerpt. Undefined when the excerpt has none.
+   * @throws {MillraceError} `recording_unavailable` when it cannot be read now
    */
   picture(excerpt: Excerpt, at?: Milliseconds): Promise<Uint8Array | undefined>;
   /**
-   * The storyboard of an excerpt: WebVTT in the time of its playlist, whose cues name `sheet-<n>.jpg`. Undefined when the excerpt has no
-   * tiles.
+   * The storyboard of an excerpt: WebVTT whose times are positions in the playlist of the excerpt, and whose cues name `sheet-<n>.jpg`.
+   * Undefined when the excerpt has no tiles.
    */
   storyboard(excerpt: Excerpt): string | undefined;
-  /** A sheet of the storyboard of an excerpt. The last sheet of a running recording grows. */
+  /**
+   * A sheet of the storyboard, as a JPEG. Undefined when there is no sheet with this index. The last sheet of a running recording grows.
+   */
   sheet(excerpt: Excerpt, index: number): Promise<Uint8Array | undefined>;
 }
 
 /** Finds recordings. */
 export interface Library {
-  /** Opens a recording. Undefined when neither this machine nor the object store has it. A recording that is opened again is shared. */
+  /**
+   * Opens a recording. Undefined when neither this machine nor the object store has it. The result is shared by all who open the same one,
+   * and need not be closed.
+   * @throws {MillraceError} `recording_unavailable` when it cannot be read now
+   */
   open(path: MediaPath): Promise<Recorded | undefined>;
 }

@@ -1,9 +1,9 @@
 /**
- * Recovery: makes the files of a recording right after its process or its machine died. Runs in the writer thread, before anything is
- * appended.
+ * Recovery: repairs the files of a recording after its process or its machine died. Runs in the writer thread, before anything is appended.
  *
- * What a `sync` record follows is durable and is trusted. Of the rest, a part is adopted only while the records before it are whole and its
- * bytes have the CRC that its record states. Everything else is cut off, so that a torn part is never shown.
+ * Everything before the last `sync` record of an index file is durable and is trusted. Of the records after it, a part is adopted only if
+ * all records before it were adopted, and its bytes have the CRC that its record states. Everything else is cut off, so that a torn part is
+ * never shown.
  */
 import {
   closeSync,
@@ -33,17 +33,20 @@ import {
 } from './index-file.ts';
 import { type RecordingIndex, readIndex } from './recording-index.ts';
 
-/** What was found of a recording. */
+/** A recording after recovery. */
 export interface Recovered {
   readonly index: RecordingIndex;
-  /** The number of the first period that no file has. */
+  /** The number after the largest one that a period of the recording has. 0 when it has none. */
   readonly nextPeriod: number;
 }
 
 const INDEX_NAME = /^index\.(\d{1,9})$/;
 const VOLUME_NAME = /^.+\.(\d{1,9})\.mp4$/;
 
-/** Makes the files of a recording right, and reads its index. A folder without any index is an empty recording. */
+/**
+ * Repairs the files of a recording, and reads its index. A folder without an index is an empty recording.
+ * @throws an error of the system
+ */
 export function recover(folder: string): Recovered {
   const names = readdirSync(folder);
   const whole = names.includes(WHOLE_INDEX) ? readWhole(folder) : undefined;
@@ -57,7 +60,11 @@ export function recover(folder: string): Recovered {
   return { index: readIndex(adopted.files), nextPeriod: nextPeriodAfter(names) };
 }
 
-/** Makes one index file of those of all periods, which then go. The recording must have no open files. */
+/**
+ * Joins the index files of all periods into one that marks the recording as ended, and then removes them. The recording must have no open
+ * files. Durable on return. Does nothing when it was done before.
+ * @throws an error of the system
+ */
 export function writeWholeIndex(folder: string): void {
   const names = readdirSync(folder);
   const periods = periodsOf(names);
@@ -76,13 +83,16 @@ export function writeWholeIndex(folder: string): void {
   for (const period of periods) rmSync(join(folder, indexName(period)));
 }
 
-/** The index of a recording that may be running in this process, without changing its files. Undefined when there is none. */
+/**
+ * Reads the index of a recording, which may be running, and changes no file. Undefined when there is no index.
+ * @throws an error of the system
+ */
 export function readIndexOf(folder: string): RecordingIndex | undefined {
   const files = readIndexFiles(folder);
   return files.length === 0 ? undefined : readIndex(files);
 }
 
-/** The index files of a recording in order. Empty when there are none. */
+/** Reads the index files of a recording, in order. Empty when there are none. @throws an error of the system */
 export function readIndexFiles(folder: string): readonly Uint8Array[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder);
@@ -90,13 +100,13 @@ export function readIndexFiles(folder: string): readonly Uint8Array[] {
   return periodsOf(names).map((period) => readFileSync(join(folder, indexName(period))));
 }
 
-/** Writes all bytes, of which the system may take some at a time. */
+/** Writes all bytes at the position of a file, in as many calls as the system needs. @throws an error of the system */
 export function writeAll(file: number, bytes: Uint8Array): void {
   let at = 0;
   while (at < bytes.length) at += writeSync(file, bytes, at, bytes.length - at);
 }
 
-/** Makes the names in a folder durable. */
+/** Makes the names of the files in a folder durable. @throws an error of the system */
 export function syncFolder(folder: string): void {
   const file = openSync(folder, 'r');
   try {
@@ -106,16 +116,16 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Takes the index files one after another, as far as they are true. */
+/** Adopts the records of the index files, one file after another, up to the first record that is not true. */
 class Adoption {
   readonly files: Uint8Array[] = [];
   readonly #folder: string;
   readonly #ids = new Map<number, string>();
-  /** Where the newest segment of each rendition ends, by what was adopted. */
+  /** Where the newest adopted part of each rendition ends. */
   readonly #ends = new Map<number, { readonly volume: string; at: number }>();
-  /** The bytes of each volume that are in the index. */
+  /** The length of each volume up to the end of its last adopted part. */
   readonly #volumes = new Map<string, number>();
-  /** Whether nothing was left out so far. Once something was, nothing else is adopted of which it is unknown whether it was durable. */
+  /** Whether all records so far were adopted. After one that was not, only records before a `sync` record are. */
   #isComplete = true;
 
   constructor(folder: string) {
@@ -142,8 +152,8 @@ class Adoption {
   }
 
   /**
-   * Removes what is in no record: the end of a torn volume, and volumes that no record of their period names. A volume whose period has lost
-   * its index file is kept, because `recordings check` can make the index again.
+   * Removes media that no adopted record describes: the end of a torn volume, and volumes that no record names. A volume whose period has
+   * no index file is kept, because `millrace recordings check` can make the index again from it.
    */
   cutVolumes(names: readonly string[]): void {
     const periods = new Set(periodsOf(names));
@@ -173,7 +183,7 @@ class Adoption {
     }
   }
 
-  /** Whether the volumes have what a record says. */
+  /** Whether the volumes contain what a record describes. */
   #isTrue(record: IndexRecord): boolean {
     if (record.type === 'segment') return sizeOf(join(this.#folder, this.#volumeOf(record))) >= record.offset;
     if (record.type !== 'part') return true;
@@ -187,7 +197,7 @@ class Adoption {
     return volumeName(this.#ids.get(rendition) ?? '', volume);
   }
 
-  /** Makes what was adopted durable, so that it need not be looked at again. */
+  /** Makes the adopted records and their media durable, so that they need not be verified again. */
   #confirm(path: string): void {
     for (const name of this.#volumes.keys()) syncFile(join(this.#folder, name));
     const file = openSync(path, 'a');
@@ -229,7 +239,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
 }
 
-/** Reads a span of a file, or what there is of it. */
+/** Reads a span of a file. Empty when the file is shorter. */
 function readSpan(path: string, at: number, sizeBytes: number): Uint8Array {
   if (sizeOf(path) < at + sizeBytes) return new Uint8Array();
   const file = openSync(path, 'r');

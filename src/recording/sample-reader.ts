@@ -1,5 +1,5 @@
 /**
- * Reads the samples of renditions from the index of a recording. Only the segments that a movie needs are read.
+ * Reads the samples of renditions from the index of a recording. Records of segments that a movie does not need are skipped.
  */
 import { type InitDescription, readInit } from '#media/mp4/init-reader.ts';
 import type { SampleColumns } from '#media/mp4/movie.ts';
@@ -16,20 +16,20 @@ import type { RecordedSamples } from './recorded-samples.ts';
 export interface SampleRequest {
   /** The ids of renditions. */
   readonly renditions: readonly string[];
-  /** The numbers of the first segment, and of the one after the last. */
+  /** The number of the first segment, and the number after that of the last one. */
   readonly fromSegment: number;
   readonly untilSegment: number;
-  /** About how many samples each rendition has, so that memory is taken once. */
+  /** About how many samples each rendition has in these segments, so that memory is allocated only once. */
   readonly expectedSamples: readonly number[];
 }
 
-/** Room at first. Where it is used up, it doubles. */
+/** The initial length of columns. It is doubled whenever they are full. */
 const FIRST_PARTS = 64;
 const LEAST_SAMPLES = 256;
-/** What a request may ask for at once: a day of audio in packets of 10 ms. */
+/** The most samples for which columns are allocated in advance: a day of audio in packets of 10 ms. */
 const MOST_EXPECTED_SAMPLES = 8_640_000;
 
-/** `mdat`. */
+/** The size and the type of `mdat`. */
 const MEDIA_HEADER_BYTES = 8;
 
 /**
@@ -43,7 +43,7 @@ export function readSamples(
   { renditions, fromSegment, untilSegment, expectedSamples }: SampleRequest,
 ): readonly (RecordedSamples | undefined)[] {
   const collectors = renditions.map((_, index) => new SampleCollector(expectedSamples[index] ?? 0));
-  /** Collectors by the number that a rendition has in the records. */
+  /** The collectors, by the numbers that renditions have in the records. */
   const byNumber: (SampleCollector | undefined)[] = [];
   const visit = (record: IndexRecord): void => {
     if (record.type === 'init') {
@@ -67,7 +67,7 @@ export function readSamples(
 /** Collects the parts of a rendition. */
 class SampleCollector {
   readonly #configurations: InitDescription[] = [];
-  /** Init segments by their numbers, as indexes of configurations. Those with the same bytes are one configuration. */
+  /** Init segments by their numbers, with the index of their configuration. Those with the same bytes share a configuration. */
   readonly #inits = new Map<number, { readonly bytes: Uint8Array; readonly configuration: number }>();
   #segment: SegmentRecord | undefined;
   #configuration = 0;
@@ -83,12 +83,12 @@ class SampleCollector {
   #offsets = new Float64Array(FIRST_PARTS);
   #columns: SampleColumns;
 
-  /** @param expectedSamples room at first */
+  /** @param expectedSamples the initial length of the columns of samples */
   constructor(expectedSamples: number) {
     this.#columns = columnsOf(Math.max(LEAST_SAMPLES, Math.min(expectedSamples, MOST_EXPECTED_SAMPLES)));
   }
 
-  /** Whether the next part is wanted. */
+  /** Whether the next part is collected. */
   get isOpen(): boolean {
     return this.#segment !== undefined;
   }
@@ -164,7 +164,7 @@ class SampleCollector {
   }
 }
 
-/** Columns with room for samples, beginning with those of others. */
+/** Columns with room for `capacity` samples. They begin with the samples of `from`. */
 function columnsOf(capacity: number, from?: SampleColumns): SampleColumns {
   const columns = {
     sizes: new Uint32Array(capacity),
@@ -181,7 +181,7 @@ function columnsOf(capacity: number, from?: SampleColumns): SampleColumns {
   };
 }
 
-/** A column with more room. */
+/** Copies a column into a longer one. */
 function moved<Column extends { set(from: Column): void }>(from: Column, to: Column): Column {
   to.set(from);
   return to;

@@ -1,20 +1,21 @@
 /**
- * The numbers of a recording's segments: a pure rule. Live media sequence numbers jump when the server starts again, and count segments
- * that are not kept. A recording counts what it keeps, the same in all renditions.
+ * Numbers the segments of a recording: a pure rule. The media sequence numbers of the live stream jump when the server starts again, and
+ * they also count segments that are not kept. A recording counts only the segments that it keeps, and a segment has the same number in all
+ * renditions.
  */
 
 import { BoundedMap } from '#lib/bounded-map.ts';
 
-/** The number of a segment, and whether it does not continue the one before. */
+/** The number of a segment, and whether it does not continue the segment before it. */
 export interface NumberedSegment {
   readonly number: number;
   readonly discontinuity: boolean;
 }
 
-/** How many live segments are remembered. Renditions are at most a few segments apart. */
+/** How many live segments are remembered. One rendition is at most a few segments ahead of another. */
 const REMEMBERED = 64;
 
-/** Gives out numbers. At first everything is left out, until {@link SegmentNumbers.resume}. */
+/** Gives out numbers. At first it is suspended, and no segment gets a number until {@link SegmentNumbers.resume}. */
 export class SegmentNumbers {
   readonly #numbered = new BoundedMap<number, NumberedSegment>(REMEMBERED);
   #next: number;
@@ -30,17 +31,17 @@ export class SegmentNumbers {
     this.#isBroken = !this.#isFirst;
   }
 
-  /** Whether media is being left out. */
+  /** Whether new segments are being left out. */
   get isSuspended(): boolean {
     return this.#isSuspended;
   }
 
-  /** The number that a live segment has. Undefined while no rendition has begun to keep it. */
+  /** The number of a live segment. Undefined until the first rendition keeps it. */
   of(msn: number): NumberedSegment | undefined {
     return this.#numbered.get(msn);
   }
 
-  /** Numbers a live segment that is kept. Undefined for one that is left out, because a later one has been kept already. */
+  /** Numbers a live segment. Undefined when it is to be left out: while suspended, and when a later segment has a number already. */
   keep(msn: number, discontinuity: boolean): NumberedSegment | undefined {
     const known = this.#numbered.get(msn);
     if (known !== undefined) return known;
@@ -59,14 +60,14 @@ export class SegmentNumbers {
     if (!this.#numbered.has(msn)) this.#isBroken = true;
   }
 
-  /** Leaves out everything that has no number yet. */
+  /** Leaves out all segments until {@link resume}, also those that have a number in another rendition already. */
   suspend(): void {
     this.#isSuspended = true;
     this.#isBroken = true;
     this.#numbered.clear();
   }
 
-  /** Ends the suspension with a live segment, which is the next one that is kept. */
+  /** Ends the suspension, and numbers the live segment with which the recording goes on. */
   resume(msn: number): NumberedSegment | undefined {
     this.#isSuspended = false;
     return this.keep(msn, false);

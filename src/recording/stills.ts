@@ -1,18 +1,18 @@
 /**
- * Pictures of recordings that have none, because their sessions were not transcoded: each is made of a recorded keyframe when it is asked
- * for. One is made at a time, in a process of its own, and the newest are kept.
+ * Makes pictures for recordings that have none, because their sessions were not transcoded. Each is made from a recorded keyframe when it
+ * is asked for, one at a time, in a process of its own. The newest are kept in memory.
  */
 import { BoundedMap } from '#lib/bounded-map.ts';
 import { firstKeyframe } from '#media/mp4/first-keyframe.ts';
 import { makeStill } from '#transcode/still.ts';
 
-/** The number of pictures that are kept, each of some ten kilobytes. */
+/** The number of pictures that are kept in memory, each of some ten kilobytes. */
 const MAX_KEPT = 200;
 
 /** The beginning of a segment. */
 export interface SegmentBeginning {
   readonly init: Uint8Array;
-  /** As many of its bytes as its first frame needs. */
+  /** The bytes of the segment, at least up to the end of its first frame. */
   readonly segment: Uint8Array;
 }
 
@@ -22,9 +22,9 @@ export class Stills {
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * The picture of the first frame of a segment. Undefined when that cannot be decoded by itself.
+   * Returns a JPEG of the first frame of a segment. Undefined when that frame cannot be decoded by itself.
    * @param name identifies the segment
-   * @param read reads its beginning; called only when the picture is not known
+   * @param read reads the beginning of the segment; called only when the picture is not known. Its errors are thrown
    */
   async of(name: string, read: () => Promise<SegmentBeginning>): Promise<Uint8Array | undefined> {
     const before = this.#last;

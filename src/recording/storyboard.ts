@@ -1,5 +1,6 @@
 /**
- * Storyboards: WebVTT whose cues name parts of sheets (a media fragment, `#xywh=`), as players show them above their time line.
+ * Writes storyboards: WebVTT whose cues refer to tiles in sheets (by a media fragment, `#xywh=`), for the previews that players show above
+ * their seek bar.
  */
 import { TILE } from '#media/picture.ts';
 import { SHEET_SIDE, TILE_PITCH, TILES_PER_SHEET } from '#media/tile-sheet.ts';
@@ -8,10 +9,10 @@ import { SHEET_SIDE, TILE_PITCH, TILES_PER_SHEET } from '#media/tile-sheet.ts';
 export const sheetName = (index: number): string => `sheet-${index}.jpg`;
 
 /**
- * Writes a storyboard. Each tile is shown until the next one, and the first from the start.
- * @param positionsS the positions in the playlist at which the tiles were shown, in seconds, in order
- * @param endS the end of the playlist
- * @returns undefined without tiles
+ * Writes a storyboard. The cue of a tile lasts until that of the next tile. The first cue begins at 0.
+ * @param positionsS the position of each tile in the playlist, in seconds, ascending
+ * @param endS the length of the playlist in seconds
+ * @returns undefined when there are no tiles
  */
 export function storyboardOf(positionsS: readonly number[], endS: number): string | undefined {
   if (positionsS.length === 0) return undefined;
@@ -27,7 +28,7 @@ export function storyboardOf(positionsS: readonly number[], endS: number): strin
   return ['WEBVTT\n', ...cues].join('\n');
 }
 
-/** A time as WebVTT writes it: `01:02:03.456`. */
+/** A time in the format of WebVTT: `01:02:03.456`. */
 function timestamp(seconds: number): string {
   const ms = Math.round(seconds * 1000);
   const two = (value: number) => String(Math.floor(value)).padStart(2, '0');

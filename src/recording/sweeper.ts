@@ -1,8 +1,9 @@
 /**
- * Deletes recordings that have been kept long enough, and the bytes of deleted ones, and ends those of users whose recordings take too much.
+ * Deletes recordings whose retention is over, removes the files of deleted recordings, and ends running recordings of users who exceed
+ * their quota.
  *
- * A deleted recording has a row until its bytes are gone, so a process that was killed in the middle, a disk or a bucket that was away leave
- * nothing that is not found again. Clips keep the volumes that they show; with the last clip the rest goes, too.
+ * A deleted recording keeps its row until its files are gone. So files are found again that are left because the process was killed, or
+ * because the disk or the bucket was away. The volumes that clips need are kept until the last of these clips is deleted.
  */
 import type { Asset } from '#domain/asset.ts';
 import type { AssetId, MediaPath, NodeId } from '#domain/ids.ts';
@@ -16,9 +17,9 @@ import type { KeptSpan } from './storage/needed-volumes.ts';
 import type { StorageThread } from './storage/storage-thread.ts';
 
 const DAY_MS = 86_400_000;
-/** The time between two rounds: bytes are gone within two minutes. */
+/** The time between two rounds. The files of a deleted recording are gone within two minutes. */
 const INTERVAL_MS = 30_000;
-/** A clip that was being created when its recording was deleted is known by then. */
+/** How long after its deletion the files of a recording are kept. By then a clip that was being created from it is in the store. */
 const SETTLED_MS = 60_000;
 const BATCH = 100;
 const GIB = 1024 ** 3;
@@ -32,18 +33,18 @@ export interface SweeperOptions {
   readonly isShared: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Days after its end that a recording is kept. 0 means forever. */
+  /** The number of days for which a recording is kept after its end. 0 means forever. */
   readonly retentionDays: number;
-  /** The free space below which room is made. */
+  /** The free space of the disk, in bytes, below which files are removed. 0: never. */
   readonly minFreeBytes: number;
   readonly whenFull: 'stop' | 'oldest';
-  /** The quotas of users that have none of their own. */
+  /** The quotas of users for whom an admin has set none. */
   readonly quotas: Quotas;
-  /** Called with a running recording whose owner has no more space, again and again while it runs. */
+  /** Called with a running recording whose owner's recordings exceed the quota, in every round while it runs. */
   readonly onOverQuota: (path: MediaPath) => void;
-  /** Called before bytes of a recording are deleted, so that nothing reads them any more. */
+  /** Called before files of a recording are removed, so that nothing reads them any more. */
   readonly onFree: (asset: Asset) => void;
-  /** Milliseconds between two rounds. */
+  /** The time between two rounds in milliseconds. By default 30 s. */
   readonly intervalMs?: number;
 }
 
@@ -64,29 +65,29 @@ export class Sweeper implements AsyncDisposable {
   readonly #options: SweeperOptions;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
-  /** What was left of deleted recordings for clips, so that nothing is done while the clips are the same. */
+  /** The spans of clips for which files of deleted recordings were kept. While they are the same, there is nothing to do. */
   readonly #left = new Map<AssetId, string>();
-  /** Recordings that were expired to make room, and whose bytes are still there. */
+  /** Recordings that were expired because the disk is full, and whose files are not removed yet. */
   readonly #expired = new Set<AssetId>();
-  /** Recordings that are in the bucket, of which the store does not know that yet. */
+  /** Recordings that are in the bucket, but whose rows do not say so yet. */
   readonly #stored = new Set<MediaPath>();
 
   constructor(options: SweeperOptions) {
     this.#options = options;
   }
 
-  /** Begins with the first round, at once. */
+  /** Begins the first round at once. Called once. */
   start(): void {
     this.#running = this.#run();
   }
 
-  /** Has the store know that a recording is in the bucket, at once or when it can be reached. */
+  /** Notes in the store that a recording is in the bucket, at once or when the store can be reached again. Never throws. */
   stored(path: MediaPath): void {
     this.#stored.add(path);
     void this.#attempt(() => this.#noteStored());
   }
 
-  /** Stops after the recording that is being deleted. */
+  /** Stops. Resolves after the recording that is being deleted. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#running;
@@ -100,7 +101,7 @@ export class Sweeper implements AsyncDisposable {
     }
   }
 
-  /** One round. It never throws. */
+  /** Makes one round. It never throws. */
   async sweep(): Promise<void> {
     await this.#attempt(() => this.#noteStored());
     await this.#attempt(() => this.#expire());
@@ -108,7 +109,7 @@ export class Sweeper implements AsyncDisposable {
     await this.#attempt(() => this.#mindSpace());
   }
 
-  /** One step that fails does not keep the others from being done. */
+  /** Runs a step. When it fails, the others are run nevertheless. */
   async #attempt(step: () => Promise<void>): Promise<void> {
     if (this.#closing.signal.aborted) return;
     try {
@@ -153,7 +154,7 @@ export class Sweeper implements AsyncDisposable {
       const recordings: readonly Asset[] = await store.assets.deleting({ before, after, limit: BATCH });
       for (const recording of recordings) {
         if (this.#closing.signal.aborted) return;
-        // One that cannot be deleted does not keep the others from being deleted.
+        // A recording that cannot be deleted does not keep the others from being deleted.
         await this.#deleteBytes(recording).catch((error: unknown) => failures.push(error));
       }
       after = recordings.at(-1)?.id;
@@ -173,14 +174,14 @@ export class Sweeper implements AsyncDisposable {
     onFree(recording);
     await storage.free(recording.path, spans);
     this.#expired.delete(recording.id);
-    // Bytes on the disk of another node are that node's to delete, and the row lasts until they are.
+    // Files on the disk of another node are deleted by that node, and the row lasts until then.
     if (clips.length === 0 && (!isShared || recording.nodeId === nodeId)) {
       await store.assets.deleted(recording.id);
       this.#left.delete(recording.id);
     } else this.#left.set(recording.id, left);
   }
 
-  /** Space is of interest only while something is recorded. */
+  /** Checks free space and quotas, which matter only while something is recorded. */
   async #mindSpace(): Promise<void> {
     const { store, nodeId } = this.#options;
     const running = (await store.assets.open(nodeId)).filter(({ phase }) => phase === 'recording');
@@ -196,7 +197,7 @@ export class Sweeper implements AsyncDisposable {
     if ((await missing()) <= 0) return;
     const freedBytes = await storage.makeRoom();
     if (freedBytes > 0) logger.warn({ freedBytes }, 'recordings left this machine early, because the disk is full');
-    // What is expired here is deleted a minute later, and makes room only then.
+    // The files of recordings that are expired here are removed a minute later, and only then there is more space.
     if (whenFull === 'stop' || this.#expired.size > 0) return;
     let missingBytes = await missing();
     for (const { id, sizeBytes } of await store.assets.oldest(nodeId, BATCH)) {
@@ -224,7 +225,7 @@ export class Sweeper implements AsyncDisposable {
   }
 }
 
-/** What a clip shows. Without a bound it is that of the recording. */
+/** The span that a clip shows. Without a bound it reaches to that end of the recording. */
 const spanOf = ({ fromMs, untilMs }: Asset): KeptSpan => ({
   fromMs: fromMs ?? 0,
   untilMs: untilMs ?? Number.MAX_SAFE_INTEGER,

@@ -1,11 +1,11 @@
 /**
- * Puts the files of recordings into the bucket, and removes them from this machine once they are safe there.
+ * Uploads the files of recordings to the bucket, and removes them from this machine once they are safe there.
  *
- * What is to be done is read from the folders, so a process that was killed leaves nothing to be repaired: whatever lies in a folder and is not
- * known to be in the bucket is asked for (HEAD), put if it is not there as it should be, and asked for again. Only then, and after a time of
- * grace, it goes from this machine.
+ * The folders show what is to be done, so nothing must be repaired after the process was killed. A file that the bucket may have already is
+ * looked up there (HEAD). A file that is not there with its size is uploaded (PUT) and looked up. Only after that, and after a period of
+ * grace, it is removed from this machine.
  *
- * It waits for the disk, so it runs in a thread of its own; see `storage/storage-thread.ts`.
+ * The calls for the disk block, so this runs in a thread of its own; see `storage/storage-thread.ts`.
  */
 import { join } from 'node:path';
 import type { Clock } from '#lib/clock.ts';
@@ -16,24 +16,24 @@ import { fileSizes, removeFile, removeFolder } from './storage/local-files.ts';
 import { uploadPause } from './storage/upload-pause.ts';
 import { isComplete, periodOf, uploadable, type WriterState } from './storage/upload-plan.ts';
 
-/** Uploads at the same time. */
+/** The number of uploads at the same time. */
 const UPLOADS = 4;
-/** How long files stay on this machine once they are in the bucket: most replays are of what was just live. */
+/** How long files stay on this machine once they are in the bucket. Most viewers of recordings watch what was live just before. */
 const GRACE_MS = 600_000;
-/** How often it is looked for what may be removed. */
+/** How often files are removed that may be. */
 const SWEEP_MS = 30_000;
-/** How often it is told what waits. */
+/** The shortest time between two calls of {@link UploadListener.waiting}. */
 const TELL_MS = 1000;
-/** Failures in a row from which on they are news. Before, the pauses are a few seconds. */
+/** The number of failures in a row after which they are reported. Until then, the pauses are a few seconds. */
 const FAILING_FROM = 3;
 
-/** What an uploader tells. */
+/** Learns of the progress of uploads. Its methods must not throw. */
 export interface UploadListener {
-  /** Everything of a recording that has ended is in the bucket. It stays on this machine until {@link Uploader.noted}. */
+  /** Called when all files of an ended recording are in the bucket. They stay on this machine until {@link Uploader.noted}. */
   stored(path: string): void;
-  /** Whether uploads fail, and why, as a text without secrets. */
+  /** Called when uploads begin to fail, with the reason as a text without secrets, and with undefined when they work again. */
   failing(reason: string | undefined): void;
-  /** What waits to be uploaded by now. */
+  /** Called with the number and the total size of the files that wait to be uploaded. */
   waiting(files: number, sizeBytes: number): void;
 }
 
@@ -44,16 +44,20 @@ export interface UploaderOptions {
   readonly bucket: ObjectStore;
   readonly clock: Clock;
   readonly listener: UploadListener;
+  /** How long files stay on this machine once they are in the bucket, in milliseconds. By default ten minutes. */
   readonly graceMs?: number;
-  /** Calls a function once, later. */
+  /** Calls a function once after a delay, unless it is disposed before. By default a timer. */
   readonly later?: (delayMs: number, run: () => void) => Disposable;
   readonly random?: () => number;
 }
 
-/** A file of a recording that does not change any more. */
+/** A file of a recording. It is uploaded only once it does not change any more. */
 interface ClosedFile {
   readonly sizeBytes: number;
-  /** `asked`: the bucket may have it. `absent`: it has not. `stored`: it has, since this time. */
+  /**
+   * `asked`: the bucket may have it, and will be asked. `absent`: the bucket does not have it. `stored`: the bucket has it, since this
+   * time.
+   */
   state: { readonly type: 'asked' | 'absent' } | { readonly type: 'stored'; readonly since: Milliseconds };
   failures: number;
   retryAt: Milliseconds;
@@ -65,16 +69,17 @@ interface Recording {
   readonly path: string;
   writer: WriterState;
   files: Map<string, ClosedFile>;
-  /** Files that were there before this process began may be in the bucket. */
+  /** Whether its files may be in the bucket already, because they are from an earlier process. */
   readonly mayBeStored: boolean;
-  /** Files that may be uploaded in this order. Empty when the folder is to be looked at again. */
+  /** The files that may be uploaded, in this order. */
   queue: string[];
   /** Whether something may have changed since the queue was made. */
   isChanged: boolean;
   readonly active: Map<string, Promise<void>>;
   readonly stopping: AbortController;
+  /** Whether the listener was told that all files are in the bucket. */
   isReported: boolean;
-  /** Whether the store of rows knows that everything is in the bucket. */
+  /** Whether the row in the store says that all files are in the bucket. */
   isNoted: boolean;
 }
 
@@ -87,7 +92,7 @@ export class Uploader implements AsyncDisposable {
   /** Failures of the bucket in a row. */
   #failures = 0;
   #pausedUntil = ms(0);
-  /** When the file that failed last may be tried again. Others are tried with it, or with the next sweep. */
+  /** When the file that failed last may be tried again. Other files that failed are tried at this time, or at the next sweep. */
   #retryAt = ms(0);
   #reason: string | undefined;
   #timer: Disposable | undefined;
@@ -102,7 +107,10 @@ export class Uploader implements AsyncDisposable {
     this.#sweepAt = ms(options.clock.monotonic() + SWEEP_MS);
   }
 
-  /** Takes up a recording that this process has found on the disk. Without its whole index, it waits for the writer to open it. */
+  /**
+   * Takes up a recording that was found on the disk. Unless its index is that of an ended recording, it waits until {@link closed} or
+   * {@link ended}.
+   */
   found(path: string): void {
     if (this.#recordings.has(path)) return;
     const recording = this.#recording(path, true);
@@ -111,7 +119,7 @@ export class Uploader implements AsyncDisposable {
     this.#changed(recording);
   }
 
-  /** The writer has opened a recording, or closed periods of it. */
+  /** Notes that the writer has opened a recording, or has closed these periods of it, whose files will not change any more. */
   closed(path: string, periods: readonly number[]): void {
     const recording = this.#recording(path, false);
     const before = typeof recording.writer === 'object' ? recording.writer.closed : new Set<number>();
@@ -119,14 +127,14 @@ export class Uploader implements AsyncDisposable {
     this.#changed(recording);
   }
 
-  /** The writer has ended a recording. */
+  /** Notes that the writer has ended a recording, and that none of its files will change any more. */
   ended(path: string): void {
     const recording = this.#recording(path, false);
     recording.writer = 'ended';
     this.#changed(recording);
   }
 
-  /** The store knows that everything of a recording is in the bucket, so that its folder may go. */
+  /** Notes that the row of a recording says that all its files are in the bucket, so that its folder may be removed. */
   noted(path: string): void {
     const recording = this.#recordings.get(path);
     if (recording !== undefined) recording.isNoted = true;
@@ -143,20 +151,20 @@ export class Uploader implements AsyncDisposable {
   }
 
   /**
-   * Removes from this machine what is in the bucket, whether or not its time of grace is over.
-   * @returns the bytes that were freed
+   * Removes from this machine all media that is in the bucket, also before its period of grace is over.
+   * @returns the number of bytes that were freed
    */
   makeRoom(): number {
     return this.#sweep(0);
   }
 
-  /** Resolves once nothing is in progress and nothing can be begun now. For tests. */
+  /** Resolves once no upload is in progress and none can begin now. For tests. */
   async idle(): Promise<void> {
     this.#fill();
     if (this.#active > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Stops. What is in progress is given up. */
+  /** Stops. Uploads in progress are aborted. Resolves once none is left. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#timer?.[Symbol.dispose]();
@@ -192,7 +200,7 @@ export class Uploader implements AsyncDisposable {
     this.#fill();
   }
 
-  /** Brings what is known of a recording in line with its folder. */
+  /** Reads the folder of a recording again, and updates its files and its queue. */
   #look(recording: Recording): void {
     const found = this.#fromDisk(() => fileSizes(join(this.#options.folder, recording.path)));
     if (found === undefined) return;
@@ -213,7 +221,7 @@ export class Uploader implements AsyncDisposable {
     }
   }
 
-  /** Begins what can be begun, and sets the timer for the rest. */
+  /** Begins as many uploads as possible, and sets the timer for the others. */
   #fill(): void {
     if (this.#isClosed) return;
     const now = this.#options.clock.monotonic();
@@ -221,7 +229,7 @@ export class Uploader implements AsyncDisposable {
       this.#sweepAt = ms(now + SWEEP_MS);
       this.#sweep(this.#options.graceMs ?? GRACE_MS);
     }
-    // While the bucket fails, a single upload tries whether it still does.
+    // While the bucket fails, one upload at a time is tried.
     const most = this.#failures === 0 ? UPLOADS : 1;
     while (now >= this.#pausedUntil && this.#active < most && this.#beginOne(now));
     if (now >= this.#toldAt + TELL_MS || this.#active === 0) this.#tellWaiting(now);
@@ -229,7 +237,7 @@ export class Uploader implements AsyncDisposable {
     this.#setTimer(now);
   }
 
-  /** Recordings take turns. */
+  /** Begins one upload, if one is possible. Recordings take turns. */
   #beginOne(now: Milliseconds): boolean {
     for (const recording of this.#recordings.values()) {
       const name = this.#next(recording, now);
@@ -279,7 +287,7 @@ export class Uploader implements AsyncDisposable {
     const isThere = async () => (await bucket.head(object, call))?.sizeBytes === file.sizeBytes;
     if (file.state.type === 'asked' && !(await isThere())) file.state = { type: 'absent' };
     if (file.state.type === 'absent') {
-      // From here on it is unknown whether the bucket has it.
+      // From here on it is unknown whether the bucket has the file.
       file.state = { type: 'asked' };
       await bucket.putFile(object, join(folder, recording.path, name), call);
       if (!(await isThere())) {
@@ -313,7 +321,7 @@ export class Uploader implements AsyncDisposable {
     file.failures += 1;
     file.retryAt = ms(now + uploadPause(file.failures, random()));
     this.#retryAt = file.retryAt;
-    // Uploads that were in progress together fail together, and count once.
+    // Uploads that were in progress at the same time fail together, and count as one failure.
     if (startedAt >= this.#pausedUntil) {
       this.#failures += 1;
       this.#pausedUntil = ms(now + uploadPause(this.#failures, random()));
@@ -322,7 +330,7 @@ export class Uploader implements AsyncDisposable {
     if (this.#failures >= FAILING_FROM || file.failures >= FAILING_FROM) this.#tellFailing(reason);
   }
 
-  /** Removes files that have been in the bucket long enough. Returns their bytes. */
+  /** Removes files that have been in the bucket for `graceMs`. Returns their total size in bytes. */
   #sweep(graceMs: number): number {
     const latest = this.#options.clock.monotonic() - graceMs;
     let freedBytes = 0;
@@ -333,7 +341,7 @@ export class Uploader implements AsyncDisposable {
         return state?.type === 'stored' && state.since <= latest;
       };
       const names = [...recording.files.keys()];
-      // The index files stay until the writer has made one of them, and are small.
+      // The index files stay, because they are small, until the recording has ended and is in the bucket as a whole.
       const safe = names.filter((name) => name.endsWith('.mp4') && isSafe(name));
       const isAllSafe = recording.isNoted && isComplete(names, isSafe);
       for (const name of isAllSafe ? names : safe) {
@@ -348,7 +356,7 @@ export class Uploader implements AsyncDisposable {
     return freedBytes;
   }
 
-  /** What a call of the file system gives. Undefined when the disk fails, which is news. */
+  /** Makes a call to the file system. Undefined when the disk fails, which is reported. */
   #fromDisk<Result>(call: () => Result): Result | undefined {
     try {
       return call();

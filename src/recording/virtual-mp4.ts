@@ -1,5 +1,5 @@
 /**
- * MP4s that exist nowhere: the head is made from the index of a recording, and the body is the recording's own bytes.
+ * MP4s that are stored nowhere: the head is made from the index of a recording, and the body is the bytes of the recording's volumes.
  */
 import { LRUCache } from 'lru-cache';
 import { MillraceError } from '#domain/errors.ts';
@@ -13,22 +13,22 @@ import { firstIndex } from './recorded-samples.ts';
 import type { Excerpt, VirtualFile } from './recording.ts';
 import type { RecordedRendition, RecordedSegment, RecordingIndex } from './recording-index.ts';
 
-/** The memory for heads. One of four hours takes 11 MB. */
+/** The most memory that heads take. The head of four hours takes 11 MB. */
 const MAX_HEAD_BYTES = 32 * 1024 * 1024;
-/** The memory for what tells where the bytes of files are, besides heads: 300 kB for four hours. */
+/** The most memory that maps take, which state where the media of files is: 300 kB for four hours. */
 const MAX_MAP_BYTES = 16 * 1024 * 1024;
 /** The most bytes that are read at once. */
 const PIECE_BYTES = 256 * 1024;
 
-/** What an entry of a cache takes besides its content. */
+/** The memory that an entry of a cache takes besides its content. */
 const ENTRY_BYTES = 1024;
 
-/** The rendition that all videos have their audio from. */
+/** The rendition whose audio goes with every video rendition. */
 const AUDIO = 'audio';
 
-/** A recording that MP4s are made of. */
+/** A recording of which MP4s are made. */
 export interface MovieSource {
-  /** Its path, which tells it from all others. */
+  /** Its path, which identifies it. */
   readonly path: MediaPath;
   /** The wall-clock time of session time 0. */
   readonly epoch: Milliseconds;
@@ -36,10 +36,10 @@ export interface MovieSource {
   readonly reader: Pick<RecordingFileReader, 'movie' | 'read'>;
 }
 
-/** Where the bytes of a file are. */
+/** States where the media of a file is. */
 type MovieMap = Omit<MovieFile, 'head'> & { readonly headBytes: number };
 
-/** Makes MP4s, and remembers the heads of those that were used last. */
+/** Makes MP4s, and keeps the heads of those that were used last in memory. */
 export class VirtualMp4s {
   readonly #heads: LRUCache<string, Uint8Array>;
   readonly #maps = new LRUCache<string, MovieMap>({
@@ -49,7 +49,7 @@ export class VirtualMp4s {
   /** Files that are being made, so that those who ask for the same one wait for it together. */
   readonly #making = new Map<string, Promise<MovieFile | undefined>>();
 
-  /** @param maxHeadBytes the memory for heads */
+  /** @param maxHeadBytes the most memory that heads take */
   constructor(maxHeadBytes = MAX_HEAD_BYTES) {
     this.#heads = new LRUCache({ maxSize: maxHeadBytes, sizeCalculation: ({ length }) => ENTRY_BYTES + length });
   }
@@ -85,7 +85,7 @@ function mapOf(movie: MovieFile | undefined): MovieMap | undefined {
   return { ...rest, headBytes: head.length };
 }
 
-/** A file. */
+/** An MP4 whose head may have to be made again while it is read. */
 class VirtualMp4 implements VirtualFile {
   readonly sizeBytes: number;
   readonly etag: string;
@@ -123,7 +123,7 @@ class VirtualMp4 implements VirtualFile {
     }
   }
 
-  /** Reads the media data from a position on, no further than the range of a volume that has it. */
+  /** Reads media data from position `at` on: a piece that ends with its range at the latest. */
   async #mediaAt(at: number, until: number, signal: AbortSignal): Promise<Uint8Array> {
     const { ranges, renditions } = this.#map;
     const index = firstIndex(ranges.volumes.length, (range) => ranges.positions[range + 1]! > at);
@@ -138,8 +138,8 @@ class VirtualMp4 implements VirtualFile {
 }
 
 /**
- * Parts that are this much newer than the end of a movie have every frame before that end: an encoder that reorders frames sends them no later,
- * and the frame at the end says how long the last one lasts.
+ * How far the newest part must reach beyond the end of a movie. By then all frames that are shown before that end have arrived, although
+ * encoders reorder frames, and the frame after the last one shows how long the last one lasts.
  */
 const REORDERING_MS = 500;
 
@@ -157,7 +157,7 @@ export function movieEnd(index: RecordingIndex, rendition: string): Milliseconds
 const endOf = (segment: RecordedSegment | undefined): number =>
   segment === undefined ? -Infinity : segment.programDateTimeMs + segment.durationS * 1000;
 
-/** The rendition, and the audio that goes with a video. */
+/** The rendition and, for a video rendition, the audio. Empty when there is no such rendition. */
 function tracksOf(index: RecordingIndex, rendition: string): readonly RecordedRendition[] {
   const leader = index.rendition(rendition);
   if (leader === undefined) return [];
@@ -165,7 +165,7 @@ function tracksOf(index: RecordingIndex, rendition: string): readonly RecordedRe
   return audio === undefined ? [leader] : [leader, audio];
 }
 
-/** What is to be made for an excerpt. Undefined when there is no such rendition, or nothing of it in the excerpt. */
+/** The request for the MP4 of an excerpt. Undefined when there is no such rendition, or nothing of it in the excerpt. */
 function movieRequest(
   { index, epoch, path }: MovieSource,
   rendition: string,
@@ -189,24 +189,24 @@ function movieRequest(
     fromSegment,
     untilSegment,
     expectedSamples: tracks.map((track) => expectedSamples(track, untilSegment - fromSegment)),
-    // A frame belongs to the nearest millisecond.
+    // A frame counts as shown at the nearest whole millisecond.
     span: { from: (fromMs - epoch - 0.5) / 1000, until: (untilMs - epoch - 0.5) / 1000 },
   };
 }
 
-/** About how many samples a number of segments has: a tenth more than the average, and no more than there are. */
+/** About how many samples `wanted` segments have: a tenth more than the average, and no more than the rendition has. */
 function expectedSamples({ data, segments }: RecordedRendition, wanted: number): number {
   const average = data.samples / Math.max(1, segments.count);
   return Math.ceil(Math.min(data.samples, 1.1 * average * wanted));
 }
 
-/** The number of the last segment with frames that are shown before a time. */
+/** The number of the last segment that has frames which are shown before a time. */
 function lastNeeded({ segments }: RecordedRendition, untilMs: number): number {
   // Times in the index are whole milliseconds.
   const index = segments.indexAt(untilMs - 1);
   const last = segments.at(index);
   if (last === undefined) return Infinity;
-  // The first frames of the next segment in decoding order may be shown before its keyframe, which is where this one ends.
+  // Some frames of the next segment may be shown before its keyframe. They are needed when the excerpt ends before this segment does.
   const isCut = last.programDateTimeMs + last.durationS * 1000 > untilMs + 1;
   return (isCut ? segments.at(index + 1) : undefined)?.number ?? last.number;
 }

@@ -1,5 +1,6 @@
 /**
- * Reads recordings that are not on this machine from the bucket, in blocks that all viewers share: a replay that many watch is fetched once.
+ * Reads recordings that are not on this machine from the bucket, in blocks that all viewers share. A recording that many watch is fetched
+ * once.
  */
 import { LRUCache } from 'lru-cache';
 import { MillraceError } from '#domain/errors.ts';
@@ -14,16 +15,16 @@ import type { LocalFileReader, RecordingFileReader } from './reader.ts';
 
 /** The size of a block. A request costs as much as storing a megabyte for half a minute, and takes some 50 ms. */
 const BLOCK_BYTES = 1024 * 1024;
-/** The memory for blocks. */
+/** The most memory that blocks take. */
 const MAX_BLOCKS_BYTES = 64 * 1024 * 1024;
 /** The number of objects whose sizes are remembered. They never change. */
 const MAX_SIZES = 20_000;
-/** The blocks that are fetched at the same time. More are refused, so that a bucket that hangs fills no memory. */
+/** The most blocks that are fetched at the same time. Further reads are refused, so that memory stays bounded while the bucket hangs. */
 const MAX_FETCHES = 128;
 
 /**
- * How long the index of a recording without an end is taken to be as it was: its machine is gone, or will be back some time. Those with an end
- * are remembered by the library.
+ * How long the index of a recording that has not ended is used before it is read again. Such a recording's machine is gone, or will be back
+ * some time. Recordings that have ended never change, and the library keeps them.
  */
 const UNFINISHED_MS = 30_000;
 const MAX_UNFINISHED = 50;
@@ -37,7 +38,7 @@ export interface BucketFileReaderOptions {
 
 type Found = NonNullable<ReadAnswers['index']>;
 
-/** Reads what is on this machine there, and everything else from the bucket. */
+/** Reads from this machine what is here, and everything else from the bucket. */
 export class BucketFileReader implements RecordingFileReader {
   readonly #local: LocalFileReader;
   readonly #bucket: ObjectStore;
@@ -108,7 +109,9 @@ export class BucketFileReader implements RecordingFileReader {
     return bytes;
   }
 
-  /** A block is fetched for all that want it, so no viewer who leaves ends it. The bucket's time limits hold. */
+  /**
+   * Returns a block. It is fetched for all who wait for it, so a viewer who leaves does not abort it. The time limits of the bucket apply.
+   */
   #block(object: string, number: number): Promise<Uint8Array> {
     const key = `${number} ${object}`;
     const known = this.#blocks.get(key);

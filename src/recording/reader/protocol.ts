@@ -1,21 +1,21 @@
 /**
- * What the main thread and the reader thread say to each other.
+ * The messages between the main thread and the reader thread.
  */
 import type { MovieFile, MovieRequest } from '#recording/movie-file.ts';
 import type { IndexData } from '#recording/recording-index.ts';
 import type { Manifest } from '#recording/writer/protocol.ts';
 
-/** What the reader thread is started with. */
+/** The data with which the reader thread is started. */
 export interface ReaderJob {
   /** The folder of all recordings. */
   readonly folder: string;
 }
 
-/** What is read. */
+/** A request to the reader thread. Paths of recordings are relative to {@link ReaderJob.folder}. */
 export type ReadRequest =
   /** The index of a recording, which may still be running. */
   | { readonly type: 'index'; readonly path: string }
-  /** Index files that are not on this machine. */
+  /** Parses index files that are not on this machine. */
   | { readonly type: 'parse'; readonly path: string; readonly files: readonly Uint8Array[] }
   /** A span of a file of a recording, the end excluded. */
   | {
@@ -29,12 +29,12 @@ export type ReadRequest =
   | {
       readonly type: 'movie';
       readonly path: string;
-      /** The index of the recording. Undefined when it is on this machine. */
+      /** The index files of the recording, in order. Undefined when they are on this machine. */
       readonly files?: readonly Uint8Array[] | undefined;
       readonly movie: MovieRequest;
     };
 
-/** The answers by the types of requests. */
+/** The type of the answer to each type of request. */
 export interface ReadAnswers {
   /** Undefined when there are no files of the recording. */
   readonly index: { readonly index: IndexData; readonly manifest: Manifest } | undefined;
@@ -45,7 +45,7 @@ export interface ReadAnswers {
   readonly movie: MovieFile | undefined;
 }
 
-/** The answer to a request with its number. */
+/** The answer to the request with the same number, or why there is none. */
 export type NumberedAnswer = { readonly number: number } & (
   | { readonly answer: unknown }
   | { readonly failure: string }

@@ -5,9 +5,9 @@ import { Worker } from 'node:worker_threads';
 import { MillraceError } from '#domain/errors.ts';
 import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest } from './protocol.ts';
 
-/** The most requests that wait or run. Each reads at most a megabyte. */
+/** The most requests that wait or run. Further ones are refused. */
 const MAX_REQUESTS = 1000;
-/** How long a request may take. A disk that is slower does not serve viewers. */
+/** How long a request may take. A disk that takes longer is too slow to serve viewers. */
 const TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2000;
 
@@ -17,7 +17,7 @@ interface Pending {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Reads files of recordings. The thread is started with the first request, and again after it died. */
+/** Asks the thread that reads files of recordings. It is started with the first request, and with the next one after it died. */
 export class ReaderThread implements AsyncDisposable {
   readonly #job: ReaderJob;
   readonly #pending = new Map<number, Pending>();
@@ -30,7 +30,7 @@ export class ReaderThread implements AsyncDisposable {
   }
 
   /**
-   * Asks the thread.
+   * Sends a request to the thread and waits for the answer.
    * @throws {MillraceError} `recording_unavailable` when the disk does not deliver what it should, or not in time
    */
   ask<Request extends ReadRequest>(request: Request): Promise<ReadAnswers[Request['type']]> {
@@ -67,7 +67,8 @@ export class ReaderThread implements AsyncDisposable {
       workerData: this.#job,
       env: {},
       execArgv: [],
-      // Its garbage is columns of samples, which are not in this memory. With more of it the process grows by 6 MB for the MP4 of four hours.
+      // Most of its garbage is columns of samples, which are outside this heap. With the default limit, the head of a four-hour MP4 makes
+      // the process 6 MB larger.
       resourceLimits: { maxYoungGenerationSizeMb: 8 },
     });
     worker.on('message', (reply: NumberedAnswer) => {

@@ -1,5 +1,5 @@
 /**
- * Where the files of recordings are read from.
+ * Reading the files of recordings: the contract, and the implementation for files on this machine.
  */
 
 import { MillraceError } from '#domain/errors.ts';
@@ -11,21 +11,25 @@ import type { ReaderThread } from './reader-thread.ts';
 
 /** Reads files of recordings, wherever they are. */
 export interface RecordingFileReader {
-  /** The index of a recording. Undefined when there is no such recording. */
+  /**
+   * Reads the index of a recording and its manifest. Undefined when there is no such recording.
+   * @throws {MillraceError} `recording_unavailable` when they cannot be read now
+   */
   index(path: MediaPath): Promise<ReadAnswers['index']>;
   /**
-   * Reads a span of a file, the end excluded.
-   * @throws {MillraceError} `recording_unavailable` when that is not possible now
+   * Reads the bytes of a file from `from` to `until`, the end excluded. The result belongs to the caller.
+   * @param name the name of the file in the folder of the recording
+   * @throws {MillraceError} `recording_unavailable` when they cannot be read now; the signal's reason
    */
   read(path: MediaPath, name: string, from: number, until: number, signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * Makes the head of an MP4 of a recording. Undefined when there is nothing to show.
-   * @throws {MillraceError} `recording_unavailable` when that is not possible now
+   * Makes the head of an MP4 of a recording. Undefined when there is no frame in the span that the request names.
+   * @throws {MillraceError} `recording_unavailable` when the index cannot be read now
    */
   movie(path: MediaPath, request: MovieRequest): Promise<MovieFile | undefined>;
 }
 
-/** Reads what is on this machine. */
+/** Reads the files of recordings that are on this machine, in the reader thread. */
 export class LocalFileReader implements RecordingFileReader {
   readonly #thread: ReaderThread;
 
@@ -43,12 +47,12 @@ export class LocalFileReader implements RecordingFileReader {
     return bytes;
   }
 
-  /** @param files the index of a recording that is not on this machine */
+  /** @param files the index files of a recording that is not on this machine, in order */
   movie(path: MediaPath, request: MovieRequest, files?: readonly Uint8Array[]): Promise<MovieFile | undefined> {
     return this.#thread.ask({ type: 'movie', path, movie: request, files });
   }
 
-  /** Reads the index of a recording that is not on this machine. */
+  /** Parses the index files of a recording that is not on this machine, in order. */
   parse(path: MediaPath, files: readonly Uint8Array[]): Promise<IndexData> {
     return this.#thread.ask({ type: 'parse', path, files });
   }

@@ -1,5 +1,5 @@
 /**
- * The thread that reads recordings for viewers. Its calls block. It is another one than that which writes, so that viewers never delay
+ * The thread that reads recordings for viewers. Its calls block. It is separate from the writer thread, so that viewers never delay
  * writing. The main thread's side is `reader-thread.ts`.
  */
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
@@ -29,7 +29,7 @@ parentPort?.on('message', (message: { number: number; request: ReadRequest } | '
   parentPort?.postMessage(reply, transfer);
 });
 
-/** @param transfer takes the memory that goes to the main thread without being copied */
+/** @param transfer collects the buffers that are handed to the main thread without being copied */
 function answer(request: ReadRequest, transfer: ArrayBuffer[]): ReadAnswers[ReadRequest['type']] {
   switch (request.type) {
     case 'index':

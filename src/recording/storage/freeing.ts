@@ -1,5 +1,5 @@
 /**
- * Deletes the bytes of recordings, on this machine and in the bucket. It waits for the disk, so it is for worker threads.
+ * Deletes the files of recordings, on this machine and in the bucket. The calls for the disk block, so this is for worker threads.
  */
 import { join } from 'node:path';
 import type { ObjectCall, ObjectStore } from '#objects/objects.ts';
@@ -9,10 +9,10 @@ import { fileSizes, removeFile, removeFolder } from './local-files.ts';
 import { type KeptSpan, neededVolumes } from './needed-volumes.ts';
 import { readStoredIndex } from './stored-index.ts';
 
-/** Objects that are deleted at the same time. */
+/** The number of objects that are deleted at the same time. */
 const DELETES = 8;
 
-/** Where recordings are. */
+/** The places that may have files of recordings. */
 export interface Places {
   /** The folder of all recordings. */
   readonly folder: string;
@@ -20,8 +20,11 @@ export interface Places {
 }
 
 /**
- * Deletes a recording, or what of its media none of the spans needs. Repeating it is harmless, and takes up what was interrupted.
- * @throws {ObjectStoreError} when the bucket fails
+ * Deletes the files of a recording, except the volumes that a span needs, and then the other files. Repeating it is harmless, and completes
+ * a deletion that was interrupted.
+ * @param path the name of the recording's folder
+ * @param spans the spans whose media is kept; empty to delete everything
+ * @throws {ObjectStoreError} when the bucket fails; an error of the system; {Error} when spans are given and the recording has no index
  */
 export async function free(
   { folder, bucket }: Places,
@@ -51,7 +54,7 @@ export async function free(
   if (failures.length > 0) throw failures[0];
 }
 
-/** @throws {Error} when there is no index, because then it is unknown what is needed, and everything stays */
+/** The names of the volumes that the spans need. @throws {Error} when there is no index. Then nothing is deleted */
 async function neededOf(
   { folder, bucket }: Places,
   path: string,

@@ -1,19 +1,19 @@
 /**
- * The files of recordings on this machine. All calls wait for the disk, so they are for worker threads.
+ * The files of recordings on this machine. All calls block until the disk has answered, so they are for worker threads.
  */
 import { readdirSync, renameSync, rmSync, statfsSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isMediaPath } from '#domain/ids.ts';
 
-/** The beginning of the names of folders that are being removed. No recording has such a name. */
+/** The prefix of the names of folders that are being removed. No recording has such a name. */
 const LEFT = '.removed-';
 
-/** The folders of recordings. Empty when there is no folder yet. */
+/** The names of the folders of recordings. Empty when the folder of all recordings does not exist yet. @throws an error of the system */
 export function recordingsIn(folder: string): readonly string[] {
   return entriesOf(folder).filter(isMediaPath);
 }
 
-/** The files of a recording with their sizes. */
+/** The names of the files of a recording, with their sizes in bytes. Empty when there is no such folder. @throws an error of the system */
 export function fileSizes(folder: string): Map<string, number> {
   const sizes = new Map<string, number>();
   for (const name of entriesOf(folder)) {
@@ -23,7 +23,7 @@ export function fileSizes(folder: string): Map<string, number> {
   return sizes;
 }
 
-/** Removes a file. No error when there is none. */
+/** Removes a file. Does nothing when there is none. @throws an error of the system */
 export function removeFile(path: string): void {
   try {
     unlinkSync(path);
@@ -33,8 +33,9 @@ export function removeFile(path: string): void {
 }
 
 /**
- * Removes the folder of a recording, as a whole or not at all: under another name, which {@link removeLeftFolders} finds when the process is
- * killed. No error when there is none.
+ * Removes the folder of a recording, which disappears as a whole: it is renamed before its files are removed. When the process is killed in
+ * between, {@link removeLeftFolders} finds it. Does nothing when there is none.
+ * @throws an error of the system
  */
 export function removeFolder(path: string): void {
   const left = join(dirname(path), LEFT + basename(path));
@@ -47,14 +48,14 @@ export function removeFolder(path: string): void {
   rmSync(left, { recursive: true, force: true });
 }
 
-/** Removes what a killed process has left of folders that it removed. */
+/** Removes the remains of folders that a killed process was removing. @throws an error of the system */
 export function removeLeftFolders(folder: string): void {
   for (const name of entriesOf(folder)) {
     if (name.startsWith(LEFT)) rmSync(join(folder, name), { recursive: true, force: true });
   }
 }
 
-/** The bytes that this process may still write where the folder is. Undefined when there is no folder yet. */
+/** The free space of the disk that the folder is on, in bytes. Undefined when there is no folder yet. @throws an error of the system */
 export function freeBytes(folder: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(folder);

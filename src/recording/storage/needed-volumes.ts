@@ -1,18 +1,18 @@
 /**
- * Which volumes of a recording its clips show.
+ * Finds the volumes of a recording that its clips need.
  */
 import { volumeName } from '#recording/index-file.ts';
 import type { RecordingIndex } from '#recording/recording-index.ts';
 
-/** A time span of the media, in wall-clock milliseconds. */
+/** A span of the media whose volumes are kept, in milliseconds of wall-clock time. */
 export interface KeptSpan {
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
 /**
- * The names of the volumes with any segment in one of the spans, or next to one: a clip begins with the keyframe before its first frame, and
- * the segments of renditions do not begin at exactly the same time.
+ * The names of the volumes that have a segment in one of the spans or next to one. The segments next to a span are needed, because a clip
+ * begins with the keyframe before its first frame, and the segments of renditions do not begin at exactly the same time.
  */
 export function neededVolumes(index: RecordingIndex, spans: readonly KeptSpan[]): ReadonlySet<string> {
   const names = new Set<string>();

@@ -1,12 +1,13 @@
 /**
- * What the main thread and the storage thread say to each other.
+ * The messages between the main thread and the storage thread.
  */
 import type { KeptSpan } from './needed-volumes.ts';
 
-/** What the storage thread is started with. */
+/** The data with which the storage thread is started. */
 export interface StorageJob {
   /** The folder of all recordings. */
   readonly folder: string;
+  /** The settings of the bucket. Undefined when recordings stay in their folder. */
   readonly bucket:
     | {
         readonly s3Url: string | undefined;
@@ -15,22 +16,23 @@ export interface StorageJob {
         readonly s3SecretAccessKey: string | undefined;
       }
     | undefined;
+  /** How long files stay on this machine once they are in the bucket. Undefined: the uploader's default. */
   readonly graceMs: number | undefined;
 }
 
-/** A recording of which files are on this machine. The session is undefined when its manifest cannot be read. */
+/** A recording that has files on this machine. `sessionId` is undefined when its manifest cannot be read. */
 export interface LocalRecording {
   readonly path: string;
   readonly sessionId: string | undefined;
 }
 
-/** What the storage thread is told. There is no answer. */
+/** Tells the storage thread something, without an answer. The types are those of the methods of `StorageThread`. */
 export type StorageNote =
   | { readonly type: 'found' | 'ended' | 'noted'; readonly path: string }
   | { readonly type: 'closed'; readonly path: string; readonly periods: readonly number[] }
   | { readonly type: 'stop' };
 
-/** What the storage thread is asked, with the type of each answer. */
+/** A request to the storage thread. {@link StorageAnswers} has the type of each answer. */
 export type StorageCall =
   | { readonly type: 'local' }
   | { readonly type: 'free'; readonly path: string; readonly spans: readonly KeptSpan[] }
@@ -41,16 +43,16 @@ export type StorageCall =
 export interface StorageAnswers {
   readonly local: readonly LocalRecording[];
   readonly free: undefined;
-  /** Undefined when nothing was recorded yet. */
+  /** The free space of the disk, in bytes. Undefined when nothing was recorded yet. */
   readonly free_bytes: number | undefined;
-  /** The bytes that were freed. */
+  /** The number of bytes that were freed. */
   readonly make_room: number;
 }
 
 /** A message to the storage thread. */
 export type ToStorage = StorageNote | { readonly type: 'call'; readonly id: number; readonly call: StorageCall };
 
-/** A message of the storage thread. */
+/** A message from the storage thread: the outcome of a request, or what `UploadListener` has the same name for. */
 export type FromStorage =
   | { readonly type: 'answer'; readonly id: number; readonly result: StorageAnswers[keyof StorageAnswers] }
   | { readonly type: 'refusal'; readonly id: number; readonly reason: string }

@@ -1,5 +1,5 @@
 /**
- * The main thread's side of the storage thread. Nothing here waits for a disk or for the bucket.
+ * The main thread's side of the storage thread. No call blocks on the disk or on the bucket.
  */
 import { Worker } from 'node:worker_threads';
 import type { MediaPath } from '#domain/ids.ts';
@@ -15,23 +15,29 @@ import type {
   ToStorage,
 } from './protocol.ts';
 
-/** Milliseconds that closing waits for the thread. */
+/** How long closing waits for the thread. */
 const CLOSE_TIMEOUT_MS = 5000;
-/** A disk that does not answer within this time is taken to hang. */
+/** How long a request to the disk may take. */
 const DISK_TIMEOUT_MS = 10_000;
-/** A recording of a day has ten thousand files. */
+/** How long a request for many files may take. A recording of a day has ten thousand files. */
 const FREE_TIMEOUT_MS = 900_000;
 
 /** The options of the storage thread. */
 export interface StorageThreadOptions {
   readonly job: StorageJob;
   readonly logger: Logger;
-  /** Everything of a recording that has ended is in the bucket. Answer with {@link StorageThread.noted} when that is stored. */
+  /**
+   * Called when all files of an ended recording are in the bucket. Call {@link StorageThread.noted} once the row of the recording says so.
+   */
   readonly onStored: (path: MediaPath) => void;
-  /** Uploads fail, with the reason, or do not any more. */
+  /** Called when uploads begin to fail, with the reason, and with undefined when they work again. */
   readonly onFailing: (reason: string | undefined) => void;
+  /** Called with the number and the total size of the files that wait to be uploaded. */
   readonly onWaiting: (files: number, sizeBytes: number) => void;
-  /** The thread was lost and will be started anew, and then knows nothing of recordings that do not run. */
+  /**
+   * Called when the thread has died. The next one knows only the recordings that are running, so all others must be {@link
+   * StorageThread.found} again.
+   */
   readonly onLost: () => void;
 }
 
@@ -40,7 +46,7 @@ interface PendingCall {
   readonly reject: (error: Error) => void;
 }
 
-/** Tells and asks the thread. It is started when there is something to say, and again after it died. */
+/** Sends messages to the storage thread. It is started with the first message, and with the next one after it died. */
 export class StorageThread implements AsyncDisposable {
   readonly #options: StorageThreadOptions;
   readonly #calls = new Map<number, PendingCall>();
@@ -54,52 +60,54 @@ export class StorageThread implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** A recording on this machine has a row and does not run, as far as is known. */
+  /** Notes that a recording on this machine has a row in the store, so that its files are uploaded. It is not known to be running. */
   found(path: MediaPath): void {
     this.#note({ type: 'found', path });
   }
 
-  /** The writer has opened a recording or closed periods of it. */
+  /** Notes that the writer has opened a recording, or has closed these periods of it, whose files will not change any more. */
   closed(path: MediaPath, periods: readonly number[]): void {
     this.#running.set(path, [...(this.#running.get(path) ?? []), ...periods]);
     this.#note({ type: 'closed', path, periods });
   }
 
-  /** The writer has ended a recording. */
+  /** Notes that the writer has ended a recording, and that none of its files will change any more. */
   ended(path: MediaPath): void {
     this.#running.delete(path);
     this.#note({ type: 'ended', path });
   }
 
-  /** The row of a recording says that everything is in the bucket. */
+  /** Notes that the row of a recording says that all its files are in the bucket, so that they may be removed from this machine. */
   noted(path: MediaPath): void {
     this.#note({ type: 'noted', path });
   }
 
-  /** The recordings with files on this machine. */
+  /** Lists the recordings that have files on this machine. Rejects when the disk fails. */
   local(): Promise<readonly LocalRecording[]> {
     return this.#ask({ type: 'local' }, FREE_TIMEOUT_MS);
   }
 
   /**
-   * Deletes the bytes of a recording, on this machine and in the bucket, except the volumes that the spans need. Repeating it is harmless.
-   * Rejects when some are left, with a text without secrets.
+   * Deletes the files of a recording, on this machine and in the bucket, except what the spans need. Repeating it is harmless. Rejects when
+   * files are left that should be deleted. The message of the error has no secrets.
    */
   free(path: MediaPath, spans: readonly KeptSpan[]): Promise<undefined> {
     return this.#ask({ type: 'free', path, spans }, FREE_TIMEOUT_MS);
   }
 
-  /** The free bytes of the disk with the recordings. Undefined before the first. */
+  /**
+   * The free space of the disk with the recordings, in bytes. Undefined before the first recording. Rejects when the disk does not answer.
+   */
   freeBytes(): Promise<number | undefined> {
     return this.#ask({ type: 'free_bytes' }, DISK_TIMEOUT_MS);
   }
 
-  /** Removes what the bucket has from this machine. Returns the bytes that were freed. */
+  /** Removes from this machine all media that is in the bucket. Resolves with the number of bytes that were freed. */
   makeRoom(): Promise<number> {
     return this.#ask({ type: 'make_room' }, DISK_TIMEOUT_MS);
   }
 
-  /** Ends the thread. What it was doing is taken up at the next start. */
+  /** Ends the thread. Work in progress is given up, and done again after the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     const worker = this.#worker;

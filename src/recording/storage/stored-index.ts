@@ -1,13 +1,15 @@
 /**
- * Reads from the bucket what is needed to open a recording.
+ * Reads the index of a recording from the bucket.
  */
 import type { ObjectCall, ObjectStore } from '#objects/objects.ts';
 import { indexName, WHOLE_INDEX } from '#recording/index-file.ts';
 import { periodOf } from './upload-plan.ts';
 
 /**
- * The index files of a recording in the bucket, in order: the one of the whole recording, which takes one request, or those of its periods.
- * Empty when the bucket has none. A recording whose machine died has no whole index; what of it is here is complete up to some period.
+ * The index files of a recording in the bucket, in order: that of the whole recording, which takes one request, or those of its periods.
+ * Empty when the bucket has none. A recording whose machine died has no whole index, and its periods are returned up to the first that is
+ * missing.
+ * @throws {ObjectStoreError} when the bucket fails; the signal's reason
  */
 export async function readStoredIndex(
   bucket: ObjectStore,
@@ -23,7 +25,7 @@ export async function readStoredIndex(
   }
   const files: Uint8Array[] = [];
   for (const [at, period] of periods.sort((one, other) => one - other).entries()) {
-    // Files go to the bucket in any order. Behind one that is missing, an index would name renditions that nothing describes.
+    // Files go to the bucket in any order. An index file after a missing one may refer to renditions that no record describes.
     if (period !== at) break;
     const bytes = await bucket.get(`${path}/${indexName(period)}`, undefined, call);
     if (bytes === undefined) break;

@@ -1,10 +1,10 @@
 /**
- * Decides which files of a recording may be uploaded, from their names alone: a file that names others comes after them, so that what can be
- * found in the bucket can also be read there.
+ * Decides which files of a recording may be uploaded, from their names alone. A file that refers to others is uploaded after them, so that
+ * whatever an index in the bucket refers to is in the bucket, too.
  */
 import { WHOLE_INDEX } from '#recording/index-file.ts';
 
-/** How far the writer is. Undefined: it is not known, and nothing is uploaded. */
+/** Which files of a recording the writer has completed. Undefined: this is not known, and nothing is uploaded. */
 export type WriterState =
   /** The recording has ended. No file changes any more. */
   | 'ended'
@@ -15,7 +15,7 @@ export type WriterState =
 const PERIOD = /^(?:(?:index|pictures)\.(\d{1,9})|.+\.(\d{1,9})\.mp4)$/;
 const MANIFEST = 'manifest.json';
 
-/** The period that a volume, an index file or a file of pictures belongs to. */
+/** The number of the period that a volume, an index file or a file of pictures belongs to. Undefined for other files. */
 export function periodOf(name: string): number | undefined {
   const [, ofFile, ofVolume] = PERIOD.exec(name) ?? [];
   const period = ofFile ?? ofVolume;
@@ -25,7 +25,7 @@ export function periodOf(name: string): number | undefined {
 const isIndexFile = (name: string): boolean => name.startsWith(`${WHOLE_INDEX}.`) && !name.endsWith('.mp4');
 
 /**
- * The files that are to be uploaded now, in this order, at the same time if one likes.
+ * The files that may be uploaded now, in the best order. They may also be uploaded at the same time.
  * @param names all files of the recording's folder
  * @param isStored whether the bucket has a file
  */
@@ -36,7 +36,7 @@ export function uploadable(
 ): readonly string[] {
   const final = names.filter((name) => isFinal(name, writer));
   const waiting = final.filter((name) => !isStored(name)).sort(byPeriod);
-  // Without the manifest, nobody could tell the time of what an index names.
+  // Without the manifest, the wall-clock time of the media would not be known.
   const isNamed = waiting.includes(MANIFEST);
   const ofVolumes = new Set(waiting.filter((name) => !isIndexFile(name)).map(periodOf));
   return waiting.filter((name) => {
@@ -45,16 +45,16 @@ export function uploadable(
   });
 }
 
-/** Whether everything of a recording that has ended is in the bucket. */
+/** Whether a recording has ended and all its files are in the bucket. @param names all files of the recording's folder */
 export function isComplete(names: readonly string[], isStored: (name: string) => boolean): boolean {
   return names.includes(WHOLE_INDEX) && names.filter((name) => isFinal(name, 'ended')).every(isStored);
 }
 
-/** Whether a file will never change, and belongs to the recording. */
+/** Whether a file belongs to the recording and will not change any more. */
 function isFinal(name: string, writer: WriterState): boolean {
-  // Being written, to be renamed.
+  // A file with such a name is still being written, and will be renamed.
   if (writer === undefined || name.startsWith('.') || name.endsWith('.new')) return false;
-  // The whole index replaces those of the periods.
+  // The index of the whole recording replaces those of the periods.
   if (writer === 'ended') return !isIndexFile(name);
   if (name === MANIFEST) return true;
   const period = periodOf(name);

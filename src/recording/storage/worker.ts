@@ -1,6 +1,6 @@
 /**
- * The thread that uploads and deletes the files of recordings. Its calls of the file system block, so a slow or broken disk holds up nothing
- * else, and neither does the encryption of what is uploaded. The main thread's side is `storage-thread.ts`.
+ * The thread that uploads and deletes the files of recordings. It makes blocking calls to the file system and encrypts uploads. Because it
+ * is a thread of its own, a slow or broken disk and the encryption hold up nothing else. The main thread's side is `storage-thread.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const closing = new AbortController();
 try {
   removeLeftFolders(folder);
 } catch {
-  // A disk that fails is told of by what follows.
+  // A disk that fails is reported by the calls that follow.
 }
 
 port.on('message', (message: ToStorage) => {
@@ -78,7 +78,7 @@ async function carryOut(call: StorageCall): Promise<StorageAnswers[keyof Storage
     case 'free':
       await uploader?.forget(call.path);
       await free({ folder, bucket }, call.path, call.spans, { signal: closing.signal });
-      // What is left for clips may not all be in the bucket yet.
+      // The volumes that are kept for clips may not all be in the bucket yet.
       if (call.spans.length > 0) uploader?.found(call.path);
       return undefined;
     case 'free_bytes':

@@ -1,22 +1,23 @@
 /**
- * What the main thread and the writer thread say to each other. The main thread decides where everything goes; the writer does it.
+ * The messages between the main thread and the writer thread. The main thread decides what is written to which file, and the writer writes
+ * it.
  */
 import type { PictureKind } from '#media/picture.ts';
 import type { InitRecord } from '#recording/index-file.ts';
 import type { PlacedPicture } from '#recording/picture-file.ts';
 import type { IndexData } from '#recording/recording-index.ts';
 
-/** What the writer thread is started with. */
+/** The data with which the writer thread is started. */
 export interface WriterJob {
   /** The folder of all recordings. */
   readonly folder: string;
-  /** Seconds after which what was written is made durable. 0: never, except where files are closed. */
+  /** Seconds after which written bytes are made durable. 0: only when files are closed. */
   readonly syncS: number;
-  /** The free space below which nothing is written. */
+  /** The free space of the disk below which no volume is begun. */
   readonly minFreeBytes: number;
 }
 
-/** A step of one recording, whose steps are done in order. After one that failed, the others fail until the next `open`. */
+/** A step of one recording. Steps of a recording are carried out in order. After one that failed, all others fail until the next `open`. */
 export type WriterStep = {
   readonly path: string;
 } /** Opens a recording, after recovery when there are files of it. */ & (
@@ -25,19 +26,20 @@ export type WriterStep = {
   | { readonly type: 'init'; readonly period: number; readonly record: InitRecord }
   /** Begins a volume of a rendition, and closes the one before. */
   | { readonly type: 'volume'; readonly period: number; readonly init: InitRecord; readonly head: Uint8Array }
-  /** Begins a segment. @see recordBox */
+  /** Begins a segment: appends `box` (`record-box.ts`) to the volume of the rendition, and `record` to the index. */
   | { readonly type: 'segment'; readonly rendition: number; readonly box: Uint8Array; readonly record: Uint8Array }
+  /** Appends a part to the volume of its rendition, and its record to the index. */
   | {
       readonly type: 'part';
       readonly rendition: number;
       readonly offsetTicks: number;
       readonly bytes: Uint8Array;
     }
-  /** Adds a record to the index of a rendition's period. */
+  /** Appends a record to the index of the period of the rendition's volume. */
   | { readonly type: 'segment_end'; readonly rendition: number; readonly record: Uint8Array }
   /** Closes the volume of a rendition. */
   | { readonly type: 'rendition_end'; readonly rendition: number }
-  /** Adds a picture to the file of a period, and tells the index. */
+  /** Appends a picture to the file of pictures of a period, and its record to the index. */
   | {
       readonly type: 'picture';
       readonly period: number;
@@ -47,11 +49,11 @@ export type WriterStep = {
     }
   /** Makes everything durable and closes all files. */
   | { readonly type: 'pause' }
-  /** The same, and makes one index of all. */
+  /** Does the same, and joins the index files of all periods into one. */
   | { readonly type: 'end' }
 );
 
-/** What is known of a recording besides its media: `manifest.json`. */
+/** What the index of a recording does not state: the content of `manifest.json`. */
 export interface Manifest {
   readonly version: 1;
   readonly sessionId: string;
@@ -60,21 +62,21 @@ export interface Manifest {
   readonly targetDurationS: number;
 }
 
-/** The name of the {@link Manifest}. */
+/** The name of the file with the {@link Manifest}. */
 export const MANIFEST_NAME = 'manifest.json';
 
-/** What became of a step. Steps that have nothing to tell give `undefined`. */
+/** The outcome of a step. Undefined when it succeeded and there is nothing more to tell. */
 export type StepResult =
   | undefined
   | { readonly type: 'opened'; readonly index: IndexData; readonly nextPeriod: number }
   | { readonly type: 'part'; readonly samples: number }
   | { readonly type: 'picture'; readonly picture: PlacedPicture }
-  /** The index files of these periods, and all their volumes, will never change. */
+  /** The index files of these periods, and all their volumes, will not change any more. */
   | { readonly type: 'closed'; readonly periods: readonly number[] }
   | { readonly type: 'failed'; readonly reason: string; readonly code: string | undefined };
 
-/** The answer to a message of steps. */
+/** The answer to a message with several steps. */
 export interface WriterAnswer {
-  /** One for each step. */
+  /** One for each step, in the same order. */
   readonly results: readonly StepResult[];
 }

@@ -1,5 +1,5 @@
 /**
- * The open files of one recording. All calls block, which is why they are made in the writer thread.
+ * The open files of one recording. All calls block, so they are made in the writer thread.
  */
 import {
   closeSync,
@@ -22,7 +22,7 @@ import { picturesName } from '#recording/picture-file.ts';
 import { recover, syncFolder, writeAll, writeWholeIndex } from '#recording/recovery.ts';
 import { MANIFEST_NAME, type Manifest, type StepResult, type WriterStep } from './protocol.ts';
 
-/** Makes what was written to a file durable. A test takes another one. */
+/** Makes everything that was written to a file durable. Tests replace it. */
 export type Sync = (file: number) => void;
 
 interface OpenFile {
@@ -45,16 +45,20 @@ export class RecordingFiles {
   readonly #others = new Map<string, OpenFile>();
   #newestPeriod = -1;
   #hasNewNames = true;
-  /** When the oldest byte that is not durable was written, on the clock of the caller. Undefined while all is durable. */
+  /** When the oldest byte that is not durable yet was written, by the clock of the caller. Undefined when everything is durable. */
   dirtySince: number | undefined;
 
-  /** @param folder of this recording */
+  /** @param folder the folder of this recording */
   constructor(folder: string, sync: Sync = fdatasyncSync) {
     this.#folder = folder;
     this.#sync = sync;
   }
 
-  /** Does a step. @param now a time that {@link dirtySince} is set to @throws an error of the system */
+  /**
+   * Carries out a step.
+   * @param now the time by the caller's clock, to which {@link dirtySince} may be set
+   * @throws an error of the system; {MalformedMp4Error} when a part or an init segment is not of this server
+   */
   do(step: WriterStep, now: number): StepResult {
     switch (step.type) {
       case 'open':
@@ -90,12 +94,15 @@ export class RecordingFiles {
     }
   }
 
-  /** Makes everything that was written durable. Media first, so that an index never promises what a volume may lose. */
+  /**
+   * Makes everything that was written durable: volumes before index files, so that no index states as durable what a volume may lose.
+   * @throws an error of the system
+   */
   sync(): void {
     for (const file of [...this.#volumes.values(), ...this.#others.values()]) this.#syncFile(file);
     for (const index of this.#indexes.values()) {
       if (!index.isDirty) continue;
-      // Segments of the index may be those of a closed volume, which was made durable when it was closed.
+      // A record may refer to a volume that is closed. It was made durable when it was closed.
       this.#append(index, encodeRecord({ type: 'sync' }), undefined);
       this.#syncFile(index);
     }
@@ -104,7 +111,7 @@ export class RecordingFiles {
     this.dirtySince = undefined;
   }
 
-  /** Makes everything durable and closes all files. */
+  /** Makes everything durable and closes all files. @throws an error of the system */
   close(): void {
     this.sync();
     this.abandon();
@@ -116,7 +123,7 @@ export class RecordingFiles {
       try {
         closeSync(file);
       } catch {
-        // Whatever a close may report, recovery will look at the file.
+        // An error is ignored, because recovery will check the file.
       }
     }
     for (const files of [this.#volumes, this.#indexes, this.#others]) files.clear();
@@ -168,7 +175,10 @@ export class RecordingFiles {
     return { type: 'picture', picture };
   }
 
-  /** Appends bytes. What the system took of bytes that did not fit is cut off again, so that a file ends with something whole. */
+  /**
+   * Appends bytes. When they do not all fit on the disk, those that were written are cut off again, so that no file ends in the middle of a
+   * record.
+   */
   #append(to: OpenFile, bytes: Uint8Array, now: number | undefined): void {
     to.isDirty = true;
     this.dirtySince ??= now;
@@ -195,7 +205,7 @@ export class RecordingFiles {
     closeSync(volume.file);
   }
 
-  /** Closes the index of each old period of which no volume is open. Its newest records are made durable before. */
+  /** Closes the index file of each earlier period that has no open volume, after making it durable. */
   #closePeriods(): StepResult {
     const periods: number[] = [];
     for (const [period, index] of this.#indexes) {

@@ -1,6 +1,6 @@
 /**
- * The thread that writes recordings. All its calls block, so a slow or broken disk holds up nothing else. The main thread's side is
- * `writer-thread.ts`.
+ * The thread that writes recordings. Its calls to the file system block. Because it is a thread of its own, a slow or broken disk holds up
+ * nothing else. The main thread's side is `writer-thread.ts`.
  */
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,14 @@ import { systemClock } from '#lib/clock.ts';
 import type { StepResult, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
 import { RecordingFiles } from './recording-files.ts';
 
-/** How often it is checked what has to be made durable, and whether there is still space. */
+/** How often the thread checks which files must be made durable. */
 const CHECK_MS = 100;
+/** The shortest time between two checks of the free space. */
 const SPACE_CHECK_MS = 1000;
 
 const { folder, syncS, minFreeBytes } = workerData as WriterJob;
 const open = new Map<string, RecordingFiles>();
-/** Why recordings whose steps fail have failed. */
+/** The recordings whose steps fail until they are opened again, and why. */
 const failed = new Map<string, Extract<StepResult, { type: 'failed' }>>();
 let hasSpace = true;
 let spaceCheckedAt = Number.NEGATIVE_INFINITY;
@@ -55,7 +56,10 @@ function take(step: WriterStep): StepResult {
   }
 }
 
-/** Steps after which media is written. What is there can always be ended. Where a disk is full, parts fail by themselves. */
+/**
+ * Whether a step needs free space: those after which media is written. A recording can be ended without. Parts fail anyway when the disk is
+ * full.
+ */
 function needsSpace(step: WriterStep): boolean {
   return step.type === 'volume' || (step.type === 'open' && step.manifest !== undefined);
 }
@@ -74,11 +78,11 @@ function freeBytes(): number {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   } catch {
-    return Number.POSITIVE_INFINITY; // the folder is made with the first recording
+    return Number.POSITIVE_INFINITY; // the folder is created with the first recording
   }
 }
 
-/** Makes durable what was written long enough ago. A recording for which that fails has failed. */
+/** Makes durable what was written `syncS` seconds ago or earlier. When that fails, all further steps of the recording fail. */
 function syncDue(): void {
   if (syncS === 0) return;
   for (const [path, files] of open) {

@@ -1,15 +1,15 @@
 /**
- * The main thread's side of the writer thread: a queue with a bound. Nothing here waits for a disk.
+ * The main thread's side of the writer thread: a bounded queue of steps. No call blocks on the disk.
  */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '#telemetry/logger.ts';
 import type { StepResult, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
 
-/** The most bytes of media that wait for the disk, of all recordings together. */
+/** The most bytes of media of all recordings together that may wait for the disk. */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
-/** The most bytes of one message, so that what was written is known soon. */
+/** The size at which a message is full, so that the results of its steps come soon. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-/** Milliseconds that closing waits for the thread. */
+/** How long closing waits for the thread. */
 const CLOSE_TIMEOUT_MS = 5000;
 
 /** The options of the writer thread. */
@@ -25,7 +25,7 @@ interface PendingStep {
   readonly done: (result: StepResult) => void;
 }
 
-/** Hands steps to the thread in their order. It is started with the first one, and again after it died. */
+/** Hands steps to the thread, in order. The thread is started with the first step, and with the next one after it died. */
 export class WriterThread implements AsyncDisposable {
   readonly #options: WriterThreadOptions;
   readonly #maxPendingBytes: number;
@@ -42,27 +42,27 @@ export class WriterThread implements AsyncDisposable {
     this.#maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
   }
 
-  /** The bytes that wait for the disk. */
+  /** The number of bytes that wait for the disk. */
   get pendingBytes(): number {
     return this.#pendingBytes;
   }
 
-  /** Whether this many bytes more may wait. */
+  /** Whether the queue has room for this many bytes. Callers ask before they post; the queue itself refuses nothing. */
   hasRoomFor(sizeBytes: number): boolean {
     return this.#pendingBytes + sizeBytes <= this.#maxPendingBytes;
   }
 
-  /** Whether what waits is so little that a recording that fell behind may go on. */
+  /** Whether the queue is at most half full, so that a recording that fell behind may go on. */
   get isRelaxed(): boolean {
     return this.#pendingBytes <= this.#maxPendingBytes / 2;
   }
 
-  /** Adds bytes to those that wait, which their owner holds for now. Negative to take them back. */
+  /** Counts bytes as waiting that the caller still holds. A negative number takes them back. */
   reserve(sizeBytes: number): void {
     this.#pendingBytes += sizeBytes;
   }
 
-  /** Hands over a step. @param done called with its result, or with a failure when the thread died */
+  /** Posts a step. @param done called once with the result, or with a failure when the thread died or is closed */
   post(step: WriterStep, done: (result: StepResult) => void): void {
     const sizeBytes = 'bytes' in step ? step.bytes.length : 0;
     if (this.#isClosed) {
@@ -74,7 +74,7 @@ export class WriterThread implements AsyncDisposable {
     this.#flushSoon();
   }
 
-  /** Ends the thread after what it is doing. Steps that wait fail. */
+  /** Ends the thread after the steps that it has. Steps that wait in the queue fail. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     const worker = this.#worker;
@@ -87,7 +87,7 @@ export class WriterThread implements AsyncDisposable {
     worker.unref();
   }
 
-  /** Hands over the steps of one turn of the event loop together. */
+  /** Sends the steps that are posted in one turn of the event loop as one message. */
   #flushSoon(): void {
     if (this.#flushDue || this.#running !== undefined || this.#waiting.length === 0) return;
     this.#flushDue = true;
@@ -136,7 +136,7 @@ export class WriterThread implements AsyncDisposable {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
     if (!this.#isClosed) this.#options.logger.error({ reason }, 'recording writer lost its thread');
-    // The recordings must be opened again, and all steps until then are steps of files that are not open.
+    // The files of these recordings are not open any more, so all steps fail until the recordings are opened again.
     const steps = [...(this.#running ?? []), ...this.#waiting];
     this.#running = undefined;
     this.#waiting = [];
