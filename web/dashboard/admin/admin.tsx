@@ -10,8 +10,10 @@ import type { AuditEntry, User } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { Confirm, Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
 import { CheckField, TextField, useForm } from '../../shared/ui/form.tsx';
+import { ListCard, Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
-import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { Ago, Badge, Empty, Failure, PageHead } from '../../shared/ui/parts.tsx';
+import type { Column } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import { actionWords } from './action-words.ts';
 import { Attempts } from './attempts.tsx';
@@ -40,90 +42,65 @@ function Users() {
   const [isCreating, setCreating] = useState(false);
   const [edited, setEdited] = useState<User | undefined>();
   const [suspended, setSuspended] = useState<User | undefined>();
-  const rows = users.value;
   const update = async (user: User, body: object, done: string) => {
     await change('PATCH', `/user/${user.id}`, body);
     toast(done);
     users.reload();
   };
+  const actions = (user: User) => (
+    <Menu
+      label={`Actions for ${user.name}`}
+      items={[
+        { name: 'Quotas', icon: 'chart', run: () => setEdited(user) },
+        user.admin
+          ? {
+              name: 'Make an ordinary user',
+              icon: 'admin',
+              run: () => update(user, { admin: false }, `${user.name} is an ordinary user now.`),
+            }
+          : {
+              name: 'Make an admin',
+              icon: 'admin',
+              run: () => update(user, { admin: true }, `${user.name} is an admin now.`),
+            },
+        user.suspended
+          ? {
+              name: 'Resume',
+              icon: 'play',
+              run: () => update(user, { suspended: false }, `${user.name} may use the service again.`),
+            }
+          : { name: 'Suspend', icon: 'pause', danger: true, run: () => setSuspended(user) },
+      ]}
+    />
+  );
   return (
-    <Card
+    <ListCard
       title="Users"
-      flush
       actions={
         <Button small icon="plus" onPress={() => setCreating(true)}>
           Create a user
         </Button>
       }
+      data={users}
+      caption="Users"
+      columns={[
+        {
+          name: 'Name',
+          cell: ({ id, name }) => (
+            <>
+              <bdi class="strong">{name}</bdi> {id === signedIn.value?.user.id && <Badge tone="ok">you</Badge>}
+            </>
+          ),
+        },
+        { name: 'Role', cell: ({ admin }) => (admin ? 'Admin' : 'User') },
+        {
+          name: 'State',
+          cell: ({ suspended }) => (suspended ? <Badge tone="bad">Suspended</Badge> : <Badge tone="ok">Active</Badge>),
+        },
+        { name: 'Created', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+        { name: 'Actions', kind: 'actions', cell: actions },
+      ]}
     >
-      {users.error !== undefined && <Failure error={users.error} again={users.reload} />}
-      {rows === undefined && users.error === undefined && <Loading />}
-      {rows !== undefined && (
-        <div class="table-scroll folds">
-          <table>
-            <caption class="visually-hidden">Users</caption>
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th>Role</th>
-                <th>State</th>
-                <th>Created</th>
-                <th>
-                  <span class="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((user) => (
-                <tr key={user.id}>
-                  <td>
-                    <bdi class="strong">{user.name}</bdi>{' '}
-                    {user.id === signedIn.value?.user.id && <Badge tone="ok">you</Badge>}
-                  </td>
-                  <td data-name="Role">{user.admin ? 'Admin' : 'User'}</td>
-                  <td data-name="State">
-                    {user.suspended ? <Badge tone="bad">Suspended</Badge> : <Badge tone="ok">Active</Badge>}
-                  </td>
-                  <td data-name="Created" class="soft">
-                    <Ago at={user.createdAt} />
-                  </td>
-                  <td class="end">
-                    <Menu
-                      label={`Actions for ${user.name}`}
-                      items={[
-                        { name: 'Quotas', icon: 'chart', run: () => setEdited(user) },
-                        user.admin
-                          ? {
-                              name: 'Make an ordinary user',
-                              icon: 'admin',
-                              run: () => update(user, { admin: false }, `${user.name} is an ordinary user now.`),
-                            }
-                          : {
-                              name: 'Make an admin',
-                              icon: 'admin',
-                              run: () => update(user, { admin: true }, `${user.name} is an admin now.`),
-                            },
-                        user.suspended
-                          ? {
-                              name: 'Resume',
-                              icon: 'play',
-                              run: () => update(user, { suspended: false }, `${user.name} may use the service again.`),
-                            }
-                          : { name: 'Suspend', icon: 'pause', danger: true, run: () => setSuspended(user) },
-                      ]}
-                    />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {users.hasMore && (
-        <div class="more">
-          <Button onPress={users.more}>Show more</Button>
-        </div>
-      )}
       {isCreating && <NewUser onDone={users.reload} onClose={() => setCreating(false)} />}
       {edited && <Quotas id={edited.id} name={edited.name} onClose={() => setEdited(undefined)} />}
       {suspended && (
@@ -139,7 +116,7 @@ function Users() {
           </p>
         </Confirm>
       )}
-    </Card>
+    </ListCard>
   );
 }
 
@@ -202,11 +179,7 @@ function Quotas({ id, name, onClose }: { readonly id: string; readonly name: str
   return (
     <Dialog title={`Quotas of ${name}`} wide onClose={onClose}>
       {value === undefined ? (
-        user.error === undefined ? (
-          <Loading lines={8} />
-        ) : (
-          <Failure error={user.error} again={user.reload} />
-        )
+        <Waiting data={user} lines={8} />
       ) : (
         <form onSubmit={form.submit}>
           <p class="hint">0 means no limit. An emptied field gets the default of the server again.</p>
@@ -248,55 +221,36 @@ function Quotas({ id, name, onClose }: { readonly id: string; readonly name: str
 
 function Audit() {
   const entries = usePages<AuditEntry>('/audit?limit=50');
-  const rows = entries.value;
   return (
-    <Card title="Who changed what" flush>
-      {entries.error !== undefined && <Failure error={entries.error} again={entries.reload} />}
-      {rows === undefined && entries.error === undefined && <Loading />}
-      {rows?.length === 0 && <Empty icon="history" title="No change yet" />}
-      {rows !== undefined && rows.length > 0 && (
-        <div class="table-scroll folds">
-          <table>
-            <caption class="visually-hidden">Audit log</caption>
-            <thead>
-              <tr>
-                <th>When</th>
-                <th>What</th>
-                <th>With</th>
-                <th>From</th>
-                <th>Id</th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((entry) => (
-                <tr key={entry.id}>
-                  <td class="soft">
-                    <span title={dateTime(entry.createdAt)}>{ago(entry.createdAt, serverNow())}</span>
-                  </td>
-                  <td data-name="What">
-                    {actionWords(entry.action)}
-                    {entry.fields.length > 0 && <span class="soft">: {entry.fields.join(', ')}</span>}
-                  </td>
-                  <td data-name="With">
-                    {entry.actor ? <bdi>{entry.actor.tokenName}</bdi> : <span class="soft">the command line</span>}
-                  </td>
-                  <td data-name="From" class="soft">
-                    {entry.address ?? '–'}
-                  </td>
-                  <td data-name="Id">
-                    <code class="small">{entry.resourceId}</code>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {entries.hasMore && (
-        <div class="more">
-          <Button onPress={entries.more}>Show more</Button>
-        </div>
-      )}
-    </Card>
+    <ListCard
+      title="Who changed what"
+      data={entries}
+      empty={<Empty icon="history" title="No change yet" />}
+      caption="Audit log"
+      columns={AUDIT_COLUMNS}
+    />
   );
 }
+
+const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
+  {
+    name: 'When',
+    kind: 'soft',
+    cell: ({ createdAt }) => <span title={dateTime(createdAt)}>{ago(createdAt, serverNow())}</span>,
+  },
+  {
+    name: 'What',
+    cell: ({ action, fields }) => (
+      <>
+        {actionWords(action)}
+        {fields.length > 0 && <span class="soft">: {fields.join(', ')}</span>}
+      </>
+    ),
+  },
+  {
+    name: 'With',
+    cell: ({ actor }) => (actor ? <bdi>{actor.tokenName}</bdi> : <span class="soft">the command line</span>),
+  },
+  { name: 'From', kind: 'soft', cell: ({ address }) => address ?? '–' },
+  { name: 'Id', cell: ({ resourceId }) => <code class="small">{resourceId}</code> },
+];

@@ -7,7 +7,8 @@ import { eventState } from '../../shared/events.ts';
 import type { DoctorReport, Ingest } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { CopyButton } from '../../shared/ui/copy.tsx';
-import { Badge, Card, Failure, Loading } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Badge, Card } from '../../shared/ui/parts.tsx';
 import { checksOf, serverChecks } from './checks.ts';
 
 const WORDS = { ok: 'Good', warn: 'Look at it', bad: 'Wrong', plain: 'Not known' } as const;
@@ -53,8 +54,7 @@ export function Doctor() {
         </>
       }
     >
-      {seen.error !== undefined && <Failure error={seen.error} again={seen.reload} />}
-      {checks === undefined && seen.error === undefined && <Loading />}
+      {(checks === undefined || seen.error !== undefined) && <Waiting data={seen} />}
       {checks && (
         <ul class="checks-list">
           {checks.map(({ name, tone, text }) => (

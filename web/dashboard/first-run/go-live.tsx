@@ -10,7 +10,8 @@ import type { Attempt, ServiceEvent, Stream } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
 import { CopyField } from '../../shared/ui/copy.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
-import { Ago, Card, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Ago, Card, Message, PageHead } from '../../shared/ui/parts.tsx';
 import type { PageProps } from '../pages.ts';
 import { Connect, Qr } from '../parts/connect.tsx';
 import { encoderTitle } from '../parts/encoder-name.ts';
@@ -38,8 +39,7 @@ export function GoLive({ params: { id = '' } }: PageProps) {
   });
   const attempts = [...attemptsOf(events.value?.rows ?? []), ...strangeAttempts(strange.value ?? [], serverNow())];
   const { value } = stream;
-  if (value === undefined)
-    return stream.error === undefined ? <Loading lines={8} /> : <Failure error={stream.error} again={stream.reload} />;
+  if (value === undefined) return <Waiting data={stream} lines={8} />;
   const { isActive } = value;
   return (
     <>

@@ -8,7 +8,9 @@ import { hrefOf } from '../../shared/router.ts';
 import type { Session, Stream } from '../../shared/types.ts';
 import { ButtonLink } from '../../shared/ui/button.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
-import { Ago, Badge, Card, Empty, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Ago, Badge, Card, Empty, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { type Column, DataTable, NameLink } from '../../shared/ui/table.tsx';
 import { adviceFor } from '../parts/advice.ts';
 import { END_WORDS } from '../parts/end-words.ts';
 import { Thumbnail } from '../parts/thumbnail.tsx';
@@ -32,11 +34,7 @@ export function Home() {
     },
   );
   if (streams.value === undefined) {
-    return streams.error === undefined ? (
-      <Loading lines={8} />
-    ) : (
-      <Failure error={streams.error} again={streams.reload} />
-    );
+    return <Waiting data={streams} lines={8} />;
   }
   if (streams.value.length === 0) return <Welcome />;
   const rows = streams.value.filter(({ isActive }) => isActive);
@@ -98,44 +96,20 @@ export function Home() {
             </ButtonLink>
           }
         >
-          <div class="table-scroll folds">
-            <table>
-              <caption class="visually-hidden">Sessions that ended last</caption>
-              <thead>
-                <tr>
-                  <th>Stream</th>
-                  <th>Ended</th>
-                  <th>Lasted</th>
-                  <th>Most viewers</th>
-                  <th>Why it ended</th>
-                </tr>
-              </thead>
-              <tbody>
-                {past.map((session) => (
-                  <tr key={session.id}>
-                    <td>
-                      <a class="name" dir="auto" href={hrefOf(`/sessions/${session.id}`)}>
-                        {session.name}
-                      </a>
-                    </td>
-                    <td data-name="Ended" class="soft">
-                      <Ago at={session.endedAt ?? session.lastSeen} />
-                    </td>
-                    <td data-name="Lasted">{duration(session.duration)}</td>
-                    <td data-name="Most viewers">{session.peakViewers}</td>
-                    <td data-name="Why it ended" class="soft">
-                      {session.endReason && END_WORDS[session.endReason]}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <DataTable caption="Sessions that ended last" columns={ENDED_COLUMNS} rows={past} />
         </Card>
       )}
     </>
   );
 }
+
+const ENDED_COLUMNS: readonly Column<Session>[] = [
+  { name: 'Stream', cell: ({ id, name }) => <NameLink to={`/sessions/${id}`}>{name}</NameLink> },
+  { name: 'Ended', kind: 'soft', cell: ({ endedAt, lastSeen }) => <Ago at={endedAt ?? lastSeen} /> },
+  { name: 'Lasted', cell: (session) => duration(session.duration) },
+  { name: 'Most viewers', cell: ({ peakViewers }) => peakViewers },
+  { name: 'Why it ended', kind: 'soft', cell: ({ endReason }) => endReason && END_WORDS[endReason] },
+];
 
 /** The very first page of a new service. */
 function Welcome() {

@@ -1,10 +1,11 @@
 /**
  * What opens the API: API keys, signing keys, and the browsers that are signed in.
  */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { change } from '../../shared/api.ts';
 import { curlOf } from '../../shared/curl.ts';
-import { type Pages, usePages } from '../../shared/data.ts';
+import { type Data, usePages } from '../../shared/data.ts';
 import { API } from '../../shared/place.ts';
 import { signedIn, signOut } from '../../shared/session.ts';
 import type { ApiToken, BrowserSession, CreatedApiToken, CreatedSigningKey, SigningKey } from '../../shared/types.ts';
@@ -12,7 +13,9 @@ import { Button } from '../../shared/ui/button.tsx';
 import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
 import { TextField, useForm } from '../../shared/ui/form.tsx';
-import { Ago, Badge, Card, Empty, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Ago, Badge, Card, Empty, Failure, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { DataTable, type TableProps } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import { PRESETS, ruleWords } from './rule-words.ts';
 
@@ -31,16 +34,18 @@ export function Keys() {
   );
 }
 
-/** What a list shows while it has no rows. */
-function Waiting({
+/** The rows of a list; in place of none, what the list waits for or why it is empty. */
+function Rows<Row extends object>({
   data,
-  children,
-}: {
-  readonly data: Pick<Pages<{ readonly id: string }>, 'value' | 'error' | 'reload'>;
-  readonly children: preact.ComponentChildren;
+  empty,
+  ...table
+}: Omit<TableProps<Row>, 'rows'> & {
+  readonly data: Pick<Data<readonly Row[]>, 'value' | 'error' | 'reload'>;
+  readonly empty: ComponentChildren;
 }) {
-  if (data.error !== undefined) return <Failure error={data.error} again={data.reload} />;
-  return <>{data.value === undefined ? <Loading /> : children}</>;
+  const { value = [], error } = data;
+  if (value.length > 0) return <DataTable {...table} rows={value} />;
+  return data.value === undefined || error !== undefined ? <Waiting data={data} /> : <>{empty}</>;
 }
 
 function ApiKeys() {
@@ -48,7 +53,6 @@ function ApiKeys() {
   const [isCreating, setCreating] = useState(false);
   const [revoked, setRevoked] = useState<ApiToken | undefined>();
   const own = signedIn.value?.key?.id;
-  const rows = keys.value ?? [];
   return (
     <Card
       title="API keys"
@@ -59,51 +63,37 @@ function ApiKeys() {
         </Button>
       }
     >
-      {rows.length === 0 ? (
-        <Waiting data={keys}>
+      <Rows
+        data={keys}
+        empty={
           <Empty icon="key" title="No API key">
             A program needs one to create streams or read their state.
           </Empty>
-        </Waiting>
-      ) : (
-        <div class="table-scroll folds">
-          <table>
-            <caption class="visually-hidden">API keys</caption>
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th>May do</th>
-                <th>Last used</th>
-                <th>Created</th>
-                <th>
-                  <span class="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((key) => (
-                <tr key={key.id}>
-                  <td>
-                    <bdi class="strong">{key.name}</bdi> {key.id === own && <Badge tone="ok">signed in with it</Badge>}
-                  </td>
-                  <td data-name="May do">{ruleWords(key.access?.rules)}</td>
-                  <td data-name="Last used" class="soft">
-                    <Ago at={key.lastSeen} />
-                  </td>
-                  <td data-name="Created" class="soft">
-                    <Ago at={key.createdAt} />
-                  </td>
-                  <td class="end">
-                    <Button small kind="quiet" onPress={() => setRevoked(key)}>
-                      Revoke
-                    </Button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+        }
+        caption="API keys"
+        columns={[
+          {
+            name: 'Name',
+            cell: ({ id, name }) => (
+              <>
+                <bdi class="strong">{name}</bdi> {id === own && <Badge tone="ok">signed in with it</Badge>}
+              </>
+            ),
+          },
+          { name: 'May do', cell: ({ access }) => ruleWords(access?.rules) },
+          { name: 'Last used', kind: 'soft', cell: ({ lastSeen }) => <Ago at={lastSeen} /> },
+          { name: 'Created', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+          {
+            name: 'Actions',
+            kind: 'actions',
+            cell: (key) => (
+              <Button small kind="quiet" onPress={() => setRevoked(key)}>
+                Revoke
+              </Button>
+            ),
+          },
+        ]}
+      />
       {keys.hasMore && (
         <div class="more">
           <Button onPress={keys.more}>Show more</Button>
@@ -204,7 +194,11 @@ function SigningKeys() {
     setCreated(await change<CreatedSigningKey>('POST', '/access-control/signing-key', {}));
     keys.reload();
   };
-  const rows = keys.value ?? [];
+  const toggle = async ({ id, disabled }: SigningKey) => {
+    await change('PATCH', `/access-control/signing-key/${id}`, { disabled: !disabled });
+    toast(disabled ? 'Its tokens are accepted again.' : 'Its tokens are refused now.');
+    keys.reload();
+  };
   return (
     <Card
       title="Signing keys"
@@ -216,60 +210,38 @@ function SigningKeys() {
         </Button>
       }
     >
-      {rows.length === 0 ? (
-        <Waiting data={keys}>
+      <Rows
+        data={keys}
+        empty={
           <Empty icon="key" title="No signing key">
             You need one for streams that only viewers with a token may watch.
           </Empty>
-        </Waiting>
-      ) : (
-        <div class="table-scroll folds">
-          <table>
-            <caption class="visually-hidden">Signing keys</caption>
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th>State</th>
-                <th>Created</th>
-                <th>
-                  <span class="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((key) => (
-                <tr key={key.id}>
-                  <td>
-                    <bdi class="strong">{key.name}</bdi>
-                  </td>
-                  <td data-name="State">
-                    {key.disabled ? <Badge tone="warn">Disabled</Badge> : <Badge tone="ok">Accepted</Badge>}
-                  </td>
-                  <td data-name="Created" class="soft">
-                    <Ago at={key.createdAt} />
-                  </td>
-                  <td class="end">
-                    <Button
-                      small
-                      kind="quiet"
-                      onPress={async () => {
-                        await change('PATCH', `/access-control/signing-key/${key.id}`, { disabled: !key.disabled });
-                        toast(key.disabled ? 'Its tokens are accepted again.' : 'Its tokens are refused now.');
-                        keys.reload();
-                      }}
-                    >
-                      {key.disabled ? 'Enable' : 'Disable'}
-                    </Button>
-                    <Button small kind="quiet" onPress={() => setDeleted(key)}>
-                      Delete
-                    </Button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+        }
+        caption="Signing keys"
+        columns={[
+          { name: 'Name', cell: ({ name }) => <bdi class="strong">{name}</bdi> },
+          {
+            name: 'State',
+            cell: ({ disabled }) =>
+              disabled ? <Badge tone="warn">Disabled</Badge> : <Badge tone="ok">Accepted</Badge>,
+          },
+          { name: 'Created', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+          {
+            name: 'Actions',
+            kind: 'actions',
+            cell: (key) => (
+              <>
+                <Button small kind="quiet" onPress={() => toggle(key)}>
+                  {key.disabled ? 'Enable' : 'Disable'}
+                </Button>
+                <Button small kind="quiet" onPress={() => setDeleted(key)}>
+                  Delete
+                </Button>
+              </>
+            ),
+          },
+        ]}
+      />
       {created && (
         <Dialog title="The new signing key" onClose={() => setCreated(undefined)}>
           <Message tone="warn" title="Copy the private key now">
@@ -332,50 +304,36 @@ function Browsers() {
         )
       }
     >
-      {rows.length === 0 ? (
-        <Waiting data={sessions}>
-          <Empty icon="door" title="No browser is signed in" />
-        </Waiting>
-      ) : (
-        <div class="table-scroll folds">
-          <table>
-            <caption class="visually-hidden">Browser sessions</caption>
-            <thead>
-              <tr>
-                <th>Address</th>
-                <th>Signed in with</th>
-                <th>Since</th>
-                <th>Last used</th>
-                <th>
-                  <span class="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((session) => (
-                <tr key={session.id}>
-                  <td>
-                    <span class="strong">{session.address}</span>{' '}
-                    {session.isCurrent && <Badge tone="ok">this browser</Badge>}
-                  </td>
-                  <td data-name="Signed in with">{session.tokenId === undefined ? 'a sign-in link' : 'an API key'}</td>
-                  <td data-name="Since" class="soft">
-                    <Ago at={session.createdAt} />
-                  </td>
-                  <td data-name="Last used" class="soft">
-                    <Ago at={session.lastSeen} />
-                  </td>
-                  <td class="end">
-                    <Button small kind="quiet" onPress={() => end(session)}>
-                      Sign out
-                    </Button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <Rows
+        data={sessions}
+        empty={<Empty icon="door" title="No browser is signed in" />}
+        caption="Browser sessions"
+        columns={[
+          {
+            name: 'Address',
+            cell: ({ address, isCurrent }) => (
+              <>
+                <span class="strong">{address}</span> {isCurrent && <Badge tone="ok">this browser</Badge>}
+              </>
+            ),
+          },
+          {
+            name: 'Signed in with',
+            cell: ({ tokenId }) => (tokenId === undefined ? 'a sign-in link' : 'an API key'),
+          },
+          { name: 'Since', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+          { name: 'Last used', kind: 'soft', cell: ({ lastSeen }) => <Ago at={lastSeen} /> },
+          {
+            name: 'Actions',
+            kind: 'actions',
+            cell: (session) => (
+              <Button small kind="quiet" onPress={() => end(session)}>
+                Sign out
+              </Button>
+            ),
+          },
+        ]}
+      />
     </Card>
   );
 }

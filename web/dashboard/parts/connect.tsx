@@ -8,7 +8,8 @@ import type { Ingest, Stream } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog } from '../../shared/ui/dialog.tsx';
-import { Failure, Loading, Message } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Loading, Message } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 
 const WAYS = [
@@ -40,8 +41,7 @@ export function Connect({
     );
   }
   const server = ingest.value?.[0]?.ingest;
-  if (server === undefined)
-    return ingest.error === undefined ? <Loading /> : <Failure error={ingest.error} again={ingest.reload} />;
+  if (server === undefined) return <Waiting data={ingest} />;
   const url = `${server}/${streamKey}`;
   return (
     <div class="stack connect">

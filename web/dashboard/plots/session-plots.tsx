@@ -6,7 +6,8 @@ import { get, list } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { bitrate } from '../../shared/format.ts';
 import type { Samples, ServiceEvent } from '../../shared/types.ts';
-import { Badge, Card, Empty, Failure, Loading } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Badge, Card, Empty } from '../../shared/ui/parts.tsx';
 import { Plot } from './plot.tsx';
 import { columnsOf, measures, uplinkWords } from './series.ts';
 
@@ -62,8 +63,7 @@ export function SessionPlots({
           : 'A sample each five seconds, of the last 15 minutes. Dashed lines are warnings.')
       }
     >
-      {data.error !== undefined && <Failure error={data.error} again={data.reload} />}
-      {value === undefined && data.error === undefined && <Loading lines={5} />}
+      {(value === undefined || data.error !== undefined) && <Waiting data={data} lines={5} />}
       {value !== undefined && shown.length === 0 && (
         <Empty icon="chart" title={isLive ? 'The first sample comes in a few seconds' : 'Nothing was measured'}>
           {isLive ? undefined : 'The session was too short, or is of an earlier version of the server.'}

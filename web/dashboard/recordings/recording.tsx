@@ -13,11 +13,13 @@ import { Button, ButtonLink } from '../../shared/ui/button.tsx';
 import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm } from '../../shared/ui/dialog.tsx';
 import { TextField, useForm } from '../../shared/ui/form.tsx';
-import { Card, Empty, Failure, Loading, Message, PageHead, Stat } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Card, Empty, Failure, Message, PageHead, Stat } from '../../shared/ui/parts.tsx';
+import { DataTable } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import type { PageProps } from '../pages.ts';
 import { spanOf } from './clip-span.ts';
-import { AssetState } from './recordings.tsx';
+import { AssetState, CLIP_COLUMNS } from './recordings.tsx';
 
 const GROWING_MS = 5000;
 
@@ -40,8 +42,7 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
     async (signal) => (await list<Asset>(`/asset/${id}/clips?limit=50`, { signal })).rows,
   );
   const asset = data.value;
-  if (asset === undefined)
-    return data.error === undefined ? <Loading lines={8} /> : <Failure error={data.error} again={data.reload} />;
+  if (asset === undefined) return <Waiting data={data} lines={8} />;
   const { videoSpec, source } = asset;
   const isClip = source.type === 'clip';
   return (
@@ -106,33 +107,7 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
       </div>
       {!isClip && clips.value !== undefined && clips.value.length > 0 && (
         <Card title="Clips" flush>
-          <div class="table-scroll folds">
-            <table>
-              <caption class="visually-hidden">Clips of this recording</caption>
-              <thead>
-                <tr>
-                  <th>Name</th>
-                  <th>Length</th>
-                  <th class="end">Size</th>
-                </tr>
-              </thead>
-              <tbody>
-                {clips.value.map((clip) => (
-                  <tr key={clip.id}>
-                    <td>
-                      <a class="name" dir="auto" href={hrefOf(`/recordings/${clip.id}`)}>
-                        {clip.name}
-                      </a>
-                    </td>
-                    <td data-name="Length">{clip.videoSpec ? duration(clip.videoSpec.duration) : '–'}</td>
-                    <td data-name="Size" class="end">
-                      {clip.size === undefined ? '–' : bytes(clip.size)}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <DataTable caption="Clips of this recording" columns={CLIP_COLUMNS} rows={clips.value} />
         </Card>
       )}
       {isDeleting && (

@@ -5,8 +5,10 @@ import { usePages } from '../../shared/data.ts';
 import { bytes, duration } from '../../shared/format.ts';
 import { hrefOf } from '../../shared/router.ts';
 import type { Asset } from '../../shared/types.ts';
-import { Button, ButtonLink } from '../../shared/ui/button.tsx';
-import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { ButtonLink } from '../../shared/ui/button.tsx';
+import { ListCard } from '../../shared/ui/list.tsx';
+import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
+import { type Column, NameLink } from '../../shared/ui/table.tsx';
 
 /** The page. */
 export function Recordings() {
@@ -14,16 +16,15 @@ export function Recordings() {
     everyMs: 15_000,
     on: ({ type }) => /^(asset|recording|clip)\./.test(type),
   });
-  const rows = assets.value;
   return (
     <>
       <PageHead title="Recordings">
         Sessions of streams that are recorded, and clips of them. Both can be watched while the stream is still live.
       </PageHead>
-      <Card flush>
-        {assets.error !== undefined && <Failure error={assets.error} again={assets.reload} />}
-        {rows === undefined && assets.error === undefined && <Loading lines={5} />}
-        {rows?.length === 0 && (
+      <ListCard
+        data={assets}
+        lines={5}
+        empty={
           <Empty
             icon="film"
             title="Nothing is recorded yet"
@@ -32,55 +33,35 @@ export function Recordings() {
             Turn on “Record its sessions” on a stream (More actions → Edit). Its next session is recorded from the first
             frame.
           </Empty>
-        )}
-        {rows !== undefined && rows.length > 0 && (
-          <div class="table-scroll folds">
-            <table>
-              <caption class="visually-hidden">Recordings and clips</caption>
-              <thead>
-                <tr>
-                  <th>Name</th>
-                  <th>What</th>
-                  <th>State</th>
-                  <th>Length</th>
-                  <th>Made</th>
-                  <th class="end">Size</th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((asset) => (
-                  <tr key={asset.id}>
-                    <td>
-                      <a class="name" dir="auto" href={hrefOf(`/recordings/${asset.id}`)}>
-                        {asset.name}
-                      </a>
-                    </td>
-                    <td data-name="What">{asset.source.type === 'clip' ? 'Clip' : 'Recording'}</td>
-                    <td data-name="State">
-                      <AssetState asset={asset} />
-                    </td>
-                    <td data-name="Length">{asset.videoSpec ? duration(asset.videoSpec.duration) : '–'}</td>
-                    <td data-name="Made" class="soft">
-                      <Ago at={asset.createdAt} />
-                    </td>
-                    <td data-name="Size" class="end">
-                      {asset.size === undefined ? '–' : bytes(asset.size)}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-        {assets.hasMore && (
-          <div class="more">
-            <Button onPress={assets.more}>Show more</Button>
-          </div>
-        )}
-      </Card>
+        }
+        caption="Recordings and clips"
+        columns={COLUMNS}
+      />
     </>
   );
 }
+
+const NAME: Column<Asset> = {
+  name: 'Name',
+  cell: ({ id, name }) => <NameLink to={`/recordings/${id}`}>{name}</NameLink>,
+};
+const LENGTH: Column<Asset> = {
+  name: 'Length',
+  cell: ({ videoSpec }) => (videoSpec ? duration(videoSpec.duration) : '–'),
+};
+const SIZE: Column<Asset> = { name: 'Size', kind: 'end', cell: ({ size }) => (size === undefined ? '–' : bytes(size)) };
+
+const COLUMNS: readonly Column<Asset>[] = [
+  NAME,
+  { name: 'What', cell: ({ source }) => (source.type === 'clip' ? 'Clip' : 'Recording') },
+  { name: 'State', cell: (asset) => <AssetState asset={asset} /> },
+  LENGTH,
+  { name: 'Made', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  SIZE,
+];
+
+/** The columns of a recording's clips. */
+export const CLIP_COLUMNS = [NAME, LENGTH, SIZE] as const;
 
 const PHASES = {
   waiting: ['live', 'Recording now'],

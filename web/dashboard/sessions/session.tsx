@@ -8,7 +8,8 @@ import { hrefOf } from '../../shared/router.ts';
 import type { Session } from '../../shared/types.ts';
 import { ButtonLink } from '../../shared/ui/button.tsx';
 import { CopyField } from '../../shared/ui/copy.tsx';
-import { Card, Failure, Loading, PageHead, Stat } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Card, PageHead, Stat } from '../../shared/ui/parts.tsx';
 import type { PageProps } from '../pages.ts';
 import { SessionPlots } from '../plots/session-plots.tsx';
 import { Timeline } from '../stream/timeline.tsx';
@@ -24,8 +25,7 @@ export function SessionPage({ params: { id = '' } }: PageProps) {
     on: (event) => event.sessionId === id,
   });
   const session = data.value;
-  if (session === undefined)
-    return data.error === undefined ? <Loading lines={8} /> : <Failure error={data.error} again={data.reload} />;
+  if (session === undefined) return <Waiting data={data} lines={8} />;
   return (
     <>
       <PageHead

@@ -6,7 +6,9 @@ import { bytes, count, duration } from '../../shared/format.ts';
 import { go, hrefOf, place } from '../../shared/router.ts';
 import type { Session } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
-import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { ListCard } from '../../shared/ui/list.tsx';
+import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
+import { type Column, NameLink } from '../../shared/ui/table.tsx';
 import { END_WORDS } from '../parts/end-words.ts';
 
 const SHOWN = [
@@ -41,24 +43,26 @@ export function Sessions() {
       <PageHead title="Sessions">
         A session is one broadcast: from the moment an encoder starts to when it is gone for good.
       </PageHead>
-      <Card flush>
-        <div class="filters">
-          <fieldset class="tabs" aria-label="Show">
-            {SHOWN.map(([id, title]) => (
-              <button key={id} type="button" aria-pressed={show === id} onClick={() => choose(id)}>
-                {title}
-              </button>
-            ))}
-          </fieldset>
-          {streamId !== null && (
-            <Button small icon="close" onPress={() => go('/sessions', 'replace')}>
-              Of one stream only
-            </Button>
-          )}
-        </div>
-        {sessions.error !== undefined && <Failure error={sessions.error} again={sessions.reload} />}
-        {rows === undefined && sessions.error === undefined && <Loading lines={6} />}
-        {rows?.length === 0 && (
+      <ListCard
+        above={
+          <div class="filters">
+            <fieldset class="tabs" aria-label="Show">
+              {SHOWN.map(([id, title]) => (
+                <button key={id} type="button" aria-pressed={show === id} onClick={() => choose(id)}>
+                  {title}
+                </button>
+              ))}
+            </fieldset>
+            {streamId !== null && (
+              <Button small icon="close" onPress={() => go('/sessions', 'replace')}>
+                Of one stream only
+              </Button>
+            )}
+          </div>
+        }
+        data={sessions}
+        lines={6}
+        empty={
           <Empty
             icon="history"
             title="No session yet"
@@ -66,56 +70,23 @@ export function Sessions() {
           >
             When a stream is live, its session appears here, and stays with its numbers after the end.
           </Empty>
-        )}
-        {rows !== undefined && rows.length > 0 && (
-          <div class="table-scroll folds">
-            <table>
-              <caption class="visually-hidden">Sessions</caption>
-              <thead>
-                <tr>
-                  <th>Stream</th>
-                  <th>Began</th>
-                  <th>Lasted</th>
-                  <th>State</th>
-                  <th>Most viewers</th>
-                  <th class="end">Received</th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((session) => (
-                  <tr key={session.id}>
-                    <td>
-                      <a class="name" dir="auto" href={hrefOf(`/sessions/${session.id}`)}>
-                        {session.name}
-                      </a>
-                    </td>
-                    <td data-name="Began" class="soft">
-                      <Ago at={session.createdAt} />
-                    </td>
-                    <td data-name="Lasted">{duration(session.duration)}</td>
-                    <td data-name="State">
-                      <SessionState session={session} />
-                    </td>
-                    <td data-name="Most viewers">{session.peakViewers}</td>
-                    <td data-name="Received" class="end">
-                      {bytes(session.sourceBytes)}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-        {sessions.hasMore && (
-          <div class="more">
-            <Button onPress={sessions.more}>Show more</Button>
-          </div>
-        )}
-      </Card>
+        }
+        caption="Sessions"
+        columns={COLUMNS}
+      />
       {rows !== undefined && rows.length > 0 && <p class="hint">{count(rows.length, 'session')} shown.</p>}
     </>
   );
 }
+
+const COLUMNS: readonly Column<Session>[] = [
+  { name: 'Stream', cell: ({ id, name }) => <NameLink to={`/sessions/${id}`}>{name}</NameLink> },
+  { name: 'Began', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { name: 'Lasted', cell: (session) => duration(session.duration) },
+  { name: 'State', cell: (session) => <SessionState session={session} /> },
+  { name: 'Most viewers', cell: ({ peakViewers }) => peakViewers },
+  { name: 'Received', kind: 'end', cell: ({ sourceBytes }) => bytes(sourceBytes) },
+];
 
 /** The state of a session, in words. */
 export function SessionState({ session }: { readonly session: Session }) {

@@ -9,6 +9,7 @@ import { Button } from '../../shared/ui/button.tsx';
 import { Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
 import { useForm } from '../../shared/ui/form.tsx';
 import { Card, Empty, Failure, Message, Stat } from '../../shared/ui/parts.tsx';
+import { type Column, DataTable } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import { costOf } from '../parts/cost.ts';
 import { COMMON_PROFILES } from '../parts/ladders.ts';
@@ -37,36 +38,25 @@ export function Profiles({ stream, forbidden, onStream }: Props) {
           Viewers get exactly what the encoder sends. Add a smaller rendition for those on slow networks.
         </Empty>
       ) : (
-        <div class="table-scroll">
-          <table>
-            <caption class="visually-hidden">Renditions beside the source</caption>
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th>Size</th>
-                <th>Frame rate</th>
-                <th class="end">Bitrate</th>
-              </tr>
-            </thead>
-            <tbody>
-              {stream.profiles.map((profile) => (
-                <tr key={profile.name}>
-                  <td dir="auto">{profile.name}</td>
-                  <td class="soft">
-                    {profile.width}×{profile.height}
-                  </td>
-                  <td class="soft">{rateOf(profile)}</td>
-                  <td class="end">{bitrate(profile.bitrate)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <DataTable
+          caption="Renditions beside the source"
+          columns={COLUMNS}
+          rows={stream.profiles}
+          keyOf={({ name }) => name}
+          folds={false}
+        />
       )}
       {isEdited && <Editor stream={stream} onStream={onStream} onClose={() => setEdited(false)} />}
     </Card>
   );
 }
+
+const COLUMNS: readonly Column<Profile>[] = [
+  { name: 'Name', dir: 'auto', cell: ({ name }) => name },
+  { name: 'Size', kind: 'soft', cell: ({ width, height }) => `${width}×${height}` },
+  { name: 'Frame rate', kind: 'soft', cell: (profile) => rateOf(profile) },
+  { name: 'Bitrate', kind: 'end', cell: (profile) => bitrate(profile.bitrate) },
+];
 
 const rateOf = ({ fps, fpsDen = 1 }: Profile): string =>
   fps === 0 ? 'as the source' : `${Math.round((fps / fpsDen) * 100) / 100} fps`;

@@ -15,6 +15,7 @@ import { Button, ButtonLink } from '../../shared/ui/button.tsx';
 import { CopyField, copyText } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
 import { CheckField, TextField, useForm } from '../../shared/ui/form.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
 import { Ago, Badge, Card, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
@@ -47,7 +48,7 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
     { everyMs: isLive ? LIVE_EVERY_MS : IDLE_EVERY_MS, on: (event) => event.streamId === id },
   );
   if (data.value === undefined) {
-    return data.error === undefined ? <Loading lines={10} /> : <Failure error={data.error} again={data.reload} />;
+    return <Waiting data={data} lines={10} />;
   }
   const { stream, session } = data.value;
   const put = (next: Stream) => data.put({ ...data.value!, stream: next });

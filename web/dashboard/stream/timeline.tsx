@@ -6,7 +6,8 @@ import { dateTime } from '../../shared/format.ts';
 import type { ServiceEvent } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { CopyButton } from '../../shared/ui/copy.tsx';
-import { Ago, Card, Empty, Failure, Loading } from '../../shared/ui/parts.tsx';
+import { Loaded } from '../../shared/ui/list.tsx';
+import { Ago, Card, Empty } from '../../shared/ui/parts.tsx';
 import { eventWords } from './event-words.ts';
 
 /** The card. @param props.from the first time, in milliseconds, that it is about @param props.to the last one */
@@ -23,34 +24,34 @@ export function Timeline({
   const events = usePages<ServiceEvent>(`/event?streamId=${streamId}&limit=25${bounds}`, {
     on: (event) => event.streamId === streamId,
   });
-  const rows = events.value;
-  const report = () =>
-    (rows ?? []).map((event) => `${dateTime(event.createdAt)}  ${eventWords(event).text}`).join('\n');
+  const rows = events.value ?? [];
+  const report = () => rows.map((event) => `${dateTime(event.createdAt)}  ${eventWords(event).text}`).join('\n');
   return (
     <Card
       title="What happened"
-      actions={
-        rows !== undefined && rows.length > 0 && <CopyButton text={report} what="the report" words="Copy report" />
-      }
+      actions={rows.length > 0 && <CopyButton text={report} what="the report" words="Copy report" />}
     >
-      {events.error !== undefined && <Failure error={events.error} again={events.reload} />}
-      {rows === undefined && events.error === undefined && <Loading />}
-      {rows?.length === 0 && <Empty icon="history" title="Nothing yet" />}
-      {rows !== undefined && rows.length > 0 && (
-        <ol class="timeline">
-          {rows.map((event) => {
-            const { text, tone } = eventWords(event);
-            return (
-              <li key={event.id} class={tone}>
-                <span class="at">
-                  <Ago at={event.createdAt} />
-                </span>
-                <span dir="auto">{text}</span>
-              </li>
-            );
-          })}
-        </ol>
-      )}
+      <Loaded data={events}>
+        {(shown) =>
+          shown.length === 0 ? (
+            <Empty icon="history" title="Nothing yet" />
+          ) : (
+            <ol class="timeline">
+              {shown.map((event) => {
+                const { text, tone } = eventWords(event);
+                return (
+                  <li key={event.id} class={tone}>
+                    <span class="at">
+                      <Ago at={event.createdAt} />
+                    </span>
+                    <span dir="auto">{text}</span>
+                  </li>
+                );
+              })}
+            </ol>
+          )
+        }
+      </Loaded>
       {events.hasMore && (
         <div class="row center">
           <Button small onPress={events.more}>

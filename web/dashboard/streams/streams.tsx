@@ -10,7 +10,9 @@ import type { Stream } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
 import { Confirm } from '../../shared/ui/dialog.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
-import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { ListCard } from '../../shared/ui/list.tsx';
+import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
+import { type Column, NameLink } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import { streamState } from '../parts/stream-state.ts';
 import { listPath, STREAM_FILTERS } from './list-path.ts';
@@ -42,7 +44,6 @@ export function Streams() {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => search({ name: text.trim() }), TYPED_PAUSE_MS);
   };
-  const rows = streams.value;
   const isFiltered = name !== '' || filter !== 'all';
   const toggle = (id: string) => {
     const next = new Set(chosen);
@@ -65,48 +66,52 @@ export function Streams() {
           </ButtonLink>
         }
       />
-      <Card flush>
-        <div class="filters">
-          <div class="search-box">
-            <Icon name="search" size={18} />
-            <input
-              type="search"
-              aria-label="Search streams by name"
-              placeholder="Search by name"
-              dir="auto"
-              value={typed}
-              onInput={(event) => onType(event.currentTarget.value)}
-            />
-          </div>
-          <fieldset class="tabs" aria-label="Show">
-            {STREAM_FILTERS.map(({ id, title }) => (
-              <button key={id} type="button" aria-pressed={filter === id} onClick={() => search({ show: id })}>
-                {title}
-              </button>
-            ))}
-          </fieldset>
-        </div>
-        {chosen.size > 0 && (
-          <div class="selection" role="status">
-            <strong>{count(chosen.size, 'stream')} chosen</strong>
-            <Button small icon="pause" onPress={() => suspend(true)}>
-              Suspend
-            </Button>
-            <Button small icon="play" onPress={() => suspend(false)}>
-              Resume
-            </Button>
-            <Button small icon="trash" onPress={() => setDeleting(true)}>
-              Delete
-            </Button>
-            <Button small kind="quiet" onPress={() => setChosen(new Set())}>
-              Clear
-            </Button>
-          </div>
-        )}
-        {streams.error !== undefined && <Failure error={streams.error} again={streams.reload} />}
-        {rows === undefined && streams.error === undefined && <Loading lines={6} />}
-        {rows?.length === 0 &&
-          (isFiltered ? (
+      <ListCard
+        above={
+          <>
+            <div class="filters">
+              <div class="search-box">
+                <Icon name="search" size={18} />
+                <input
+                  type="search"
+                  aria-label="Search streams by name"
+                  placeholder="Search by name"
+                  dir="auto"
+                  value={typed}
+                  onInput={(event) => onType(event.currentTarget.value)}
+                />
+              </div>
+              <fieldset class="tabs" aria-label="Show">
+                {STREAM_FILTERS.map(({ id, title }) => (
+                  <button key={id} type="button" aria-pressed={filter === id} onClick={() => search({ show: id })}>
+                    {title}
+                  </button>
+                ))}
+              </fieldset>
+            </div>
+            {chosen.size > 0 && (
+              <div class="selection" role="status">
+                <strong>{count(chosen.size, 'stream')} chosen</strong>
+                <Button small icon="pause" onPress={() => suspend(true)}>
+                  Suspend
+                </Button>
+                <Button small icon="play" onPress={() => suspend(false)}>
+                  Resume
+                </Button>
+                <Button small icon="trash" onPress={() => setDeleting(true)}>
+                  Delete
+                </Button>
+                <Button small kind="quiet" onPress={() => setChosen(new Set())}>
+                  Clear
+                </Button>
+              </div>
+            )}
+          </>
+        }
+        data={streams}
+        lines={6}
+        empty={
+          isFiltered ? (
             <Empty
               icon="search"
               title="No stream matches"
@@ -135,42 +140,25 @@ export function Streams() {
             >
               A stream is a place to publish to. Create one, copy two lines into OBS, and see the video appear here.
             </Empty>
-          ))}
-        {rows !== undefined && rows.length > 0 && (
-          <div class="table-scroll folds">
-            <table>
-              <caption class="visually-hidden">Streams</caption>
-              <thead>
-                <tr>
-                  <th class="choose">
-                    <span class="visually-hidden">Choose</span>
-                  </th>
-                  <th>Name</th>
-                  <th>State</th>
-                  <th>Ingest</th>
-                  <th>Last live</th>
-                  <th>Created</th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((stream) => (
-                  <Row
-                    key={stream.id}
-                    stream={stream}
-                    isChosen={chosen.has(stream.id)}
-                    onChoose={() => toggle(stream.id)}
-                  />
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-        {streams.hasMore && (
-          <div class="more">
-            <Button onPress={streams.more}>Show more</Button>
-          </div>
-        )}
-      </Card>
+          )
+        }
+        caption="Streams"
+        columns={[
+          {
+            name: 'Choose',
+            kind: 'choose',
+            cell: ({ id, name: own }) => (
+              <input
+                type="checkbox"
+                checked={chosen.has(id)}
+                aria-label={`Choose ${own}`}
+                onChange={() => toggle(id)}
+              />
+            ),
+          },
+          ...COLUMNS,
+        ]}
+      />
       {isDeleting && (
         <Confirm
           title={`Delete ${count(chosen.size, 'stream')}?`}
@@ -184,7 +172,9 @@ export function Streams() {
             streams.reload();
           }}
         >
-          <p>Their keys and addresses stop working at once, and are never used again. {live(rows ?? [], chosen)}</p>
+          <p>
+            Their keys and addresses stop working at once, and are never used again. {live(streams.value ?? [], chosen)}
+          </p>
         </Confirm>
       )}
     </>
@@ -196,41 +186,24 @@ const live = (rows: readonly Stream[], chosen: ReadonlySet<string>): string => {
   return now === 0 ? 'None of them is live.' : `${count(now, 'of them is', 'of them are')} live now.`;
 };
 
-function Row({
-  stream,
-  isChosen,
-  onChoose,
-}: {
-  readonly stream: Stream;
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
-}) {
-  const { id, name, isActive, ingestRate, lastSeen, createdAt } = stream;
-  const { word, tone } = streamState(stream);
-  return (
-    <tr>
-      <td class="choose">
-        <input type="checkbox" checked={isChosen} aria-label={`Choose ${name}`} onChange={onChoose} />
-      </td>
-      <td>
-        <a class="name" href={hrefOf(`/streams/${id}`)} dir="auto">
-          {name}
-        </a>
-      </td>
-      <td data-name="State">
-        <Badge tone={tone} dot={isActive}>
+const COLUMNS: readonly Column<Stream>[] = [
+  { name: 'Name', cell: ({ id, name }) => <NameLink to={`/streams/${id}`}>{name}</NameLink> },
+  {
+    name: 'State',
+    cell: (stream) => {
+      const { word, tone } = streamState(stream);
+      return (
+        <Badge tone={tone} dot={stream.isActive}>
           {word}
         </Badge>
-      </td>
-      <td data-name="Ingest" class="soft">
-        {isActive ? bitrate((ingestRate ?? 0) * 8) : '–'}
-      </td>
-      <td data-name="Last live" class="soft">
-        {isActive ? 'now' : <Ago at={lastSeen} />}
-      </td>
-      <td data-name="Created" class="soft">
-        <Ago at={createdAt} />
-      </td>
-    </tr>
-  );
-}
+      );
+    },
+  },
+  {
+    name: 'Ingest',
+    kind: 'soft',
+    cell: ({ isActive, ingestRate }) => (isActive ? bitrate((ingestRate ?? 0) * 8) : '–'),
+  },
+  { name: 'Last live', kind: 'soft', cell: ({ isActive, lastSeen }) => (isActive ? 'now' : <Ago at={lastSeen} />) },
+  { name: 'Created', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+];

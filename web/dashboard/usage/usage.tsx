@@ -5,11 +5,12 @@ import { useState } from 'preact/hooks';
 import { get, send, serverNow } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { bytes, count, date } from '../../shared/format.ts';
-import { hrefOf } from '../../shared/router.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { Stream, UsageSum } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { Card, Empty, Failure, Loading, PageHead, Stat } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Card, Empty, PageHead, Stat } from '../../shared/ui/parts.tsx';
+import { type Column, DataTable, NameLink } from '../../shared/ui/table.tsx';
 import { DAY_MS, dayRows, minutesWords, totalOf } from './sums.ts';
 
 const SPANS = [
@@ -77,8 +78,7 @@ export function Usage() {
           </fieldset>
         )}
       </div>
-      {byDay.error !== undefined && <Failure error={byDay.error} again={byDay.reload} />}
-      {rows === undefined && byDay.error === undefined && <Loading lines={6} />}
+      {(rows === undefined || byDay.error !== undefined) && <Waiting data={byDay} lines={6} />}
       {rows?.length === 0 && (
         <Card>
           <Empty icon="chart" title="Nothing was used in this time">
@@ -101,70 +101,36 @@ export function Usage() {
             </dl>
           </Card>
           <Card title="By day" flush>
-            <div class="table-scroll folds">
-              <table>
-                <caption class="visually-hidden">Usage by day, in UTC</caption>
-                <thead>
-                  <tr>
-                    <th>Day</th>
-                    <th>Received</th>
-                    <th>Transcoded</th>
-                    <th>Watched</th>
-                    <th>Views</th>
-                    <th>Delivered</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.toReversed().map((day) => (
-                    <tr key={day.from}>
-                      <td>{date(day.from)}</td>
-                      <td data-name="Received">{minutesWords(day.ingestMinutes)}</td>
-                      <td data-name="Transcoded">{minutesWords(day.transcodedMinutes)}</td>
-                      <td data-name="Watched">{minutesWords(day.watchedMinutes)}</td>
-                      <td data-name="Views">{day.views}</td>
-                      <td data-name="Delivered">
-                        <span class="amount">
-                          <span class="bar" style={{ inlineSize: `${(100 * day.deliveredBytes) / most}%` }} />
-                          <span>{bytes(day.deliveredBytes)}</span>
-                        </span>
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <DataTable
+              caption="Usage by day, in UTC"
+              columns={[
+                { name: 'Day', cell: ({ from }) => date(from) },
+                { name: 'Received', cell: ({ ingestMinutes }) => minutesWords(ingestMinutes) },
+                { name: 'Transcoded', cell: ({ transcodedMinutes }) => minutesWords(transcodedMinutes) },
+                { name: 'Watched', cell: ({ watchedMinutes }) => minutesWords(watchedMinutes) },
+                { name: 'Views', cell: ({ views }) => views },
+                {
+                  name: 'Delivered',
+                  cell: ({ deliveredBytes }) => (
+                    <span class="amount">
+                      <span class="bar" style={{ inlineSize: `${(100 * deliveredBytes) / most}%` }} />
+                      <span>{bytes(deliveredBytes)}</span>
+                    </span>
+                  ),
+                },
+              ]}
+              rows={rows.toReversed()}
+              keyOf={({ from }) => from}
+            />
           </Card>
           {byStream.value !== undefined && byStream.value.length > 0 && (
             <Card title="By stream" flush note="Those that delivered most.">
-              <div class="table-scroll folds">
-                <table>
-                  <caption class="visually-hidden">Usage by stream</caption>
-                  <thead>
-                    <tr>
-                      <th>Stream</th>
-                      <th>Received</th>
-                      <th>Watched</th>
-                      <th>Views</th>
-                      <th class="end">Delivered</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {byStream.value.map((sum) => (
-                      <tr key={sum.streamId}>
-                        <td>
-                          <StreamName id={sum.streamId ?? ''} />
-                        </td>
-                        <td data-name="Received">{minutesWords(sum.ingestMinutes)}</td>
-                        <td data-name="Watched">{minutesWords(sum.watchedMinutes)}</td>
-                        <td data-name="Views">{sum.views}</td>
-                        <td data-name="Delivered" class="end">
-                          {bytes(sum.deliveredBytes)}
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <DataTable
+                caption="Usage by stream"
+                columns={STREAM_COLUMNS}
+                rows={byStream.value}
+                keyOf={({ streamId }) => streamId}
+              />
             </Card>
           )}
         </>
@@ -173,13 +139,17 @@ export function Usage() {
   );
 }
 
+const STREAM_COLUMNS: readonly Column<UsageSum>[] = [
+  { name: 'Stream', cell: ({ streamId = '' }) => <StreamName id={streamId} /> },
+  { name: 'Received', cell: ({ ingestMinutes }) => minutesWords(ingestMinutes) },
+  { name: 'Watched', cell: ({ watchedMinutes }) => minutesWords(watchedMinutes) },
+  { name: 'Views', cell: ({ views }) => views },
+  { name: 'Delivered', kind: 'end', cell: ({ deliveredBytes }) => bytes(deliveredBytes) },
+];
+
 /** The name of a stream; its id when it was deleted. */
 function StreamName({ id }: { readonly id: string }) {
   const stream = useData(`name ${id}`, (signal) => get<Stream>(`/stream/${id}`, { signal }));
   if (stream.value === undefined) return <code class="small">{id}</code>;
-  return (
-    <a class="name" dir="auto" href={hrefOf(`/streams/${id}`)}>
-      {stream.value.name}
-    </a>
-  );
+  return <NameLink to={`/streams/${id}`}>{stream.value.name}</NameLink>;
 }

@@ -10,8 +10,9 @@ import type { Webhook, WebhookDelivery, WebhookLog } from '../../shared/types.ts
 import { Button } from '../../shared/ui/button.tsx';
 import { CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog } from '../../shared/ui/dialog.tsx';
+import { ListCard, Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
-import { Ago, Badge, Card, Empty, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { Ago, Badge, Card, Empty, Message, PageHead } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import type { PageProps } from '../pages.ts';
 import { decodedBody, prettyJson } from './bodies.ts';
@@ -34,8 +35,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
   const [dialog, setDialog] = useState<'edit' | 'delete' | undefined>();
   const [entry, setEntry] = useState<WebhookLog | undefined>();
   const webhook = data.value;
-  if (webhook === undefined)
-    return data.error === undefined ? <Loading lines={8} /> : <Failure error={data.error} again={data.reload} />;
+  if (webhook === undefined) return <Waiting data={data} lines={8} />;
   const reload = () => {
     data.reload();
     log.reload();
@@ -139,65 +139,47 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
           </div>
         </Card>
       </div>
-      <Card title="Requests" flush note="What was sent, and what was answered.">
-        {log.error !== undefined && <Failure error={log.error} again={log.reload} />}
-        {log.value === undefined && log.error === undefined && <Loading />}
-        {log.value?.length === 0 && (
+      <ListCard
+        title="Requests"
+        note="What was sent, and what was answered."
+        data={log}
+        empty={
           <Empty icon="send" title="Nothing was sent yet">
             The first request appears here when one of its events happens.
           </Empty>
-        )}
-        {log.value !== undefined && log.value.length > 0 && (
-          <div class="table-scroll folds">
-            <table>
-              <caption class="visually-hidden">Requests to the webhook</caption>
-              <thead>
-                <tr>
-                  <th>Event</th>
-                  <th>Answer</th>
-                  <th>Attempt</th>
-                  <th>Took</th>
-                  <th>When</th>
-                  <th>
-                    <span class="visually-hidden">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {log.value.map((sent) => (
-                  <tr key={sent.id}>
-                    <td>
-                      <button type="button" class="link" onClick={() => setEntry(sent)}>
-                        {sent.event}
-                      </button>
-                    </td>
-                    <td data-name="Answer">
-                      <Badge tone={sent.success ? 'ok' : 'bad'}>
-                        {sent.response ? `${sent.response.status} ${sent.response.statusText}` : 'No answer'}
-                      </Badge>
-                    </td>
-                    <td data-name="Attempt">{sent.attempt}</td>
-                    <td data-name="Took">{Math.round(sent.duration * 1000)} ms</td>
-                    <td data-name="When" class="soft">
-                      <Ago at={sent.createdAt} />
-                    </td>
-                    <td class="end">
-                      <Button small kind="quiet" icon="send" onPress={() => resend(sent)}>
-                        Send again
-                      </Button>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-        {log.hasMore && (
-          <div class="more">
-            <Button onPress={log.more}>Show more</Button>
-          </div>
-        )}
-      </Card>
+        }
+        caption="Requests to the webhook"
+        columns={[
+          {
+            name: 'Event',
+            cell: (sent) => (
+              <button type="button" class="link" onClick={() => setEntry(sent)}>
+                {sent.event}
+              </button>
+            ),
+          },
+          {
+            name: 'Answer',
+            cell: ({ success, response }) => (
+              <Badge tone={success ? 'ok' : 'bad'}>
+                {response ? `${response.status} ${response.statusText}` : 'No answer'}
+              </Badge>
+            ),
+          },
+          { name: 'Attempt', cell: ({ attempt }) => attempt },
+          { name: 'Took', cell: (sent) => `${Math.round(sent.duration * 1000)} ms` },
+          { name: 'When', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+          {
+            name: 'Actions',
+            kind: 'actions',
+            cell: (sent) => (
+              <Button small kind="quiet" icon="send" onPress={() => resend(sent)}>
+                Send again
+              </Button>
+            ),
+          },
+        ]}
+      />
       {dialog === 'edit' && <EditWebhook webhook={webhook} onDone={data.put} onClose={() => setDialog(undefined)} />}
       {dialog === 'delete' && (
         <Confirm

@@ -8,13 +8,15 @@ import { curlOf } from '../../shared/curl.ts';
 import { usePages } from '../../shared/data.ts';
 import { count } from '../../shared/format.ts';
 import { API } from '../../shared/place.ts';
-import { go, hrefOf } from '../../shared/router.ts';
+import { go } from '../../shared/router.ts';
 import type { Webhook } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { CopyButton } from '../../shared/ui/copy.tsx';
 import { Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
 import { TextField, useForm } from '../../shared/ui/form.tsx';
-import { Ago, Badge, Card, Empty, Failure, Loading, PageHead } from '../../shared/ui/parts.tsx';
+import { ListCard } from '../../shared/ui/list.tsx';
+import { Ago, Badge, Empty, Failure, PageHead } from '../../shared/ui/parts.tsx';
+import { type Column, NameLink } from '../../shared/ui/table.tsx';
 import { EVENT_TYPES, USUAL_EVENTS } from './event-types.ts';
 
 /** The events that a webhook may be sent; a test event needs no choice. */
@@ -24,7 +26,6 @@ const CHOICES = (Object.entries(EVENT_TYPES) as [EventType, string][]).filter(([
 export function Webhooks() {
   const webhooks = usePages<Webhook>('/webhook?limit=50', { everyMs: 15_000 });
   const [isCreating, setCreating] = useState(false);
-  const rows = webhooks.value;
   return (
     <>
       <PageHead
@@ -37,10 +38,9 @@ export function Webhooks() {
       >
         A webhook tells a server of yours what happens to your streams. Deliveries are signed, and tried for three days.
       </PageHead>
-      <Card flush>
-        {webhooks.error !== undefined && <Failure error={webhooks.error} again={webhooks.reload} />}
-        {rows === undefined && webhooks.error === undefined && <Loading />}
-        {rows?.length === 0 && (
+      <ListCard
+        data={webhooks}
+        empty={
           <Empty
             icon="hook"
             title="No webhook yet"
@@ -48,54 +48,22 @@ export function Webhooks() {
           >
             Have your server told when a stream goes live, when it ends, or when its encoder has a problem.
           </Empty>
-        )}
-        {rows !== undefined && rows.length > 0 && (
-          <div class="table-scroll folds">
-            <table>
-              <caption class="visually-hidden">Webhooks</caption>
-              <thead>
-                <tr>
-                  <th>Name</th>
-                  <th>URL</th>
-                  <th>Events</th>
-                  <th>State</th>
-                  <th>Last request</th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((webhook) => (
-                  <tr key={webhook.id}>
-                    <td>
-                      <a class="name" dir="auto" href={hrefOf(`/webhooks/${webhook.id}`)}>
-                        {webhook.name}
-                      </a>
-                    </td>
-                    <td data-name="URL" class="soft" dir="ltr">
-                      {webhook.url}
-                    </td>
-                    <td data-name="Events">{count(webhook.events.length, 'type')}</td>
-                    <td data-name="State">
-                      <WebhookState webhook={webhook} />
-                    </td>
-                    <td data-name="Last request" class="soft">
-                      <Ago at={webhook.status.lastTriggeredAt ?? 0} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-        {webhooks.hasMore && (
-          <div class="more">
-            <Button onPress={webhooks.more}>Show more</Button>
-          </div>
-        )}
-      </Card>
+        }
+        caption="Webhooks"
+        columns={COLUMNS}
+      />
       {isCreating && <EditWebhook onDone={({ id }) => go(`/webhooks/${id}`)} onClose={() => setCreating(false)} />}
     </>
   );
 }
+
+const COLUMNS: readonly Column<Webhook>[] = [
+  { name: 'Name', cell: ({ id, name }) => <NameLink to={`/webhooks/${id}`}>{name}</NameLink> },
+  { name: 'URL', kind: 'soft', dir: 'ltr', cell: ({ url }) => url },
+  { name: 'Events', cell: ({ events }) => count(events.length, 'type') },
+  { name: 'State', cell: (webhook) => <WebhookState webhook={webhook} /> },
+  { name: 'Last request', kind: 'soft', cell: ({ status }) => <Ago at={status.lastTriggeredAt ?? 0} /> },
+];
 
 /** The state of a webhook. */
 export function WebhookState({ webhook: { disabled, disabledReason, status } }: { readonly webhook: Webhook }) {

@@ -23,7 +23,7 @@ interface ButtonProps {
   readonly pressed?: boolean;
   readonly expanded?: boolean;
   /** A promise keeps the button busy; what it throws is shown. */
-  readonly onPress?: () => void | Promise<unknown>;
+  readonly onPress?: (() => void | Promise<unknown>) | undefined;
   readonly children?: ComponentChildren;
 }
 

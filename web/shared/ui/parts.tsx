@@ -29,21 +29,18 @@ export function Badge({
   );
 }
 
-/** A part of a page with a heading. */
-export function Card({
-  title,
-  actions,
-  note,
-  flush = false,
-  children,
-}: {
+/** What a card is made of. */
+export interface CardProps {
   readonly title?: ComponentChildren;
   readonly actions?: ComponentChildren;
   readonly note?: ComponentChildren;
   /** Whether what is inside reaches the edges, as a table does. */
   readonly flush?: boolean;
   readonly children: ComponentChildren;
-}) {
+}
+
+/** A part of a page with a heading. */
+export function Card({ title, actions, note, flush = false, children }: CardProps) {
   const id = useId();
   return (
     <section class={`card${flush ? ' flush' : ''}`} aria-labelledby={title === undefined ? undefined : id}>
@@ -160,7 +157,7 @@ export function Message({
 }
 
 /** Lines that stand for what is being loaded. */
-export function Loading({ lines = 3 }: { readonly lines?: number }) {
+export function Loading({ lines = 3 }: { readonly lines?: number | undefined }) {
   return (
     <div class="loading" role="status" aria-label="Loading">
       {Array.from({ length: lines }, (_, index) => (
