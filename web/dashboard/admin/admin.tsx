@@ -8,11 +8,11 @@ import { ago, dateTime } from '../../shared/format.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { AuditEntry, User } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { Confirm, Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
-import { CheckField, TextField, useForm } from '../../shared/ui/form.tsx';
+import { Confirm, Dialog, DialogForm, FormDialog } from '../../shared/ui/dialog.tsx';
+import { CheckField, NameField, TextField, useForm } from '../../shared/ui/form.tsx';
 import { ListCard, Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
-import { Ago, Badge, Empty, Failure, PageHead } from '../../shared/ui/parts.tsx';
+import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
 import type { Column } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import { actionWords } from './action-words.ts';
@@ -135,32 +135,15 @@ function NewUser({ onDone, onClose }: { readonly onDone: () => void; readonly on
     onClose();
   });
   return (
-    <Dialog title="Create a user" onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <TextField
-          label="Name"
-          value={name}
-          onValue={setName}
-          required
-          maxLength={100}
-          autoFocus
-          error={form.errorOf('name')}
-        />
-        <CheckField
-          label="Admin"
-          checked={admin}
-          onValue={setAdmin}
-          hint="Manages users, reads the audit log, and does what any owner may."
-        />
-        {form.otherError(['name']) !== undefined && <Failure error={form.otherError(['name'])} />}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={form.isBusy}>
-            Create
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog title="Create a user" form={form} fields={['name']} action="Create" onClose={onClose}>
+      <NameField form={form} value={name} onValue={setName} maxLength={100} />
+      <CheckField
+        label="Admin"
+        checked={admin}
+        onValue={setAdmin}
+        hint="Manages users, reads the audit log, and does what any owner may."
+      />
+    </FormDialog>
   );
 }
 
@@ -181,7 +164,13 @@ function Quotas({ id, name, onClose }: { readonly id: string; readonly name: str
       {value === undefined ? (
         <Waiting data={user} lines={8} />
       ) : (
-        <form onSubmit={form.submit}>
+        <DialogForm
+          form={form}
+          fields={Object.keys(value.quotas).map((quota) => `quotas.${quota}`)}
+          action="Save"
+          forbidden={Object.keys(typed).length === 0 ? 'Change a quota first.' : undefined}
+          onClose={onClose}
+        >
           <p class="hint">0 means no limit. An emptied field gets the default of the server again.</p>
           <div class="quotas">
             {Object.entries(value.quotas).map(([quota, limit]) => {
@@ -199,21 +188,7 @@ function Quotas({ id, name, onClose }: { readonly id: string; readonly name: str
               );
             })}
           </div>
-          {form.otherError(Object.keys(value.quotas).map((quota) => `quotas.${quota}`)) !== undefined && (
-            <Failure error={form.otherError()} />
-          )}
-          <DialogActions>
-            <Button onPress={onClose}>Cancel</Button>
-            <Button
-              kind="primary"
-              type="submit"
-              busy={form.isBusy}
-              forbidden={Object.keys(typed).length === 0 ? 'Change a quota first.' : undefined}
-            >
-              Save
-            </Button>
-          </DialogActions>
-        </form>
+        </DialogForm>
       )}
     </Dialog>
   );

@@ -3,16 +3,15 @@
  */
 import { useState } from 'preact/hooks';
 import { change } from '../../shared/api.ts';
-import { curlOf } from '../../shared/curl.ts';
-import { API } from '../../shared/place.ts';
 import { isAllowed } from '../../shared/rights.ts';
 import { go, hrefOf } from '../../shared/router.ts';
 import { signedIn } from '../../shared/session.ts';
-import type { Stream } from '../../shared/types.ts';
+import type { Profile, Stream } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { CopyButton } from '../../shared/ui/copy.tsx';
-import { TextField, useForm } from '../../shared/ui/form.tsx';
-import { Card, Failure, PageHead } from '../../shared/ui/parts.tsx';
+import { Choices } from '../../shared/ui/choice.tsx';
+import { CopyCurl } from '../../shared/ui/copy.tsx';
+import { FormFailure, NameField, useForm } from '../../shared/ui/form.tsx';
+import { Card, PageHead } from '../../shared/ui/parts.tsx';
 import { costOf } from '../parts/cost.ts';
 import { LADDERS } from '../parts/ladders.ts';
 
@@ -34,34 +33,16 @@ export function FirstRun() {
       </PageHead>
       <Card>
         <form onSubmit={form.submit} class="narrow">
-          <TextField
-            label="Name"
-            value={name}
-            onValue={setName}
-            required
-            maxLength={512}
-            autoFocus
-            error={form.errorOf('name')}
+          <NameField form={form} value={name} onValue={setName} />
+          <Choices
+            name="ladder"
+            legend="What viewers can choose from"
+            options={LADDERS}
+            chosen={ladder.id}
+            onChoose={setLadder}
+            note={({ profiles }) => profiles !== null && <small class="cost">{costWords(profiles)}</small>}
           />
-          <fieldset class="choices">
-            <legend>What viewers can choose from</legend>
-            {LADDERS.map((each) => {
-              const { cores } = costOf(each.profiles ?? []);
-              return (
-                <label key={each.id} class={each.id === ladder.id ? 'chosen' : ''}>
-                  <input type="radio" name="ladder" checked={each.id === ladder.id} onChange={() => setLadder(each)} />
-                  <span>
-                    <b>{each.name}</b>
-                    <small>{each.meaning}</small>
-                  </span>
-                  {each.profiles !== null && (
-                    <small class="cost">{cores === 0 ? 'no CPU' : `about ${cores.toFixed(1)} cores`}</small>
-                  )}
-                </label>
-              );
-            })}
-          </fieldset>
-          {form.otherError(['name']) !== undefined && <Failure error={form.otherError(['name'])} />}
+          <FormFailure form={form} fields={['name']} />
           <div class="row">
             <Button
               kind="primary"
@@ -71,14 +52,15 @@ export function FirstRun() {
             >
               Create the stream
             </Button>
-            <CopyButton
-              text={() => curlOf(API, 'POST', '/stream', body)}
-              what="this as a curl command"
-              words="Copy as curl"
-            />
+            <CopyCurl path="/stream" body={body} />
           </div>
         </form>
       </Card>
     </>
   );
+}
+
+function costWords(profiles: readonly Profile[]): string {
+  const { cores } = costOf(profiles);
+  return cores === 0 ? 'no CPU' : `about ${cores.toFixed(1)} cores`;
 }

@@ -4,19 +4,18 @@
 import { useState } from 'preact/hooks';
 import { get, list, serverNow } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
-import { ROOT } from '../../shared/place.ts';
 import { hrefOf } from '../../shared/router.ts';
 import type { Attempt, ServiceEvent, Stream } from '../../shared/types.ts';
-import { Button, ButtonLink } from '../../shared/ui/button.tsx';
-import { CopyField } from '../../shared/ui/copy.tsx';
+import { ButtonLink } from '../../shared/ui/button.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Ago, Card, Message, PageHead } from '../../shared/ui/parts.tsx';
 import type { PageProps } from '../pages.ts';
-import { Connect, Qr } from '../parts/connect.tsx';
+import { Connect } from '../parts/connect.tsx';
 import { encoderTitle } from '../parts/encoder-name.ts';
 import { Preview } from '../parts/preview.tsx';
 import { TestPicture } from '../parts/test-picture.tsx';
+import { Watch } from '../parts/watch.tsx';
 import { attemptsOf, strangeAttempts } from './attempts.ts';
 
 const LOOK_EVERY_MS = 2000;
@@ -98,7 +97,11 @@ export function GoLive({ params: { id = '' } }: PageProps) {
               {!isActive && attempts.length === 0 && (
                 <p class="soft">An attempt that fails is explained here: which key was used, and what to change.</p>
               )}
-              {isActive && <Share playbackId={value.playbackId} />}
+              {isActive && (
+                <div class="stack tight">
+                  <Watch name="Address for viewers" playbackId={value.playbackId} />
+                </div>
+              )}
             </div>
           </Card>
           <TestPicture stream={value} />
@@ -127,25 +130,5 @@ function Step({
         <span>{children}</span>
       </div>
     </li>
-  );
-}
-
-/** The address for viewers. */
-export function Share({ playbackId }: { readonly playbackId: string }) {
-  const [isQrShown, setQrShown] = useState(false);
-  const url = new URL(`play/${playbackId}`, ROOT).href;
-  return (
-    <div class="stack tight">
-      <CopyField name="Address for viewers" value={url} />
-      <div class="row">
-        <ButtonLink href={url} icon="play" small outside>
-          Watch
-        </ButtonLink>
-        <Button icon="phone" small onPress={() => setQrShown(true)}>
-          QR code
-        </Button>
-      </div>
-      {isQrShown && <Qr title="Scan to watch" text={url} onClose={() => setQrShown(false)} />}
-    </div>
   );
 }

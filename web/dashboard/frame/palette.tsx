@@ -2,10 +2,11 @@
  * Finds anything: pages by name, and whatever is pasted by the page that it belongs to.
  */
 import { signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { get, list } from '../../shared/api.ts';
 import { go, hrefOf } from '../../shared/router.ts';
 import type { Stream, StreamInfo } from '../../shared/types.ts';
+import { useModal } from '../../shared/ui/dialog.tsx';
 import { Icon, type IconName } from '../../shared/ui/icon.tsx';
 import { PAGES } from '../pages.ts';
 import { pastedId } from './pasted.ts';
@@ -45,17 +46,10 @@ export function Palette({ isAdmin }: { readonly isAdmin: boolean }) {
 }
 
 function Open({ isAdmin }: { readonly isAdmin: boolean }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal(close);
   const [text, setText] = useState('');
   const [found, setFound] = useState<readonly Hit[]>([]);
   const [chosen, setChosen] = useState(0);
-  useEffect(() => {
-    const own = dialog.current!;
-    own.showModal();
-    const away = (event: Event) => event.target === own && close();
-    own.addEventListener('click', away);
-    return () => own.removeEventListener('click', away);
-  }, []);
   useEffect(() => {
     setChosen(0);
     const asked = new AbortController();

@@ -4,17 +4,16 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { change } from '../../shared/api.ts';
-import { curlOf } from '../../shared/curl.ts';
 import { type Data, usePages } from '../../shared/data.ts';
-import { API } from '../../shared/place.ts';
 import { signedIn, signOut } from '../../shared/session.ts';
 import type { ApiToken, BrowserSession, CreatedApiToken, CreatedSigningKey, SigningKey } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
-import { Confirm, Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
+import { Choices } from '../../shared/ui/choice.tsx';
+import { CopyCurl, CopyField } from '../../shared/ui/copy.tsx';
+import { Confirm, Dialog, DialogActions, FormDialog } from '../../shared/ui/dialog.tsx';
 import { TextField, useForm } from '../../shared/ui/form.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
-import { Ago, Badge, Card, Empty, Failure, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { Ago, Badge, Card, Empty, Message, PageHead } from '../../shared/ui/parts.tsx';
 import { DataTable, type TableProps } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import { PRESETS, ruleWords } from './rule-words.ts';
@@ -146,43 +145,25 @@ function NewKey({ onDone, onClose }: { readonly onDone: () => void; readonly onC
     );
   }
   return (
-    <Dialog title="Create an API key" onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <TextField
-          label="Name"
-          value={name}
-          onValue={setName}
-          placeholder="Where it will be used"
-          maxLength={100}
-          autoFocus
-          error={form.errorOf('name')}
-        />
-        <fieldset class="choices">
-          <legend>What it may do</legend>
-          {PRESETS.map((each) => (
-            <label key={each.id} class={each.id === preset.id ? 'chosen' : ''}>
-              <input type="radio" name="preset" checked={each.id === preset.id} onChange={() => setPreset(each)} />
-              <span>
-                <b>{each.name}</b>
-                <small>{each.meaning}</small>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-        {form.otherError(['name']) !== undefined && <Failure error={form.otherError(['name'])} />}
-        <DialogActions>
-          <CopyButton
-            text={() => curlOf(API, 'POST', '/api-token', body)}
-            what="this as a curl command"
-            words="Copy as curl"
-          />
-          <Button onPress={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={form.isBusy}>
-            Create
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Create an API key"
+      form={form}
+      fields={['name']}
+      action="Create"
+      beside={<CopyCurl path="/api-token" body={body} />}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        value={name}
+        onValue={setName}
+        placeholder="Where it will be used"
+        maxLength={100}
+        autoFocus
+        error={form.errorOf('name')}
+      />
+      <Choices name="preset" legend="What it may do" options={PRESETS} chosen={preset.id} onChoose={setPreset} />
+    </FormDialog>
   );
 }
 

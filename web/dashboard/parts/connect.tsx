@@ -6,6 +6,7 @@ import { change, get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import type { Ingest, Stream } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
+import { Tabs } from '../../shared/ui/choice.tsx';
 import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog } from '../../shared/ui/dialog.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
@@ -45,13 +46,7 @@ export function Connect({
   const url = `${server}/${streamKey}`;
   return (
     <div class="stack connect">
-      <fieldset class="tabs" aria-label="Your encoder">
-        {WAYS.map(([id, name]) => (
-          <button key={id} type="button" aria-pressed={way === id} onClick={() => setWay(id)}>
-            {name}
-          </button>
-        ))}
-      </fieldset>
+      <Tabs label="Your encoder" options={WAYS} chosen={way} onChoose={setWay} />
       {way === 'obs' && (
         <>
           <p class="soft">

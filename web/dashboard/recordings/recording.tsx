@@ -3,21 +3,20 @@
  */
 import { useRef, useState } from 'preact/hooks';
 import { change, get, list } from '../../shared/api.ts';
-import { curlOf } from '../../shared/curl.ts';
 import { useData } from '../../shared/data.ts';
 import { bytes, clock, codecName, dateTime, duration } from '../../shared/format.ts';
-import { API, ROOT } from '../../shared/place.ts';
 import { go, hrefOf } from '../../shared/router.ts';
 import type { Asset } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
-import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
+import { CopyCurl, CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm } from '../../shared/ui/dialog.tsx';
-import { TextField, useForm } from '../../shared/ui/form.tsx';
+import { FormFailure, TextField, useForm } from '../../shared/ui/form.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
-import { Card, Empty, Failure, Message, PageHead, Stat } from '../../shared/ui/parts.tsx';
+import { Card, Empty, Message, PageHead, Stat } from '../../shared/ui/parts.tsx';
 import { DataTable } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import type { PageProps } from '../pages.ts';
+import { watchUrl } from '../parts/watch.tsx';
 import { spanOf } from './clip-span.ts';
 import { AssetState, CLIP_COLUMNS } from './recordings.tsx';
 
@@ -82,7 +81,7 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
             />
           )}
           <div class="below-video">
-            <CopyField name="Page for viewers" value={new URL(`play/${asset.playbackId}`, ROOT).href} />
+            <CopyField name="Page for viewers" value={watchUrl(asset.playbackId)} />
             {asset.playbackUrl !== undefined && <CopyField name="Address for players" value={asset.playbackUrl} />}
           </div>
         </Card>
@@ -184,7 +183,7 @@ function MakeClip({
           maxLength={512}
           error={form.errorOf('name')}
         />
-        {form.otherError(['name']) !== undefined && <Failure error={form.otherError(['name'])} />}
+        <FormFailure form={form} fields={['name']} />
         <div class="row">
           <Button
             kind="primary"
@@ -194,13 +193,7 @@ function MakeClip({
           >
             Make the clip
           </Button>
-          {body && (
-            <CopyButton
-              text={() => curlOf(API, 'POST', '/clip', body)}
-              what="this as a curl command"
-              words="Copy as curl"
-            />
-          )}
+          {body && <CopyCurl path="/clip" body={body} />}
         </div>
       </form>
     </Card>

@@ -6,6 +6,7 @@ import { bytes, count, duration } from '../../shared/format.ts';
 import { go, hrefOf, place } from '../../shared/router.ts';
 import type { Session } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
+import { Tabs } from '../../shared/ui/choice.tsx';
 import { ListCard } from '../../shared/ui/list.tsx';
 import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
 import { type Column, NameLink } from '../../shared/ui/table.tsx';
@@ -46,13 +47,7 @@ export function Sessions() {
       <ListCard
         above={
           <div class="filters">
-            <fieldset class="tabs" aria-label="Show">
-              {SHOWN.map(([id, title]) => (
-                <button key={id} type="button" aria-pressed={show === id} onClick={() => choose(id)}>
-                  {title}
-                </button>
-              ))}
-            </fieldset>
+            <Tabs label="Show" options={SHOWN} chosen={show} onChoose={choose} />
             {streamId !== null && (
               <Button small icon="close" onPress={() => go('/sessions', 'replace')}>
                 Of one stream only

@@ -6,8 +6,8 @@ import { ROOT } from '../../shared/place.ts';
 import { go } from '../../shared/router.ts';
 import { signedOutBecause, signIn } from '../../shared/session.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { TextField, useForm } from '../../shared/ui/form.tsx';
-import { Failure, Message } from '../../shared/ui/parts.tsx';
+import { FormFailure, TextField, useForm } from '../../shared/ui/form.tsx';
+import { Message } from '../../shared/ui/parts.tsx';
 import { Mark } from '../frame/mark.tsx';
 
 const LINK_PATH = '/dashboard/sign-in';
@@ -44,7 +44,7 @@ export function SignIn() {
               autoFocus
               hint="You may do here what the key allows, and are signed out when it is revoked."
             />
-            {withKey.otherError() !== undefined && <Failure error={withKey.otherError()} />}
+            <FormFailure form={withKey} />
             <Button kind="primary" type="submit" busy={withKey.isBusy}>
               Sign in
             </Button>
@@ -55,7 +55,7 @@ export function SignIn() {
         ) : (
           <form onSubmit={withLink.submit}>
             <p>You opened a sign-in link. It works once, so sign in with the browser that you want to use.</p>
-            {withLink.otherError() !== undefined && <Failure error={withLink.otherError()} />}
+            <FormFailure form={withLink} />
             <Button kind="primary" type="submit" busy={withLink.isBusy}>
               Sign in with this link
             </Button>

@@ -7,9 +7,10 @@ import { useData } from '../../shared/data.ts';
 import { ROOT } from '../../shared/place.ts';
 import type { PlaybackPolicy, Stream } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
+import { type Choice, Choices } from '../../shared/ui/choice.tsx';
+import { FormDialog } from '../../shared/ui/dialog.tsx';
 import { SelectField, TextField, useForm } from '../../shared/ui/form.tsx';
-import { Card, Failure } from '../../shared/ui/parts.tsx';
+import { Card } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 
 interface Props {
@@ -18,16 +19,22 @@ interface Props {
   readonly onStream: (stream: Stream) => void;
 }
 
-const WORDS: Readonly<Record<PlaybackPolicy['type'], readonly [name: string, meaning: string]>> = {
-  public: ['Everybody', 'Whoever has the address can watch.'],
-  jwt: ['With a token', 'Viewers need a token that your server signed with one of your signing keys.'],
-  webhook: ['Your server decides', 'Your server is asked about each viewer.'],
-};
+const POLICIES: readonly (Choice & { readonly id: PlaybackPolicy['type'] })[] = [
+  { id: 'public', name: 'Everybody', meaning: 'Whoever has the address can watch.' },
+  {
+    id: 'jwt',
+    name: 'With a token',
+    meaning: 'Viewers need a token that your server signed with one of your signing keys.',
+  },
+  { id: 'webhook', name: 'Your server decides', meaning: 'Your server is asked about each viewer.' },
+];
+const FIELDS = ['playbackPolicy.webhookId', 'playbackPolicy.allowedOrigins'];
 
 /** The card. */
 export function Policy({ stream, forbidden, onStream }: Props) {
   const [isEdited, setEdited] = useState(false);
   const { type = 'public', allowedOrigins = [] } = stream.playbackPolicy ?? {};
+  const { name, meaning } = POLICIES.find(({ id }) => id === type)!;
   return (
     <Card
       title="Who may watch"
@@ -40,9 +47,9 @@ export function Policy({ stream, forbidden, onStream }: Props) {
       <dl class="facts">
         <dt>Viewers</dt>
         <dd>
-          <strong>{WORDS[type][0]}</strong>
+          <strong>{name}</strong>
           <br />
-          <span class="soft">{WORDS[type][1]}</span>
+          <span class="soft">{meaning}</span>
         </dd>
         <dt>Pages</dt>
         <dd>
@@ -83,52 +90,38 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
     toast('Saved. Viewers who may not watch any more are stopped within seconds.');
     onClose();
   });
-  const FIELDS = ['playbackPolicy.webhookId', 'playbackPolicy.allowedOrigins'];
   return (
-    <Dialog title="Who may watch" onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <fieldset class="choices">
-          <legend class="visually-hidden">Viewers</legend>
-          {(Object.keys(WORDS) as PlaybackPolicy['type'][]).map((each) => (
-            <label key={each} class={each === type ? 'chosen' : ''}>
-              <input type="radio" name="policy" checked={each === type} onChange={() => setType(each)} />
-              <span>
-                <b>{WORDS[each][0]}</b>
-                <small>{WORDS[each][1]}</small>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-        {type === 'webhook' && (
-          <SelectField
-            label="The webhook that is asked"
-            value={webhookId}
-            onValue={setWebhookId}
-            error={form.errorOf('playbackPolicy.webhookId')}
-            options={[['', 'Choose one'], ...(webhooks.value?.rows ?? []).map(({ id, name }) => [id, name] as const)]}
-          />
-        )}
-        <TextField
-          label="Pages that may embed the player"
-          value={origins}
-          onValue={setOrigins}
-          placeholder="https://example.com"
-          error={form.errorOf('playbackPolicy.allowedOrigins')}
-          hint="Origins with a blank between them. Empty for every page."
+    <FormDialog title="Who may watch" form={form} fields={FIELDS} action="Save" onClose={onClose}>
+      <Choices
+        name="policy"
+        legend="Viewers"
+        isLegendShown={false}
+        options={POLICIES}
+        chosen={type}
+        onChoose={({ id }) => setType(id)}
+      />
+      {type === 'webhook' && (
+        <SelectField
+          label="The webhook that is asked"
+          value={webhookId}
+          onValue={setWebhookId}
+          error={form.errorOf('playbackPolicy.webhookId')}
+          options={[['', 'Choose one'], ...(webhooks.value?.rows ?? []).map(({ id, name }) => [id, name] as const)]}
         />
-        <p class="hint">
-          <a href={`${ROOT.pathname}docs/playback-rights`} target="_blank" rel="noopener">
-            How tokens are made and webhooks answer
-          </a>
-        </p>
-        {form.otherError(FIELDS) !== undefined && <Failure error={form.otherError(FIELDS)} />}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={form.isBusy}>
-            Save
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+      )}
+      <TextField
+        label="Pages that may embed the player"
+        value={origins}
+        onValue={setOrigins}
+        placeholder="https://example.com"
+        error={form.errorOf('playbackPolicy.allowedOrigins')}
+        hint="Origins with a blank between them. Empty for every page."
+      />
+      <p class="hint">
+        <a href={`${ROOT.pathname}docs/playback-rights`} target="_blank" rel="noopener">
+          How tokens are made and webhooks answer
+        </a>
+      </p>
+    </FormDialog>
   );
 }

@@ -6,9 +6,9 @@ import { change } from '../../shared/api.ts';
 import { bitrate } from '../../shared/format.ts';
 import type { Profile, Stream } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
+import { FormDialog } from '../../shared/ui/dialog.tsx';
 import { useForm } from '../../shared/ui/form.tsx';
-import { Card, Empty, Failure, Message, Stat } from '../../shared/ui/parts.tsx';
+import { Card, Empty, Message, Stat } from '../../shared/ui/parts.tsx';
 import { type Column, DataTable } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import { costOf } from '../parts/cost.ts';
@@ -76,121 +76,108 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
   const number = (text: string) => (text === '' ? 0 : Number(text));
   const left = COMMON_PROFILES.filter(({ name }) => !profiles.some((profile) => profile.name === name));
   return (
-    <Dialog title="Renditions beside the source" wide onClose={onClose}>
-      <form onSubmit={form.submit}>
-        {profiles.length > 0 && (
-          <div class="table-scroll">
-            <table class="editor">
-              <caption class="visually-hidden">Renditions</caption>
-              <thead>
-                <tr>
-                  <th>Name</th>
-                  <th>Width</th>
-                  <th>Height</th>
-                  <th>kbit/s</th>
-                  <th>fps (0: as the source)</th>
-                  <th>
-                    <span class="visually-hidden">Remove</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {profiles.map((profile, index) => {
-                  const at = `rendition ${index + 1}`;
-                  const isWrong = form.errorOf(`profiles[${index}]`) !== undefined;
-                  return (
-                    <tr key={index}>
-                      <td>
-                        <input
-                          type="text"
-                          aria-label={`Name of ${at}`}
-                          aria-invalid={isWrong || undefined}
-                          dir="auto"
-                          value={profile.name}
-                          onInput={(e) => put(index, { name: e.currentTarget.value })}
-                        />
-                      </td>
-                      {(['width', 'height'] as const).map((side) => (
-                        <td key={side}>
-                          <input
-                            type="number"
-                            aria-label={`${side} of ${at}`}
-                            min={128}
-                            max={8192}
-                            value={profile[side]}
-                            onInput={(e) => put(index, { [side]: number(e.currentTarget.value) })}
-                          />
-                        </td>
-                      ))}
-                      <td>
+    <FormDialog title="Renditions beside the source" wide form={form} action="Save" onClose={onClose}>
+      {profiles.length > 0 && (
+        <div class="table-scroll">
+          <table class="editor">
+            <caption class="visually-hidden">Renditions</caption>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>Width</th>
+                <th>Height</th>
+                <th>kbit/s</th>
+                <th>fps (0: as the source)</th>
+                <th>
+                  <span class="visually-hidden">Remove</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {profiles.map((profile, index) => {
+                const at = `rendition ${index + 1}`;
+                const isWrong = form.errorOf(`profiles[${index}]`) !== undefined;
+                return (
+                  <tr key={index}>
+                    <td>
+                      <input
+                        type="text"
+                        aria-label={`Name of ${at}`}
+                        aria-invalid={isWrong || undefined}
+                        dir="auto"
+                        value={profile.name}
+                        onInput={(e) => put(index, { name: e.currentTarget.value })}
+                      />
+                    </td>
+                    {(['width', 'height'] as const).map((side) => (
+                      <td key={side}>
                         <input
                           type="number"
-                          aria-label={`Bitrate of ${at} in kbit/s`}
-                          min={1}
-                          max={200_000}
-                          value={profile.bitrate / 1000}
-                          step="any"
-                          onInput={(e) => put(index, { bitrate: Math.round(number(e.currentTarget.value) * 1000) })}
+                          aria-label={`${side} of ${at}`}
+                          min={128}
+                          max={8192}
+                          value={profile[side]}
+                          onInput={(e) => put(index, { [side]: number(e.currentTarget.value) })}
                         />
                       </td>
-                      <td>
-                        <input
-                          type="number"
-                          aria-label={`Frames per second of ${at}`}
-                          min={0}
-                          max={240}
-                          value={profile.fps}
-                          onInput={(e) => put(index, { fps: number(e.currentTarget.value) })}
-                        />
-                      </td>
-                      <td>
-                        <Button
-                          kind="quiet"
-                          small
-                          icon="trash"
-                          label={`Remove ${at}`}
-                          onPress={() => setProfiles(profiles.filter((_, each) => each !== index))}
-                        />
-                      </td>
-                    </tr>
-                  );
-                })}
-              </tbody>
-            </table>
-          </div>
-        )}
-        <div class="row">
-          {left.map((profile) => (
-            <Button key={profile.name} small icon="plus" onPress={() => setProfiles([...profiles, profile])}>
-              {profile.name}
-            </Button>
-          ))}
+                    ))}
+                    <td>
+                      <input
+                        type="number"
+                        aria-label={`Bitrate of ${at} in kbit/s`}
+                        min={1}
+                        max={200_000}
+                        value={profile.bitrate / 1000}
+                        step="any"
+                        onInput={(e) => put(index, { bitrate: Math.round(number(e.currentTarget.value) * 1000) })}
+                      />
+                    </td>
+                    <td>
+                      <input
+                        type="number"
+                        aria-label={`Frames per second of ${at}`}
+                        min={0}
+                        max={240}
+                        value={profile.fps}
+                        onInput={(e) => put(index, { fps: number(e.currentTarget.value) })}
+                      />
+                    </td>
+                    <td>
+                      <Button
+                        kind="quiet"
+                        small
+                        icon="trash"
+                        label={`Remove ${at}`}
+                        onPress={() => setProfiles(profiles.filter((_, each) => each !== index))}
+                      />
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
         </div>
-        <dl class="stats bill">
-          <Stat
-            name="CPU while live"
-            value={cost.cores === 0 ? 'none' : `about ${cost.cores.toFixed(1)} cores`}
-            note={`now ${before.cores === 0 ? 'none' : before.cores.toFixed(1)}`}
-          />
-          <Stat
-            name="Made from the source"
-            value={bitrate(cost.bitrateBps)}
-            note={`now ${bitrate(before.bitrateBps)}`}
-          />
-        </dl>
-        {stream.isActive && (
-          <Message tone="info">
-            The running session keeps its renditions. The change applies when the encoder connects again.
-          </Message>
-        )}
-        {form.otherError() !== undefined && <Failure error={form.otherError()} />}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={form.isBusy}>
-            Save
+      )}
+      <div class="row">
+        {left.map((profile) => (
+          <Button key={profile.name} small icon="plus" onPress={() => setProfiles([...profiles, profile])}>
+            {profile.name}
           </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+        ))}
+      </div>
+      <dl class="stats bill">
+        <Stat
+          name="CPU while live"
+          value={cost.cores === 0 ? 'none' : `about ${cost.cores.toFixed(1)} cores`}
+          note={`now ${before.cores === 0 ? 'none' : before.cores.toFixed(1)}`}
+        />
+        <Stat name="Made from the source" value={bitrate(cost.bitrateBps)} note={`now ${bitrate(before.bitrateBps)}`} />
+      </dl>
+      {stream.isActive && (
+        <Message tone="info">
+          The running session keeps its renditions. The change applies when the encoder connects again.
+        </Message>
+      )}
+    </FormDialog>
   );
 }

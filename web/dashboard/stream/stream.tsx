@@ -13,8 +13,8 @@ import { signedIn } from '../../shared/session.ts';
 import type { Stream, StreamInfo } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
 import { CopyField, copyText } from '../../shared/ui/copy.tsx';
-import { Confirm, Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
-import { CheckField, TextField, useForm } from '../../shared/ui/form.tsx';
+import { Confirm, FormDialog } from '../../shared/ui/dialog.tsx';
+import { CheckField, NameField, useForm } from '../../shared/ui/form.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
 import { Ago, Badge, Card, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
@@ -242,26 +242,9 @@ function Edit({
     onClose();
   });
   return (
-    <Dialog title="Edit the stream" onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <TextField
-          label="Name"
-          value={name}
-          onValue={setName}
-          required
-          maxLength={512}
-          autoFocus
-          error={form.errorOf('name')}
-        />
-        <CheckField label="Record its sessions" checked={record} onValue={setRecord} />
-        {form.otherError(['name']) !== undefined && <Failure error={form.otherError(['name'])} />}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={form.isBusy}>
-            Save
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog title="Edit the stream" form={form} fields={['name']} action="Save" onClose={onClose}>
+      <NameField form={form} value={name} onValue={setName} />
+      <CheckField label="Record its sessions" checked={record} onValue={setRecord} />
+    </FormDialog>
   );
 }

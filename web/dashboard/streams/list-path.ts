@@ -4,9 +4,9 @@
 
 /** The filters that are offered. */
 export const STREAM_FILTERS = [
-  { id: 'all', title: 'All' },
-  { id: 'live', title: 'Live' },
-  { id: 'offline', title: 'Offline' },
+  ['all', 'All'],
+  ['live', 'Live'],
+  ['offline', 'Offline'],
 ] as const;
 
 const PAGE = 50;

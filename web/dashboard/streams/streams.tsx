@@ -8,6 +8,7 @@ import { bitrate, count } from '../../shared/format.ts';
 import { go, hrefOf, place } from '../../shared/router.ts';
 import type { Stream } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
+import { Tabs } from '../../shared/ui/choice.tsx';
 import { Confirm } from '../../shared/ui/dialog.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
 import { ListCard } from '../../shared/ui/list.tsx';
@@ -81,13 +82,7 @@ export function Streams() {
                   onInput={(event) => onType(event.currentTarget.value)}
                 />
               </div>
-              <fieldset class="tabs" aria-label="Show">
-                {STREAM_FILTERS.map(({ id, title }) => (
-                  <button key={id} type="button" aria-pressed={filter === id} onClick={() => search({ show: id })}>
-                    {title}
-                  </button>
-                ))}
-              </fieldset>
+              <Tabs label="Show" options={STREAM_FILTERS} chosen={filter} onChoose={(show) => search({ show })} />
             </div>
             {chosen.size > 0 && (
               <div class="selection" role="status">

@@ -8,6 +8,7 @@ import { bytes, count, date } from '../../shared/format.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { Stream, UsageSum } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
+import { Tabs } from '../../shared/ui/choice.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Card, Empty, PageHead, Stat } from '../../shared/ui/parts.tsx';
 import { type Column, DataTable, NameLink } from '../../shared/ui/table.tsx';
@@ -18,15 +19,19 @@ const SPANS = [
   ['30', '30 days'],
   ['90', '90 days'],
 ] as const;
+const WHOSE = [
+  ['mine', 'Mine'],
+  ['all', 'All users'],
+] as const;
 const TOP = 20;
 
 /** The page. */
 export function Usage() {
-  const [days, setDays] = useState('30');
-  const [isAll, setAll] = useState(false);
+  const [days, setDays] = useState<(typeof SPANS)[number][0]>('30');
+  const [whose, setWhose] = useState<(typeof WHOSE)[number][0]>('mine');
   const [openedAt] = useState(serverNow);
   const from = Math.floor(openedAt / DAY_MS) * DAY_MS - (Number(days) - 1) * DAY_MS;
-  const scope = isAll ? '&all=1' : '';
+  const scope = whose === 'all' ? '&all=1' : '';
   const path = `/data/usage?from=${from}${scope}`;
   const byDay = useData(`usage ${path}`, (signal) => get<readonly UsageSum[]>(path, { signal }), { everyMs: 60_000 });
   const byStream = useData(`usage by stream ${path}`, async (signal) => {
@@ -60,23 +65,8 @@ export function Usage() {
         What came in, what was made of it, and what viewers got. Numbers are up to a minute old.
       </PageHead>
       <div class="row">
-        <fieldset class="tabs" aria-label="Time">
-          {SPANS.map(([id, title]) => (
-            <button key={id} type="button" aria-pressed={days === id} onClick={() => setDays(id)}>
-              {title}
-            </button>
-          ))}
-        </fieldset>
-        {signedIn.value?.user.isAdmin && (
-          <fieldset class="tabs" aria-label="Whose">
-            <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
-              Mine
-            </button>
-            <button type="button" aria-pressed={isAll} onClick={() => setAll(true)}>
-              All users
-            </button>
-          </fieldset>
-        )}
+        <Tabs label="Time" options={SPANS} chosen={days} onChoose={setDays} />
+        {signedIn.value?.user.isAdmin && <Tabs label="Whose" options={WHOSE} chosen={whose} onChoose={setWhose} />}
       </div>
       {(rows === undefined || byDay.error !== undefined) && <Waiting data={byDay} lines={6} />}
       {rows?.length === 0 && (

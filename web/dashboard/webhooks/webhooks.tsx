@@ -4,18 +4,16 @@
 import { useState } from 'preact/hooks';
 import type { EventType } from '#domain/events.ts';
 import { change } from '../../shared/api.ts';
-import { curlOf } from '../../shared/curl.ts';
 import { usePages } from '../../shared/data.ts';
 import { count } from '../../shared/format.ts';
-import { API } from '../../shared/place.ts';
 import { go } from '../../shared/router.ts';
 import type { Webhook } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { CopyButton } from '../../shared/ui/copy.tsx';
-import { Dialog, DialogActions } from '../../shared/ui/dialog.tsx';
-import { TextField, useForm } from '../../shared/ui/form.tsx';
+import { CopyCurl } from '../../shared/ui/copy.tsx';
+import { FormDialog } from '../../shared/ui/dialog.tsx';
+import { NameField, TextField, useForm } from '../../shared/ui/form.tsx';
 import { ListCard } from '../../shared/ui/list.tsx';
-import { Ago, Badge, Empty, Failure, PageHead } from '../../shared/ui/parts.tsx';
+import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
 import { type Column, NameLink } from '../../shared/ui/table.tsx';
 import { EVENT_TYPES, USUAL_EVENTS } from './event-types.ts';
 
@@ -105,54 +103,37 @@ export function EditWebhook({
   const toggle = (type: EventType) =>
     setEvents(events.includes(type) ? events.filter((each) => each !== type) : [...events, type]);
   return (
-    <Dialog title={webhook === undefined ? 'Create a webhook' : 'Change the webhook'} onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <TextField
-          label="Name"
-          value={name}
-          onValue={setName}
-          required
-          maxLength={512}
-          autoFocus
-          error={form.errorOf('name')}
-        />
-        <TextField
-          label="URL"
-          type="url"
-          value={url}
-          onValue={setUrl}
-          required
-          placeholder="https://example.com/hooks/live"
-          error={form.errorOf('url')}
-          hint="Answers 2xx within some seconds to take a delivery."
-        />
-        <fieldset class="checks">
-          <legend>Events</legend>
-          {CHOICES.map(([type, meaning]) => (
-            <label key={type}>
-              <input type="checkbox" checked={events.includes(type)} onChange={() => toggle(type)} />
-              <span>
-                <code>{type}</code>
-                <small>{meaning}</small>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-        {form.otherError(['name', 'url']) !== undefined && <Failure error={form.otherError(['name', 'url'])} />}
-        <DialogActions>
-          {webhook === undefined && (
-            <CopyButton
-              text={() => curlOf(API, 'POST', '/webhook', body)}
-              what="this as a curl command"
-              words="Copy as curl"
-            />
-          )}
-          <Button onPress={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={form.isBusy}>
-            {webhook === undefined ? 'Create' : 'Save'}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={webhook === undefined ? 'Create a webhook' : 'Change the webhook'}
+      form={form}
+      fields={['name', 'url']}
+      action={webhook === undefined ? 'Create' : 'Save'}
+      beside={webhook === undefined && <CopyCurl path="/webhook" body={body} />}
+      onClose={onClose}
+    >
+      <NameField form={form} value={name} onValue={setName} />
+      <TextField
+        label="URL"
+        type="url"
+        value={url}
+        onValue={setUrl}
+        required
+        placeholder="https://example.com/hooks/live"
+        error={form.errorOf('url')}
+        hint="Answers 2xx within some seconds to take a delivery."
+      />
+      <fieldset class="checks">
+        <legend>Events</legend>
+        {CHOICES.map(([type, meaning]) => (
+          <label key={type}>
+            <input type="checkbox" checked={events.includes(type)} onChange={() => toggle(type)} />
+            <span>
+              <code>{type}</code>
+              <small>{meaning}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </FormDialog>
   );
 }

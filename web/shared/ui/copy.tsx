@@ -2,6 +2,8 @@
  * Texts to be copied, secret ones covered until they are asked for.
  */
 import { useRef, useState } from 'preact/hooks';
+import { curlOf } from '../curl.ts';
+import { API } from '../place.ts';
 import { Button } from './button.tsx';
 import { toast } from './toast.tsx';
 
@@ -59,6 +61,11 @@ export function CopyButton({
       </Button>
     </span>
   );
+}
+
+/** A button that copies the curl command for a POST with this body. @param props.path below the API */
+export function CopyCurl({ path, body }: { readonly path: string; readonly body: unknown }) {
+  return <CopyButton text={() => curlOf(API, 'POST', path, body)} what="this as a curl command" words="Copy as curl" />;
 }
 
 /** A text with its name and a button to copy it. */

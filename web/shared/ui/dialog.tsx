@@ -1,11 +1,24 @@
 /**
  * Dialogs over the page. The browser keeps the focus inside and gives it back.
  */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
-import { TextField, useForm } from './form.tsx';
-import { Failure } from './parts.tsx';
+import { type Form, FormFailure, TextField, useForm } from './form.tsx';
+
+/** Shows a dialog over the page for as long as it is rendered. @returns what refers to its element */
+export function useModal(onClose: () => void): RefObject<HTMLDialogElement | null> {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const own = dialog.current!;
+    own.showModal();
+    // A press beside the dialog closes it, as Escape does.
+    const away = (event: Event) => event.target === own && onClose();
+    own.addEventListener('click', away);
+    return () => own.removeEventListener('click', away);
+  }, []);
+  return dialog;
+}
 
 /** A dialog, open for as long as it is rendered. */
 export function Dialog({
@@ -15,20 +28,12 @@ export function Dialog({
   children,
 }: {
   readonly title: string;
-  readonly wide?: boolean;
+  readonly wide?: boolean | undefined;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal(onClose);
   const id = useId();
-  useEffect(() => {
-    const own = dialog.current!;
-    own.showModal();
-    // A press beside the dialog closes it, as Escape does.
-    const away = (event: Event) => event.target === own && onClose();
-    own.addEventListener('click', away);
-    return () => own.removeEventListener('click', away);
-  }, []);
   return (
     <dialog ref={dialog} class={wide ? 'wide' : ''} aria-labelledby={id} onClose={onClose}>
       <div class="inside">
@@ -47,6 +52,62 @@ export function Dialog({
 /** The buttons at the end of a dialog. */
 export function DialogActions({ children }: { readonly children: ComponentChildren }) {
   return <footer class="dialog-actions">{children}</footer>;
+}
+
+/** What a form in a dialog is made of. */
+export interface DialogFormProps {
+  readonly form: Form;
+  /** The fields that say themselves what is wrong with them. */
+  readonly fields?: readonly string[];
+  /** The words on the button: what happens. */
+  readonly action: string;
+  /** `danger` for what cannot be undone. */
+  readonly kind?: 'primary' | 'danger';
+  /** Why the form cannot be sent yet. */
+  readonly forbidden?: string | undefined;
+  /** What stands beside the buttons. */
+  readonly beside?: ComponentChildren;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A form in a dialog: its fields, what is wrong with it, and the buttons that give up and send. */
+export function DialogForm({
+  form,
+  fields,
+  action,
+  kind = 'primary',
+  forbidden,
+  beside,
+  onClose,
+  children,
+}: DialogFormProps) {
+  return (
+    <form onSubmit={form.submit}>
+      {children}
+      <FormFailure form={form} fields={fields} />
+      <DialogActions>
+        {beside}
+        <Button onPress={onClose}>Cancel</Button>
+        <Button kind={kind} type="submit" busy={form.isBusy} forbidden={forbidden}>
+          {action}
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+/** A dialog that is a form. */
+export function FormDialog({
+  title,
+  wide,
+  ...form
+}: DialogFormProps & { readonly title: string; readonly wide?: boolean | undefined }) {
+  return (
+    <Dialog title={title} wide={wide} onClose={form.onClose}>
+      <DialogForm {...form} />
+    </Dialog>
+  );
 }
 
 /** Asks before something that cannot be undone. */
@@ -74,25 +135,18 @@ export function Confirm({
   });
   const isReady = typed === undefined || text === typed;
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <div class="prose">{children}</div>
-        {typed !== undefined && (
-          <TextField label={`Type “${typed}” to confirm`} value={text} onValue={setText} autoFocus />
-        )}
-        {form.otherError() !== undefined && <Failure error={form.otherError()} />}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button
-            kind="danger"
-            type="submit"
-            busy={form.isBusy}
-            forbidden={isReady ? undefined : 'Type the text first.'}
-          >
-            {action}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      form={form}
+      action={action}
+      kind="danger"
+      forbidden={isReady ? undefined : 'Type the text first.'}
+      onClose={onClose}
+    >
+      <div class="prose">{children}</div>
+      {typed !== undefined && (
+        <TextField label={`Type “${typed}” to confirm`} value={text} onValue={setText} autoFocus />
+      )}
+    </FormDialog>
   );
 }

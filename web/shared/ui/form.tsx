@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { ApiError, sentenceOf } from '../errors.ts';
 import { Icon } from './icon.tsx';
+import { Failure } from './parts.tsx';
 
 interface FieldProps {
   readonly label: string;
@@ -45,6 +46,19 @@ export function TextField({
       <Below id={`${id}-hint`} hint={hint} error={error} />
     </div>
   );
+}
+
+/** The field of a name that must be given. */
+export function NameField({
+  form,
+  ...field
+}: {
+  readonly form: Form;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly maxLength?: number;
+}) {
+  return <TextField label="Name" required maxLength={512} autoFocus error={form.errorOf('name')} {...field} />;
 }
 
 /** A choice of a few. */
@@ -162,4 +176,19 @@ export function useForm(send: () => Promise<void>) {
         ? undefined
         : failure,
   };
+}
+
+/** A form that is being sent. */
+export type Form = ReturnType<typeof useForm>;
+
+/** What is wrong with a form and is not said beside one of its fields. @param props.fields those that say it themselves */
+export function FormFailure({
+  form,
+  fields,
+}: {
+  readonly form: Form;
+  readonly fields?: readonly string[] | undefined;
+}) {
+  const error = form.otherError(fields);
+  return error === undefined ? null : <Failure error={error} />;
 }
