@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newUserId } from '#domain/ids.ts';
 import type { Session, SessionState } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
 import { ms } from '#lib/units.ts';
 import type { SessionChange, Store } from '#store/store.ts';
 import { SOME_NODE, someSession, someStream } from '#test/support/sample-records.ts';
@@ -20,12 +21,22 @@ async function adopt(...left: readonly Session[]) {
  * Like {@link adopt}. @param isShared whether other processes share the store @param isLost whether another node has ended the sessions in
  * the meantime
  */
-async function adoptFrom({ isShared = false, isLost = false }, ...left: readonly Session[]) {
+async function adoptFrom(
+  { isShared = false, isLost = false, active = [] as readonly Stream[] },
+  ...left: readonly Session[]
+) {
   const told: { readonly what: string; readonly session: string; readonly value: unknown }[] = [];
   const tell = (what: string, session: string, value: unknown) => void told.push({ what, session, value });
   await adoptOrphans({
     store: {
       isShared,
+      streams: {
+        active: async (node?: string) => (node === (isShared ? SOME_NODE : undefined) ? active : []),
+        setActivity: async (id: string, activity: object, writer?: string) => {
+          assert.equal(writer, isShared ? SOME_NODE : undefined);
+          tell('set idle', id, activity);
+        },
+      },
       sessions: {
         ofNode: async (node: string, phases: readonly string[]) =>
           left.filter(({ nodeId, phase }) => nodeId === node && phases.includes(phase)),
@@ -93,6 +104,19 @@ test('a session that another node ended a moment before is not shown', async () 
     ['activity', 'stored'],
   );
 });
+
+for (const isShared of [false, true]) {
+  test(`a stream that was active before its session was stored is set idle; the store is ${isShared ? '' : 'not '}shared`, async () => {
+    const other = someStream(newUserId(), { isActive: true, lastSeen: ms(NOW - 1) });
+    const told = await adoptFrom({ isShared, active: [stream, other] }, someSession(stream, { phase: 'live' }));
+    assert.deepEqual(told[0], {
+      what: 'set idle',
+      session: other.id,
+      value: { isActive: false, lastSeen: other.lastSeen, health: undefined },
+    });
+    assert.equal(told.filter(({ what }) => what === 'set idle').length, 1);
+  });
+}
 
 test('a session that has ended is not changed', async () => {
   assert.deepEqual(await adopt(someSession(stream, { phase: 'ended' })), []);

@@ -22,7 +22,7 @@ export interface OrphansOptions {
 }
 
 /**
- * Call this once, before anyone can publish. A session that was starting may have been live for a moment that was not stored, so it waits
+ * Resumes the sessions, and sets streams idle that were active without one. Call this once, before anyone can publish. A session that was starting may have been live for a moment that was not stored, so it waits
  * like the others.
  *
  * The restart counter is written before the session is shown again, so that two processes never use the same numbers for a session, even if
@@ -37,7 +37,15 @@ export async function adoptOrphans({
   reconnectWindowS,
 }: OrphansOptions): Promise<void> {
   const now = clock.now();
-  for (const session of await store.sessions.ofNode(nodeId, ['starting', 'live', 'reconnecting'])) {
+  const left = await store.sessions.ofNode(nodeId, ['starting', 'live', 'reconnecting']);
+  const streamIds = new Set(left.map(({ streamId }) => streamId));
+  const writer = store.isShared ? nodeId : undefined;
+  for (const { id, lastSeen } of await store.streams.active(writer)) {
+    // The earlier process was killed after media had come in, and before the session was stored.
+    if (!streamIds.has(id))
+      await store.streams.setActivity(id, { isActive: false, lastSeen, health: undefined }, writer);
+  }
+  for (const session of left) {
     journal.activity(session.streamId, { isActive: false, lastSeen: session.lastSeen, health: undefined });
     const until = session.reconnectUntil ?? ms(now + reconnectWindowS * 1000);
     if (until <= now) {
@@ -57,7 +65,7 @@ export async function adoptOrphans({
     };
     const change = { phase: adopted.phase, reconnectUntil: until, restarts: adopted.restarts };
     // Another node may have ended the session between the two calls.
-    const isOurs = await store.sessions.change(session.id, change, store.isShared ? nodeId : undefined);
+    const isOurs = await store.sessions.change(session.id, change, writer);
     if (isOurs) registry.restore(adopted, { phase: 'reconnecting', until });
   }
 }

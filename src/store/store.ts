@@ -376,6 +376,8 @@ export interface Store extends AsyncDisposable {
     get(id: StreamId, scope: Scope): Promise<Stream | undefined>;
     /** The streams with these ids that exist, in any order. @param of `all` includes deleted streams */
     getMany(ids: readonly StreamId[], of?: 'all'): Promise<readonly Stream[]>;
+    /** All streams with `isActive`. @param node only those that this node claimed last, where processes share the store */
+    active(node?: NodeId): Promise<readonly Stream[]>;
     byStreamKey(key: Secret): Promise<Stream | undefined>;
     byPlaybackId(id: PlaybackId): Promise<Stream | undefined>;
     /**

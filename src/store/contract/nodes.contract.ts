@@ -115,6 +115,22 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.ok(!(await store.nodes.lapsed()).includes(node.id));
     });
 
+    it('sets a stream idle whose session a lost node had not stored', async () => {
+      const { store, user } = fixture;
+      const [node, other] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
+      const { stream } = await streamOn(node, []);
+      await store.publishers.claim(stream.id, node.id);
+      await store.streams.setActivity(stream.id, ACTIVE, node.id);
+      const activeOf = async (of?: (typeof node)['id']) => (await store.streams.active(of)).map(({ id }) => id);
+      assert.ok((await activeOf()).includes(stream.id));
+      assert.deepEqual(await activeOf(node.id), [stream.id]);
+      assert.deepEqual(await activeOf(other.id), []);
+      await lapse(node);
+      assert.deepEqual(await store.nodes.endSessionsOf(node.id, ms(77)), []);
+      assert.equal((await store.streams.get(stream.id, user.id))?.isActive, false);
+      assert.deepEqual(await activeOf(node.id), []);
+    });
+
     it('ends no session before it was last seen, whatever the clock of the other node says', async () => {
       const { store, user } = fixture;
       const node = await nodeFor(NONE_MS);

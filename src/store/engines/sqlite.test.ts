@@ -502,6 +502,7 @@ it('no query reads or sorts a whole table', async () => {
       create: () => store.streams.create(stream, someReceipt(), { atMost: 5 }),
       get: async () => [await store.streams.get(stream.id, user.id), await store.streams.get(stream.id, 'everyone')],
       getMany: () => store.streams.getMany([stream.id]),
+      active: async () => [await store.streams.active(), await store.streams.active(node.id)],
       byStreamKey: () => store.streams.byStreamKey(stream.streamKey),
       byPlaybackId: () => store.streams.byPlaybackId(stream.playbackId),
       formerly: () => store.streams.formerly(stream.streamKey, ms(0)),
@@ -697,6 +698,8 @@ it('no query reads or sorts a whole table', async () => {
     /^SCAN nodes\b.*: select "id".* from "nodes"/,
     // Every open session. The index holds no others.
     /^SCAN sessions USING INDEX sessions_open_by_age: select/,
+    // Every active stream. The index holds no others.
+    /^SCAN streams USING INDEX streams_active_\w+: select .* "is_active" = 1( and exists .*)?$/,
     // Every recording that is not complete. The index holds no others.
     /^SCAN assets USING INDEX assets_unsettled: select/,
     // A table of one row.

@@ -105,6 +105,13 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       streams.where('id', 'in', Object.values(ids)),
     ),
 
+    /** The streams whose media is received. @param args.node_id only those that this node claimed last */
+    active: prepare(({ node_id }: { readonly node_id?: NodeId }) => {
+      const active = streams.where('is_active', '=', sql.lit(1 as const));
+      if (node_id === undefined) return active;
+      return active.where((eb) => eb.exists(publishersOf(eb).where('publishers.node_id', '=', node_id)));
+    }),
+
     /** Like `getMany`, but includes deleted streams. */
     getAny: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
       db.selectFrom('streams').select(COLUMNS).where('id', 'in', Object.values(ids)),

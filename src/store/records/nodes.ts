@@ -71,6 +71,9 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
 
     async endSessionsOf(id, at) {
       const open = await runner.all(sessions.openOfNode({ node_id: id }), sessionOfRow);
+      // A stream becomes active before its first session is stored.
+      const active = await runner.all(streams.active({ node_id: id }), (row) => row.id);
+      const streamIds = [...new Set([...open.map(({ streamId }) => streamId), ...active])];
       const ends = open.map((session) => ({
         phase: 'ended' as const,
         // The clock of this machine may differ from that of the lost node.
@@ -82,12 +85,12 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
       }));
       const changed = await runner.write([
         ...open.map((session, index) => sessions.endLost({ id: session.id, ...rowOfSessionChange(ends[index]!) })),
-        ...open.map((session) => streams.setIdle({ id: session.streamId, node_id: id })),
+        ...streamIds.map((streamId) => streams.setIdle({ id: streamId, node_id: id })),
         ...open.flatMap((session, index) => [
           ...reportPhase(events, { ids: [newEventId(), newEventId()], sessionId: session.id }),
-          ...reportActivity(events, { id: newEventId(), streamId: session.streamId }),
           ...endRecording(assets, session.id, ends[index]!.endedAt),
         ]),
+        ...streamIds.flatMap((streamId) => reportActivity(events, { id: newEventId(), streamId })),
         publishers.releaseLost({ node_id: id }),
         nodes.forget({ id }),
       ]);

@@ -92,6 +92,8 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
     getMany: (ids, of) =>
       readMany(ids, (run) => runner.all(of === 'all' ? streams.getAny(run) : streams.getMany(run), streamOfRow)),
 
+    active: (node) => runner.all(streams.active(node === undefined ? {} : { node_id: node }), streamOfRow),
+
     async byStreamKey(key) {
       const query = streams.byStreamKeyHash(Object.fromEntries(onEveryShelf(key.hash()).entries()));
       return (await runner.strangersAll(query, streamOfRow)).find(({ streamKey }) => streamKey.equals(key));
