@@ -357,14 +357,19 @@ function readTrack(reader: NumberReader): TrackDescription {
 function readSamples(reader: NumberReader): SampleColumns {
   // Each sample takes at least one byte.
   const count = Math.min(reader.number(), reader.remaining);
-  const columns = {
-    sizes: new Uint32Array(count),
-    durations: new Uint32Array(count),
-    compositionOffsets: new Int32Array(count),
-    keyframes: new Uint8Array(count),
-  };
+  const columns = sampleColumns(count);
   readColumns(reader, columns, 0, count);
   return columns;
+}
+
+/** Columns with room for a number of samples. */
+export function sampleColumns(capacity: number): SampleColumns {
+  return {
+    sizes: new Uint32Array(capacity),
+    durations: new Uint32Array(capacity),
+    compositionOffsets: new Int32Array(capacity),
+    keyframes: new Uint8Array(capacity),
+  };
 }
 
 /** Reads samples into columns, from `first` to `end`. */

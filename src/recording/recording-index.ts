@@ -3,14 +3,16 @@
  * heads of MP4s need them, and these are made from the index files.
  */
 import type {
+  IndexRecord,
   InitRecord,
+  PartCollector,
   PartRecord,
   PictureRecord,
   SegmentEndRecord,
   SegmentRecord,
   TrackDescription,
 } from './index-file.ts';
-import { readRecords } from './index-file.ts';
+import { readRecords, sampleColumns } from './index-file.ts';
 import type { PlacedPicture } from './picture-file.ts';
 
 /** A segment of a rendition. */
@@ -310,21 +312,53 @@ export interface IndexData {
  */
 export function readIndex(files: readonly Uint8Array[]): RecordingIndex {
   const index = new RecordingIndex();
-  for (const bytes of files) {
-    readRecords(bytes, (record) => {
-      if (record.type === 'part') index.apply(partSize(record));
-      else if (record.type !== 'sync') index.apply(record);
-    });
-  }
+  const parts = new PartSizes(index);
+  const visit = (record: IndexRecord): void => {
+    if (record.type === 'part') index.apply(partSize(record));
+    else if (record.type !== 'sync') index.apply(record);
+  };
+  for (const bytes of files) readRecords(bytes, visit, parts);
   for (const rendition of index.renditions) closeSegment(rendition);
   return index;
 }
 
+/**
+ * Applies what is kept of parts. Their samples are read into the same columns again and again, because a recording has 10,000 parts an hour
+ * and rendition.
+ */
+class PartSizes implements PartCollector {
+  readonly #index: RecordingIndex;
+  #columns = sampleColumns(0);
+
+  constructor(index: RecordingIndex) {
+    this.#index = index;
+  }
+
+  wants(): boolean {
+    return true;
+  }
+
+  roomFor(_rendition: number, samples: number): ReturnType<PartCollector['roomFor']> {
+    if (this.#columns.sizes.length < samples) this.#columns = sampleColumns(2 * samples);
+    return { columns: this.#columns, first: 0 };
+  }
+
+  add(rendition: number, { sizeBytes }: Pick<PartRecord, 'sizeBytes'>, samples: number): void {
+    const durationTicks = sumOf(this.#columns.durations, samples);
+    this.#index.apply({ type: 'part', rendition, sizeBytes, samples, durationTicks });
+  }
+}
+
 /** Returns what is kept in memory of a part. */
 export function partSize({ type, rendition, sizeBytes, samples }: PartRecord): Extract<KeptRecord, { type: 'part' }> {
-  let durationTicks = 0;
-  for (const ticks of samples.durations) durationTicks += ticks;
-  return { type, rendition, sizeBytes, samples: samples.sizes.length, durationTicks };
+  const { length } = samples.sizes;
+  return { type, rendition, sizeBytes, samples: length, durationTicks: sumOf(samples.durations, length) };
+}
+
+function sumOf(column: Uint32Array, count: number): number {
+  let sum = 0;
+  for (let index = 0; index < count; index++) sum += column[index]!;
+  return sum;
 }
 
 function beginSegment(rendition: RecordedRendition, record: SegmentRecord): void {
@@ -338,12 +372,12 @@ function beginSegment(rendition: RecordedRendition, record: SegmentRecord): void
 }
 
 function addPart({ segments, data }: RecordedRendition, part: PartSize): void {
+  const { columns } = segments;
   const last = segments.count - 1;
-  const segment = segments.at(last);
-  if (segment === undefined) return;
-  const durationS = part.durationTicks / timescaleOf({ data }, segment.init);
-  const sizeBytes = segment.sizeBytes + part.sizeBytes;
-  segments.set(last, { ...segment, durationS: segment.durationS + durationS, sizeBytes });
+  if (last < 0) return;
+  const durationS = part.durationTicks / timescaleOf({ data }, columns.inits[last]!);
+  columns.durationsS[last]! += durationS;
+  columns.sizesBytes[last]! += part.sizeBytes;
   data.sizeBytes += part.sizeBytes;
   data.durationS += durationS;
   data.samples += part.samples;

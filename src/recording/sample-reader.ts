@@ -9,6 +9,7 @@ import {
   type PartCollector,
   readRecords,
   type SegmentRecord,
+  sampleColumns,
 } from './index-file.ts';
 import type { RecordedSamples } from './recorded-samples.ts';
 
@@ -85,7 +86,7 @@ class SampleCollector {
 
   /** @param expectedSamples the initial length of the columns of samples */
   constructor(expectedSamples: number) {
-    this.#columns = columnsOf(Math.max(LEAST_SAMPLES, Math.min(expectedSamples, MOST_EXPECTED_SAMPLES)));
+    this.#columns = sampleColumns(Math.max(LEAST_SAMPLES, Math.min(expectedSamples, MOST_EXPECTED_SAMPLES)));
   }
 
   /** Whether the next part is collected. */
@@ -109,7 +110,7 @@ class SampleCollector {
 
   roomFor(samples: number): { readonly columns: SampleColumns; readonly first: number } {
     while (this.#samples + samples > this.#columns.sizes.length) {
-      this.#columns = columnsOf(2 * this.#columns.sizes.length, this.#columns);
+      this.#columns = largerColumns(this.#columns);
     }
     return { columns: this.#columns, first: this.#samples };
   }
@@ -164,20 +165,14 @@ class SampleCollector {
   }
 }
 
-/** Columns with room for `capacity` samples. They begin with the samples of `from`. */
-function columnsOf(capacity: number, from?: SampleColumns): SampleColumns {
-  const columns = {
-    sizes: new Uint32Array(capacity),
-    durations: new Uint32Array(capacity),
-    compositionOffsets: new Int32Array(capacity),
-    keyframes: new Uint8Array(capacity),
-  };
-  if (from === undefined) return columns;
+/** Larger columns, which begin with those of others. */
+function largerColumns(from: SampleColumns): SampleColumns {
+  const to = sampleColumns(2 * from.sizes.length);
   return {
-    sizes: moved(from.sizes, columns.sizes),
-    durations: moved(from.durations, columns.durations),
-    compositionOffsets: moved(from.compositionOffsets, columns.compositionOffsets),
-    keyframes: moved(from.keyframes, columns.keyframes),
+    sizes: moved(from.sizes, to.sizes),
+    durations: moved(from.durations, to.durations),
+    compositionOffsets: moved(from.compositionOffsets, to.compositionOffsets),
+    keyframes: moved(from.keyframes, to.keyframes),
   };
 }
 
