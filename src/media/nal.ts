@@ -32,7 +32,7 @@ export function* nalUnits(data: Uint8Array, lengthSize: number): Generator<Uint8
   }
 }
 
-/** NAL units, each preceded by its length. */
+/** Joins NAL units, each preceded by its length. @param lengthSize size of each length in bytes: 1, 2 or 4 */
 export function withLengths(nals: readonly Uint8Array[], lengthSize: number): Uint8Array {
   const pieces = nals.map((nal) => {
     const length = Buffer.alloc(lengthSize);

@@ -1,9 +1,9 @@
 /**
- * Pictures of a video, as JPEGs.
+ * Pictures that are made of a video, as JPEGs.
  */
 
 /**
- * The kinds of pictures that are made of a video: a `poster` every 5 s, at most 640 pixels wide, and a `tile` every 10 s, for storyboards
+ * The kinds of pictures: a `poster` every 5 s, at most 640 pixels wide, and a `tile` every 10 s, for the sheets of storyboards
  * (`tile-sheet.ts`).
  */
 export type PictureKind = 'poster' | 'tile';

@@ -1,26 +1,29 @@
 /**
- * Joins tiles to a sheet without decoding them.
+ * Joins tiles into a sheet (a sprite image for storyboards) without decoding them.
  *
  * All tiles are baseline JPEGs of one size with the same tables, and a restart marker follows each row of blocks (ITU-T T.81 §E.1.4). So
- * every row of blocks of every tile can be decoded by itself, and a sheet is one header and these rows in another order. The encoder is
- * told to write such files in `transcode/worker/thumbnailer.ts`.
+ * each row of blocks can be decoded by itself, and a sheet is one header followed by these rows in another order.
+ * `transcode/worker/thumbnailer.ts` makes the encoder write such files.
  */
 import { TILE } from './picture.ts';
 
-/** The number of tiles in a row of a sheet, and of rows. */
+/** The number of tiles in a row of a sheet, and the number of rows. */
 export const SHEET_SIDE = 10;
 /** The number of tiles in a full sheet. */
 export const TILES_PER_SHEET = SHEET_SIDE * SHEET_SIDE;
 
-/** The side of the square of pixels that is coded at once, with colour at half the resolution. */
+/** The side of a coded block (an MCU) in pixels, with colour at half the resolution. */
 const BLOCK = 16;
 const BLOCKS_ACROSS = TILE.width / BLOCK;
-/** The rows of blocks of a tile. The last row is not full, and what is below the picture is not shown. */
+/** The number of rows of blocks in a tile. The last row reaches below the picture, and its lower part is not shown. */
 const BLOCK_ROWS = Math.ceil(TILE.height / BLOCK);
 /** The distance in pixels from one tile of a sheet to the one below it. */
 export const TILE_PITCH = BLOCK_ROWS * BLOCK;
 
-/** A grey block in the Huffman codes of T.81 §K.3: four times no change of luma and nothing more, twice the same of colour. */
+/**
+ * A grey block in the Huffman codes of T.81 §K.3: four luma blocks and two of colour, each without a DC difference and without AC
+ * coefficients.
+ */
 const GREY_BLOCK = [0x28, 0xa2, 0x8a, 0x00];
 const GREY_ROW = Uint8Array.from(Array.from({ length: BLOCKS_ACROSS }, () => GREY_BLOCK).flat());
 const GREY_TILE: readonly Uint8Array[] = Array.from({ length: BLOCK_ROWS }, () => GREY_ROW);
@@ -34,7 +37,7 @@ const DRI = 0xdd;
 
 /** A tile taken apart. */
 interface TileParts {
-  /** From the first byte to the data of the scan. */
+  /** Everything before the data of the scan. */
   readonly header: Uint8Array;
   /** Where the size of the picture is in the header: height, then width, 16 bits each. */
   readonly sizeAt: number;
@@ -43,8 +46,8 @@ interface TileParts {
 }
 
 /**
- * Joins tiles to a sheet, ten in a row. A sheet of fewer than ten is only as wide as they are. In place of a tile that cannot be used, the
- * sheet is grey.
+ * Joins tiles into a sheet, ten in a row. A sheet of fewer than ten tiles is only as wide as these. Where a tile cannot be used, the sheet
+ * is grey.
  * @param tiles at most {@link TILES_PER_SHEET}, in order
  * @returns a JPEG; undefined when none of the tiles can be used
  */
@@ -73,7 +76,7 @@ export function joinTiles(tiles: readonly Uint8Array[]): Uint8Array | undefined 
   return Buffer.concat(pieces);
 }
 
-/** Takes a tile apart. Undefined when it is not a JPEG of the form that tiles have. */
+/** Takes a tile apart. Undefined when it is not a JPEG of the size and with the restart markers that tiles have. */
 function takeApart(jpeg: Uint8Array): TileParts | undefined {
   if (jpeg[0] !== 0xff || jpeg[1] !== SOI) return undefined;
   const word = (at: number) => (jpeg[at] ?? 0) * 256 + (jpeg[at + 1] ?? 0);
@@ -98,7 +101,7 @@ function takeApart(jpeg: Uint8Array): TileParts | undefined {
   return rows?.length === BLOCK_ROWS ? { header: jpeg.subarray(0, at), sizeAt: sizeAt!, rows } : undefined;
 }
 
-/** Splits the data of a scan at its restart markers. Undefined when it does not end with the end of the image. */
+/** Splits the data of a scan at its restart markers. Undefined when a marker is wrong, or the end of the image is missing. */
 function rowsOf(jpeg: Uint8Array, scanAt: number): Uint8Array[] | undefined {
   const rows: Uint8Array[] = [];
   let rowAt = scanAt;

@@ -26,7 +26,7 @@ export const objectSettings = {
 /** The values of the settings. */
 export type ObjectSettings = SettingValues<typeof objectSettings>;
 
-/** The parts of a path that need no encoding, so that what is signed is what was written. */
+/** A path that needs no encoding, so that the signed path is the one in the setting. */
 const PATH = /^(?:\/[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,99}){1,10}\/?$/;
 
 function parseBucketUrl(value: string): string {

@@ -6,16 +6,16 @@ import type { ObjectSettings } from './config.ts';
 import { FolderStore } from './engines/folder.ts';
 import type { ObjectStore } from './objects.ts';
 
-/** The settings of the bucket do not fit together. The message is a sentence for the operator. */
+/** A setting of the bucket is missing. The message is a sentence for the operator. */
 export class BucketSettingsError extends Error {
   override readonly name = 'BucketSettingsError';
 }
 
-/** Keeps objects in a folder of this machine. For worker threads only, because it waits for the disk. */
+/** Opens a store that keeps objects in a folder of this machine. For worker threads only, because its calls block. */
 export const openFolder = (folder: string): ObjectStore => new FolderStore(folder);
 
 /**
- * The bucket that the settings name. Undefined when there is none. Nothing is sent yet.
+ * Opens the bucket of the settings. Undefined when they name none. No request is sent yet. The caller disposes the result.
  * @throws {BucketSettingsError} when a key is missing
  */
 export async function openBucket(settings: ObjectSettings, clock: Clock): Promise<ObjectStore | undefined> {
@@ -26,7 +26,7 @@ export async function openBucket(settings: ObjectSettings, clock: Clock): Promis
       'MILLRACE_RECORDINGS_S3_URL needs MILLRACE_RECORDINGS_S3_ACCESS_KEY_ID and MILLRACE_RECORDINGS_S3_SECRET_ACCESS_KEY.',
     );
   }
-  // Loaded only with a bucket: undici is 110 modules.
+  // Loaded only when there is a bucket, because undici has 110 modules.
   const { S3Store } = await import('./engines/s3.ts');
   return new S3Store({ url, signer: { region, accessKeyId, secretAccessKey }, clock });
 }

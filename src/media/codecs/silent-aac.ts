@@ -1,6 +1,7 @@
 /**
- * Tells digital silence in AAC-LC from its bitstream, without decoding it (ISO/IEC 14496-3 §4.4.2). A frame is silent when no band of any
- * channel has a codebook, so that every coefficient is zero. Encoders write silence so, and pad it where their bitrate is constant.
+ * Recognises digital silence in the bitstream of AAC-LC, without decoding it (ISO/IEC 14496-3 §4.4.2). A frame is silent when all bands of
+ * all channels have codebook 0, so that every coefficient is zero. This is how encoders write silence. With a constant bitrate they add
+ * padding.
  */
 import { BitReader } from '#media/bit-reader.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
@@ -11,7 +12,7 @@ const EIGHT_SHORT_SEQUENCE = 2;
 /** The most elements of a frame that are read. */
 const MAX_ELEMENTS = 16;
 
-/** Whether a raw AAC frame is silent. False also for one that is broken or uses tools that silence does not need. */
+/** Whether a raw AAC frame is silent. False also for a frame that is broken or uses coding tools that silence does not need. */
 export function isSilentAac(frame: Uint8Array): boolean {
   try {
     return hasOnlySilence(new BitReader(frame, 'AAC frame'));
@@ -50,7 +51,7 @@ function hasOnlySilence(bits: BitReader): boolean {
   return false;
 }
 
-/** What the channels of a window share. */
+/** The layout of a window, which the channels of a pair may share. */
 interface Window {
   readonly isShort: boolean;
   readonly groups: number;
@@ -76,7 +77,7 @@ function readWindow(bits: BitReader): Window | 'unknown' {
   bits.skip(1);
   const bands = bits.bits(isShort ? 4 : 6);
   if (!isShort) return bits.flag() ? 'unknown' : { isShort, groups: 1, bands };
-  // A set bit puts a window into the group of the one before.
+  // A set bit puts a window into the group of the window before it.
   const grouping = bits.bits(7);
   const joined = grouping.toString(2).replaceAll('0', '').length;
   return { isShort, groups: 8 - joined, bands };

@@ -1,12 +1,12 @@
 /**
- * Reads the fields of MP4 boxes (ISO/IEC 14496-12 §4.2) one after another, and never past the end of its bytes.
+ * Reads the fields of MP4 boxes (ISO/IEC 14496-12 §4.2) one after another, and never beyond the end of a box.
  */
 import { MalformedMp4Error } from './malformed-mp4.ts';
 
-/** The bytes of a box's size and type. */
+/** The length of a box's header, which is its size and its type. */
 export const BOX_HEADER_BYTES = 8;
 
-/** Reads bytes that may be damaged. */
+/** Reads boxes from bytes that may be damaged. It does not copy the bytes. */
 export class BoxReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -20,12 +20,12 @@ export class BoxReader {
     this.#end = until;
   }
 
-  /** Bytes that are not read yet. */
+  /** The number of bytes that are not read yet. */
   get remaining(): number {
     return this.#end - this.#at;
   }
 
-  /** Where the next field begins in the bytes. */
+  /** The position of the next field in the bytes. */
   get position(): number {
     return this.#at;
   }
@@ -58,9 +58,9 @@ export class BoxReader {
   }
 
   /**
-   * Enters the next box, whose content the result reads; this reader goes on after it.
-   * @param type the only type that is accepted; any when left out
-   * @throws {MalformedMp4Error} when it is another box, or does not fit
+   * Reads the header of the next box, and skips the box. The result has its bytes, and a reader of its content.
+   * @param type the only type that is accepted. Without it, every type is
+   * @throws {MalformedMp4Error} when the box has another type, or is longer than the bytes that are left
    */
   box(type?: string): { readonly type: string; readonly bytes: Uint8Array; readonly content: BoxReader } {
     const from = this.#at;

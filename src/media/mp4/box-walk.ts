@@ -1,20 +1,20 @@
 /**
- * Walks the top-level boxes of a file that this server writes by appending: init segments, `uuid` boxes and fragments. It finds out where the
- * whole ones end after the process or the machine died in the middle of one.
+ * Walks the top-level boxes of a file that this server writes by appending: init segments, `uuid` boxes and fragments. When the process or
+ * the machine died while it wrote one, the walk ends after the last whole box.
  */
 import { BOX_HEADER_BYTES } from './box-reader.ts';
 
 /**
- * Reads bytes of a file at once, which is right only in a worker thread.
+ * Reads bytes of a file synchronously, so it is for worker threads and commands.
  * @returns `sizeBytes` bytes, or fewer where the file ends
  */
 export type ReadAt = (at: number, sizeBytes: number) => Uint8Array;
 
 /** A step of a walk. */
 export type Walked =
-  /** A whole box besides fragments. */
+  /** A whole box that does not belong to a fragment. */
   | { readonly type: 'box'; readonly name: 'ftyp' | 'moov' | 'uuid'; readonly at: number; readonly sizeBytes: number }
-  /** A whole fragment: `moof` and `mdat`. Only its boxes are known to be whole: {@link readFragment} reads `head`. */
+  /** A whole fragment: `moof` and `mdat`. Nothing inside these boxes has been checked; `readFragment` reads `head`. */
   | {
       readonly type: 'fragment';
       readonly at: number;
@@ -22,22 +22,22 @@ export type Walked =
       /** `moof` and the header of `mdat`. */
       readonly head: Uint8Array;
     }
-  /** The last step: what is before `at` is whole, and what follows is the start of something that is not. */
+  /** The last step: everything before `at` is whole, and after it no whole box follows. */
   | { readonly type: 'end'; readonly at: number };
 
-/** The longest `moof` that is read: more samples than any part has. */
+/** The longest `moof` that is read. It has room for more samples than any part has. */
 export const MAX_MOOF_BYTES = 1 << 20;
 
-/** Usually enough for `moof`, so that a fragment takes one read. */
+/** The bytes that are read at once. A `moof` is usually shorter, so that a fragment takes one read. */
 const READ_AHEAD_BYTES = 1024;
 
 const NAMES = ['ftyp', 'moov', 'uuid'] as const;
 
 /**
- * Walks boxes from `from` to `until` at most, and stops at the first one that is not whole, or that this server does not write. It advances with
- * every step and never throws for any bytes.
- * @param from where a box begins
- * @param until the length of the file, or where to end
+ * Yields the boxes from `from` on, until `until` or the first box that is not whole or that this server does not write. The last step is
+ * always `end`. Whatever the bytes are, it advances with every step and throws only what `read` throws.
+ * @param from the position at which a box begins
+ * @param until the length of the file, or a position before its end
  */
 export function* walkBoxes(read: ReadAt, from: number, until: number): Generator<Walked, void> {
   let at = from;
@@ -65,7 +65,7 @@ function stepAt(read: ReadAt, at: number, until: number): Walked {
   return { type: 'fragment', at, sizeBytes: first.sizeBytes + second.sizeBytes, head };
 }
 
-/** The size and the type of a box. Undefined when the bytes end before them, or no box has that size. */
+/** The size and the type of a box. Undefined when the bytes end before them, or the size is too small for a box. */
 function headerIn(bytes: Uint8Array, at: number): { readonly name: string; readonly sizeBytes: number } | undefined {
   if (bytes.length < at + BOX_HEADER_BYTES) return undefined;
   const header = Buffer.from(bytes.buffer, bytes.byteOffset + at, BOX_HEADER_BYTES);

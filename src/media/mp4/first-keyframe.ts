@@ -1,18 +1,18 @@
 /**
- * Finds the keyframe at the beginning of a segment, with what a decoder needs for it.
+ * Finds the keyframe at the beginning of a segment, and the configuration that a decoder needs for it.
  */
 import type { VideoCodec } from '#media/track.ts';
 import { BOX_HEADER_BYTES, BoxReader } from './box-reader.ts';
 import { readFragment } from './fragment-reader.ts';
 import { readInit } from './init-reader.ts';
 
-/** The boxes of decoder configurations in sample entries. */
+/** The boxes in sample entries that hold decoder configurations, with their codecs. */
 const CODECS: ReadonlyMap<string, VideoCodec> = new Map([
   ['avcC', 'h264'],
   ['hvcC', 'h265'],
   ['av1C', 'av1'],
 ]);
-/** The fields of a VisualSampleEntry (ISO/IEC 14496-12 §12.1.3) before its boxes. */
+/** The length of the fields of a VisualSampleEntry (ISO/IEC 14496-12 §12.1.3) before its boxes. */
 const VISUAL_SAMPLE_ENTRY_BYTES = 78;
 
 /** A frame that can be decoded by itself. */
@@ -23,16 +23,16 @@ export interface FirstKeyframe {
   /** Displayed size in pixels. */
   readonly width: number;
   readonly height: number;
-  /** The sample's bytes. */
+  /** The bytes of the sample. */
   readonly data: Uint8Array;
 }
 
 /**
  * Finds the first frame of a segment.
  * @param init the segment's init segment
- * @param segment its bytes, or as many as the first frame needs
- * @returns undefined when it is no keyframe, not video, or not whole
- * @throws {MalformedMp4Error} when these are no files of this server
+ * @param segment its bytes, at least up to the end of the first frame
+ * @returns the frame, as views of the given bytes; undefined when it is not a keyframe, not video, or not whole
+ * @throws {MalformedMp4Error} when this server would not have written such bytes
  */
 export function firstKeyframe(init: Uint8Array, segment: Uint8Array): FirstKeyframe | undefined {
   const { kind, width, height, sampleEntry, defaults } = readInit(init);

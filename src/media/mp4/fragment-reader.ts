@@ -1,6 +1,6 @@
 /**
- * Reads the fragments that `fragment.ts` writes, without their samples' bytes. Damaged bytes are refused with one type of error, and no more is
- * allocated than the bytes have room to describe.
+ * Reads the fragments that `fragment.ts` writes, without the bytes of their samples. Damaged bytes are refused with one type of error. The
+ * memory that it takes is in proportion to the length of the bytes.
  */
 import { BOX_HEADER_BYTES, BoxReader } from './box-reader.ts';
 import { MalformedMp4Error } from './malformed-mp4.ts';
@@ -15,12 +15,13 @@ import {
 } from './run-flags.ts';
 import { type SampleDefaults, sampleFlags, TRACK_ID } from './sample-defaults.ts';
 
-/** The samples of a fragment as columns, one entry a sample, in decoding order. */
+/** The samples of a fragment in decoding order, as columns. One entry of each column describes a sample. */
 export interface FragmentColumns {
-  /** The number of the fragment in its rendition. */
+  /** The ascending number of the fragment in its rendition. */
   readonly sequenceNumber: number;
   /** The decoding time of the first sample, in ticks of the track's timescale. */
   readonly baseDecodeTime: number;
+  /** In bytes. */
   readonly sizes: Uint32Array;
   /** In ticks. The decoding time of a sample is that of the one before it plus the duration of that one. */
   readonly durations: Uint32Array;
@@ -28,9 +29,9 @@ export interface FragmentColumns {
   readonly compositionOffsets: Int32Array;
   /** 1 for a keyframe, 0 otherwise. */
   readonly keyframes: Uint8Array;
-  /** The length of `moof`. The samples begin after it and the eight bytes of the header of `mdat`. */
+  /** The length of `moof`. The samples begin eight bytes after its end, after the header of `mdat`. */
   readonly moofBytes: number;
-  /** The samples' bytes, which are the content of `mdat`. */
+  /** The total size of the samples, which are the content of `mdat`. */
   readonly payloadBytes: number;
 }
 
@@ -40,9 +41,9 @@ export const fragmentBytes = ({ moofBytes, payloadBytes }: FragmentColumns): num
 
 /**
  * Reads a fragment.
- * @param bytes begin with `moof` and the header of `mdat`; what follows is not looked at
- * @param defaults what the init segment states for every sample
- * @throws {MalformedMp4Error} when this is no fragment that `fragment` would have written
+ * @param bytes begin with `moof` and the header of `mdat`; bytes after them are not read
+ * @param defaults the values that the init segment states for every sample
+ * @throws {MalformedMp4Error} when `fragment` would not have written such bytes
  */
 export function readFragment(bytes: Uint8Array, defaults: SampleDefaults): FragmentColumns {
   const file = new BoxReader(bytes);
@@ -70,7 +71,7 @@ export function readFragment(bytes: Uint8Array, defaults: SampleDefaults): Fragm
 
 const MDAT = Buffer.from('mdat').readUInt32BE();
 
-/** Reads `trun` (§8.8.8), whose fields a flag in its header each says to be there. */
+/** Reads `trun` (§8.8.8). For each of its optional fields, a flag in its header states whether it is there. */
 function readRun(trun: BoxReader, moofBytes: number, defaults: SampleDefaults) {
   const flags = trun.u32() - VERSION_1;
   const count = trun.u32();

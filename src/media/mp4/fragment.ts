@@ -14,7 +14,7 @@ import {
 } from './run-flags.ts';
 import { sampleDefaults, sampleFlags, TRACK_ID } from './sample-defaults.ts';
 
-/** A packet for a fragment, with its duration, which only the next packet's time shows. */
+/** A packet for a fragment, with its duration, which is known only once the next packet has arrived. */
 export interface FragmentSample {
   /** Decoding time in ticks of the track's timescale, from 0. After the first sample, the `dts` plus the duration of the sample before. */
   readonly dts: Ticks;

@@ -1,5 +1,5 @@
 /**
- * Finds, in the sample entry of a video track, what its keyframes must begin with where configurations change inside a file.
+ * Takes parameter sets out of sample entries. Where the configuration changes inside a file, keyframes must begin with them.
  */
 import { avcSetsInBand } from '#media/codecs/h264.ts';
 import { hevcSetsInBand } from '#media/codecs/h265.ts';
@@ -7,15 +7,16 @@ import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import { BoxReader } from './box-reader.ts';
 import { MalformedMp4Error } from './malformed-mp4.ts';
 
-/** The fields of a video sample entry before its boxes. */
+/** The length of the fields of a video sample entry before its boxes. */
 const VIDEO_FIELDS_BYTES = 78;
 
-/** The type of a sample entry, which names its codec: `avc1`. */
+/** The type of a sample entry, which identifies the codec, such as `avc1`. */
 export const sampleEntryType = (entry: Uint8Array): string => Buffer.from(entry.subarray(4, 8)).toString('latin1');
 
 /**
- * The configuration in a sample entry as bytes that an access unit can begin with. Empty for codecs whose keyframes always have it, and for
- * audio, which cannot.
+ * The parameter sets of a sample entry, in the form in which an access unit can begin with them. Empty for codecs whose keyframes always
+ * have them in the bitstream, and for audio, which has none.
+ * @param sampleEntry a whole box
  * @throws {MalformedMp4Error} when the entry is not one that this server writes
  */
 export function inBandConfiguration(sampleEntry: Uint8Array): Uint8Array {

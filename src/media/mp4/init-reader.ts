@@ -1,27 +1,28 @@
 /**
- * Reads the init segments that `init-segment.ts` writes: what fragments leave out, and what a movie states of their track.
+ * Reads the init segments that `init-segment.ts` writes: the defaults that fragments omit, and the description of the track.
  */
 import type { TrackKind } from '#media/track.ts';
 import { BoxReader } from './box-reader.ts';
 import { MalformedMp4Error } from './malformed-mp4.ts';
 import type { SampleDefaults } from './sample-defaults.ts';
 
-/** What an init segment says of its track. */
+/** The content of an init segment. */
 export interface InitDescription {
   readonly kind: TrackKind;
+  /** Ticks per second. */
   readonly timescale: number;
   /** Displayed size in pixels; 0 for audio. */
   readonly width: number;
   readonly height: number;
-  /** The only entry of `stsd`, a whole box: a view of the bytes that were read. */
+  /** The only entry of `stsd`, as a whole box. It is a view of the given bytes. */
   readonly sampleEntry: Uint8Array;
   readonly defaults: SampleDefaults;
 }
 
 /**
  * Reads an init segment.
- * @param bytes begin with `ftyp` and `moov`; what follows is not looked at
- * @throws {MalformedMp4Error} when this is no init segment that `initSegment` would have written
+ * @param bytes begin with `ftyp` and `moov`; bytes after them are not read
+ * @throws {MalformedMp4Error} when they are not the init segment of one track
  */
 export function readInit(bytes: Uint8Array): InitDescription {
   const file = new BoxReader(bytes);
@@ -33,7 +34,7 @@ export function readInit(bytes: Uint8Array): InitDescription {
 
   const tkhd = trak.box('tkhd').content;
   tkhd.skip(76);
-  // In 16.16: whole pixels are read.
+  // In 16.16 fixed point, of which the whole pixels are read.
   const width = tkhd.u16();
   tkhd.skip(2);
   const height = tkhd.u16();

@@ -1,8 +1,8 @@
 /**
- * The error for every MP4 box that this server did not write as it stands.
+ * The error for MP4 boxes that this server would not have written.
  */
 
-/** Bytes are not what this server writes: a file is damaged, or was changed by somebody else. */
+/** Bytes are not what this server writes: a file is damaged, or another program has changed it. */
 export class MalformedMp4Error extends Error {
   readonly code = 'malformed_mp4';
 

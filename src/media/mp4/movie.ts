@@ -1,6 +1,6 @@
 /**
- * Writes the head of an MP4 file (ISO/IEC 14496-12): everything before the bytes of its samples. Samples come as columns, because a day of video
- * has millions of them.
+ * Writes the head of an MP4 file (ISO/IEC 14496-12): everything before the bytes of its samples. Samples are given as columns, because a
+ * day of video has millions of them.
  */
 import { endianness } from 'node:os';
 import type { TrackKind } from '#media/track.ts';
@@ -8,13 +8,14 @@ import { ascii, box, bytes, fullBox, type Piece, sequence, serialize, u16, u32, 
 import { movieHeader, times, trackBox, versionFor } from './track-boxes.ts';
 
 /**
- * Ticks per second of the movie, in which edit lists count. With milliseconds, as most files have, one frame too many would be shown at the end
- * of some cuts.
+ * The timescale of the movie, in which edit lists are stated: ticks per second. With 1000, as most files have, one frame too many would be
+ * shown at the end of some cuts.
  */
 export const MOVIE_TIMESCALE = 90_000;
 
-/** Samples in decoding order, one entry of each column a sample. Times are in ticks of the track's timescale. */
+/** Samples in decoding order. One entry of each column describes a sample. Times are in ticks of the track's timescale. */
 export interface SampleColumns {
+  /** In bytes. */
   readonly sizes: Uint32Array;
   readonly durations: Uint32Array;
   /** Presentation time minus decoding time. */
@@ -23,21 +24,21 @@ export interface SampleColumns {
   readonly keyframes: Uint8Array;
 }
 
-/** Chunks in the order of their samples: samples whose bytes follow one another. */
+/** Chunks in the order of their samples. A chunk is a run of samples whose bytes follow one another. */
 export interface ChunkColumns {
-  /** How many samples each has. */
+  /** The number of samples of each chunk. */
   readonly samples: Uint32Array;
-  /** Which of the track's sample entries each needs, from 0. */
+  /** The sample entry of each chunk, as an index of {@link MovieTrack.sampleEntries}. */
   readonly entries: Uint16Array;
-  /** Where each begins, counted from the first byte of the media data. */
+  /** Where each chunk begins, in bytes from the first byte of the media data. */
   readonly offsets: Float64Array;
 }
 
-/** What is shown of a track. */
+/** The part of a track that is shown. */
 export interface Edit {
   /** How long the movie runs before the track begins, in ticks of the movie. */
   readonly delayTicks: number;
-  /** The time in the track, in its ticks, at which it begins. The first sample is decoded at 0. */
+  /** The time in the track at which it begins to be shown, in ticks of the track. The first sample is decoded at 0. */
   readonly mediaTime: number;
   /** How long it is shown, in ticks of the movie. */
   readonly shownTicks: number;
@@ -46,11 +47,12 @@ export interface Edit {
 /** A track of a movie. */
 export interface MovieTrack {
   readonly kind: TrackKind;
+  /** Ticks per second of the track. */
   readonly timescale: number;
   /** Displayed size in pixels; 0 for audio. */
   readonly width: number;
   readonly height: number;
-  /** Whole boxes, as `stsd` has them; more than one where the configuration changes. */
+  /** Whole boxes, as in `stsd`. There are several when the configuration changes. */
   readonly sampleEntries: readonly Uint8Array[];
   readonly samples: SampleColumns;
   readonly chunks: ChunkColumns;
@@ -61,7 +63,7 @@ export interface MovieTrack {
 const MEDIA_HEADER_BYTES = 16;
 
 /**
- * The head of a movie: `ftyp`, `moov` and the header of `mdat`. Its length depends on the samples and not on where they are.
+ * The head of a movie: `ftyp`, `moov` and the header of `mdat`. Its length does not depend on where the samples are.
  * @param mediaBytes the length of the media data that follows
  */
 export function movieHead(tracks: readonly MovieTrack[], mediaBytes: number): Uint8Array<ArrayBuffer> {
@@ -93,11 +95,11 @@ function describe(track: MovieTrack, id: number, start: { readonly bytes: number
   });
 }
 
-/** `elst`. Players support one entry best, so a second one is there only when the track does not begin with the movie. */
+/** `elst`. Players support a single entry best, so there is a second one only when the track begins later than the movie. */
 function editList({ delayTicks, mediaTime, shownTicks }: Edit): Piece {
   const version = versionFor(shownTicks);
   const rate = u16(1, 0);
-  // The time -1 says that nothing is shown.
+  // The media time -1 marks an entry during which nothing is shown.
   const empty = version === 0 ? u32(delayTicks, 0xffffffff) : sequence([u64(delayTicks), u32(0xffffffff, 0xffffffff)]);
   const entries = sequence([...(delayTicks > 0 ? [empty, rate] : []), times(version, shownTicks, mediaTime), rate]);
   return fullBox('elst', version, 0, u32(delayTicks > 0 ? 2 : 1), entries);
@@ -118,13 +120,13 @@ function sampleTable({ sampleEntries, samples, chunks }: MovieTrack, start: { re
   );
 }
 
-/** `ctts`. Only version 1 has offsets below 0, and players from before 2012 do not know it. */
+/** `ctts`. Only version 1 has negative offsets, and players from before 2012 do not know it. */
 function compositionOffsets(offsets: Int32Array): Piece {
   const version = offsets.some((offset) => offset < 0) ? 1 : 0;
   return fullBox('ctts', version, 0, runs(offsets));
 }
 
-/** Values that follow one another and are equal, as one entry of count and value. */
+/** Encodes values as runs: a count and a value for equal values that follow one another. */
 function runs(values: Uint32Array | Int32Array): Piece {
   let count = 0;
   for (let index = 0; index < values.length; index++) if (index === 0 || values[index] !== values[index - 1]) count++;
@@ -140,7 +142,7 @@ function runs(values: Uint32Array | Int32Array): Piece {
           until = from + 1;
           while (until < values.length && values[until] === value) until++;
           view.setUint32(entry, until - from);
-          view.setUint32(entry + 4, value); // below 0: as its two's complement
+          view.setUint32(entry + 4, value); // negative values as two's complement
           entry += 8;
         }
       },
@@ -156,7 +158,7 @@ function keyframeNumbers(keyframes: Uint8Array): Piece {
   return sequence([u32(numbers.length), table(numbers)]);
 }
 
-/** `stsc`: chunks that follow one another with as many samples and the same sample entry, as one entry. */
+/** The entries of `stsc`: one for chunks that follow one another and have the same number of samples and the same sample entry. */
 function chunkRuns({ samples, entries }: ChunkColumns): Piece {
   const rows = new Uint32Array(3 * samples.length);
   let used = 0;
@@ -185,12 +187,12 @@ function chunkOffsets(offsets: Float64Array, start: { readonly bytes: number }):
   ]);
 }
 
-/** Many numbers of 32 bits, signed or not. */
+/** Many 32-bit numbers, signed or unsigned. */
 function table(values: Uint32Array | Int32Array): Piece {
   return {
     sizeBytes: values.byteLength,
     write(to, at) {
-      // Copied as they are in memory, and then turned round where they lie: ten times as fast as writing one after another.
+      // Copied as they are in memory, and then byte-swapped in place. This is ten times as fast as writing one number after another.
       const target = to.subarray(at, at + values.byteLength);
       target.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
       if (IS_LITTLE_ENDIAN) target.swap32();

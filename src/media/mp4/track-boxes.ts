@@ -1,5 +1,5 @@
 /**
- * The boxes that describe movies and tracks (ISO/IEC 14496-12 §8.2 to §8.4), as init segments and whole movies have them.
+ * The boxes that describe movies and tracks (ISO/IEC 14496-12 §8.2 to §8.4), both in init segments and in whole movies.
  */
 import type { TrackKind } from '#media/track.ts';
 import { ascii, box, fullBox, type Piece, sequence, u8, u16, u32, u64, zeros } from './box.ts';
@@ -10,24 +10,26 @@ const MATRIX = u32(0x00010000, 0, 0, 0, 0x00010000, 0, 0, 0, 0x40000000);
 /** The language code `und`, in three letters of five bits. */
 const LANGUAGE_UNDETERMINED = 0x55c4;
 
-/** What the boxes of a track state. */
+/** The values that the boxes of a track state. */
 export interface TrackBoxes {
   readonly id: number;
   readonly kind: TrackKind;
+  /** Ticks per second of the track. */
   readonly timescale: number;
   /** Displayed size in pixels; 0 for audio. */
   readonly width: number;
   readonly height: number;
-  /** In ticks of the movie: how long the track is shown. 0 where all samples are in fragments. */
+  /** How long the track is shown, in ticks of the movie. 0 when all samples are in fragments. */
   readonly shownTicks: number;
-  /** In ticks of the track: how long its samples are. 0 where all samples are in fragments. */
+  /** The duration of its samples together, in ticks of the track. 0 when all samples are in fragments. */
   readonly mediaTicks: number;
-  /** Boxes between `tkhd` and `mdia`. */
+  /** The boxes between `tkhd` and `mdia`, such as `edts`. */
   readonly edits?: Piece;
+  /** The whole box `stbl`. */
   readonly sampleTable: Piece;
 }
 
-/** `mvhd`. */
+/** The box `mvhd`. @param durationTicks in ticks of `timescale` */
 export function movieHeader(timescale: number, durationTicks: number, nextTrackId: number): Piece {
   const version = versionFor(durationTicks);
   return fullBox(
@@ -46,19 +48,21 @@ export function movieHeader(timescale: number, durationTicks: number, nextTrackI
   );
 }
 
-/** `trak`. */
+/** The box `trak`. */
 export function trackBox(track: TrackBoxes): Piece {
   const { kind, timescale, mediaTicks, edits, sampleTable } = track;
   const media = box('mdia', mediaHeader(timescale, mediaTicks), handler(kind), mediaInformation(kind, sampleTable));
   return box('trak', trackHeader(track), edits ?? zeros(0), media);
 }
 
-/** The version of a box whose durations must fit: 1 has 64 bits for each. Older players know version 0 better. */
+/**
+ * The version that a box needs for a duration: 0 has 32 bits for each time, 1 has 64. Version 0 is used where possible, for older players.
+ */
 export function versionFor(durationTicks: number): 0 | 1 {
   return durationTicks < 2 ** 32 ? 0 : 1;
 }
 
-/** Times of a box with that version. */
+/** The times of a box with a version: 32 or 64 bits each. */
 export function times(version: 0 | 1, ...values: readonly number[]): Piece {
   return version === 0 ? u32(...values) : sequence(values.map((value) => u64(value)));
 }

@@ -1,9 +1,9 @@
 /**
- * Keeps objects as files of a folder. An object appears under its name as a whole or not at all: it is written under another name, made
+ * Keeps objects as files of a folder. An object appears under its name as a whole or not at all: it is written under a temporary name, made
  * durable, and renamed.
  *
- * The calls of the file system are synchronous, because those of libuv's pool would occupy threads of which the whole process has four when a
- * disk hangs. So this engine is for worker threads.
+ * Calls to the file system are synchronous, so this engine is for worker threads. Asynchronous calls would use libuv's thread pool, and
+ * while a disk hangs they would occupy its threads, of which the whole process has four.
  */
 import {
   closeSync,
@@ -33,7 +33,7 @@ import {
   ObjectStoreError,
 } from '#objects/objects.ts';
 
-/** Errors that no repetition mends. */
+/** Error codes of the system for which repeating the call does not help. */
 const PERMANENT = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ELOOP']);
 
 /** An object store in a folder. */
@@ -104,7 +104,7 @@ export class FolderStore implements ObjectStore {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** @param folder empty, or the beginning of names with its `/` */
+  /** @param folder empty, or a folder with `/` at its end. @param beginning the prefix of the names in it */
   *#list(folder: string, beginning: string, call: ObjectCall | undefined): Iterable<ObjectHead> {
     for (const entry of this.#entries(folder)) {
       call?.signal?.throwIfAborted();
@@ -127,7 +127,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  /** Makes a file appear as a whole. */
+  /** Creates a file as a whole. @param fill writes the content to a temporary path */
   #write(target: string, fill: (temporary: string) => void): void {
     makeFolders(dirname(target));
     this.#temporaries += 1;
@@ -176,14 +176,14 @@ function opened(path: string, flags: string): Disposable & { readonly descriptor
   return { descriptor, [Symbol.dispose]: () => closeSync(descriptor) };
 }
 
-/** Creates a folder whose name lasts. */
+/** Creates a folder and the folders above it, and makes their names durable. */
 function makeFolders(folder: string): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   for (let made = folder; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
 }
 
-/** Makes the names in a folder last. */
+/** Makes the names of the files in a folder durable. */
 function syncFolder(folder: string): void {
   using file = opened(folder, 'r');
   fsyncSync(file.descriptor);

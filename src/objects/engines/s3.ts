@@ -1,8 +1,8 @@
 /**
- * Keeps objects in a bucket that is reached by the protocol of Amazon S3: AWS, Cloudflare R2, SeaweedFS, Garage, RustFS and others. Of the
+ * Keeps objects in a bucket with the protocol of Amazon S3, as AWS, Cloudflare R2, SeaweedFS, Garage, RustFS and others speak it. Of the
  * protocol it needs PUT, GET with ranges, HEAD, DELETE and ListObjectsV2, with path-style addresses.
  *
- * Errors name the operation, the object, the status and S3's error code. They never repeat what the server wrote besides, because it may
+ * Errors state the operation, the object, the status and S3's error code. They never repeat anything else of the answer, because it may
  * quote the signed request.
  */
 
@@ -24,13 +24,14 @@ import { encodedPath, encodedQuery, type Signer, signedHeaders, UNSIGNED_PAYLOAD
 import { MalformedXml, readXml, textOf } from './s3/xml.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
-/** How long an answer may take once the request is sent, and the pauses within it. */
+/** How long the head of an answer may take once the request is sent. */
 const ANSWER_TIMEOUT_MS = 30_000;
+/** The longest pause within the body of an answer. */
 const BODY_TIMEOUT_MS = 15_000;
-/** Each request may take this long, and longer with its size: nobody uploads or reads at less than this rate. */
+/** Each request may take this long, and in addition the time that its body takes at the slowest rate. */
 const CALL_TIMEOUT_MS = 60_000;
 const SLOWEST_BYTES_PER_S = 64 * 1024;
-/** Servers accept requests that are at most 15 minutes old or early. */
+/** The clock difference from which on the server's clock is used. Servers accept requests whose time is wrong by at most 15 minutes. */
 const NOTABLE_SKEW_MS = 300_000;
 const MAX_HEADER_BYTES = 32_768;
 const CONNECTIONS = 32;
@@ -38,15 +39,15 @@ const KEEP_ALIVE_MS = 4000;
 const PIECE_BYTES = 256 * 1024;
 const EMPTY_HASH = hash('sha256', '');
 
-/** The options of a store in a bucket. */
+/** The options of {@link S3Store}. */
 export interface S3Options {
-  /** The bucket and the prefix of all names, without a slash at the end. */
+  /** The URL of the bucket with the prefix of all names, if there is one, without a slash at the end. */
   readonly url: string;
   readonly signer: Signer;
   readonly clock: Clock;
 }
 
-/** The body of a request, which may be sent more than once. */
+/** The body of a request. It may be read more than once. */
 interface Body {
   readonly sizeBytes: number;
   readonly sha256: () => string;
@@ -55,7 +56,7 @@ interface Body {
 
 interface Request {
   readonly method: 'PUT' | 'GET' | 'HEAD' | 'DELETE';
-  /** The name of the object. Undefined for the bucket. */
+  /** The name of the object. Undefined for a request to the bucket itself. */
   readonly name?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly range?: ByteSpan | undefined;
@@ -65,14 +66,14 @@ interface Request {
 /** An object store in a bucket. */
 export class S3Store implements ObjectStore {
   readonly #bucketPath: string;
-  /** Of all keys: empty, or with a slash at the end. */
+  /** The prefix of all keys: empty, or with a slash at the end. */
   readonly #prefix: string;
   readonly #host: string;
   readonly #isSecure: boolean;
   readonly #signer: Signer;
   readonly #clock: Clock;
   readonly #pool: Pool;
-  /** How far the server's clock is ahead of ours, known once it has refused a request because of that. */
+  /** By how much the server's clock is ahead of this machine's. It is measured once the server has refused a request because of it. */
   #aheadMs = 0;
 
   constructor({ url, signer, clock }: S3Options) {
@@ -162,7 +163,7 @@ export class S3Store implements ObjectStore {
       const page = listOf(answer);
       for (const { key, sizeBytes } of page.objects) {
         const name = key.slice(this.#prefix.length);
-        // A bucket may hold what others put there.
+        // A bucket may have objects of other programs.
         if (key.startsWith(this.#prefix + prefix) && isObjectName(name)) yield { name, sizeBytes };
       }
       if (page.next !== undefined && page.next === token) throw answer.error('a list without an end');
@@ -180,8 +181,8 @@ export class S3Store implements ObjectStore {
   }
 
   /**
-   * Sends a request, and once more when the server's clock turns out to differ from ours, or when the connection broke and there is no body:
-   * a server may close an idle connection at any moment.
+   * Sends a request. Sends it a second time when it was refused because the server's clock differs from this machine's. Does so also when
+   * the connection was lost and the request has no body, because a server may close an idle connection at any moment.
    */
   async #send(request: Request, call: ObjectCall | undefined): Promise<S3Answer> {
     for (let attempt = 1; ; attempt += 1) {
@@ -193,7 +194,10 @@ export class S3Store implements ObjectStore {
     }
   }
 
-  /** Whether a request was refused because of its time, and is signed with the server's from now on. The refusal of HEAD has no code. */
+  /**
+   * Adopts the server's clock if it differs much and the request was refused with 403. The refusal of HEAD has no error code to tell more.
+   * @returns whether it was adopted
+   */
   #followsClock({ status, date }: S3Answer): boolean {
     if (status !== 403 || date === undefined) return false;
     const aheadMs = date - this.#clock.now();
@@ -202,7 +206,7 @@ export class S3Store implements ObjectStore {
     return true;
   }
 
-  /** @returns an error when there was no complete answer */
+  /** Sends a request once. @returns an error when there was no complete answer */
   async #sendOnce(request: Request, call: ObjectCall | undefined): Promise<S3Answer | ObjectStoreError> {
     const { method, name, query = {}, range, body } = request;
     const path = encodedPath(name === undefined ? this.#bucketPath : `${this.#bucketPath}/${this.#prefix}${name}`);

@@ -1,16 +1,16 @@
 /**
- * An answer of S3, read completely and within bounds, and the error that it means.
+ * Answers of S3: reads them completely and within bounds, and turns refusals into errors.
  */
 import type { Dispatcher } from 'undici';
 import { ObjectStoreError } from '#objects/objects.ts';
 import { MalformedXml, readXml, textOf } from './xml.ts';
 
-/** The largest object that is read as a whole. The index of the longest recording is a third of it. */
+/** The largest object that is read as a whole. The index of the longest recording has a third of this size. */
 export const MAX_OBJECT_BYTES = 256 * 1024 * 1024;
-/** The largest answer besides objects: a list of a thousand names. */
+/** The largest answer that is not an object: a list of a thousand names. */
 const MAX_XML_BYTES = 8 * 1024 * 1024;
 
-/** Codes of refusals that do not last, besides those with a status of 500 and above. */
+/** Error codes of refusals after which repeating the call may help. Those with a status of 500 and above are not listed. */
 const TEMPORARY = new Set([
   'RequestTimeTooSkewed',
   'RequestTimeout',
@@ -23,9 +23,9 @@ const TEMPORARY = new Set([
 export class S3Answer {
   readonly status: number;
   readonly body: Buffer;
-  /** What `Content-Length` says, also in the answer to HEAD. */
+  /** The value of `Content-Length`. In the answer to HEAD it is the size of the object. */
   readonly contentLength: number | undefined;
-  /** The server's time. */
+  /** The server's time, in milliseconds since 1970. */
   readonly date: number | undefined;
   readonly #what: string;
 
@@ -48,7 +48,7 @@ export class S3Answer {
     return this.status === 404 && this.code !== 'NoSuchBucket';
   }
 
-  /** S3's code of a refusal, such as `AccessDenied`. */
+  /** S3's error code of a refusal, such as `AccessDenied`. Undefined when the answer has none. */
   get code(): string | undefined {
     if (this.isOk || this.body.length === 0) return undefined;
     try {
@@ -60,7 +60,7 @@ export class S3Answer {
     }
   }
 
-  /** @param what is wrong with an answer that is not a refusal */
+  /** Makes an error of this answer. @param what what is wrong with an answer that is not a refusal */
   error(what?: string): ObjectStoreError {
     const { code, status } = this;
     const isTemporary =
@@ -72,8 +72,9 @@ export class S3Answer {
 
 /**
  * Reads an answer.
- * @param maxBytes the largest size of the object or range that is expected. Lists and errors are read in any case
- * @throws {ObjectStoreError} when the answer is larger, or shorter than it says
+ * @param what the operation and the object, for errors
+ * @param maxBytes the largest expected size of an object or range. Lists and errors have a limit of their own
+ * @throws {ObjectStoreError} when the answer is larger; the errors of undici when it does not arrive completely
  */
 export async function answerOf(
   what: string,
@@ -93,7 +94,7 @@ export async function answerOf(
     }
   }
   if (Math.max(sizeBytes, announced) > limit) {
-    // The rest of the answer is not waited for. The error that destroying it emits is not news.
+    // The rest of the answer is not read. Destroying the body emits an error, which is expected.
     body.on('error', () => {}).destroy();
     throw new ObjectStoreError(`${what}: an answer of more than ${limit} bytes`, { isTemporary: true });
   }

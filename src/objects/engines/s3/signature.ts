@@ -1,14 +1,14 @@
 /**
- * Signs requests as Amazon S3 and its like expect it: Signature Version 4, in the `Authorization` header.
+ * Signs requests with AWS Signature Version 4, in the `Authorization` header.
  */
 import { createHmac, hash } from 'node:crypto';
 import type { Secret } from '#domain/secret.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
-/** Stands for the payload's hash where TLS protects the payload. */
+/** Takes the place of the payload's hash where TLS protects the payload. */
 export const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 
-/** Who signs, and for which region. */
+/** The credentials with which requests are signed, and the region for which. */
 export interface Signer {
   readonly region: string;
   readonly accessKeyId: string;
@@ -22,15 +22,15 @@ export interface UnsignedRequest {
   readonly path: string;
   /** The parameters, not encoded. */
   readonly query: Readonly<Record<string, string>>;
-  /** Names in lower case. All of them are signed. `host` is among them. */
+  /** The headers that are signed. Names are in lower case, and `host` is among them. */
   readonly headers: Readonly<Record<string, string>>;
   /** SHA-256 of the body in hex, or {@link UNSIGNED_PAYLOAD}. */
   readonly payloadHash: string;
-  /** The time by the server's clock, which may differ from this machine's by 15 minutes. */
+  /** The time by the server's clock. The server accepts a difference of at most 15 minutes. */
   readonly at: Milliseconds;
 }
 
-/** The request's headers with those that sign it: `x-amz-date`, `x-amz-content-sha256` and `authorization`. */
+/** Signs a request. Returns its headers and those of the signature: `x-amz-date`, `x-amz-content-sha256` and `authorization`. */
 export function signedHeaders(request: UnsignedRequest, signer: Signer): Record<string, string> {
   const { method, path, query, payloadHash, at } = request;
   const time = new Date(at).toISOString().replace(/[-:]|\.\d+/g, '');
@@ -61,10 +61,10 @@ export function signedHeaders(request: UnsignedRequest, signer: Signer): Record<
   return headers;
 }
 
-/** A path as S3 encodes it: everything but `A-Z a-z 0-9 - . _ ~ /`. */
+/** Encodes a path as S3 requires: all bytes except `A-Z a-z 0-9 - . _ ~ /`. */
 export const encodedPath = (path: string): string => path.split('/').map(encoded).join('/');
 
-/** A query as it is sent and signed: sorted, with an `=` behind every name. */
+/** Encodes a query as it is sent and signed: sorted, with an `=` after every name. Without the `?`. */
 export function encodedQuery(query: Readonly<Record<string, string>>): string {
   return Object.entries(query)
     .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)

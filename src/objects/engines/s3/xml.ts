@@ -1,25 +1,25 @@
 /**
- * Reads the XML of S3's answers: elements with text, and nothing else that XML has. What is not understood is an error, never skipped.
+ * Reads the subset of XML that S3's answers use: elements with text. Anything else is an error and is never skipped, except attributes.
  */
 
-/** An element. Attributes are left out. */
+/** An element, without its attributes. */
 export interface XmlElement {
   readonly name: string;
-  /** The text between its first child and its last, entities resolved. */
+  /** The text directly in this element, with entities resolved. */
   readonly text: string;
   readonly children: readonly XmlElement[];
 }
 
-/** An answer is not XML, or has more than S3 ever sends. */
+/** An answer is not XML, uses more of XML than S3 does, or has too many elements. */
 export class MalformedXml extends Error {
   override readonly name = 'MalformedXml';
 }
 
 const MAX_DEPTH = 16;
-/** A list has a thousand objects, with about ten elements each. */
+/** The most elements that are read. A list has a thousand objects with about ten elements each. */
 const MAX_ELEMENTS = 50_000;
 
-/** What follows a name is attributes, a slash, or both. */
+/** A tag. Its name may be followed by attributes, a slash, or both. */
 const TAG = /<(\/?)([A-Za-z_][\w.:-]{0,99})([\s/][^<>]{0,2000})?>/y;
 const DECLARATION = /^\uFEFF?<\?xml[^<>?]{0,200}\?>/;
 const ENTITY = /&(?:#(\d{1,7})|#x([\da-fA-F]{1,6})|(\w{1,8}));|&/g;
@@ -32,9 +32,9 @@ interface Open {
 }
 
 /**
- * The root element of a document.
- * @param document its size is bounded by the caller
- * @throws {MalformedXml}
+ * Parses a document. Returns its root element.
+ * @param document a text whose size the caller has bounded
+ * @throws {MalformedXml} when it cannot be read
  */
 export function readXml(document: string): XmlElement {
   const open: Open[] = [{ name: '', text: '', children: [] }];
@@ -65,7 +65,7 @@ export function readXml(document: string): XmlElement {
   return root;
 }
 
-/** The text of a child. Undefined when there is none, or more than one. */
+/** The text of the child with a name. Undefined when there is no such child, or more than one. */
 export function textOf(element: XmlElement, name: string): string | undefined {
   const found = element.children.filter((each) => each.name === name);
   return found.length === 1 ? found[0]!.text : undefined;
