@@ -1,5 +1,5 @@
 /**
- * Begins a browser session for somebody who presents a sign-in link or an API key.
+ * Begins a browser session for a user who presents a sign-in link or an API key.
  */
 import type { FastifyRequest } from 'fastify';
 import type { AuditAction } from '#domain/audit.ts';
@@ -12,14 +12,15 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import type { OpenBrowserSession, Receipt } from '#store/store.ts';
 import type { DashboardOptions } from './options.ts';
 
-/** What somebody signs in with. */
+/** What a user signs in with. */
 type Presented = { readonly link: Secret } | { readonly key: Secret };
 
 /**
- * Begins a session. A session never may do more than what it began with: that of a key has the rules of the key and ends with it, and a link was
- * made on the server's machine for everything that its user may do.
- * @param cookie the secret that the browser will keep
- * @throws {MillraceError} `unauthenticated`, `user_suspended`, or `too_many_attempts`: wrong ones are counted with the wrong keys of the address
+ * Begins a session. A session that began with an API key has the rules of that key and ends with it. A session that began with a link may
+ * do everything that its user may do, because links are made on the server's machine. Wrong links and keys are counted together with the
+ * wrong API keys of the address.
+ * @param cookie the secret that the browser will keep; only its hash is stored
+ * @throws {MillraceError} `unauthenticated`, `user_suspended`, or `too_many_attempts`
  */
 export async function beginSession(
   options: DashboardOptions,
@@ -85,7 +86,7 @@ export async function beginSession(
   );
 }
 
-/** The entry of the audit log for a session that begins or ends. */
+/** The receipt of a session that begins or ends, with the entry for the audit log. */
 export function sessionReceipt(
   request: FastifyRequest,
   { session, user, key }: OpenBrowserSession,

@@ -1,7 +1,7 @@
 /**
- * The dashboard's files for browsers. In a clone they are bundled in memory by a process of its own: once the server listens when it was
- * started at a terminal, otherwise when somebody first opens the dashboard, who then waits for about half a second. The npm package brings
- * them.
+ * The dashboard's files for browsers. The npm package has them. In a clone they are bundled in memory, by a child process. A server that
+ * was started at a terminal does this once it listens. Others do it when the dashboard is first opened, which then takes about half a
+ * second longer.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
@@ -12,25 +12,25 @@ import type { Logger } from '#telemetry/logger.ts';
 /** Where `packaging/build.ts` puts the files. Only the npm package has this folder. */
 const PREBUILT = new URL('./files/', import.meta.url);
 const BUNDLER = new URL('./bundler/main.ts', import.meta.url);
-/** How long bundling may take. It takes a fraction of a second of CPU time, on a machine that may be busy. */
+/** How long bundling may take. It needs less than a second of CPU time, but the machine may be busy. */
 const LIMIT_MS = 60_000;
 
-/** The files, made once. */
+/** Provides the files, which are made once. Disposing it ends the process that makes them. */
 export class DashboardBundle implements Disposable {
   readonly #logger: Logger;
   readonly #bundler: URL;
   #files: Promise<AssetFolder> | undefined;
   #child: ChildProcess | undefined;
 
-  /** @param bundler the program that makes the files */
+  /** @param bundler the program that makes the files; other values are for tests */
   constructor(logger: Logger, bundler = BUNDLER) {
     this.#logger = logger;
     this.#bundler = bundler;
   }
 
   /**
-   * The files, as soon as they are made.
-   * @throws {MillraceError} `dashboard_unavailable`; the next call tries again
+   * Resolves with the files once they are made.
+   * @throws {MillraceError} `dashboard_unavailable` when bundling fails; the next call tries again
    */
   files(): Promise<AssetFolder> {
     this.#files ??= this.#make().catch((error: unknown) => {

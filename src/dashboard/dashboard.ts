@@ -1,5 +1,6 @@
 /**
- * The dashboard: one page for every address below `/dashboard`, its files, and signing in. All it shows and does goes over the public API.
+ * The dashboard: one HTML page for every address below `/dashboard`, its files, and signing in. Everything that it shows and does goes
+ * through the public API.
  */
 import type { FastifyInstance } from 'fastify';
 import { assetOf, type PreparedFile, sendAsset, serveAssets } from '#http/assets.ts';
@@ -8,18 +9,18 @@ import type { DashboardOptions } from './options.ts';
 import { DASHBOARD_HEADERS, dashboardHtml } from './page.ts';
 import { sessionRoutes } from './session-routes.ts';
 
-/** The deepest address that is a page. */
+/** The most slashes in the address of a page. For deeper addresses the page of this depth is sent. */
 const MAX_DEPTH = 6;
 
-/** Adds the dashboard. */
+/** Adds the routes of the dashboard. */
 export async function dashboardPlugin(http: FastifyInstance, options: DashboardOptions): Promise<void> {
   const bundle = new DashboardBundle(options.logger);
   http.addHook('preClose', async () => bundle[Symbol.dispose]());
-  // Failures are logged, and told to whoever opens the dashboard.
+  // A failure is logged, and shown to whoever opens the dashboard.
   if (options.isAttended) http.addHook('onListen', async () => void bundle.files().catch(() => {}));
 
   const pages = new Map<string, PreparedFile>();
-  /** The page for addresses of a depth, whose links are relative so that a proxy may put the server under a path of its own. */
+  /** The page for addresses of a depth. Its links are relative, so that a proxy may serve the server below another path. */
   const pageOf = (version: string, depth: number): PreparedFile => {
     const root = '../'.repeat(depth);
     const name = `${version} ${depth}`;

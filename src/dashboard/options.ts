@@ -1,5 +1,5 @@
 /**
- * What the dashboard needs from the rest of the server, provided by `app.ts`.
+ * The options of the dashboard, which `app.ts` provides.
  */
 import type { BrowserTokens } from '#domain/browser-session.ts';
 import type { ApiKeyId } from '#domain/ids.ts';
@@ -8,21 +8,21 @@ import type { Clock } from '#lib/clock.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
-/** What the dashboard needs. */
+/** The options of the dashboard. */
 export interface DashboardOptions {
   readonly store: Pick<Store, 'apiKeys' | 'browserSessions' | 'users'>;
   /** Makes the tokens that the API accepts. */
   readonly tokens: BrowserTokens;
-  /** Counts wrong links and keys together with the wrong keys at the API. */
+  /** Counts wrong links and keys, together with the wrong API keys of requests to the API. */
   readonly throttle: AttemptThrottle;
   readonly clock: Clock;
   readonly logger: Logger;
   /** The path of the API, such as `/api`; empty for the root. */
   readonly apiPrefix: string;
-  /** The origin that the operator has set. */
+  /** The origin of the server as browsers see it, if the operator has set it. */
   readonly publicUrl: string | undefined;
-  /** Whether somebody sits at the terminal of the server, and will open the dashboard soon. */
+  /** Whether the server was started at a terminal, so that the dashboard will probably be opened soon. */
   readonly isAttended: boolean;
-  /** Called when somebody signs in with an API key. */
+  /** Called when a user signs in with an API key. */
   readonly onKeyUse?: ((id: ApiKeyId) => void) | undefined;
 }

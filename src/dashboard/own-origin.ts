@@ -1,15 +1,15 @@
 /**
- * Whether a request was made by a page of this server itself. A cookie alone proves nothing: browsers add it to requests that other pages
- * cause, and ports of one host share it.
+ * Checks that a request was made by a page of this server itself. The cookie alone does not prove this: browsers also add it to requests
+ * that other pages cause, and all ports of a host share it.
  */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 
 /**
- * The origin of the page that made a request, which is this server's own. A browser sends `Origin` with every POST. `Sec-Fetch-Site` is absent
- * where the connection is not secure, so it is only checked when it is present.
- * @param publicUrl the origin that the operator has set, which counts beside the one that the request names
- * @throws {MillraceError} `origin_not_allowed`
+ * Returns the origin of the page that made a request, if it is this server's own. Browsers send `Origin` with every POST. They do not send
+ * `Sec-Fetch-Site` where the connection is not secure, so it is checked only when it is present.
+ * @param publicUrl the origin that the operator has set. It is accepted as well as the origin to which the request was sent
+ * @throws {MillraceError} `origin_not_allowed` when the request is from another page
  */
 export function ownOrigin(request: FastifyRequest, publicUrl: string | undefined): string {
   const { origin, 'sec-fetch-site': site } = request.headers;

@@ -1,10 +1,10 @@
 /**
- * The page that loads the dashboard.
+ * The HTML page that loads the dashboard.
  */
 
 /**
- * The content security policy: the page runs and loads what this server serves, and nobody may frame it. hls.js feeds players from `blob:` URLs,
- * and pictures that need a token are shown from them.
+ * The content security policy: the page may load scripts, styles and data only from this server, and no page may frame it. hls.js feeds
+ * players from `blob:` URLs, and pictures that need a token are shown from them, too.
  */
 const POLICY = [
   "default-src 'none'",
@@ -19,12 +19,12 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The icon of the service, inside the page: one request less. */
+/** The icon of the service. It is inside the page, which saves a request. */
 const ICON = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b0d12"/><path d="M5 10c3.7 0 3.7 3.5 7.4 3.5S16 10 19.7 10s3.7 3.5 7.3 3.5M5 16c3.7 0 3.7 3.5 7.4 3.5S16 16 19.7 16s3.7 3.5 7.3 3.5M5 22c3.7 0 3.7 3.5 7.4 3.5S16 22 19.7 22s3.7 3.5 7.3 3.5" fill="none" stroke="#43d6c0" stroke-width="2.5" stroke-linecap="round"/></svg>',
 )}`;
 
-/** Headers of the page. Its addresses hold ids, which no other server needs to know. */
+/** The headers of the page. Its addresses contain ids, so no referrer is sent to other servers. */
 export const DASHBOARD_HEADERS = {
   'content-security-policy': POLICY,
   'referrer-policy': 'same-origin',
@@ -32,9 +32,10 @@ export const DASHBOARD_HEADERS = {
 } as const;
 
 /**
- * HTML of the page.
- * @param page.root the relative path from the page's folder up to the root of the server @param page.version that of the files
- * @param page.apiPrefix the path of the API without the slash before it
+ * The HTML of the page.
+ * @param page.root the relative path from the page's folder up to the root of the server: empty, or `../` repeated
+ * @param page.version the version of the files
+ * @param page.apiPrefix the path of the API without the slash at its beginning
  */
 export function dashboardHtml({
   root,

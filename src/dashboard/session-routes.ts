@@ -1,6 +1,6 @@
 /**
- * Signing in and out, and the one route that the cookie opens for the pages: it answers a token for the API, which lives for minutes and is kept
- * in memory. The API itself never reads cookies.
+ * The routes for signing in and out, and the route that gives the pages a token for the API in exchange for the cookie. The token lives for
+ * ten minutes, and pages keep it in memory. The API itself never reads cookies.
  */
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -16,7 +16,7 @@ import type { DashboardOptions } from './options.ts';
 import { ownOrigin } from './own-origin.ts';
 import { sessionCookie } from './session-cookie.ts';
 
-/** A session's use is stored when the stored one is older than this, or of another address. */
+/** The time and the address of a session's last use are stored when the stored time is older than this, or the address has changed. */
 const SEEN_EVERY_MS = 60_000;
 
 const CredentialsSchema = Type.Object(
@@ -27,7 +27,7 @@ const CredentialsSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** Adds the routes. All of them are refused to every page but the dashboard itself, whatever the request brings. */
+/** Adds the routes. Requests from any page but the dashboard itself are refused, whatever credentials they have. */
 export async function sessionRoutes(http: FastifyInstance, options: DashboardOptions): Promise<void> {
   const { store, clock, publicUrl } = options;
   const cookieOf = (request: FastifyRequest) => sessionCookie(ownOrigin(request, publicUrl));
@@ -89,7 +89,7 @@ export async function sessionRoutes(http: FastifyInstance, options: DashboardOpt
   });
 }
 
-/** The session of a cookie; undefined when there is none, or it has ended. */
+/** The session of a cookie. Undefined when there is none, or when it has ended. */
 async function sessionOf(
   { store, clock }: DashboardOptions,
   secret: string | undefined,
@@ -98,7 +98,7 @@ async function sessionOf(
   return open === undefined || isOver(open.session, clock.now()) ? undefined : open;
 }
 
-/** What the pages learn: the token for the API, and who is signed in. */
+/** The answer for the pages: the token for the API, and who is signed in. */
 function answerOf({ tokens, clock }: DashboardOptions, { session, user, key }: OpenBrowserSession) {
   const expiresAt = ms(clock.now() + TOKEN_LIFE_MS);
   return {

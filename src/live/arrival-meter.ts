@@ -1,41 +1,47 @@
 /**
- * Measures how media arrives: how much in each second, how evenly, and how fast compared with the clock. Pure: times come with the packets.
+ * Measures how media arrives: how much in each second, how evenly, and how fast compared with the clock. It reads no clock: times are given
+ * with the packets.
  */
 
-/** What arrived since the last measurement. */
+/** How media arrived since the last measurement. */
 export interface Arrival {
+  /** The time since the last measurement, by the clock. */
   readonly durationMs: number;
-  /** Of the least and the most received in one second, and of everything, in bits per second. */
+  /** In bits per second: of the second in which the least arrived, of the whole time, and of the second in which the most arrived. */
   readonly bitrateBps: { readonly min: number; readonly mean: number; readonly max: number };
+  /** Packets of the leading track in each second. */
   readonly framesPerSecond: number;
+  /** The longest time between two packets of the leading track, by the clock. */
   readonly longestGapS: number;
+  /** Seconds of media that arrived in each second by the clock. 1 is real time. */
   readonly speed: number;
+  /** By how much the media is later than when it was earliest, compared with the clock. */
   readonly driftS: number;
 }
 
 const SECOND_MS = 1000;
 
-/** The meter of one session's source. Times by the clock are monotonic, in milliseconds. */
+/** The meter of one session's source. Times by the clock are those of a monotonic clock, in milliseconds. */
 export class ArrivalMeter {
   #since: number | undefined;
   #bytes = 0;
   #frames = 0;
   #longestGapMs = 0;
-  /** The newest frame, by the clock. Undefined before the first one of a publisher. */
+  /** When the newest frame arrived. Undefined before the first one of a publisher. */
   #frameAt: number | undefined;
-  /** The second that is being filled. */
+  /** The current second, and how much has arrived in it. */
   #second = { startedAt: 0, bytes: 0 };
   #least = Number.POSITIVE_INFINITY;
   #most = 0;
-  /** The media time that the leading track has reached, in seconds, and what it was at the last measurement. */
+  /** The newest media time of the leading track, in seconds, and what it was at the last measurement. */
   #reachedS = Number.NEGATIVE_INFINITY;
   #measuredS = Number.NEGATIVE_INFINITY;
-  /** The smallest distance of the clock from the media, in seconds. */
+  /** The smallest difference between the clock and the media time so far, in seconds. */
   #bestS = Number.POSITIVE_INFINITY;
 
   /**
    * Takes a packet.
-   * @param packet.leadS the packet's time in seconds of media, when it is of the track that leads; its packets are the frames
+   * @param packet.leadS the media time of the packet in seconds, if it is of the leading track, whose packets count as frames
    */
   add({ sizeBytes, leadS }: { readonly sizeBytes: number; readonly leadS: number | undefined }, now: number): void {
     this.#begin(now);
@@ -51,14 +57,16 @@ export class ArrivalMeter {
     this.#bestS = Math.min(this.#bestS, now / SECOND_MS - this.#reachedS);
   }
 
-  /** Forgets the relation of media and clock, because the next media begins anew. */
+  /**
+   * Forgets how media time relates to the clock. Called when the next media begins at another time: after a jump, or with a new publisher.
+   */
   restart(): void {
     this.#frameAt = undefined;
     this.#reachedS = Number.NEGATIVE_INFINITY;
     this.#bestS = Number.POSITIVE_INFINITY;
   }
 
-  /** Measures everything since the last measurement. Undefined before the first packet. */
+  /** Measures everything since the last measurement, and begins the next one. Undefined before the first packet. */
   take(now: number): Arrival | undefined {
     if (this.#since === undefined || now <= this.#since) return undefined;
     this.#endSeconds(now);
@@ -89,7 +97,7 @@ export class ArrivalMeter {
     this.#second = { startedAt: now, bytes: 0 };
   }
 
-  /** Closes the seconds that are over. Those without any packet count as empty. */
+  /** Closes the seconds that are over. Seconds without a packet count as empty. */
   #endSeconds(now: number): void {
     const over = Math.floor((now - this.#second.startedAt) / SECOND_MS);
     if (over <= 0) return;

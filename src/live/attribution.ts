@@ -1,7 +1,7 @@
 /**
  * Finds the stream or user that a wrong stream key was meant for.
  *
- * The publisher is never told, so that keys cannot be probed. Only the owner of what was found learns of it.
+ * The publisher never learns the result, so that keys cannot be probed. Only the owner of the stream or key does.
  */
 import { REFUSED_ATTEMPTS, type RefusedAttempt } from '#domain/attempt.ts';
 import type { StreamId, UserId } from '#domain/ids.ts';
@@ -12,9 +12,10 @@ import type { Clock } from '#lib/clock.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { FORMER_KEYS_KEPT_MS, type Store } from '#store/store.ts';
 
-/** Whom a wrong key concerns. */
+/** The stream or user that a wrong key was meant for, and what was wrong. */
 export interface Attribution {
   readonly reason: RefusedAttempt;
+  /** A sentence for the owner. */
   readonly message: string;
   readonly streamId: StreamId | undefined;
   readonly userId: UserId | undefined;
@@ -22,15 +23,16 @@ export interface Attribution {
   readonly replacedAt?: Milliseconds | undefined;
 }
 
-/** The records that are asked. */
+/** The parts of the store in which {@link attribute} looks. */
 export type AttributionStore = {
   readonly streams: Pick<Store['streams'], 'byStreamKey' | 'formerly' | 'byPlaybackId' | 'getMany'>;
   readonly apiKeys: Pick<Store['apiKeys'], 'byHash'>;
 };
 
 /**
- * Finds what a text that was sent as an address or stream key stands for.
- * @param right the reason when the text holds a right stream key
+ * Finds the stream or user of a text that was sent as an address or stream key. All readings of the text are tried; the first that is found
+ * counts. With none, the reason is `key_unknown`.
+ * @param right the reason when the text contains a valid stream key
  * @throws {MillraceError} `store_unavailable`
  */
 export async function attribute(

@@ -1,17 +1,17 @@
 /**
- * A publication whose end is noted for the owner of the stream.
+ * A publication whose end is reported to the owner of the stream.
  */
 import type { DisconnectedAttempt } from '#domain/attempt.ts';
 import type { Announcement, Publication, PublicationEnd, PublicationEndCause, Refusal } from '#ingest/ingest.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Track, TrackId } from '#media/track.ts';
 
-/** How a publication ended. */
+/** How a publication ended. `unplayable`: its media cannot be used. */
 export type ObservedEnd =
   | { readonly type: 'unplayable'; readonly message: string | undefined }
   | { readonly type: 'disconnected'; readonly reason: DisconnectedAttempt; readonly cause: string | undefined };
 
-/** Why the service disconnects a publisher, by the code that the publisher is sent. */
+/** The reason that the owner is told when the service disconnects a publisher, by the code that the publisher gets. */
 const REASONS: Partial<Record<Refusal['code'], DisconnectedAttempt>> = {
   terminated: 'terminated',
   stream_suspended: 'stream_suspended',
@@ -24,7 +24,7 @@ const REASONS: Partial<Record<Refusal['code'], DisconnectedAttempt>> = {
   service_unavailable: 'server_stopping',
 };
 
-/** Passes everything on to another publication. */
+/** Passes all calls on to another publication, and reports its end. */
 export class ObservedPublication implements Publication {
   readonly #publication: Publication;
   readonly #onEnd: (end: ObservedEnd) => void;
@@ -32,13 +32,13 @@ export class ObservedPublication implements Publication {
   #disconnectedFor: Refusal | undefined;
   #isOver = false;
 
-  /** @param onEnd called at most once, and not when the publisher stopped by itself after it had sent media */
+  /** @param onEnd called at most once, and not when the publisher itself stopped after it had sent media */
   constructor(publication: Publication, onEnd: (end: ObservedEnd) => void) {
     this.#publication = publication;
     this.#onEnd = onEnd;
   }
 
-  /** Notes that the service disconnects the publisher. */
+  /** Notes that the service is disconnecting the publisher. Called before {@link end}. */
   disconnectedFor(refusal: Refusal): void {
     this.#disconnectedFor = refusal;
   }

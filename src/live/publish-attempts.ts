@@ -23,12 +23,12 @@ import { type Attribution, type AttributionStore, attribute } from './attributio
 import { type RecentAttempt, RecentAttempts, type RefusedPublish, refusedPublishOf } from './recent-attempts.ts';
 import { RepeatedEvents, type Repeats } from './repeated-events.ts';
 
-/** The number of wrong keys that are looked up at one time, and that wait for it. Those beyond count as unknown. */
+/** The most wrong keys that wait to be looked up. Further ones count as unknown keys. */
 const MAX_LOOKUPS = 64;
-/** The attempts that a node announces to the others in a minute. */
+/** The most attempts that a node announces to the others. */
 const ANNOUNCED = { perMinute: 120, atOnce: 20 } as const;
 
-/** The reasons of the gate's refusals about a stream that it found. Other refusals are not about the encoder. */
+/** The reasons for refusals of the gate when the stream key is right. Refusals with other codes are not reported to the owner. */
 const REASONS: Partial<Record<Refusal['code'], RefusedAttempt>> = {
   stream_key_in_use: 'already_live',
   stream_suspended: 'stream_suspended',
@@ -37,14 +37,14 @@ const REASONS: Partial<Record<Refusal['code'], RefusedAttempt>> = {
   too_many_publishers: 'server_full',
 };
 
-/** What is known of an encoder. */
+/** The properties of an encoder that its owner is shown. */
 export type Encoder = Pick<PublishRequest, 'protocol' | 'remoteAddress' | 'encoder'>;
 
-/** The end of a publisher that had been accepted. */
+/** How a publisher that had been accepted was lost or disconnected. */
 export interface PublisherEnd {
   readonly reason: DisconnectedAttempt;
   readonly connectedAt: Milliseconds;
-  /** What the connection ended with. */
+  /** The code with which the connection ended. Undefined when there is none. */
   readonly cause: string | undefined;
 }
 
@@ -54,11 +54,11 @@ export interface PublishAttemptsOptions {
   readonly nodeId: NodeId;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Stores an event, now or later. */
+  /** Stores an event, now or later. It must not throw. */
   readonly happened: (event: NewStreamEvent) => void;
 }
 
-/** The attempts of one process, and the recent ones of all. */
+/** Reports the attempts of one process to owners, and remembers the recent attempts at all nodes. */
 export class PublishAttempts implements AsyncDisposable {
   readonly #options: PublishAttemptsOptions;
   readonly #events: RepeatedEvents;
@@ -83,12 +83,12 @@ export class PublishAttempts implements AsyncDisposable {
       : undefined;
   }
 
-  /** The refused attempts of the last day, the latest first. Those of other nodes may be incomplete when there are very many. */
+  /** The refused attempts of the last day at all nodes, the latest first. When there are very many, some of other nodes may be missing. */
   get recent(): readonly RecentAttempt[] {
     return this.#recent.list(this.#options.clock.now());
   }
 
-  /** Notes that an encoder was refused because its key or address is wrong. */
+  /** Notes that an encoder was refused because its key or address is wrong. @param text what it sent @param right see {@link attribute} */
   wrongKey(encoder: Encoder, text: Secret, right: 'key_not_alone' | 'address_invalid' = 'key_not_alone'): void {
     const unknown = (): void => {
       this.#refused(encoder, {
@@ -103,7 +103,7 @@ export class PublishAttempts implements AsyncDisposable {
       return;
     }
     const { store, clock, logger } = this.#options;
-    // One after another, so that wrong keys never take the store from anybody else.
+    // Keys are looked up one after another, so that wrong keys do not keep the store busy for others.
     const lookup = this.#lastLookup.then(async () => {
       try {
         this.#refused(encoder, await attribute(text, right, { store, clock }));
@@ -136,7 +136,7 @@ export class PublishAttempts implements AsyncDisposable {
     });
   }
 
-  /** Notes that an encoder sends media that cannot be used. @param message what it was told */
+  /** Notes that an encoder sends media that cannot be used. @param message the sentence that the encoder was sent */
   unplayable(encoder: Encoder, { id, userId }: Stream, message: string | undefined): void {
     const reason = 'media_unplayable';
     this.#refused(encoder, { reason, message: message ?? REFUSED_ATTEMPTS[reason], streamId: id, userId });
@@ -164,7 +164,7 @@ export class PublishAttempts implements AsyncDisposable {
     this.#events.happened(streamId, `disconnected ${reason}`, tell);
   }
 
-  /** Finishes lookups, and stores the events of what was counted. */
+  /** Waits for the lookups, and then stores the events of the repeats that were counted. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listening?.[Symbol.dispose]();
     await Promise.all(this.#lookups);

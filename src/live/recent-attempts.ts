@@ -1,5 +1,5 @@
 /**
- * The refused attempts to publish of the last minutes, whether or not they belong to a stream. They are only in memory.
+ * The refused attempts to publish of the last day, whether or not they belong to a stream. They are only in memory.
  */
 import { type AttemptSource, REFUSED_ATTEMPTS, type RefusedAttempt } from '#domain/attempt.ts';
 import type { StreamId, UserId } from '#domain/ids.ts';
@@ -47,7 +47,7 @@ export class RecentAttempts {
     return known === undefined;
   }
 
-  /** The attempts, the latest first. */
+  /** The attempts of the last day before `now`, the latest first. */
   list(now: Milliseconds): readonly RecentAttempt[] {
     for (const [key, { at }] of this.#attempts) {
       if (at >= now - KEPT_MS) break;
@@ -57,7 +57,7 @@ export class RecentAttempts {
   }
 }
 
-/** Reads what another node announced. Undefined for what no node of this version sends. */
+/** Parses an attempt that another node has announced. Undefined when it does not have the form that this version sends. */
 export function refusedPublishOf(text: string): RefusedPublish | undefined {
   const told = fieldsOf(text);
   const { reason, address, protocol, message, at } = told;

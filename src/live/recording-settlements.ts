@@ -1,6 +1,6 @@
 /**
- * Keeps the assets of recordings in agreement with what is recorded: how much there is while a session runs, and the end. What could not be
- * settled, because the disk or the store failed or the process was killed, is tried again.
+ * Keeps the assets in the store in agreement with the recordings on the disk: their extent while they run, and their end. Where this
+ * failed, because the disk or the store failed or the process was killed, it is tried again.
  */
 import type { Asset, AssetExtent } from '#domain/asset.ts';
 import type { AssetId, NodeId } from '#domain/ids.ts';
@@ -10,9 +10,9 @@ import type { FileRecorders } from '#recording/recorders.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
-/** How often it is looked for what is to be settled. */
+/** The time between two rounds, in each of which the store is asked for recordings that have not been settled. */
 const EVERY_MS = 5000;
-/** In how many rounds of these the extent of running recordings is stored once. */
+/** The extent of running recordings is stored in one of this many rounds. */
 const PROGRESS_ROUNDS = 6;
 
 /** The options of the settlements. */
@@ -22,11 +22,11 @@ export interface RecordingSettlementsOptions {
   readonly nodeId: NodeId;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Milliseconds between two rounds. */
+  /** The time between two rounds in milliseconds. By default 5 s. */
   readonly everyMs?: number;
 }
 
-/** Settles the recordings of this node, until it is disposed. */
+/** Settles the recordings of this node until it is disposed: sets their assets to `ready` or `failed` once they have ended. */
 export class RecordingSettlements implements AsyncDisposable {
   readonly #options: RecordingSettlementsOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -39,12 +39,12 @@ export class RecordingSettlements implements AsyncDisposable {
     this.#later();
   }
 
-  /** Settles the recording of a session at once. */
+  /** Settles the recording of a session whose end is durable, at once. When the store fails, a later round does. Never throws. */
   ended(session: Session, extent: AssetExtent): void {
     void this.#attempt(() => this.#finish(session.id as string as AssetId, extent), session.id);
   }
 
-  /** Ends the current round. */
+  /** Stops. Resolves after the current round. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -63,9 +63,9 @@ export class RecordingSettlements implements AsyncDisposable {
     const open = await assets.open(nodeId);
     this.#rounds += 1;
     const isDue = this.#rounds % PROGRESS_ROUNDS === 0;
-    // Viewers of other nodes can seek back once the beginning is stored, so a recording that has just begun is stored in every round.
+    // Viewers at other nodes can seek back only once the beginning of a recording is stored, so that is looked for in every round.
     const growing = open.filter(({ phase, fromMs }) => phase === 'recording' && (isDue || fromMs === undefined));
-    // Together, so that they share a commit.
+    // At the same time, so that they share a commit.
     await Promise.all(growing.map((asset) => this.#attempt(() => this.#progress(asset), asset.id)));
     for (const asset of open) {
       if (this.#isClosed) return;

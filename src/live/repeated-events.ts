@@ -1,19 +1,20 @@
 /**
- * Events that a stranger may cause as often as they like: the first is told at once, and repeats are counted and told together.
+ * Limits events that strangers can cause as often as they like: the first is reported at once, and its repeats are counted and reported
+ * together.
  */
 import type { StreamId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
 import { TokenBuckets } from '#lib/token-buckets.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
-/** The time for which repeats are counted before they are told. */
+/** The time for which repeats are counted before they are reported. */
 const INTERVAL_MS = 60_000;
-/** The largest number of kinds of events that are counted at one time. */
+/** The most events, each of a stream and a kind, whose repeats are counted at one time. Further ones are dropped. */
 const MAX_COUNTED = 10_000;
-/** The events of one process, so that no flood fills the store. Attempts beyond them are only in the metric. */
+/** The most events that one process reports, so that no flood fills the store. Attempts beyond them are counted only in the metrics. */
 const EVENTS = { perMinute: 300, atOnce: 300 } as const;
 
-/** How often something happened. */
+/** How often something happened, and when it happened first and last. */
 export interface Repeats {
   readonly count: number;
   readonly from: Milliseconds;
@@ -22,19 +23,19 @@ export interface Repeats {
 
 interface Counted {
   repeats: Repeats | undefined;
-  /** Tells the latest of them. */
+  /** Reports the repeats with the details of the latest one. */
   tell: (repeats: Repeats) => void;
   timer: NodeJS.Timeout;
 }
 
-/** Counts repeats for one process. */
+/** Reports events and counts their repeats, for one process. */
 export class RepeatedEvents implements Disposable {
   readonly #clock: Clock;
   readonly #intervalMs: number;
   readonly #counted = new Map<string, Counted>();
   readonly #allowed: TokenBuckets;
 
-  /** @param intervalMs for tests */
+  /** @param intervalMs the time for which repeats are counted; other values are for tests */
   constructor(clock: Clock, intervalMs = INTERVAL_MS) {
     this.#clock = clock;
     this.#intervalMs = intervalMs;
@@ -42,9 +43,8 @@ export class RepeatedEvents implements Disposable {
   }
 
   /**
-   * Tells an event, or counts it when an equal one was told a short time ago.
-   * @param kind which events are equal, together with the stream
-   * @param tell stores the event; it must not throw, and may be called later
+   * Reports an event, or counts it as a repeat of an event with the same stream and kind that was reported less than a minute ago.
+   * @param tell stores the event, now or later; it must not throw
    */
   happened(streamId: StreamId, kind: string, tell: (repeats: Repeats) => void): void {
     const key = `${streamId} ${kind}`;
@@ -61,7 +61,7 @@ export class RepeatedEvents implements Disposable {
     tell({ count: 1, from: at, until: at });
   }
 
-  /** Tells everything that is counted so far. */
+  /** Reports all repeats that are counted so far, and stops counting. */
   [Symbol.dispose](): void {
     for (const { repeats, tell, timer } of this.#counted.values()) {
       clearTimeout(timer);

@@ -1,22 +1,22 @@
 /**
- * The latest samples of a session, in as little memory as they need: about 100 bytes each.
+ * Keeps the latest health samples of a session in little memory: about 100 bytes each.
  */
 import { RENDITION_STATES } from '#domain/health.ts';
 import { type HealthSample, MAX_SAMPLED_RENDITIONS } from '#domain/health-sample.ts';
 import { ms } from '#lib/units.ts';
 
-/** The number of samples kept: 15 minutes of them. */
+/** The number of samples that are kept: 15 minutes. */
 const KEPT = 180;
-/** The numbers of one sample. The last two hold the number of renditions and two bits for the state of each. */
+/** How many numbers a sample has. The last two are the number of renditions, and two bits for the state of each. */
 const COLUMNS = 14;
 const STATE_BITS = 2;
 
-/** Keeps the latest samples. */
+/** Keeps the latest samples of a session. */
 export class SampleRing {
   readonly #rows = new Float64Array(KEPT * COLUMNS);
   #count = 0;
 
-  /** Adds a sample. The oldest one is forgotten when there are too many. */
+  /** Adds a sample. When there are too many, the oldest is dropped. Renditions beyond MAX_SAMPLED_RENDITIONS are left out. */
   add(sample: HealthSample): void {
     const { bitrateBps } = sample;
     const renditions = sample.renditions.slice(0, MAX_SAMPLED_RENDITIONS);

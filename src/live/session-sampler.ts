@@ -1,5 +1,5 @@
 /**
- * Takes samples of all live sessions, keeps one a minute with each session, and writes what was used.
+ * Takes health samples of all live sessions, stores one for each minute with its session, and stores the usage of streams.
  */
 import type { HealthSample } from '#domain/health-sample.ts';
 import { joinSamples } from '#domain/health-sample.ts';
@@ -12,21 +12,22 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { LiveSession } from './live-session.ts';
 import type { UsageBook } from './usage-book.ts';
 
-/** The time between two samples of a session. */
+/** The time between two samples of a session, in milliseconds. */
 export const SAMPLE_MS = 5000;
-/** The samples that are kept with a session as one. */
+/** The time whose samples are joined into one, which is stored with the session. */
 const MINUTE_MS = 60_000;
-/** The largest number of minutes of sessions that wait for the store. The oldest are dropped. */
+/** The most samples that wait for the store. The oldest are dropped. */
 const MAX_WAITING = 20_000;
 /** The number of rows in one write. */
 const BATCH = 200;
 
 /** The options of a sampler. */
 export interface SessionSamplerOptions {
-  /** The sessions of this process. */
+  /** The live sessions of this process. */
   readonly sessions: () => Iterable<LiveSession>;
+  /** The number of viewers of a stream now. */
   readonly viewersOf: (playbackId: PlaybackId) => number;
-  /** The number of viewers that began to watch since the last call. */
+  /** The number of viewers who began to watch since the last call. */
   readonly takeViews: (playbackId: PlaybackId) => number;
   readonly usage: UsageBook;
   readonly store: Pick<Store, 'samples' | 'usage'>;
@@ -39,13 +40,13 @@ export interface SessionSamplerOptions {
 interface Watched {
   /** The samples of the present minute. */
   minute: HealthSample[];
-  /** What of the session was counted as used. */
+  /** The totals of the session up to which usage was counted. */
   totals: SessionTotals;
-  /** Whether the session was shown. One that was not has no record to keep samples with. */
+  /** Whether viewers could watch the session. Otherwise it is not in the store, and its samples cannot be stored with it. */
   isKept: boolean;
 }
 
-/** Samples the sessions of one process until disposed. Then it writes what is left. */
+/** Samples the sessions of one process until it is disposed. Disposing it stores what is not stored yet. */
 export class SessionSampler implements AsyncDisposable {
   readonly #options: SessionSamplerOptions;
   readonly #watched = new Map<SessionId, Watched>();
@@ -62,7 +63,7 @@ export class SessionSampler implements AsyncDisposable {
     this.#timer = setInterval(() => this.#tick(), SAMPLE_MS);
   }
 
-  /** Takes a sample of each session now, and writes once a minute. */
+  /** Takes a sample of each session now. Once a minute, it also writes to the store. */
   #tick(): void {
     const { clock, errors } = this.#options;
     try {
@@ -96,7 +97,7 @@ export class SessionSampler implements AsyncDisposable {
       gone.delete(id);
       let watched = this.#watched.get(id);
       if (watched === undefined) {
-        // What an earlier process counted of a session that was resumed is in its record.
+        // The usage of a resumed session that an earlier process counted is in its record.
         watched = { minute: [], totals: session.record.totals, isKept: false };
         this.#watched.set(id, watched);
       }
@@ -112,7 +113,7 @@ export class SessionSampler implements AsyncDisposable {
     for (const id of gone) this.#watched.delete(id);
   }
 
-  /** Keeps the samples of a minute as one. */
+  /** Joins the samples of a minute into one, which waits for the store. */
   #closeMinute(sessionId: SessionId, watched: Watched): void {
     if (watched.minute.length === 0) return;
     const sample = joinSamples(watched.minute);
@@ -146,7 +147,7 @@ export class SessionSampler implements AsyncDisposable {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.slice(0, BATCH);
         await store.samples.add(batch);
-        // What came in the meantime stays. The oldest may have been dropped.
+        // Samples that were added in the meantime stay. Some of the batch may have been dropped.
         this.#waiting = this.#waiting.filter((waiting) => !batch.includes(waiting));
       }
     } catch (error) {

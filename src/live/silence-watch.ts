@@ -1,14 +1,14 @@
 /**
- * Notices that the audio of a publisher is silent. It looks at one packet a second.
+ * Notices that the audio of a publisher is silent. It inspects one packet in each second.
  */
 import { isSilentAac } from '#media/codecs/silent-aac.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Track } from '#media/track.ts';
 
-/** The distance of two looks, in seconds of media. */
+/** The time between two packets that are inspected, in seconds of media. */
 const EVERY_S = 1;
 
-/** Watches the audio of one session. Only AAC is looked at, because other codecs do not show silence without decoding. */
+/** Watches the audio of one session. Only AAC is inspected, because in other codecs silence cannot be recognised without decoding. */
 export class SilenceWatch {
   #dueS = Number.NEGATIVE_INFINITY;
   #lookedS = 0;
@@ -19,7 +19,7 @@ export class SilenceWatch {
     return this.#silentSinceS === undefined ? 0 : this.#lookedS - this.#silentSinceS;
   }
 
-  /** Takes the next packet. @param mediaS its time in session time */
+  /** Takes the next packet. @param mediaS its session time in seconds */
   add(track: Track, { data }: Packet, mediaS: number): void {
     if (track.codec !== 'aac' || mediaS < this.#dueS) return;
     this.#dueS = mediaS + EVERY_S;
@@ -27,7 +27,7 @@ export class SilenceWatch {
     this.#silentSinceS = isSilentAac(data) ? (this.#silentSinceS ?? mediaS) : undefined;
   }
 
-  /** Begins anew, after a jump or with a publisher that came back. */
+  /** Forgets earlier silence. Called after a jump of timestamps, and when a publisher has come back. */
   restart(): void {
     this.#dueS = Number.NEGATIVE_INFINITY;
     this.#silentSinceS = undefined;

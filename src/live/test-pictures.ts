@@ -1,5 +1,5 @@
 /**
- * Publishes test pictures, so that somebody can see the whole way of a stream without having an encoder.
+ * Publishes test pictures, with which a user can try a stream from ingest to the player without an encoder.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { StreamId } from '#domain/ids.ts';
@@ -11,16 +11,16 @@ import { type Track, trackId } from '#media/track.ts';
 import type { Store } from '#store/store.ts';
 import type { TestPictureTarget } from '#transcode/test-picture.ts';
 
-/** How long a test picture lasts. */
+/** How long a test picture is published, in milliseconds. */
 export const TEST_PICTURE_MS = 60_000;
-/** The most test pictures of one server at the same time. */
+/** The most test pictures that one server publishes at the same time. */
 const MAX_PICTURES = 4;
-/** The protocol and address by which the gate knows a test picture. No encoder has these. */
+/** The protocol that the publish gate is told for a test picture. No encoder has it, nor the address below. */
 export const TEST_PICTURE_PROTOCOL = 'test';
 const ADDRESS = 'test picture';
 /** The name that sessions and health show as that of the encoder. */
 export const TEST_PICTURE_ENCODER = 'Millrace test picture';
-/** How long the gate may take. */
+/** How long the publish gate may take to decide. */
 const GATE_TIMEOUT_MS = 5000;
 
 /** The options of {@link TestPictures}. */
@@ -28,9 +28,9 @@ export interface TestPicturesOptions {
   readonly gate: Pick<PublishGate, 'publish'>;
   readonly store: Pick<Store, 'listen' | 'announce'>;
   readonly clock: Clock;
-  /** Starts the process that draws. Undefined where FFmpeg is not installed. */
+  /** Starts the process that draws the picture. Undefined where FFmpeg is not installed. */
   readonly draw: ((target: TestPictureTarget) => AsyncDisposable) | undefined;
-  /** For tests. */
+  /** How long a test picture is published, in milliseconds. Other values are for tests. */
   readonly lastsMs?: number;
 }
 
@@ -38,7 +38,7 @@ interface Picture {
   until: Milliseconds;
   timer: NodeJS.Timeout | undefined;
   stop(): void;
-  /** Settles when the process has ended. */
+  /** Settles when the process that draws has ended. */
   readonly ended: Promise<void>;
 }
 
@@ -58,8 +58,9 @@ export class TestPictures implements AsyncDisposable {
   }
 
   /**
-   * Begins to publish a test picture, or lets the present one last as long again. Returns when it will end.
-   * @throws {MillraceError} `test_picture_unavailable`, `conflict` when somebody else publishes, `quota_exceeded`
+   * Begins to publish a test picture. When the stream has one already, its time begins again.
+   * @returns the wall-clock time at which it will end
+   * @throws {MillraceError} `test_picture_unavailable`; `conflict` when an encoder publishes to the stream; `quota_exceeded`
    */
   async start(stream: Stream): Promise<Milliseconds> {
     const present = this.#pictures.get(stream.id);
@@ -89,13 +90,13 @@ export class TestPictures implements AsyncDisposable {
     }
   }
 
-  /** Stops the test picture of a stream on every server. Does nothing when there is none. */
+  /** Stops the test picture of a stream on every server. Does nothing when there is none. @throws {MillraceError} `store_unavailable` */
   async stop(streamId: StreamId): Promise<void> {
     this.stopHere(streamId);
     await this.#options.store.announce({ type: 'test_picture_stopped', streamId });
   }
 
-  /** Stops the test picture of a stream on this server. Returns at once, and the stream may be published again. */
+  /** Stops the test picture of a stream on this server. When it returns, an encoder may publish to the stream. */
   stopHere(streamId: StreamId): void {
     this.#pictures.get(streamId)?.stop();
   }
@@ -152,7 +153,7 @@ export class TestPictures implements AsyncDisposable {
   }
 }
 
-/** Passes the media of a drawing process on. */
+/** Passes the media of the process that draws on to a publication. */
 function targetOf(publication: Publication, onEnd: () => void): TestPictureTarget {
   const idOf = (kind: Track['kind']) => trackId(`test ${kind}`);
   publication.announce({
@@ -171,7 +172,7 @@ function targetOf(publication: Publication, onEnd: () => void): TestPictureTarge
   };
 }
 
-/** The error for a refusal of the gate, whose sentence is for people. */
+/** The API error for a refusal of the publish gate. */
 function errorOf({ code, reason }: Refusal): MillraceError {
   switch (code) {
     case 'stream_key_in_use':

@@ -1,15 +1,17 @@
 /**
  * Counts the usage of this process, by hour and stream.
  *
- * The values of an hour only grow, and are written as they are under the hour and the id of this process. Therefore a write that is repeated,
- * because its outcome was unknown, counts nothing twice.
+ * The values of an hour only grow. They are stored as totals, with the hour and an id of this process as the key. So a write that is
+ * repeated because its outcome was unknown counts nothing twice.
  */
 import { randomUUID } from 'node:crypto';
 import type { PlaybackId } from '#domain/ids.ts';
 import { addUsage, HOUR_MS, type HourOfUsage, NO_USAGE, type UsageCounts } from '#domain/usage.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 
-/** The largest number of hours of streams that are counted at one time. Beyond them nothing is counted, until some were written. */
+/**
+ * The most entries, one for each hour and stream. When there are as many, streams without an entry are not counted until some are stored.
+ */
 const MAX_ENTRIES = 50_000;
 
 interface Entry {
@@ -18,13 +20,13 @@ interface Entry {
   isChanged: boolean;
 }
 
-/** The book of one process. */
+/** The usage that one process has counted. */
 export class UsageBook {
   readonly #countedBy = randomUUID();
   readonly #hours = new Map<Milliseconds, Map<PlaybackId, Entry>>();
   #size = 0;
 
-  /** Counts something that happened now. */
+  /** Adds usage to the hour of `now`. */
   count(playbackId: PlaybackId, counts: Partial<UsageCounts>, now: Milliseconds): void {
     const hour = ms(now - (now % HOUR_MS));
     let entries = this.#hours.get(hour);
@@ -43,7 +45,7 @@ export class UsageBook {
     entry.isChanged = true;
   }
 
-  /** What changed since it was last taken. Give it back when it could not be written. */
+  /** Returns the totals that have changed since they were last taken. The caller stores them, or gives them back. */
   take(): readonly HourOfUsage[] {
     const taken: HourOfUsage[] = [];
     for (const [hour, entries] of this.#hours) {
@@ -57,7 +59,7 @@ export class UsageBook {
     return taken;
   }
 
-  /** Takes back what could not be written. */
+  /** Takes back totals that could not be stored, so that they are taken again. */
   giveBack(taken: readonly HourOfUsage[]): void {
     for (const { hour, playbackId } of taken) {
       const entry = this.#hours.get(hour)?.get(playbackId);
@@ -65,7 +67,7 @@ export class UsageBook {
     }
   }
 
-  /** Forgets hours that are over and were written. */
+  /** Forgets the hours that ended before `now` and whose totals were all taken. */
   forgetBefore(now: Milliseconds): void {
     for (const [hour, entries] of this.#hours) {
       if (hour + HOUR_MS > now || entries.values().some(({ isChanged }) => isChanged)) continue;

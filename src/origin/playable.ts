@@ -1,18 +1,18 @@
 /**
- * What can be opened in the player page: streams and recordings, by their playback ids.
+ * Finds what the player page can show: streams and recordings by their playback ids, and recordings by the ids of their sessions.
  */
 import { type AssetId, isPlaybackId } from '#domain/ids.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import type { LiveDirectory } from '#live/live.ts';
 import type { Store } from '#store/store.ts';
 
-/** A stream or recording, as far as the page of it depends on it. */
+/** A stream or recording, with the properties on which the headers of its page depend. */
 export interface Playable {
   /** Who may watch. Undefined: everybody. */
   readonly playbackPolicy: PlaybackPolicy | undefined;
 }
 
-/** What {@link findPlayable} asks. */
+/** Where {@link findPlayable} looks. */
 export interface PlayableSources {
   readonly live: Pick<LiveDirectory, 'watchedStream'>;
   readonly store: {

@@ -1,15 +1,16 @@
 /**
- * Bundles the dashboard for browsers. Runs in a process of its own, and when the npm package is made; never in the server.
+ * Bundles the dashboard for browsers. Runs in a child process of the server, and when the npm package is built; never in the server
+ * process.
  */
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
-/** What the dashboard is made of. */
+/** The folder of the dashboard's sources. */
 const SOURCE = join(import.meta.dirname, '../../../web/dashboard');
 /** Browsers of the last two years; they have `light-dark()`, nesting and container queries. */
 const BROWSERS = ['chrome125', 'firefox128', 'safari18'];
 
-/** Makes the files: `main.js`, the chunks that it loads, and `main.css`. */
+/** Makes the files: `main.js`, the chunks that it loads, and `main.css`. By name. @throws the errors of esbuild */
 export async function bundleFiles(): Promise<ReadonlyMap<string, Uint8Array>> {
   const { outputFiles } = await build({
     entryPoints: [join(SOURCE, 'main.tsx'), join(SOURCE, 'main.css')],
@@ -24,7 +25,7 @@ export async function bundleFiles(): Promise<ReadonlyMap<string, Uint8Array>> {
     jsxImportSource: 'preact',
     legalComments: 'none',
     logLevel: 'silent',
-    // The signatures of our own modules do not depend on the settings of the server's type check.
+    // The output must not depend on the tsconfig.json of the server.
     tsconfigRaw: {},
   });
   return new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));

@@ -1,10 +1,10 @@
 /**
- * The process that bundles the dashboard: sends the files to its parent, and ends.
+ * The child process that bundles the dashboard: sends the files to its parent, and exits.
  */
 import { setPriority } from 'node:os';
 import { bundleFiles } from './bundle-files.ts';
 
-/** Live media goes first. What this process starts inherits it. */
+/** A low priority, so that live media goes first. The process that esbuild starts inherits it. */
 const NICENESS = 15;
 
 setPriority(NICENESS);

@@ -1,6 +1,6 @@
 /**
- * Passes requests for recordings on to the node whose disk has them, and its answers back as they arrive. The viewer's right is checked on
- * both nodes, so what the viewer shows is passed on, and nothing else that it sends.
+ * Passes requests for recordings on to the node whose disk has them, and passes its answers back while they arrive. Both nodes check the
+ * viewer's right, so the headers with which the viewer proves it are passed on, with those that the answer depends on, and no others.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -9,12 +9,12 @@ import { unreachableNode } from '#origin/peer-client.ts';
 import { sendStream } from './send-bytes.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
-/** The head of a long MP4 may have to be computed first. */
+/** How long the other node may take to answer. It may have to compute the head of a long MP4 first. */
 const HEADERS_TIMEOUT_MS = 15_000;
-/** The same as for a viewer that reads nothing, because then nothing is read from the other node either. */
+/** The longest pause in an answer: as long as for a viewer that reads nothing, because then nothing is read from the other node either. */
 const BODY_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 30_000;
-/** The number of connections to one node. Each answer in progress needs one. */
+/** The most connections to one node. Each answer in progress needs one. */
 const MAX_CONNECTIONS = 256;
 
 const PASSED_ON = [
@@ -43,7 +43,7 @@ const PASSED_BACK = [
   'vary',
 ] as const;
 
-/** Asks other nodes for recordings. */
+/** Passes requests for recordings on to other nodes. */
 export class RecordingsElsewhere implements AsyncDisposable {
   readonly #agent = new Agent({
     connections: MAX_CONNECTIONS,
@@ -56,8 +56,8 @@ export class RecordingsElsewhere implements AsyncDisposable {
   /**
    * Passes a request on, and its answer back.
    * @param origin the URL of the node's HTTP interface, without a path
-   * @param added headers that tell the node who asks
-   * @throws {MillraceError} `node_unreachable` when there is no answer
+   * @param added headers that tell the other node which node and which viewer ask
+   * @throws {MillraceError} `node_unreachable` when there is no answer; the signal's reason
    */
   async pass(
     reply: FastifyReply,

@@ -1,32 +1,32 @@
 /**
- * Work that takes a worker's time, a few pieces at once. Networks take turns, so that one that asks for much waits the longest.
+ * Limits how many expensive requests are worked on at once. Networks take turns, so that a network with many requests waits the longest.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { FairQueue } from '#lib/fair-queue.ts';
 import { networkOf } from '#lib/network-of.ts';
 
-/** The number of requests that may wait. */
+/** The most requests that may wait. Further ones are refused. */
 const MAX_WAITING = 200;
-/** The number of requests of one network that may wait. */
+/** The most requests of one network that may wait. */
 const MAX_OF_NETWORK = 20;
 
-/** Limits how much of the same work is done at once. */
+/** Limits how many requests for the same kind of work are worked on at once. */
 export class FairTurns {
   readonly #atOnce: number;
   readonly #queue = new FairQueue<() => void>();
   readonly #waiting = new Map<string, number>();
   #running = 0;
 
-  /** @param atOnce the number of pieces of work that are done at once */
+  /** @param atOnce the number of requests that are worked on at once */
   constructor(atOnce: number) {
     this.#atOnce = atOnce;
   }
 
   /**
-   * Does work when it is its turn.
-   * @param address of the viewer
-   * @param signal ends the wait
-   * @throws {MillraceError} `too_many_viewers` when too many wait; the errors of `work`; the signal's reason
+   * Waits for a turn, and then runs `work`.
+   * @param address the IP address of the viewer
+   * @param signal when it has aborted by the time of the turn, `work` is not run
+   * @throws {MillraceError} `too_many_viewers` when too many requests wait; the errors of `work`; the signal's reason
    */
   async run<Result>(address: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     if (this.#running >= this.#atOnce) await this.#turn(networkOf(address));
@@ -41,7 +41,7 @@ export class FairTurns {
     }
   }
 
-  /** Waits for a turn, which the one who ends hands over. A request whose viewer has left keeps its place and ends there at once. */
+  /** Waits for a turn, which the request that ends hands over. A request whose viewer has left keeps its place, and ends at its turn. */
   async #turn(network: string): Promise<void> {
     const ofNetwork = this.#waiting.get(network) ?? 0;
     if (this.#queue.size >= MAX_WAITING || ofNetwork >= MAX_OF_NETWORK) {

@@ -1,12 +1,12 @@
 /**
- * The files of a recording, as its URLs name them: `/recordings/<path>/<file>`.
+ * The names of a recording's files in URLs: `/recordings/<path>/<file>`.
  */
 import type { MediaPath } from '#domain/ids.ts';
 import { AUDIO_RENDITION } from '#domain/profile.ts';
 import { isResourceName } from '#origin/resource-name.ts';
 import type { Excerpt } from '#recording/recording.ts';
 
-/** What a file name stands for. */
+/** The file that a name refers to. */
 export type RecordingFile =
   | { readonly type: 'multivariant' }
   | { readonly type: 'playlist'; readonly rendition: string }
@@ -17,7 +17,7 @@ export type RecordingFile =
 
 const SHEET = /^sheet-(0|[1-9]\d{0,4})\.jpg$/;
 
-/** Parses a file name. Undefined when nothing has such a name. */
+/** Parses a file name. Undefined when no file can have this name. */
 export function parseRecordingFile(name: string): RecordingFile | undefined {
   if (name === 'index.m3u8') return { type: 'multivariant' };
   if (name === 'poster.jpg') return { type: 'poster' };
@@ -31,11 +31,11 @@ export function parseRecordingFile(name: string): RecordingFile | undefined {
   return name === `${rendition}.mp4` && rendition !== AUDIO_RENDITION ? { type: 'mp4', rendition } : undefined;
 }
 
-/** The one URL of a file, under which caches may keep it; see `resource-url.ts`. */
+/** The only URL of a file under which shared caches may keep it; see `resource-url.ts`. @param skip for a delta update */
 export const recordingUrl = (path: MediaPath, file: string, skip = false): string =>
   `/recordings/${path}/${file}${skip ? '?_HLS_skip=YES' : ''}`;
 
-/** The query for a span, with its `?`; empty for all of an asset. */
+/** The query that selects a span, with its `?`. Empty for a span without bounds. */
 export function spanQuery({ fromMs, untilMs }: Excerpt): string {
   const query = new URLSearchParams();
   if (fromMs !== undefined) query.set('from', String(fromMs));
@@ -44,12 +44,13 @@ export function spanQuery({ fromMs, untilMs }: Excerpt): string {
 }
 
 /**
- * The `Content-Disposition` that makes browsers save a file, under the name that a viewer asks for or else its own (RFC 6266 §4). No name
- * can end the header or lead into another folder.
- * @param extension with its dot
+ * The value of `Content-Disposition` with which browsers save a file (RFC 6266 §4). No name can end the header or lead into another folder.
+ * @param asked the name that the viewer asks for
+ * @param own the name that is used when nothing of `asked` is usable
+ * @param extension the extension with its dot
  */
 export function saveAs(asked: string, own: string, extension: string): string {
-  // Control characters, and what file systems do not allow in names.
+  // Replaces control characters, and characters that file systems do not allow in names.
   const cleaned = asked
     .normalize()
     .replaceAll(/[\p{C}\\/:*?"<>|%]/gu, '_')

@@ -1,6 +1,6 @@
 /**
- * Tells players of the recording behind a playback id: `/hls/<playback id>/recording.json`, beside the playlist of the stream. The player
- * page needs no API key to learn that it can seek back, and where.
+ * Serves `/hls/<playback id>/recording.json`, which describes the recording that belongs to a playback id. From it the player page learns,
+ * without an API key, that it can seek back, and where the recording is.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AssetTrack } from '#domain/asset.ts';
@@ -12,14 +12,14 @@ import type { RecordingRoutesOptions } from './recording-routes.ts';
 
 /** The answer. Players must ignore fields that they do not know. */
 interface RecordingInfo {
-  /** What the playback id belongs to: a stream whose newest session is recorded, or a recording or clip itself. */
+  /** `stream`: the playback id is that of a stream whose newest session is recorded. `asset`: it is that of a recording or clip. */
   readonly of: 'stream' | 'asset';
-  /** Where its files are, relative to this answer, with a slash at the end. */
+  /** The URL of its files, relative to that of this answer, with a slash at the end. */
   readonly folder: string;
   readonly name: string;
-  /** Whether it still grows. */
+  /** Whether it may still grow. */
   readonly running: boolean;
-  /** The wall-clock times of its first frame and of its end so far, in milliseconds. */
+  /** The wall-clock times of its first frame and of its end so far, in milliseconds. Null until there is a first frame. */
   readonly from: Milliseconds | null;
   readonly to: Milliseconds | null;
   /** Seconds of media so far. */
@@ -29,7 +29,8 @@ interface RecordingInfo {
 }
 
 /**
- * Adds `recording.json`. The answer is 204 when nothing is recorded that may be watched now, which is no error: pages ask for every stream.
+ * Adds the route of `recording.json`. The answer is 204 when there is no recording that the viewer may watch now. This is not an error,
+ * because player pages ask for every stream.
  */
 export function recordingInfoRoute(
   app: FastifyInstance,
@@ -49,7 +50,7 @@ export function recordingInfoRoute(
       const isForOwner = isRunning && !dvr;
       const unshared = context.cacheControl('restricted');
       if (isForOwner && !(await isOwner(request, asset.userId))) return nothing(reply, unshared);
-      // The store knows how much of a running recording there is only now and then; its recorder knows it always.
+      // The store learns the extent of a running recording only from time to time. The recorder always knows it.
       const running = isRunning && origin === undefined ? await library.open(asset.path) : undefined;
       const extent = running?.extent ?? asset;
       const info: RecordingInfo = {
@@ -73,11 +74,11 @@ export function recordingInfoRoute(
   );
 }
 
-/** Says that there is nothing, for now. */
+/** Answers that there is nothing to watch for now. */
 const nothing = (reply: FastifyReply, cacheControl: string): FastifyReply =>
   sendAnswer(reply, 204, { 'cache-control': cacheControl }, []);
 
-/** The folder of a recording, relative to {@link recordingInfoRoute}. */
+/** The URL of the folder of a recording, relative to that of the answer. */
 const folderOf = (path: MediaPath): string => `../../recordings/${path}/`;
 
 function downloadsOf(tracks: readonly AssetTrack[]): RecordingInfo['downloads'] {

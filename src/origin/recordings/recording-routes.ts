@@ -1,11 +1,11 @@
 /**
- * Serves recordings and clips, while they are recorded and afterwards under the same URLs: playlists, media, MP4s and pictures.
+ * Serves recordings and clips: playlists, media, MP4s and pictures. The URLs are the same while the recording runs and afterwards.
  *
  * ```
  * /recordings/<path>/index.m3u8, <rendition>.m3u8, <rendition>.mp4, audio.m4a, poster.jpg, storyboard.vtt, sheet-<n>.jpg
  * /recordings/<path>/<rendition>/<name>               segments and init segments, as playlists name them
- * /recordings/<path>/v/<ticket>/<file>                the files of a restricted stream, for one viewer
- * /recordings/<path>/s/<proof>/<rendition>/<name>     its media, the same for all viewers
+ * /recordings/<path>/v/<ticket>/<file>                the same files of a restricted stream, for one viewer
+ * /recordings/<path>/s/<proof>/<rendition>/<name>     the media of a restricted stream, at the same URL for all its viewers
  * ```
  */
 import { createHash } from 'node:crypto';
@@ -30,39 +30,39 @@ import type { FoundRecording, Recordings } from './recordings.ts';
 import { sendFile } from './send-bytes.ts';
 import { excerptOf, instantOf, narrow, parseSpan, parseTime } from './span.ts';
 
-/** The number of answers that may be read from disks and object stores at the same time. */
+/** The most answers that may be read from disks and object stores at the same time. */
 const MAX_READS = 1000;
-/** The number of MP4 heads, sheets and pictures that are made at the same time. */
+/** The most MP4 heads, sheets and pictures that are made at the same time. */
 const MAX_MADE_AT_ONCE = 4;
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
-/** Matches where the address of a playlist begins in a multivariant playlist, in which all are relative. */
+/** Matches the beginning of each URI in a multivariant playlist. All of them are relative. */
 const PLAYLIST_ADDRESS = /(^|URI=")([A-Za-z0-9_~-])/gm;
-/** Matches the address of a sheet in a storyboard. */
+/** Matches the URI of a sheet in a storyboard. */
 const SHEET_ADDRESS = /^(sheet-\d+\.jpg)/gm;
 
 /** What the routes need besides the context of the origin. */
 export interface RecordingRoutesOptions {
   readonly recordings: Recordings;
   readonly library: Library;
-  /** Asks other nodes. Undefined when this server is the only one. */
+  /** Passes requests on to other nodes. Undefined when this server is the only one. */
   readonly elsewhere: RecordingsElsewhere | undefined;
-  /** Where everybody can read the object store, without a slash at the end. */
+  /** The URL at which a CDN serves the object store to everybody, without a slash at the end. Undefined when there is none. */
   readonly publicUrl: string | undefined;
   /** Whether viewers may watch a recording while it runs. */
   readonly dvr: boolean;
-  /** Whether a request shows an API key of a user. */
+  /** Whether a request has an API key of a user. */
   readonly isOwner: (request: FastifyRequest, userId: UserId) => Promise<boolean>;
 }
 
-/** Adds `/recordings/**`. */
+/** Adds the routes below `/recordings/`. */
 export function recordingRoutes(app: FastifyInstance, context: OriginContext, options: RecordingRoutesOptions): void {
   const answers = new RecordingAnswers(context, options);
   app.addHook('preClose', async () => answers.release());
   app.get<{ Params: Omit<AskedFile, 'ticket'> }>('/recordings/:path/:file', HELD, (request, reply) =>
     answers.file(reply, { ...request.params, ticket: undefined }),
   );
-  // A wildcard is used, because a ticket may be longer than the server allows parameters to be.
+  // A wildcard is used, because a ticket may be longer than the limit for parameters.
   app.get<{ Params: { readonly path: string; readonly '*': string } }>(
     '/recordings/:path/v/*',
     HELD,
@@ -101,7 +101,7 @@ interface Reading {
   readonly signal: AbortSignal;
   readonly found: FoundRecording;
   readonly recorded: Recorded;
-  /** What the asset shows, and what of it the URL asks for. */
+  /** The span that the asset shows, and the span of it that the URL asks for. */
   readonly excerpt: Excerpt;
   readonly span: Excerpt;
   readonly isSpanInUrl: boolean;
@@ -121,7 +121,7 @@ class RecordingAnswers {
     this.#options = options;
   }
 
-  /** Ends all answers, because the server is about to close. */
+  /** Ends all answers in progress, because the server is closing. */
   release(): void {
     this.#reads.release();
   }
@@ -182,7 +182,7 @@ class RecordingAnswers {
     return found;
   }
 
-  /** @throws {MillraceError} `playback_unauthorized` when the recording runs, and may be watched only afterwards */
+  /** @throws {MillraceError} `playback_unauthorized` when only the owner may watch for now, and the request is not the owner's */
   async #mustBeWatchable(request: FastifyRequest, found: FoundRecording): Promise<void> {
     if (!this.#isForOwner(found) || (await this.#options.isOwner(request, found.asset.userId))) return;
     throw new MillraceError(
@@ -196,7 +196,10 @@ class RecordingAnswers {
     return !this.#options.dvr && asset.kind !== 'clip' && recording.phase === 'recording';
   }
 
-  /** Counts the sender of a playlist request as a viewer: of the stream while it is recorded, and then of the recording. */
+  /**
+   * Counts the sender of a playlist request as a viewer: of the stream while it is recorded, and afterwards of the recording.
+   * @returns false when the owner's limit of viewers is reached
+   */
   async #noteViewer(request: FastifyRequest, found: FoundRecording): Promise<boolean> {
     const { asset, recording, subject, streamPlaybackId } = found;
     const { audience, viewers } = this.#context;
@@ -210,7 +213,9 @@ class RecordingAnswers {
     return audience.watched(playbackId, viewers.of(request), { ofUser: asset.userId, atMost });
   }
 
-  /** Opens a recording and answers from it, in one of a limited number of places, or passes the request on to the node that has it. */
+  /**
+   * Opens a recording and answers from it, or passes the request on to the node that has it. The number of answers at a time is limited.
+   */
   async #read(
     reply: FastifyReply,
     { origin, recording, subject }: FoundRecording,
@@ -223,7 +228,7 @@ class RecordingAnswers {
     const from = isNode ? `another node for ${subject.playbackId}` : request.ip;
     const answered = await this.#reads.hold(reply.raw, from, async (place) => {
       const { signal } = place;
-      // A node that was asked by another one never passes the request on.
+      // A request that another node has passed on is never passed on again.
       if (origin !== undefined && elsewhere !== undefined && !isNode) {
         const added = viewers.header(subject.playbackId, [viewers.of(request).name]);
         return await elsewhere.pass(reply, { origin, added, signal });
@@ -278,7 +283,10 @@ class RecordingAnswers {
     return await this.#sendText(reading, restricted, PLAYLIST_TYPE, name, skip);
   }
 
-  /** Where everybody may read the volumes. Not for clips, whose viewers would see the rest of the recording, too. */
+  /**
+   * The URL at which everybody may read the volumes. Undefined for clips, whose viewers could otherwise read the rest of the recording,
+   * too.
+   */
   #mediaUrlOf({ asset }: FoundRecording): string | undefined {
     const { publicUrl } = this.#options;
     return publicUrl !== undefined && asset.kind === 'recording' && asset.isStored
@@ -292,7 +300,7 @@ class RecordingAnswers {
     const query = reply.request.query as Readonly<Record<string, unknown>>;
     if (recorded.isRunning && (span.untilMs === undefined || end === undefined || span.untilMs > end)) {
       if (end === undefined || (span.fromMs ?? 0) >= end) throw gone();
-      // Every range must be of the same file, so the redirect names the end that it has now.
+      // All ranges that a player requests must be of the same file, so the redirect states the end that the MP4 has now.
       const bounded = new URLSearchParams(reply.request.raw.url?.split('?')[1] ?? '');
       bounded.delete('from');
       bounded.delete('to');
@@ -355,7 +363,7 @@ class RecordingAnswers {
   ): Promise<FastifyReply> {
     const { reply } = reading;
     const etag = this.#etagOf(rendered, rendered.text);
-    // Both encodings have the same tag, so it is a weak one.
+    // Both encodings have the same tag, so it is weak.
     const validity = {
       'cache-control': this.#cacheControl(reading, name, 'recorded_file', skip),
       etag: `W/${etag}`,
@@ -368,7 +376,7 @@ class RecordingAnswers {
     return sendAnswer(reply, 200, gzip ? { ...headers, 'content-encoding': 'gzip' } : headers, [body]);
   }
 
-  /** @param ended the kind of the answer once the recording has ended */
+  /** The value of `Cache-Control`. @param ended the kind of answer that this is once the recording has ended */
   #cacheControl(
     { reply, found, recorded, admission, isSpanInUrl }: Reading,
     name: string,
@@ -378,12 +386,12 @@ class RecordingAnswers {
     const { cacheControl } = this.#context;
     if (admission.restricted || this.#isForOwner(found)) return cacheControl('restricted');
     const kind = recorded.isRunning && ended === 'recorded_file' ? 'playlist' : ended;
-    // Spans may be spelled in any number of ways, so only the viewer's own cache may keep them.
+    // The same span can be written in any number of ways, so only the viewer's own cache may keep the answer.
     if (isSpanInUrl) return kind === 'playlist' ? cacheControl('unshared') : `private, ${cacheControl(kind)}`;
     return this.#context.sharedAs(reply, recordingUrl(found.asset.path, name, skip), cacheControl(kind));
   }
 
-  /** The tag of an answer, made once for all who get the same object. */
+  /** The entity tag of an answer, computed once for each object. */
   #etagOf(answer: object, content: string | Uint8Array): string {
     const etag =
       this.#etags.get(answer) ?? `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
@@ -392,9 +400,9 @@ class RecordingAnswers {
   }
 }
 
-/** The folder of files for this viewer alone, relative to the file that is asked for. Empty when its addresses need no ticket. */
+/** The folder that has the viewer's ticket in its URL, relative to the requested file. Empty when URIs need no ticket. */
 function ticketFolder({ admission, ticket }: Reading): string {
-  // What is below a ticket already leads by its relative addresses to what is below it, too.
+  // A file below a ticket needs none in its URIs, because they are relative and so lead to files below the same ticket.
   const made = admission.restricted && ticket === undefined ? admission.ticket?.() : undefined;
   return made === undefined ? '' : `v/${made}/`;
 }

@@ -1,5 +1,5 @@
 /**
- * Finds recordings and clips for viewers: the asset of a path or playback id, who may watch it, and where it can be read.
+ * Finds recordings and clips for viewers: the asset of a path or playback id, who may watch it, and which node can read it.
  */
 import type { Asset } from '#domain/asset.ts';
 import {
@@ -21,7 +21,7 @@ import type { PlaybackSubject } from '#origin/rights/playback-gate.ts';
 import { UnknownNames } from '#origin/unknown-names.ts';
 import type { Store } from '#store/store.ts';
 
-/** How long what is known of an asset is used before it is looked up again. */
+/** How long an asset is remembered before it is looked up again. */
 const KEPT_MS = 1000;
 /** How long a user's quota is remembered. An admin's change takes effect after this time. */
 const QUOTA_KEPT_MS = 10_000;
@@ -29,12 +29,13 @@ const QUOTA_KEPT_MS = 10_000;
 /** A recording or clip that a viewer asks for. */
 export interface FoundRecording {
   readonly asset: Asset;
-  /** The recording that it shows: itself, or that of a clip. */
+  /** The recording whose media it shows: for a recording itself, for a clip the recording that it was cut from. */
   readonly recording: Asset;
+  /** For the playback gate: what decides who may watch. */
   readonly subject: PlaybackSubject;
   /** The playback id of its stream. */
   readonly streamPlaybackId: PlaybackId;
-  /** The URL of the node whose disk has it. Undefined when this node can read it, if anyone can. */
+  /** The URL of the other node whose disk alone has it. Undefined when this node can read it, or when no node can. */
   readonly origin: string | undefined;
 }
 
@@ -56,8 +57,8 @@ export interface RecordingsOptions {
 type Located = { readonly asset: Asset; readonly node: ServiceNode | undefined };
 
 /**
- * Looks recordings up in the store, and remembers them for a second. While the store is down, the last answer is used. Names that the store
- * does not know are limited; see {@link UnknownNames}.
+ * Looks recordings up in the store, and remembers them for a second. While the store is down, the last answer is used. Lookups of names
+ * that the store does not have are limited; see {@link UnknownNames}.
  */
 export class Recordings {
   readonly #options: RecordingsOptions;
@@ -83,7 +84,7 @@ export class Recordings {
   }
 
   /**
-   * The asset with a path. Undefined when there is none, or it is deleted.
+   * The asset with a path. Undefined when there is none, when it is deleted, or when its stream is suspended.
    * @param address the address of the viewer
    * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many unknown paths are requested
    */
@@ -92,9 +93,10 @@ export class Recordings {
   }
 
   /**
-   * The asset that a playback id leads to: that of an asset's own id, otherwise the recording of the stream's newest session. The id of a
-   * session leads to its recording.
-   * @throws {MillraceError} as {@link find}
+   * The asset with a playback id. For the playback id of a stream it is the recording of its newest session, and for the id of a session
+   * the recording of that session.
+   * @param address the address of the viewer
+   * @throws {MillraceError} like {@link find}
    */
   async findByPlaybackId(id: string, address: string): Promise<FoundRecording | undefined> {
     if (!isPlaybackId(id) && !isUuid(id)) return undefined;
@@ -102,7 +104,7 @@ export class Recordings {
     return path && (await this.find(path, address));
   }
 
-  /** The largest number of viewers of a user. @throws {MillraceError} `store_unavailable` */
+  /** The quota of a user for viewers at the same time. @throws {MillraceError} `store_unavailable` */
   viewersAtMost(userId: UserId): Promise<number> {
     return this.#viewersAtMost.get(userId);
   }
@@ -119,7 +121,7 @@ export class Recordings {
       store.streams.getMany([asset.streamId], 'all'),
       asset.kind === 'clip' ? store.assets.getMany([asset.sessionId as string as AssetId], 'all') : [asset],
     ]);
-    // Suspending a stream keeps viewers from everything that it has shown.
+    // While a stream is suspended, its recordings cannot be watched either.
     if (stream === undefined || stream.suspended) return undefined;
     const isElsewhere = node !== undefined && node.id !== nodeId && !recording.isStored;
     return {
@@ -144,7 +146,7 @@ export class Recordings {
   }
 }
 
-/** Answers from memory for a name that was found before. Any other name is unknown until the store has it. */
+/** Looks a name up: in memory when it was found before, otherwise in the store, within the limits for unknown names. */
 async function look<Name extends string, Answer>(
   remembered: Remembered<Name, Answer | undefined>,
   unknown: UnknownNames<Answer | undefined>,
@@ -162,8 +164,8 @@ async function look<Name extends string, Answer>(
 }
 
 /**
- * What decides who may watch an asset: its own policy, otherwise that of its stream. Tokens may be for either playback id, because a viewer
- * of the stream may seek back.
+ * Who may watch an asset: its own policy decides, otherwise that of its stream. Tokens may be for the playback id of either, because
+ * viewers of the stream may seek back.
  */
 function subjectOf(asset: Asset, stream: Stream): PlaybackSubject {
   const { playbackId, playbackPolicy = stream.playbackPolicy } = asset;

@@ -1,6 +1,6 @@
 /**
- * Sends bytes that are read while they are sent: only as fast as the viewer takes them, in pieces, so that the size of a file does not
- * matter for the memory of an answer.
+ * Sends bytes while they are being read, in pieces and only as fast as the viewer takes them. So the memory of an answer does not depend on
+ * the size of the file.
  */
 import { once } from 'node:events';
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
@@ -12,22 +12,23 @@ import { parseRange } from '#origin/byte-range.ts';
 import { cutOffIdle } from '#origin/viewer-connection.ts';
 import type { ByteSource } from '#recording/recording.ts';
 
-/** The number of bytes that are given to a connection at once. */
+/** The most bytes that are written to a connection at once. */
 const SLICE_BYTES = 65_536;
 
-/** How a file is sent. */
+/** The headers with which a file is sent. */
 export interface FileHeaders {
   readonly contentType: string;
   readonly cacheControl: string;
-  /** With its quotation marks. */
+  /** A strong entity tag, with its quotation marks. */
   readonly etag: string;
+  /** The value of `Content-Disposition`. Undefined: the header is left out. */
   readonly disposition?: string | undefined;
 }
 
 /**
- * Sends the whole file, the requested range of it, or nothing when the viewer has it.
- * @param signal ends the answer in its middle when it aborts
- * @throws {MillraceError} `range_not_satisfiable`; nothing is sent then
+ * Sends the whole file, the requested range of it, or 304 when the viewer has it already.
+ * @param signal when it aborts, the connection is cut in the middle of the answer
+ * @throws {MillraceError} `range_not_satisfiable`, and the errors of reading the first bytes; nothing is sent then
  */
 export async function sendFile(
   reply: FastifyReply,
@@ -47,7 +48,7 @@ export async function sendFile(
     ...(disposition === undefined ? {} : { 'content-disposition': disposition }),
   };
   if (method === 'HEAD') return sendAnswer(reply, 200, headers, []);
-  // If-Range holds a strong tag or a date, and no date is given out (RFC 9110 §13.1.5).
+  // If-Range has a strong tag or a date (RFC 9110 §13.1.5). No answer of this server states a date.
   const isSame = asked['if-range'] === undefined || asked['if-range'] === etag;
   const range = isSame ? parseRange(asked.range, sizeBytes) : ({ type: 'whole' } as const);
   if (range.type === 'unsatisfiable') {
@@ -68,9 +69,9 @@ export async function sendFile(
 }
 
 /**
- * Sends an answer while its body is being read. When reading fails, or the signal aborts, the connection is cut, so that the viewer notices
- * that the answer is not whole. Nothing is sent before there are the first bytes, so that what fails at once is answered with its error.
- * @throws what reading the first bytes throws
+ * Sends an answer while its body is being read. When reading fails or the signal aborts, the connection is cut, so that the viewer notices
+ * that the answer is not complete. Nothing is sent before the first bytes are read, so that an error of reading them can be the answer.
+ * @throws the errors of reading the first bytes
  */
 export async function sendStream(
   reply: FastifyReply,

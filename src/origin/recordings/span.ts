@@ -1,21 +1,21 @@
 /**
- * The span of a recording that a URL asks for: `?from=&to=`, in milliseconds of wall-clock time or in seconds from the start.
+ * Reads the span of a recording that a URL asks for: `?from=&to=`, in milliseconds of wall-clock time or in seconds from the start.
  */
 import type { Asset } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Excerpt, Recorded } from '#recording/recording.ts';
 
-/** From this number on a value is milliseconds of wall-clock time (in 1973 or later), below it seconds from the start. */
+/** A value from this number on is a wall-clock time in milliseconds (in 1973 or later). A smaller value is in seconds from the start. */
 const FIRST_INSTANT = 100_000_000_000;
 const NUMBER = /^\d{1,14}(?:\.\d{1,6})?$/;
 
-/** A time in a URL. */
+/** A time in a URL: a wall-clock time, or a position from the start. */
 export type UrlTime =
   | { readonly type: 'instant'; readonly atMs: Milliseconds }
   | { readonly type: 'position'; readonly positionS: number };
 
-/** The span in a URL. */
+/** The span in a URL. Undefined bounds are not in the URL. */
 export interface UrlSpan {
   readonly from: UrlTime | undefined;
   readonly to: UrlTime | undefined;
@@ -23,7 +23,7 @@ export interface UrlSpan {
 
 /**
  * Reads `from` and `to` of a parsed query string.
- * @throws {MillraceError} `invalid_request` when one of them is no time, or there is nothing between two times of the same kind
+ * @throws {MillraceError} `invalid_request` when one of them is not a time, or both are of the same kind and `from` is not before `to`
  */
 export function parseSpan(query: Readonly<Record<string, unknown>>): UrlSpan {
   const span = { from: parseTime(query, 'from'), to: parseTime(query, 'to') };
@@ -34,7 +34,7 @@ export function parseSpan(query: Readonly<Record<string, unknown>>): UrlSpan {
 
 /**
  * Reads a time of a parsed query string. Undefined when it is not there.
- * @throws {MillraceError} `invalid_request` when it is no time
+ * @throws {MillraceError} `invalid_request` when it is not a time
  */
 export function parseTime(query: Readonly<Record<string, unknown>>, name: string): UrlTime | undefined {
   const text = query[name];
@@ -51,13 +51,13 @@ export function parseTime(query: Readonly<Record<string, unknown>>, name: string
     : { type: 'position', positionS: value };
 }
 
-/** What an asset shows: all of a recording, or the span of a clip. */
+/** The excerpt that an asset shows: the whole recording, or the span of a clip. */
 export const excerptOf = ({ kind, fromMs, untilMs }: Pick<Asset, 'kind' | 'fromMs' | 'untilMs'>): Excerpt =>
   kind === 'clip' ? { fromMs, untilMs } : {};
 
 /**
- * The part of an excerpt that a URL asks for, in wall-clock time. It is never more than the excerpt.
- * @throws {MillraceError} `invalid_request` when nothing is left
+ * The part of an excerpt that a URL asks for, in wall-clock time. It never reaches beyond the excerpt.
+ * @throws {MillraceError} `invalid_request` when it is empty
  */
 export function narrow(excerpt: Excerpt, { from, to }: UrlSpan, recorded: Pick<Recorded, 'timeAt'>): Excerpt {
   const fromMs = latest(excerpt.fromMs, instantOf(from, excerpt, recorded));
@@ -66,7 +66,7 @@ export function narrow(excerpt: Excerpt, { from, to }: UrlSpan, recorded: Pick<R
   return { fromMs, untilMs };
 }
 
-/** The wall-clock time of a time in a URL. Positions are counted from the start of the excerpt. */
+/** The wall-clock time of a time in a URL. Positions are counted from the start of the excerpt. Undefined when there is no time. */
 export function instantOf(
   time: UrlTime | undefined,
   excerpt: Excerpt,
