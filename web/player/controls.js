@@ -1,25 +1,25 @@
 // @ts-check
 /**
- * The controls over the video: buttons, keys, and what they show.
+ * The controls over the video: buttons and keys, and the state that the buttons show.
  */
 
-/** The controls are hidden after the pointer has rested this long. */
+/** The controls are hidden when the viewer has not moved the pointer or pressed a key for this long. */
 const IDLE_MS = 2500;
 const VOLUME_STEP = 0.1;
 
-/** What the page shows is kept in data attributes of `<html>`, which styles and tests read. */
+/** The state of the page is kept in data attributes of `<html>`, which styles and tests read. */
 const shown = document.documentElement.dataset;
 
-/** How far the arrow keys seek. */
+/** How far the arrow keys seek, in seconds. */
 const SEEK_STEP_S = 10;
 
 /**
  * Makes the controls work.
  * @param {HTMLVideoElement} video
  * @param {object} actions
- * @param {() => void} actions.resume prepares for going on: the live stream goes on at its live edge
- * @param {() => void} actions.goLive jumps to the live edge, back from the recording if necessary
- * @param {(seconds: number) => void} actions.seekBy
+ * @param {() => void} actions.resume called before playback resumes. A live stream resumes at its live edge
+ * @param {() => void} actions.goLive jumps to the live edge, and leaves the recording if necessary
+ * @param {(seconds: number) => void} actions.seekBy seeks relative to the present position; -Infinity seeks to the start
  */
 export function wireControls(video, { resume, goLive, seekBy }) {
   const player = /** @type {HTMLElement} */ (document.getElementById('player'));
@@ -80,7 +80,7 @@ export function wireControls(video, { resume, goLive, seekBy }) {
 }
 
 /**
- * Full screen with our controls where the browser allows it. An iPhone has only the video's own.
+ * Full screen with the page's controls where the browser allows it. An iPhone has full screen only with its own controls.
  * @param {HTMLElement} player
  * @param {HTMLVideoElement & { webkitEnterFullscreen?: () => void }} video
  * @returns {(() => void) | undefined} undefined where full screen is not possible
@@ -129,7 +129,7 @@ function onKeys(actions) {
   });
 }
 
-/** @param {string} id @param {() => void} action the button is shown once it has one */
+/** Gives a button its action, and shows it. @param {string} id @param {() => void} action */
 function onClick(id, action) {
   const button = /** @type {HTMLButtonElement} */ (document.getElementById(id));
   button.addEventListener('click', action);
@@ -141,7 +141,11 @@ function label(id, text) {
   document.getElementById(id)?.setAttribute('aria-label', text);
 }
 
-/** @param {string} name @param {boolean} on keeps a value that is set already, such as `auto` in `data-muted` */
+/**
+ * Sets or removes a data attribute. A value that is set already stays, such as `auto` in `data-muted`.
+ * @param {string} name
+ * @param {boolean} on
+ */
 function flag(name, on) {
   if (on) shown[name] ??= '';
   else delete shown[name];

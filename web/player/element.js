@@ -2,7 +2,7 @@
 /**
  * `<millrace-player playback-id="...">`: a live stream inside any page, with the same engine as the player page.
  *
- * Attributes: `playback-id`; `muted`; `controls` for those of the browser; `query`, such as `?jwt=...`, for a stream that is not public.
+ * Attributes: `playback-id`; `muted`; `controls` for the browser's controls; `query`, such as `?jwt=...`, for a stream that is not public.
  * Events: `statechange` (`detail.state`: `connecting`, `offline`, `playing` or `unsupported`) and `latency` (`detail.latencyS`).
  */
 import { loadEngine } from './engine.js';
@@ -11,7 +11,7 @@ import { waitForStream } from './wait-for-stream.js';
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 const LATENCY_EVERY_MS = 1000;
-/** The variants are chosen by hls.js. There is no menu. @type {import('./quality.js').Quality} */
+/** There is no menu for the quality: hls.js chooses the variant. @type {import('./quality.js').Quality} */
 const NO_MENU = { offer() {}, show() {} };
 
 const STYLE = new CSSStyleSheet();
@@ -20,7 +20,7 @@ STYLE.replaceSync(`
   video { display: block; width: 100%; height: 100%; object-fit: contain; }
 `);
 
-/** The element. */
+/** The custom element. It plays while it is in a document. */
 export class MillracePlayer extends HTMLElement {
   static observedAttributes = ['playback-id', 'query', 'muted', 'controls'];
 
@@ -37,17 +37,19 @@ export class MillracePlayer extends HTMLElement {
     root.append(this.#video);
   }
 
-  /** The video, for a poster or picture in picture. */
+  /** The video element, for a page that sets a poster or uses picture-in-picture. */
   get video() {
     return this.#video;
   }
 
+  /** Called by the browser when the element is put into a document. */
   connectedCallback() {
     this.#video.muted = this.hasAttribute('muted');
     this.#video.controls = this.hasAttribute('controls');
     this.#start();
   }
 
+  /** Called by the browser when the element is taken out of its document. */
   disconnectedCallback() {
     this.#playing?.abort();
     this.#playing = undefined;
@@ -91,7 +93,7 @@ export class MillracePlayer extends HTMLElement {
         if (latencyS !== undefined && !this.#video.paused) this.#tell('latency', { latencyS });
       }, LATENCY_EVERY_MS);
       const startedAt = performance.now();
-      // Refused without a gesture, unless it is muted. The controls then offer to play.
+      // Browsers refuse this without a user gesture unless the video is muted. The viewer can then start it with the controls.
       this.#video.play().catch(() => {});
       const outcome = await Promise.race([
         engine.outcome,

@@ -1,9 +1,9 @@
 // @ts-check
 /**
- * Plays one session, or a recording of one, with hls.js: from `index.m3u8` until it is over or has to be begun anew.
+ * Plays one session, or a recording of one, with hls.js: from `index.m3u8` until it is over or has to be started again.
  *
- * What hls.js 1.7.4 leaves to us, each seen in Chromium: after EXT-X-GAP it goes on only once a whole segment follows, and it never ends
- * when a track's last part is a gap.
+ * This file works around two behaviours of hls.js 1.7.4, both seen in Chromium: after EXT-X-GAP it continues only once a whole segment
+ * follows, and it never ends when the last part of a track is a gap.
  */
 import { watchForStuck } from './stuck.js';
 
@@ -47,37 +47,41 @@ const CONFIG = {
   fragLoadPolicy: LOAD_POLICY,
 };
 
-/** A recording is played as any other video. While it runs, its playlist is only appended to. */
+/** A recording is played like any other video. While it runs, segments are only added to its playlist. */
 const REPLAY_CONFIG = {
   ...CONFIG,
-  autoStartLoad: false, // only once it is known where
+  autoStartLoad: false, // loading starts once the position is known
   lowLatencyMode: false,
   maxLiveSyncPlaybackRate: 1,
   liveDurationInfinity: false,
 };
-/** A replay that has stood still this long is started again. At the end of a running recording it waits for whole segments. */
+/**
+ * A replay that has stood still this long is started again. It is long, because at the end of a running recording a replay waits for
+ * segments.
+ */
 const REPLAY_STUCK_MS = 20_000;
 /** The smallest distance from the end of a running recording at which a replay begins, in target durations. */
 const REPLAY_HOLD_BACK = 1.5;
-/** How many seconds behind the target latency playback jumps, instead of catching up by rate, which would take a minute. */
+/** When playback is this many seconds behind the target latency, it jumps. Catching up by playing faster would take a minute. */
 const JUMP_BEHIND_S = 3;
 /** A video that has stood still this long although there is media to play will not go on by itself. */
 const STUCK_MS = 6000;
 /** A video that has stood still this long in an ended playlist has reached its end. */
 const END_MS = 1000;
-/** Seconds of buffer that count as nothing left to play: decoders stop a frame or two before the end of the buffer. */
+/** Less buffer than this, in seconds, counts as none, because decoders stop a frame or two before the end of the buffer. */
 const NOTHING_LEFT_S = 0.15;
-/** How many seconds inside the part a jump lands: audio may begin a few frames after the video. */
+/** A jump lands this many seconds after the start of a part, because audio may begin a few frames after the video. */
 const INSIDE_S = 0.1;
-/** How often the chosen variant is set again: hls.js leaves a variant that has a gap for another one, and stays there. */
+/** How often the variant that the viewer chose is set again: hls.js switches away from a variant that has a gap, and does not return. */
 const RETURN_EVERY_MS = 5000;
-/** A second media error within this time is one that a new decoder does not cure. */
+/** After a second media error within this time, playback is started again, because a new decoder did not help. */
 const MEDIA_ERROR_SPACING_MS = 5000;
 
 /**
+ * Plays a session or recording; see `Play` in `engine.js`.
  * @param {HlsClass} Hls
  * @param {HTMLVideoElement} video
- * @param {string} url of `index.m3u8`
+ * @param {string} url the URL of `index.m3u8`
  * @param {import('./quality.js').Quality} quality
  * @param {import('./engine.js').StartAt} [startAt] where to begin in a recording
  * @returns {Engine}
@@ -111,7 +115,7 @@ export function playWithHls(Hls, video, url, quality, startAt) {
 
   /** @type {string | undefined} */
   let chosen;
-  /** The level to load from the start of the next segment on. @type {number | undefined} */
+  /** The level (hls.js's word for a variant) to load from the start of the next segment on. @type {number | undefined} */
   let nextLevel;
   const load = () => {
     const level = hls.levels.findIndex(({ uri }) => renditionOf(uri) === chosen); // -1 is auto
@@ -132,8 +136,8 @@ export function playWithHls(Hls, video, url, quality, startAt) {
     if (!isStopped) hls.startLoad(positionS);
   };
   hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
-    // Inside a segment, hls.js would load from its start, over what is being played. The video would then stand still from the end of the
-    // old buffer to the new variant's next keyframe.
+    // Switched in the middle of a segment, hls.js would load the new variant from the start of that segment and replace media that is being
+    // played. The video would then stand still from the end of the old buffer to the new variant's next keyframe.
     if (nextLevel === undefined || details.partList?.at(-1)?.index !== 0) return;
     hls.loadLevel = nextLevel;
     nextLevel = undefined;
@@ -189,15 +193,15 @@ function variantOf(level) {
   return { id: renditionOf(level.uri), width, height, framesPerSecond, bitrateBps };
 }
 
-/** @param {string} playlist its file is named after the rendition */
+/** The id of a rendition, which is the name of its playlist. @param {string} playlist */
 function renditionOf(playlist) {
   const file = new URL(playlist).pathname.split('/').at(-1) ?? '';
   return decodeURIComponent(file).replace(/\.m3u8$/, '');
 }
 
 /**
- * The position in a recording of what was shown at a wall-clock time, not too close to the end of one that runs. Where it cannot be found,
- * the recording is played from its start.
+ * The position in a recording of the frame that was shown at a wall-clock time, but not too close to the end of a running recording. 0 when
+ * the playlist cannot be loaded.
  * @param {string} playlist the URL of a media playlist
  * @param {number} dateMs
  */
@@ -223,8 +227,8 @@ async function positionOf(playlist, dateMs) {
 }
 
 /**
- * The position at which to go on when the publisher has come back: the first media after the gap, once PART-HOLD-BACK of it is there.
- * Undefined while there is no gap to jump over, or still media to play before it.
+ * The position to jump to when the publisher has come back: that of the first media after the gap, once there is PART-HOLD-BACK of it.
+ * Undefined while there is no gap to jump over, or there is still media to play before the gap.
  * @param {LevelDetails} details
  * @param {HTMLVideoElement} video
  */
@@ -251,8 +255,8 @@ function edgeIsMedia(details) {
 }
 
 /**
- * The age of the shown frame by EXT-X-PROGRAM-DATE-TIME, where this machine's clock agrees with the server's. Otherwise the distance from
- * the playlist's end, which does not include the time from the camera to the playlist.
+ * The age of the shown frame by EXT-X-PROGRAM-DATE-TIME, if this machine's clock agrees with the server's. Otherwise the distance from the
+ * end of the playlist, which does not include the time from the camera to the playlist.
  * @param {Hls} hls
  */
 function latencyS(hls) {

@@ -1,21 +1,22 @@
 // @ts-check
 /**
- * Plays one session with the browser's own HLS.
+ * Plays one session, or a recording of one, with the browser's own HLS.
  */
 import { watchForStuck } from './stuck.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
 /** @typedef {import('./engine.js').Outcome} Outcome */
 
-/** How many seconds before the end of the seekable range a jump lands. The browser keeps its own distance from the live edge. */
+/** A jump lands this many seconds before the end of the seekable range. The browser keeps its own distance from the live edge. */
 const EDGE_MARGIN_S = 1;
-/** A video that has stood still this long is started again. The page cannot see whether the browser waits at a gap. */
+/** A video that has stood still this long is started again. The page cannot know whether the browser waits at a gap. */
 const STUCK_MS = 10_000;
 
 /**
+ * Plays a session or recording; see `Play` in `engine.js`.
  * @param {HTMLVideoElement} video
- * @param {string} url of `index.m3u8`
- * @param {unknown} _quality the browser chooses itself
+ * @param {string} url the URL of `index.m3u8`
+ * @param {unknown} _quality not used, because the browser chooses the variant
  * @param {import('./engine.js').StartAt} [startAt] where to begin in a recording
  * @returns {Engine}
  */

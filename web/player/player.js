@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The player page: waits for the stream, plays it, and starts again whatever happens to it. Where the stream is recorded, a viewer may go
- * back in it and return to live. The page of a recording plays only that.
+ * The player page: waits for the stream, plays it, and starts again whatever happens to it. When the stream is recorded, viewers can seek
+ * back and return to live. The page of a recording or clip plays only that.
  */
 import { wireControls } from './controls.js';
 import { loadEngine } from './engine.js';
@@ -18,9 +18,9 @@ import { waitForStream } from './wait-for-stream.js';
 /** The pauses before a lost session is started again: each is twice the one before, up to the longest. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-/** After a session that lasted this long, the pauses start from the first again. */
+/** After a session that was played for this long, the pauses begin with the first again. */
 const WELL_MS = 10_000;
-/** Shorter stalls are not shown. */
+/** Stalls that are shorter are not shown. */
 const STALL_SHOWN_AFTER_MS = 400;
 const POSITION_SHOWN_EVERY_MS = 500;
 /** How often the page asks whether the stream is recorded, and how often while a recording has no frame yet. */
@@ -29,19 +29,21 @@ const BEGINNING_ASKED_EVERY_MS = 2000;
 
 const page = document.documentElement.dataset;
 const video = /** @type {HTMLVideoElement} */ (document.getElementById('video'));
-/** Relative to the page, so that a proxy may put us under a path of its own. */
+/** The URL of the stream's files. It is relative to the page, so that a proxy may serve Millrace below another path. */
 const folder = new URL(`../hls/${location.pathname.split('/').at(-1)}/`, location.href);
-/** The viewer's right, if the stream is not public, from `#jwt=...` or `#accessKey=...`. Browsers do not send fragments to servers. */
+/**
+ * The query with the viewer's right, for a stream that is not public. Links have it after the `#`, which browsers do not send to servers.
+ */
 const right = rightOf(location.hash);
 const indexUrl = new URL(`index.m3u8${right}`, folder).href;
 /** @type {Engine | undefined} */
 let engine;
-/** What is recorded, as far as the page knows. @type {import('./recording.js').Recording | undefined} */
+/** The recording, as far as the page knows. @type {import('./recording.js').Recording | undefined} */
 let recording;
 let recordingAskedAt = Number.NEGATIVE_INFINITY;
-/** What the viewer wants to see: the live stream, or the recording from somewhere. @type {'live' | StartAt} */
+/** What the viewer wants to see: the live stream, or the recording from a position on. @type {'live' | StartAt} */
 let wanted = 'live';
-/** Ends what is played or waited for, because the viewer wants something else. */
+/** Aborted to end playback or a wait, because the viewer wants to see something else. */
 let switching = new AbortController();
 
 page.muted = 'auto';
@@ -61,11 +63,11 @@ const downloadButton = /** @type {HTMLButtonElement} */ (document.getElementById
 downloadButton.addEventListener('click', download);
 showPlayback();
 setInterval(showPosition, POSITION_SHOWN_EVERY_MS);
-// Another link to the same stream differs only in its fragment, and a change of that does not make a browser load the page again.
+// Another link to the same stream may differ only in its fragment, and browsers do not load a page again when only the fragment changes.
 addEventListener('hashchange', () => location.reload());
 await playForEver();
 
-/** Plays one session after another, and the recording when the viewer goes back. */
+/** Plays one session after another, and the recording when the viewer seeks back. */
 async function playForEver() {
   const play = await loadEngine();
   /** @type {string | undefined} */
@@ -105,9 +107,9 @@ async function playForEver() {
       });
       if (!found) continue;
       session = found.session;
-      // An unsupported stream is tried again, since it may get a variant that this browser can play. Until then the page stays as it is.
+      // An unsupported stream is tried again, because it may get a variant that this browser can play. Until then the page stays as it is.
       if (outcome !== 'unsupported') showState(wantsPause ? 'paused' : 'waiting');
-      // Another session, another picture: the same address would not be loaded again.
+      // The session in the query makes the browser load another picture for another session.
       if (found.hasThumbnail) {
         video.poster = new URL(`thumbnail.jpg${right}${right === '' ? '?' : '&'}${session}`, folder).href;
       } else video.removeAttribute('poster');
@@ -119,7 +121,7 @@ async function playForEver() {
     const end = await Promise.race([engine.outcome, switched]);
     outcome = end === 'switched' ? undefined : end;
     wantsPause = end !== 'switched' && page.state === 'paused';
-    // A replay goes on where it was lost.
+    // A replay that was lost continues at the same position.
     if (startAt && end !== 'switched') wanted = { positionS: video.currentTime };
     engine.stop();
     engine = undefined;
@@ -131,7 +133,7 @@ async function playForEver() {
   }
 }
 
-/** @param {'live' | StartAt} next */
+/** Switches to what the viewer wants to see. @param {'live' | StartAt} next */
 function want(next) {
   wanted = next;
   switching.abort();
@@ -144,14 +146,15 @@ function goLive() {
   video.play().catch(() => {}); // refused: the page still shows that it is paused
 }
 
-/** @param {number | 'live'} position */
+/** Seeks to a position of the time line, in seconds from the start of the recording. @param {number | 'live'} position */
 function seek(position) {
   if (position === 'live') return goLive();
   if (page.mode === 'replay' && engine) {
     video.currentTime = position;
     return;
   }
-  // The live stream knows wall-clock times, and the recording leaves pauses out, so only the time says where to begin.
+  // On the time line of a live stream positions are counted in wall-clock time, but the recording leaves pauses out. So a replay begins at a
+  // wall-clock time.
   const from = recording?.from;
   want(engine && typeof from === 'number' ? { dateMs: from + position * 1000 } : { positionS: position });
 }
@@ -162,7 +165,7 @@ async function askForRecording() {
   if (performance.now() - recordingAskedAt < everyMs) return;
   recordingAskedAt = performance.now();
   const found = await findRecording(new URL(`recording.json${right}`, folder).href);
-  // What is being watched stays, also when the next session has begun in the meantime.
+  // A replay that is being watched stays, also when the next session has begun in the meantime.
   if (page.mode === 'replay' && found?.folder !== recording?.folder) return;
   recording = found;
   const isLive = found === undefined || (found.of === 'stream' && found.running);
@@ -176,7 +179,7 @@ async function askForRecording() {
   if (wanted === 'live') want({ positionS: found.running ? 0 : -1 });
 }
 
-/** Saves the recording as it is now. The answer is a download, so the page stays. */
+/** Downloads the recording as it is now. The browser stays on the page, because the answer is a download. */
 function download() {
   const file = recording && largestDownload(recording);
   if (!recording || !file) return;
@@ -190,7 +193,7 @@ function fileUrl(shown, name) {
   return new URL(`${name}${right}`, shown.folder).href;
 }
 
-/** Shows how far behind the camera the video is, and where it is in the recording. */
+/** Shows the latency, and the position in the recording. */
 function showPosition() {
   if (page.mode === 'replay') {
     if (engine) timeline.show({ positionS: video.currentTime, endS: engine.endS(), isLive: false });
@@ -210,12 +213,12 @@ function showPosition() {
   timeline.show({ positionS: endS, endS, isLive: true });
 }
 
-/** Starts playing with audio as it is, otherwise muted, otherwise when the play button is pressed. */
+/** Starts playing. When the browser refuses to play with audio, the video is muted. When it refuses that, too, the play button is shown. */
 async function startPlaying() {
   try {
     await video.play();
   } catch (error) {
-    if (!(error instanceof DOMException) || error.name !== 'NotAllowedError') return; // the engine reports what is wrong
+    if (!(error instanceof DOMException) || error.name !== 'NotAllowedError') return; // the engine reports other errors
     if (video.muted) return showState('paused');
     document.documentElement.dataset.muted = 'auto';
     video.muted = true;
@@ -223,7 +226,7 @@ async function startPlaying() {
   }
 }
 
-/** Shows whether the video plays, stalls or is paused, as long as there is a session. */
+/** Shows whether the video plays, stalls or is paused, while there is something to play. */
 function showPlayback() {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let stall;

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * What is recorded of the stream, or the recording that the page is about.
+ * Asks the server for the recording of a stream, or for the recording of the page.
  */
 
 /**
@@ -8,15 +8,15 @@
  * @property {'stream' | 'asset'} of whether the page is about a stream whose newest session is recorded, or about the recording itself
  * @property {string} folder the URL of its files, with a slash at the end
  * @property {string} name
- * @property {boolean} running whether it still grows
+ * @property {boolean} running whether it may still grow
  * @property {number | null} from the wall-clock time of its first frame, in milliseconds; null until that is known
- * @property {number} duration seconds so far
+ * @property {number} duration seconds of media so far
  * @property {readonly { file: string, height?: number }[]} downloads
  */
 
 /**
- * Asks for the recording. Undefined when nothing is recorded, or nothing that this viewer may watch, or there is no answer.
- * @param {string} url
+ * Asks for the recording. Undefined when nothing is recorded that this viewer may watch, or when there is no answer.
+ * @param {string} url the URL of `recording.json`
  * @returns {Promise<Recording | undefined>}
  */
 export async function findRecording(url) {
@@ -31,7 +31,7 @@ export async function findRecording(url) {
 }
 
 /**
- * The file that a viewer downloads: the largest video, or else the audio.
+ * The name of the file that viewers download: the video with the largest picture, otherwise the audio. Undefined when there is none.
  * @param {Recording} recording
  */
 export function largestDownload({ downloads }) {

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * The pictures of a recording by their times: WebVTT whose cues name a part of a sheet.
+ * Finds the preview picture of a position in a storyboard: WebVTT whose cues refer to tiles in sheets.
  */
 
 /** How old the storyboard of a running recording may be before it is loaded again. */
@@ -18,15 +18,15 @@ export class Storyboard {
   #tiles = [];
   #onLoaded;
 
-  /** @param {() => void} onLoaded called when there are other pictures than before */
+  /** @param {() => void} onLoaded called when a storyboard has been loaded */
   constructor(onLoaded) {
     this.#onLoaded = onLoaded;
   }
 
   /**
-   * Sets what the pictures are of.
-   * @param {string} url of `storyboard.vtt`; empty for none
-   * @param {boolean} grows
+   * Sets the storyboard to use.
+   * @param {string} url the URL of `storyboard.vtt`; empty for none
+   * @param {boolean} grows whether the recording still runs
    */
   use(url, grows) {
     this.#grows = grows;
@@ -37,8 +37,8 @@ export class Storyboard {
   }
 
   /**
-   * The picture of a position. Undefined while there is none.
-   * @param {number} positionS
+   * The tile for a position. Undefined while there is none. Loads the storyboard if necessary.
+   * @param {number} positionS in seconds
    */
   at(positionS) {
     void this.#load();
@@ -56,7 +56,7 @@ export class Storyboard {
       this.#tiles = this.#parse(await response.text());
       this.#onLoaded();
     } catch {
-      // Without pictures, the time alone is shown.
+      // Without pictures, only the time is shown.
     }
   }
 
@@ -66,7 +66,7 @@ export class Storyboard {
     const lastSheet = cues.at(-1)?.[4];
     return cues.map(([, hours, minutes, seconds, name = '', x, y, width, height]) => {
       const sheet = new URL(name, this.#url);
-      // A sheet that is not full yet has another content later, under the same name.
+      // A sheet that is not full yet will have more tiles later, with the same name.
       if (this.#grows && name === lastSheet) sheet.searchParams.set('tiles', String(cues.length));
       const fromS = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
       return { fromS, sheet: sheet.href, x: Number(x), y: Number(y), width: Number(width), height: Number(height) };

@@ -1,22 +1,22 @@
 // @ts-check
 /**
- * The time line of a recorded stream: where the video is, and the way to any other position, with a picture of it.
+ * The time line (seek bar) of a recorded stream: shows the position, and seeks to others, with a preview picture under the pointer.
  */
 import { Storyboard } from './storyboard.js';
 
-/** Positions this close to the live edge mean the live stream. */
+/** Seeking to a position this close to the live edge plays the live stream. */
 const LIVE_WITHIN_S = 5;
 
 /**
  * @typedef {object} Timeline
  * @property {(storyboardUrl: string, grows: boolean) => void} use sets which recording it shows; an empty URL hides it
- * @property {(at: { positionS: number, endS: number, isLive: boolean }) => void} show shows where the video is
- * @property {(seconds: number) => void} seekBy
+ * @property {(at: { positionS: number, endS: number, isLive: boolean }) => void} show shows the position
+ * @property {(seconds: number) => void} seekBy seeks relative to the shown position
  */
 
 /**
  * Makes the time line work.
- * @param {(positionS: number | 'live') => void} seek
+ * @param {(positionS: number | 'live') => void} seek called when the viewer chooses a position, in seconds from the start
  * @returns {Timeline}
  */
 export function wireTimeline(seek) {

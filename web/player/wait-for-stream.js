@@ -1,30 +1,30 @@
 // @ts-check
 /**
- * Waits until a stream plays, with few requests.
+ * Waits until a stream is live, with few requests.
  */
 
 /**
  * A session to be played.
  * @typedef {object} Session
- * @property {string} session what identifies it: the path its media lies under
+ * @property {string} session identifies the session: the path of its media
  * @property {boolean} hasThumbnail
  */
 /** @typedef {'offline' | 'full' | 'unreachable' | 'refused' | 'elsewhere'} Absence why there is nothing to play */
 
-/** The pause between two requests: 1 to 2 s, spread so that waiting pages do not all send one at the same moment. */
+/** The pause between two requests: 1 to 2 s, at random, so that waiting pages do not all send one at the same moment. */
 const PAUSE_MS = 1000;
 /** The pause of a hidden page. */
 const HIDDEN_PAUSE_MS = 10_000;
-/** The pause of a refused page, in seconds: its right may begin later, or be given back. */
+/** The pause of a page whose viewer is refused, in seconds. The viewer's right may begin later, or be restored. */
 const REFUSED_PAUSE_S = 10;
-/** The server holds the question for at most 3 target durations while a session is starting. */
+/** How long a request may take. The server holds it for at most 3 target durations while a session is starting. */
 const TIMEOUT_MS = 30_000;
 
 /**
- * Asks for `index.m3u8` until it names a session other than `after`.
- * @param {string} url of `index.m3u8`
+ * Requests `index.m3u8` until it is that of a session other than `after`.
+ * @param {string} url the URL of `index.m3u8`
  * @param {object} options
- * @param {string | undefined} options.after the session that was played to its end: its playlist stays for a while
+ * @param {string | undefined} options.after the session that was played to its end, whose playlist stays for a while
  * @param {(absence: Absence) => void} options.onAbsent called after every request that found nothing
  * @param {AbortSignal} options.signal ends the wait
  * @returns {Promise<Session | undefined>} undefined when the wait was ended
@@ -75,8 +75,8 @@ function absenceOf(status, code) {
 }
 
 /**
- * Identifies the session of a multivariant playlist by the first folder it names, which is random for each session. There is a thumbnail
- * where frames are decoded, which is for more variants than the source.
+ * Identifies the session of a multivariant playlist by the first folder in its URIs, which is random for each session. There is a thumbnail
+ * when the session is transcoded, which shows in there being more variants than the source.
  * @param {string} playlist
  * @returns {Session}
  */
