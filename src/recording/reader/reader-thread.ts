@@ -3,6 +3,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { MillraceError } from '#domain/errors.ts';
+import { endWorker } from '#lib/end-worker.ts';
 import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest } from './protocol.ts';
 
 /** The most requests that wait or run. Further ones are refused. */
@@ -53,11 +54,7 @@ export class ReaderThread implements AsyncDisposable {
     this.#isClosed = true;
     const worker = this.#worker;
     if (worker === undefined) return;
-    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-    worker.postMessage('close');
-    const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref());
-    await Promise.race([exited, timeout]);
-    worker.unref();
+    await endWorker(worker, 'close', CLOSE_TIMEOUT_MS);
     this.#lost(worker, 'the server is shutting down');
   }
 

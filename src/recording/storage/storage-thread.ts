@@ -3,6 +3,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { MediaPath } from '#domain/ids.ts';
+import { endWorker } from '#lib/end-worker.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { KeptSpan } from './needed-volumes.ts';
 import type {
@@ -110,14 +111,8 @@ export class StorageThread implements AsyncDisposable {
   /** Ends the thread. Work in progress is given up, and done again after the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    const worker = this.#worker;
-    if (worker === undefined) return;
-    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-    worker.postMessage({ type: 'stop' } satisfies ToStorage);
-    const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref());
-    await Promise.race([exited, timeout]);
-    // A thread inside a system call cannot be ended, and the process does not wait for it.
-    worker.unref();
+    if (this.#worker !== undefined)
+      await endWorker(this.#worker, { type: 'stop' } satisfies ToStorage, CLOSE_TIMEOUT_MS);
   }
 
   #note(note: StorageNote): void {

@@ -2,6 +2,7 @@
  * The main thread's side of the writer thread: a bounded queue of steps. No call blocks on the disk.
  */
 import { Worker } from 'node:worker_threads';
+import { endWorker } from '#lib/end-worker.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { StepResult, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
 
@@ -77,14 +78,7 @@ export class WriterThread implements AsyncDisposable {
   /** Ends the thread after the steps that it has. Steps that wait in the queue fail. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    const worker = this.#worker;
-    if (worker === undefined) return;
-    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-    worker.postMessage('close');
-    const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref());
-    await Promise.race([exited, timeout]);
-    // A thread inside a system call cannot be ended, and the process does not wait for it.
-    worker.unref();
+    if (this.#worker !== undefined) await endWorker(this.#worker, 'close', CLOSE_TIMEOUT_MS);
   }
 
   /** Sends the steps that are posted in one turn of the event loop as one message. */
