@@ -16,24 +16,30 @@ export type AssetPhase = (typeof ASSET_PHASES)[number];
 /** A track as the API shows it. */
 export interface AssetTrack {
   readonly kind: 'video' | 'audio';
+  /** The id of its rendition, as in the name of its playlist. */
   readonly rendition: string;
+  /** The codec's short name, such as `h264` or `aac`. */
   readonly codec: string;
-  /** Bits per second. */
+  /** The average bitrate, in bits per second. */
   readonly bitrateBps: number;
+  /** Displayed size in pixels, for video. */
   readonly width?: number;
   readonly height?: number;
+  /** Frames per second, for video. */
   readonly fps?: number;
+  /** For audio. */
   readonly channels?: number;
+  /** In Hz, for audio. */
   readonly sampleRate?: number;
 }
 
-/** How much of a recording there is. Media that was left out because the publisher was away does not count. */
+/** How much media a recording has. Time that was left out because the publisher was away does not count. */
 export interface AssetExtent {
-  /** Seconds of media. */
+  /** Seconds of media of the source rendition, or of the audio when there is no video. */
   readonly durationS: number;
   /** Bytes of all renditions. */
   readonly sizeBytes: number;
-  /** The wall-clock times of the first frame and of the end of the last frame. Undefined while nothing is recorded. */
+  /** The wall-clock times at which the first frame and the end of the last frame were shown. Undefined while nothing is recorded. */
   readonly fromMs: Milliseconds | undefined;
   readonly untilMs: Milliseconds | undefined;
   readonly tracks: readonly AssetTrack[];

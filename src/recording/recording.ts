@@ -4,6 +4,7 @@
  *
  * Nothing here ever holds up live media: all file I/O is done by worker threads with bounded queues.
  */
+import type { AssetExtent, AssetTrack } from '#domain/asset.ts';
 import type { MediaPath, SessionId } from '#domain/ids.ts';
 import type { PartSink, RenderedPlaylist } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -29,36 +30,13 @@ export type RecordingWarning =
   | 'recording_over_quota';
 
 /** A track of a recording, as its asset shows it. */
-export interface RecordedTrack {
-  readonly kind: 'video' | 'audio';
-  /** The id of its rendition, as in the name of its playlist. */
-  readonly rendition: string;
-  /** The codec's short name, such as `h264` or `aac`. */
-  readonly codec: string;
+export interface RecordedTrack extends AssetTrack {
   /** The RFC 6381 name for `CODECS`. */
   readonly rfc6381: string;
-  /** The average bitrate, in bits per second. */
-  readonly bitrateBps: number;
-  /** Displayed size in pixels, for video. */
-  readonly width?: number;
-  readonly height?: number;
-  /** Frames per second, for video. */
-  readonly fps?: number;
-  /** For audio. */
-  readonly channels?: number;
-  /** In Hz, for audio. */
-  readonly sampleRate?: number;
 }
 
-/** How much media a recording has. Time that was left out because the publisher was away does not count. */
-export interface RecordingExtent {
-  /** Seconds of media of the source rendition, or of the audio when there is no video. */
-  readonly durationS: number;
-  /** Bytes of all renditions. */
-  readonly sizeBytes: number;
-  /** The wall-clock times at which the first frame and the end of the last frame were shown. Undefined while nothing is recorded. */
-  readonly fromMs: Milliseconds | undefined;
-  readonly untilMs: Milliseconds | undefined;
+/** How much of a recording there is. */
+export interface RecordingExtent extends AssetExtent {
   readonly tracks: readonly RecordedTrack[];
 }
 
