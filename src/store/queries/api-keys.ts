@@ -18,6 +18,15 @@ export interface OwnerRow {
   user_quotas: UsersTable['quotas'];
 }
 
+/** Selects the columns of {@link OwnerRow}. */
+export const OWNER_COLUMNS = [
+  'users.name as user_name',
+  'users.created_at as user_created_at',
+  'users.is_admin as user_is_admin',
+  'users.suspended as user_suspended',
+  'users.quotas as user_quotas',
+] as const;
+
 type Columns<Key extends keyof ApiKeysTable> = Pick<ApiKeysTable, Key>;
 
 /** Prepares the queries for one dialect. */
@@ -54,13 +63,7 @@ export function apiKeyQueries(db: Kysely<Database>) {
     byHash: prepare((args: Columns<'secret_hash'>) =>
       unrevoked
         .innerJoin('users', 'users.id', 'api_keys.user_id')
-        .select([
-          'users.name as user_name',
-          'users.created_at as user_created_at',
-          'users.is_admin as user_is_admin',
-          'users.suspended as user_suspended',
-          'users.quotas as user_quotas',
-        ])
+        .select(OWNER_COLUMNS)
         .where('secret_hash', '=', args.secret_hash),
     ),
 

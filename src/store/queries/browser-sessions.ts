@@ -8,7 +8,7 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { ApiKeysTable, BrowserSessionsTable, Database, SignInLinksTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
 import type { OpenBrowserSession } from '#store/store.ts';
-import { apiKeyOfRow, type OwnerRow, ownerOfRow } from './api-keys.ts';
+import { apiKeyOfRow, OWNER_COLUMNS, type OwnerRow, ownerOfRow } from './api-keys.ts';
 import { type RangeArgs, rangeConditions } from './lists.ts';
 
 type Columns<Key extends keyof BrowserSessionsTable> = Pick<BrowserSessionsTable, Key>;
@@ -29,13 +29,7 @@ export function browserSessionQueries(db: Kysely<Database>) {
     .selectFrom('browser_sessions')
     .selectAll('browser_sessions')
     .innerJoin('users', 'users.id', 'browser_sessions.user_id')
-    .select([
-      'users.name as user_name',
-      'users.created_at as user_created_at',
-      'users.is_admin as user_is_admin',
-      'users.suspended as user_suspended',
-      'users.quotas as user_quotas',
-    ])
+    .select(OWNER_COLUMNS)
     .leftJoin('api_keys', (join) =>
       join.onRef('api_keys.id', '=', 'browser_sessions.key_id').on('api_keys.revoked_at', 'is', null),
     )
