@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
+import { liveEnd, runEnds } from '../test/support/recorded-ends.ts';
 import { type ServerProcess, startServerProcess } from '../test/support/server.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { encodeClip } from './support/clip.ts';
@@ -49,8 +50,9 @@ export async function recordingKills({ long }: BenchOptions): Promise<readonly A
     const [path = ''] = readdirSync(join(dataDir, 'recordings'));
     const url = `${server.url}/recordings/${path}/source.m3u8`;
     const text = await waitFor(() => playlistWith(url, kills), { what: 'the last run to be recorded' });
-    const { segments } = readMediaPlaylist(text);
-    const ends = runEnds(segments);
+    const playlist = readMediaPlaylist(text);
+    const { segments } = playlist;
+    const ends = runEnds(playlist);
     const lost = edges.slice(0, kills).map((edge, index) => (edge - (ends[index] ?? 0)) / 1000);
     const isContiguous = segments.every(({ msn }, index) => msn === index) && ends.length === kills + 1;
     const worst = Math.max(...lost);
@@ -77,10 +79,7 @@ export async function recordingKills({ long }: BenchOptions): Promise<readonly A
 async function liveEdge(server: ServerProcess, playbackId: string): Promise<number> {
   const index = server.playlistUrl(playbackId);
   const name = /^.*source\.m3u8$/m.exec(await (await fetch(index)).text())?.[0] ?? '';
-  const { segments } = readMediaPlaylist(await (await fetch(new URL(name, index))).text());
-  const last = segments.at(-1)!;
-  const partsS = last.parts.reduce((sum, { durationS }) => sum + durationS, 0);
-  return Date.parse(last.programDateTime!) + Math.max(last.durationS, partsS) * 1000;
+  return liveEnd(readMediaPlaylist(await (await fetch(new URL(name, index))).text()));
 }
 
 /** The playlist of a recording once it has so many discontinuities. */
@@ -89,16 +88,4 @@ async function playlistWith(url: string, discontinuities: number): Promise<strin
   return readMediaPlaylist(text).segments.filter(({ discontinuity }) => discontinuity).length >= discontinuities
     ? text
     : undefined;
-}
-
-/** Where each run of media ends, in wall-clock time. */
-function runEnds(segments: ReturnType<typeof readMediaPlaylist>['segments']): readonly number[] {
-  const ends: number[] = [];
-  let atMs = 0;
-  for (const { discontinuity, programDateTime, durationS } of segments) {
-    if (discontinuity) ends.push(atMs);
-    if (programDateTime !== undefined) atMs = Date.parse(programDateTime);
-    atMs += durationS * 1000;
-  }
-  return [...ends, atMs];
 }

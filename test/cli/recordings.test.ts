@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type MediaPath, newMediaPath, newSessionId, type SessionId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
-import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { FileRecorders } from '#recording/recorders.ts';
 import { readIndexOf } from '#recording/recovery.ts';
@@ -12,21 +11,13 @@ import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { audioTrack, Feed, videoTrack } from '#test/support/hls-feed.ts';
+import { RECORDERS } from '#test/support/recording-studio.ts';
 import { someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
 import { run, storeFolder } from './millrace.ts';
 
 /** Records some seconds into a folder, as the server does. */
 async function record(folder: string, { id, path }: { readonly id: SessionId; readonly path: MediaPath }) {
-  await using recorders = new FileRecorders({
-    folder,
-    volumeS: 10,
-    syncS: 2,
-    maxHours: 24,
-    renditions: 'all',
-    minFreeBytes: 0,
-    clock: systemClock,
-    logger: silentLogger,
-  });
+  await using recorders = new FileRecorders({ folder, ...RECORDERS });
   const epoch = ms(1_790_000_000_000);
   const recorder = recorders.begin({ sessionId: id, path, epoch, targetDurationS: 4, warn: () => {} });
   const feed = new Feed({

@@ -13,6 +13,7 @@ import { decode } from '../support/decode.ts';
 import { recordedViolations } from '../support/event-playlist-rules.ts';
 import { type MediaPlaylist, readMediaPlaylist } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
+import { liveEnd, runEnds } from '../support/recorded-ends.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { startServerProcess, type TestServer } from '../support/server.ts';
 import { CHEAP, inTime, startSteppedServer } from '../support/stepped-server.ts';
@@ -219,20 +220,5 @@ async function recordedS(server: TestServer, stream: CreatedStream): Promise<num
 async function liveEdge(server: TestServer, stream: CreatedStream): Promise<number> {
   const index = server.playlistUrl(stream.playbackId);
   const name = /^.*source\.m3u8$/m.exec(String(await fetched(index)))?.[0] ?? '';
-  const { segments } = readMediaPlaylist(String(await fetched(new URL(name, index).href)));
-  const last = segments.at(-1)!;
-  const partsS = last.parts.reduce((sum, { durationS }) => sum + durationS, 0);
-  return Date.parse(last.programDateTime!) + Math.max(last.durationS, partsS) * 1000;
-}
-
-/** Where each run of media ends, in wall-clock time. */
-function runEnds({ segments }: MediaPlaylist): readonly number[] {
-  const ends: number[] = [];
-  let atMs = 0;
-  for (const { discontinuity, programDateTime, durationS } of segments) {
-    if (discontinuity) ends.push(atMs);
-    if (programDateTime !== undefined) atMs = Date.parse(programDateTime);
-    atMs += durationS * 1000;
-  }
-  return [...ends, atMs];
+  return liveEnd(readMediaPlaylist(String(await fetched(new URL(name, index).href))));
 }

@@ -17,6 +17,17 @@ import { silentLogger } from '#telemetry/logger.ts';
 import { Feed, type FeedOptions } from './hls-feed.ts';
 import { waitFor } from './wait-for.ts';
 
+/** How sessions are recorded in tests. */
+export const RECORDERS = {
+  volumeS: 10,
+  syncS: 2,
+  maxHours: 24,
+  renditions: 'all',
+  minFreeBytes: 0,
+  clock: systemClock,
+  logger: silentLogger,
+} as const;
+
 /** Recorders with a folder of their own. */
 export class Studio implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'millrace-recording-'));
@@ -25,17 +36,7 @@ export class Studio implements AsyncDisposable {
   readonly recorders: FileRecorders;
 
   constructor(options: Partial<FileRecordersOptions> = {}) {
-    this.recorders = new FileRecorders({
-      folder: this.folder,
-      volumeS: 10,
-      syncS: 2,
-      maxHours: 24,
-      renditions: 'all',
-      minFreeBytes: 0,
-      clock: systemClock,
-      logger: silentLogger,
-      ...options,
-    });
+    this.recorders = new FileRecorders({ folder: this.folder, ...RECORDERS, ...options });
   }
 
   begin(path = this.path): SessionRecorder {

@@ -10,7 +10,7 @@ import { type AssetId, newClipId, newUserId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import { ms } from '#lib/units.ts';
-import type { AssetFilter, AssetListOptions, Page, PageKey } from '#store/store.ts';
+import type { AssetFilter, AssetListOptions } from '#store/store.ts';
 import {
   SOME_EXTENT,
   someClip,
@@ -20,7 +20,7 @@ import {
   someStream,
   someUser,
 } from '#test/support/sample-records.ts';
-import { describeOn, type Fixture, isMillraceError, type OpenStore } from './suite.contract.ts';
+import { describeOn, type Fixture, isMillraceError, type OpenStore, walk } from './suite.contract.ts';
 
 /** Declares this part of the suite. */
 export function assetsContract(name: string, open: OpenStore): void {
@@ -491,16 +491,4 @@ function fits(
     asset[order] <= to &&
     Object.entries(filter).every(([key, value]) => asset[key as keyof Asset] === value)
   );
-}
-
-/** Reads all pages. */
-async function walk(list: (after: PageKey | undefined) => Promise<Page<Asset>>): Promise<Asset[]> {
-  const rows: Asset[] = [];
-  let after: PageKey | undefined;
-  do {
-    const page = await list(after);
-    rows.push(...page.rows);
-    after = page.next;
-  } while (after !== undefined);
-  return rows;
 }

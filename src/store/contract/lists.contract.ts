@@ -7,9 +7,9 @@ import * as fc from 'fast-check';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import { ms } from '#lib/units.ts';
-import type { ListFilter, ListOptions, Page, PageKey } from '#store/store.ts';
+import type { ListFilter, ListOptions } from '#store/store.ts';
 import { someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
-import { describeOn, type OpenStore } from './suite.contract.ts';
+import { describeOn, type OpenStore, walk } from './suite.contract.ts';
 
 /** Arbitrary times. They are few, so that pages end between rows with the same time. */
 const someTime = fc.integer({ min: 0, max: 4 }).map(ms);
@@ -227,16 +227,4 @@ function fits(row: Stream | Session, filter: ListFilter, order: ListOptions['ord
 function inOrder(rows: readonly (Stream | Session)[], { order, direction }: Pick<ListOptions, 'order' | 'direction'>) {
   const ascending = rows.toSorted((a, b) => a[order] - b[order] || (a.id < b.id ? -1 : 1)).map(({ id }) => id);
   return direction === 'asc' ? ascending : ascending.toReversed();
-}
-
-/** Reads all pages. */
-async function walk<Row>(list: (after: PageKey | undefined) => Promise<Page<Row>>): Promise<Row[]> {
-  const rows: Row[] = [];
-  let after: PageKey | undefined;
-  do {
-    const page = await list(after);
-    rows.push(...page.rows);
-    after = page.next;
-  } while (after !== undefined);
-  return rows;
 }

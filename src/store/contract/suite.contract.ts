@@ -4,7 +4,7 @@
 import { after, before, beforeEach, describe } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
 import type { User } from '#domain/user.ts';
-import type { Store } from '#store/store.ts';
+import type { Page, PageKey, Store } from '#store/store.ts';
 import { someUser } from '#test/support/sample-records.ts';
 
 /** Opens an empty store, which the caller disposes. */
@@ -44,4 +44,16 @@ export function describeOn(name: string, open: OpenStore, declare: (fixture: Fix
       },
     });
   });
+}
+
+/** Reads all pages of a list. */
+export async function walk<Row>(list: (after: PageKey | undefined) => Promise<Page<Row>>): Promise<Row[]> {
+  const rows: Row[] = [];
+  let after: PageKey | undefined;
+  do {
+    const page = await list(after);
+    rows.push(...page.rows);
+    after = page.next;
+  } while (after !== undefined);
+  return rows;
 }
