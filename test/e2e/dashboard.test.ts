@@ -129,6 +129,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
 
   const PAGES = (): readonly (readonly [path: string, text: string])[] => [
     ['/', 'Nobody is live'],
+    ['/wall', 'Nobody is live'],
     ['/streams', 'the evening show'],
     ['/streams/new', 'What viewers can choose from'],
     [`/streams/${stream.id}/start`, 'Waiting for your encoder'],
@@ -318,6 +319,35 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('link', { name: 'the goal' }).click();
     await page.getByRole('heading', { name: 'the goal' }).waitFor();
     assert.deepEqual(errors, []);
+  });
+
+  test('the wall has every live stream over the whole screen, those that need attention first, and no scroll bars', async () => {
+    const made = await Promise.all(['a good one', 'a sick one'].map((name) => server.api.createStream({ name })));
+    const [good, sick] = made.map(({ streamKey }) => server.rtmpUrl(streamKey));
+    await using first = await startPublisher({ url: good!, video: SMALL });
+    await using second = await startPublisher({ url: sick!, video: { ...SMALL, gop: 150 } });
+    await using watched = await openSignedIn('/');
+    const { page, errors } = watched;
+    await page.getByRole('link', { name: 'Wall', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    const pictures = page.locator('.wall li');
+    await pictures.filter({ hasText: 'a good one' }).getByText('Healthy').waitFor();
+    await pictures.filter({ hasText: 'a sick one' }).getByText('Issues').waitFor({ timeout: 60_000 });
+    await page.getByText('1 needs attention').waitFor();
+    assert.match(await pictures.first().innerText(), /a sick one.*Issues.*0 viewers.*Keyframe/is);
+    const { violations } = await new AxeBuilder({ page: page as never }).analyze();
+    assert.deepEqual(violations, []);
+    for (const viewport of [DESK.viewport, PHONE.viewport, { width: 2560, height: 1080 }]) {
+      await page.setViewportSize(viewport);
+      const isWhole = `[document.documentElement, ...document.querySelectorAll('.wall, .wall > ul')].every((each) =>
+        each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight)`;
+      await waitFor(() => page.evaluate<boolean>(isWhole), { what: `a wall of ${viewport.width} without scrolling` });
+    }
+    await page.keyboard.press('Escape');
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    assert.deepEqual(errors, []);
+    for (const { id } of made) await server.api.request('DELETE', `/stream/${id}`);
+    for (const publisher of [first, second]) await publisher[Symbol.asyncDispose]();
   });
 
   test('what was typed stays when the server does not answer, and is sent once it does', async () => {

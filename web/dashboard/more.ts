@@ -9,5 +9,6 @@ export { Recordings } from './recordings/recordings.tsx';
 export { SessionPage } from './sessions/session.tsx';
 export { Sessions } from './sessions/sessions.tsx';
 export { Usage } from './usage/usage.tsx';
+export { Wall } from './wall/wall.tsx';
 export { WebhookPage } from './webhooks/webhook.tsx';
 export { Webhooks } from './webhooks/webhooks.tsx';

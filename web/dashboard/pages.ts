@@ -37,6 +37,7 @@ const at = (component: PageComponent) => async () => component;
 /** Every page, in the order in which they are offered. Those of `more.ts` share one script, which is loaded when one of them is opened. */
 export const PAGES: readonly Page[] = [
   { pattern: '/', title: 'Home', load: at(Home), nav: { icon: 'home' } },
+  { pattern: '/wall', title: 'Wall', load: async () => (await more()).Wall },
   { pattern: '/streams', title: 'Streams', load: at(Streams), nav: { icon: 'streams' } },
   { pattern: '/streams/new', title: 'New stream', load: at(FirstRun) },
   { pattern: '/streams/:id/start', title: 'Go live', load: at(GoLive) },

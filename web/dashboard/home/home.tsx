@@ -45,9 +45,14 @@ export function Home() {
       <PageHead
         title="Home"
         actions={
-          <ButtonLink kind="primary" icon="plus" href={hrefOf('/streams/new')}>
-            Create a stream
-          </ButtonLink>
+          <>
+            <ButtonLink icon="wall" href={hrefOf('/wall')}>
+              Wall
+            </ButtonLink>
+            <ButtonLink kind="primary" icon="plus" href={hrefOf('/streams/new')}>
+              Create a stream
+            </ButtonLink>
+          </>
         }
       />
       {sick.length > 0 && (
