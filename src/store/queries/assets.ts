@@ -76,6 +76,16 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
   const assets = db.selectFrom('assets').selectAll().where(there);
   const unsettled = sql<boolean>`phase || '' in ('recording', 'storing')`;
 
+  const sumOfRecordings = (column: 'size_bytes' | 'duration_s') =>
+    prepare((args: Columns<'user_id'>) =>
+      db
+        .selectFrom('assets')
+        .select(sql<number>`coalesce(sum(${sql.ref(column)}), 0)`.as('count'))
+        .where('user_id', '=', args.user_id)
+        .where('kind', '=', sql.lit('recording' as const))
+        .where(there),
+    );
+
   const ofScope = ({ id, user_id }: AssetOfScope) =>
     db
       .updateTable('assets')
@@ -220,23 +230,8 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       ),
     ),
 
-    bytesOf: prepare((args: Columns<'user_id'>) =>
-      db
-        .selectFrom('assets')
-        .select(sql<number>`coalesce(sum(size_bytes), 0)`.as('count'))
-        .where('user_id', '=', args.user_id)
-        .where('kind', '=', sql.lit('recording' as const))
-        .where(there),
-    ),
-
-    secondsOf: prepare((args: Columns<'user_id'>) =>
-      db
-        .selectFrom('assets')
-        .select(sql<number>`coalesce(sum(duration_s), 0)`.as('count'))
-        .where('user_id', '=', args.user_id)
-        .where('kind', '=', sql.lit('recording' as const))
-        .where(there),
-    ),
+    bytesOf: sumOfRecordings('size_bytes'),
+    secondsOf: sumOfRecordings('duration_s'),
 
     change: prepare(({ id, user_id, at, ...row }: AssetOfScope & AssetChangeRow & { at: Milliseconds }) =>
       ofScope({ id, ...(user_id !== undefined && { user_id }) }).set({ ...row, updated_at: at }),
