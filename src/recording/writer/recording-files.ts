@@ -80,7 +80,7 @@ export class RecordingFiles {
         this.#append(this.#indexOf(this.#volumeOf(step.rendition).period), step.record, now);
         return undefined;
       case 'rendition_end':
-        this.#closeVolume(step.rendition);
+        this.#close(this.#volumes, step.rendition);
         return this.#closePeriods();
       case 'picture':
         return this.#addPicture(step, now);
@@ -147,7 +147,7 @@ export class RecordingFiles {
   }
 
   #beginVolume(period: number, init: InitRecord, head: Uint8Array, now: number): StepResult {
-    this.#closeVolume(init.rendition);
+    this.#close(this.#volumes, init.rendition);
     this.#newestPeriod = Math.max(this.#newestPeriod, period);
     const opened = this.#openFile(volumeName(init.id, period), 'w');
     const volume: Volume = { ...opened, period, defaults: readInit(init.bytes).defaults };
@@ -197,12 +197,13 @@ export class RecordingFiles {
     file.isDirty = false;
   }
 
-  #closeVolume(rendition: number): void {
-    const volume = this.#volumes.get(rendition);
-    if (volume === undefined) return;
-    this.#syncFile(volume);
-    this.#volumes.delete(rendition);
-    closeSync(volume.file);
+  /** Closes one of these files, if it is open, after making it durable. */
+  #close<Name>(files: Map<Name, OpenFile>, name: Name): void {
+    const open = files.get(name);
+    if (open === undefined) return;
+    this.#syncFile(open);
+    files.delete(name);
+    closeSync(open.file);
   }
 
   /** Closes the index file of each earlier period that has no open volume, after making it durable. */
@@ -212,21 +213,11 @@ export class RecordingFiles {
       const isUsed = this.#volumes.values().some((volume) => volume.period === period);
       if (isUsed || period >= this.#newestPeriod) continue;
       this.#append(index, encodeRecord({ type: 'sync' }), undefined);
-      this.#syncFile(index);
-      this.#indexes.delete(period);
-      closeSync(index.file);
-      this.#closeOther(picturesName(period));
+      this.#close(this.#indexes, period);
+      this.#close(this.#others, picturesName(period));
       periods.push(period);
     }
     return periods.length === 0 ? undefined : { type: 'closed', periods };
-  }
-
-  #closeOther(name: string): void {
-    const other = this.#others.get(name);
-    if (other === undefined) return;
-    this.#syncFile(other);
-    this.#others.delete(name);
-    closeSync(other.file);
   }
 
   #volumeOf(rendition: number): Volume {
