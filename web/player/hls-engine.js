@@ -133,7 +133,9 @@ export function playWithHls(Hls, video, url, quality, startAt) {
   });
   const begin = async (/** @type {import('./engine.js').StartAt} */ at) => {
     const positionS = 'positionS' in at ? at.positionS : await positionOf(hls.levels[0]?.uri ?? '', at.dateMs);
-    if (!isStopped) hls.startLoad(positionS);
+    // Before the start of a running recording's first variant, which may be aligned to audio that begins a little later, hls.js would begin
+    // near the end. A negative position leaves the choice to the playlist.
+    if (!isStopped) hls.startLoad(positionS < 0 ? positionS : Math.max(positionS, INSIDE_S));
   };
   hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
     // Switched in the middle of a segment, hls.js would load the new variant from the start of that segment and replace media that is being

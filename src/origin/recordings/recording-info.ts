@@ -60,7 +60,7 @@ export function recordingInfoRoute(
         running: isRunning,
         from: extent.fromMs ?? null,
         to: extent.untilMs ?? null,
-        duration: extent.durationS,
+        duration: Math.round(extent.durationS * 1000) / 1000,
         downloads: downloadsOf(extent.tracks),
       };
       const body = Buffer.from(JSON.stringify(info));
