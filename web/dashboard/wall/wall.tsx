@@ -10,7 +10,8 @@ import { go, hrefOf } from '../../shared/router.ts';
 import { second } from '../../shared/ticks.ts';
 import type { Session } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
-import { Badge, Failure, Loading } from '../../shared/ui/parts.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { Badge } from '../../shared/ui/parts.tsx';
 import { Thumbnail } from '../parts/thumbnail.tsx';
 import { type Cell, gridOf, wallCells } from './cells.ts';
 
@@ -62,8 +63,7 @@ export function Wall() {
           Leave
         </ButtonLink>
       </header>
-      {data.value === undefined &&
-        (data.error === undefined ? <Loading lines={6} /> : <Failure error={data.error} again={data.reload} />)}
+      {data.value === undefined && <Waiting data={data} lines={6} />}
       {data.value !== undefined && cells.length === 0 && (
         <p class="nobody">Nobody is live. Streams appear here the moment an encoder starts.</p>
       )}
