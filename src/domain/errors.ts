@@ -68,6 +68,7 @@ export class MillraceError extends Error {
     return ERRORS[this.code].status;
   }
 
+  /** Whose fault the error is, which decides about the log level and about retries. */
   get fault(): Fault {
     return ERRORS[this.code].fault;
   }

@@ -33,10 +33,12 @@ export class Secret {
     return timingSafeEqual(digest(this), digest(other));
   }
 
+  /** Returns `[redacted]`, so that no text contains the secret by accident. */
   toString(): string {
     return '[redacted]';
   }
 
+  /** Returns `[redacted]`, so that no JSON contains the secret by accident. */
   toJSON(): string {
     return '[redacted]';
   }

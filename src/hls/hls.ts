@@ -135,7 +135,7 @@ export type MediaAnswer =
   | { readonly type: 'timeout' }
   | { readonly type: 'not_found' };
 
-/** What is known of a segment at its beginning. */
+/** The properties of a segment that are known when it begins. */
 interface SegmentHead {
   readonly msn: number;
   /** The name of the init segment that it needs. */
@@ -174,7 +174,7 @@ export type Packaged =
     }
   /** The end of a segment, which consists of its parts. */
   | ({ readonly type: 'segment'; readonly durationS: number; readonly sizeBytes: number } & SegmentHead)
-  /** Media of this time is missing. The parts that fill it follow: they have a repeated frame, or silence. */
+  /** Media of this time is missing. The parts that fill it come next. They have a repeated frame, or silence. */
   | Omit<GapEvent, 'mark'>
   /** The end of the rendition. Nothing follows. */
   | { readonly type: 'end' };

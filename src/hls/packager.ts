@@ -69,6 +69,7 @@ export class Packager {
     this.#parts = this.#buildParts(track);
   }
 
+  /** The track that is packaged. */
   get track(): Track {
     return this.#track;
   }
@@ -179,8 +180,8 @@ export class Packager {
 
   /**
    * Ends the track. Media that is in no part yet becomes a segment of its own: video.js 8.24, which has loaded some parts of the last
-   * segment, does not load the rest once it sees EXT-X-ENDLIST without parts, and then never fires `ended`. The last frame is shown until `untilS`. If no frame is left, the newest keyframe or silence is written, because the announced
-   * part must exist.
+   * segment, does not load the rest once it sees EXT-X-ENDLIST without parts, and then never fires `ended`. The last frame is shown until
+   * `untilS`. If no frame is left, the newest keyframe or silence is written, because the announced part must exist.
    * @param untilS session time in seconds, the same for all tracks that end together: hls.js does not fire `ended` when the middle of the
    *   last part of one track is after the end of another
    */

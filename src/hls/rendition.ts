@@ -19,6 +19,7 @@ import type { Segment } from './window.ts';
 export interface RenditionHost {
   /** Takes memory. Returns false when there is none left. */
   reserve(sizeBytes: number): boolean;
+  /** Gives memory back that was taken by {@link reserve}. */
   release(sizeBytes: number): void;
   /** Called with what was packaged. */
   packaged(id: RenditionId, packaged: Packaged): void;
@@ -86,6 +87,7 @@ export class Rendition {
     return this.#options.addedS;
   }
 
+  /** The size of the media that is held, in bytes. */
   get mediaBytes(): number {
     return this.#mediaBytes;
   }

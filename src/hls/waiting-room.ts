@@ -27,6 +27,7 @@ export class WaitingRoom {
     this.#tickMs = Math.ceil(longestMs / TICKS);
   }
 
+  /** The number of requests that wait. */
   get size(): number {
     return this.#waiters.size;
   }

@@ -4,8 +4,9 @@
 
 /** The most bytes of path and headers together. */
 export const MAX_HEADER_BYTES = 16_384;
-/** How long the headers, and the whole request, may take to arrive, so that slow senders cannot hold connections. */
+/** How long the headers of a request may take to arrive, so that slow senders cannot hold connections. */
 export const HEADERS_TIMEOUT_MS = 10_000;
+/** How long the whole request may take to arrive. */
 export const REQUEST_TIMEOUT_MS = 30_000;
 /** How often HTTP/1.1 connections are checked for these timeouts. */
 export const CHECK_MS = 2000;

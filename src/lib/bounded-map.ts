@@ -2,7 +2,9 @@
  * A map that never grows beyond its limit, for entries that anybody can cause.
  */
 
-/** A map that forgets the entry that was set longest ago when a new one would exceed its limit. Its entries are in the order they were set. */
+/**
+ * A map that forgets the entry that was set longest ago when a new one would exceed its limit. Its entries are in the order they were set.
+ */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   readonly #limit: number;
 
@@ -12,6 +14,7 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
     this.#limit = limit;
   }
 
+  /** Sets a value, and makes its entry the newest. When the map is full, the oldest entries are removed. */
   override set(key: Key, value: Value): this {
     this.delete(key);
     for (const oldest of this.keys()) {

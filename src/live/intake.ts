@@ -16,7 +16,9 @@ const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 /** The receiver of collected media. */
 export interface IntakeTarget {
+  /** Sets the description of a track, before its packets and whenever it changes. */
   setTrack(id: TrackId, track: Track): void;
+  /** Takes the next packet of a track that was set. */
   write(id: TrackId, packet: Packet): void;
 }
 

@@ -64,7 +64,7 @@ export interface LiveSessionOptions {
   readonly errors: InternalErrors;
   /** Begins its recording, if it has one. */
   readonly beginRecording: (request: RecordingRequest) => Recorder;
-  /** Called when its recording has ended, and is durable. */
+  /** Called when the end of its recording is durable. */
   readonly onRecorded: (session: Session, extent: RecordingExtent) => void;
   /** Called after every change of state. */
   readonly onState: (session: LiveSession) => void;
@@ -351,7 +351,7 @@ export class LiveSession implements AsyncDisposable {
     if (this.#state.phase !== 'ended') await this.#pauseRecording();
   }
 
-  /** Ends the media and then the recording of it. */
+  /** Ends the media, and then its recording. */
   async #finish(): Promise<void> {
     try {
       await this.#media.end();
@@ -363,7 +363,7 @@ export class LiveSession implements AsyncDisposable {
       const extent = await this.#recorder?.end();
       if (extent !== undefined) this.#options.onRecorded(this.record, extent);
     } catch (error) {
-      // What the disk does not take is settled later.
+      // When the disk fails, the recording is settled later.
       this.#logger.warn({ err: error }, 'the recording could not be ended yet');
     }
   }

@@ -70,6 +70,7 @@ export interface LiveDirectory {
   watchedStream(playbackId: PlaybackId): WatchedStream | undefined;
   /** The present number of viewers on this node. If the stream runs on this node, those of other nodes are included. */
   viewers(playbackId: PlaybackId): number;
+  /** How much of a user's live quotas is used now. */
   usageOf(userId: UserId): LiveUsage;
   /** The samples of a session's last 15 minutes, the oldest first. Undefined when the session is not in this process. */
   samples(sessionId: SessionId): readonly HealthSample[] | undefined;

@@ -13,6 +13,7 @@ export class MediaTotals {
   #seconds = 0;
   #lastS = Number.POSITIVE_INFINITY;
 
+  /** The bytes of media. */
   get bytes(): number {
     return this.#bytes;
   }

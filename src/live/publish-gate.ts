@@ -31,7 +31,7 @@ export interface PublishGateOptions {
   /** The throttle shared with the HTTP interface. A wrong key counts wherever it was tried. */
   readonly throttle: AttemptThrottle;
   readonly metrics: Metrics;
-  /** Is told of every publisher that is refused or lost. */
+  /** Learns of every publisher that is refused or lost. */
   readonly attempts: Pick<PublishAttempts, 'wrongKey' | 'throttled' | 'refused' | 'unplayable' | 'disconnected'>;
   /** Undefined when no other node can have the stream's publisher. */
   readonly claims: PublisherClaims | undefined;
@@ -106,7 +106,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     return { code: 'quota_exceeded', reason };
   }
 
-  /** Accepts the publisher, and has its end noted. */
+  /** Accepts the publisher, and reports its end to the owner. */
   function publishHere({ stream, request, quotas }: Publish): PublishDecision {
     const connectedAt = clock.now();
     let observed: ObservedPublication | undefined;

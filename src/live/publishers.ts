@@ -48,6 +48,7 @@ export class Publishers {
     this.#limit = limit;
   }
 
+  /** The number of publishers. */
   get count(): number {
     return this.#publishers.size;
   }

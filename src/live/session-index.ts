@@ -19,6 +19,7 @@ export class SessionIndex {
     return this.#sessions.values();
   }
 
+  /** The number of sessions. */
   get size(): number {
     return this.#sessions.size;
   }
@@ -41,10 +42,12 @@ export class SessionIndex {
     if (this.#newest.get(playbackId) === session) this.#newest.delete(playbackId);
   }
 
+  /** The session with an id. */
   byId(id: SessionId): LiveSession | undefined {
     return this.#sessions.get(id);
   }
 
+  /** The session with a media path. */
   byPath(path: MediaPath): LiveSession | undefined {
     return this.#paths.get(path);
   }

@@ -54,7 +54,7 @@ export interface SessionRegistryOptions {
   readonly openTranscoder: OpenTranscoder;
   readonly memory: MediaMemory;
   readonly recorders: Pick<Recorders, 'begin'>;
-  /** Called when the recording of a session has ended, and is durable. */
+  /** Called when the end of a session's recording is durable. */
   readonly onRecorded?: (session: Session, extent: RecordingExtent) => void;
   readonly journal: SessionJournal;
   readonly clock: Clock;
@@ -69,7 +69,7 @@ export interface SessionRegistryOptions {
 export class SessionRegistry implements AsyncDisposable {
   /** Answers questions of the API and the origin. */
   readonly directory: SessionDirectory;
-  /** Counts what is used. */
+  /** Counts the usage of streams. */
   readonly usage = new UsageBook();
   readonly #options: SessionRegistryOptions;
   readonly #publishers: Publishers;

@@ -70,7 +70,10 @@ export class Viewers {
   readonly #elsewhere = new Map<string, { readonly playbackId: PlaybackId; readonly seenAt: number }>();
   /** The number of viewers of each playback id on this node and others. A viewer on both counts once. */
   readonly #counts = new Map<PlaybackId, number>();
-  /** How many began to watch, until somebody asks. Streams of other nodes are displaced, because that node counts them. */
+  /**
+   * How many viewers began to watch since the last call of `takeViews`. Streams of other nodes are dropped when there are too many, because
+   * their node counts them.
+   */
   readonly #views = new BoundedMap<PlaybackId, number>(MAX_COUNTED);
   readonly #places: FairSlots<string>;
   readonly #users = new Map<UserId, UserPlaces>();

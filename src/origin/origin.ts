@@ -38,7 +38,7 @@ export interface OriginOptions {
   readonly rights: Pick<PlaybackGateOptions, 'store' | 'secret' | 'clock' | 'askReceiver'>;
   /** Called with counts of refused viewers, at most once a minute for each stream. Must not throw. */
   readonly onRefused: (report: RefusalReport) => void;
-  /** What recordings are read from. Undefined where there are none. */
+  /** The library of recordings, and what serving them needs. Undefined where there are none. */
   readonly recordings?:
     | (Omit<RecordingsOptions, 'clock'> & Pick<RecordingRoutesOptions, 'library' | 'isOwner' | 'publicUrl'>)
     | undefined;
@@ -47,8 +47,8 @@ export interface OriginOptions {
 }
 
 /**
- * Adds `/hls/**` and `/recordings/**` to a Fastify instance. Refusals are thrown as `MillraceError` to the instance's error handler, which writes their body.
- * The headers for caches and for players on other sites are set in this folder.
+ * Adds `/hls/**` and `/recordings/**` to a Fastify instance. Refusals are thrown as `MillraceError` to the instance's error handler, which
+ * writes their body. The headers for caches and for players on other sites are set in this folder.
  */
 export async function originPlugin(app: FastifyInstance, options: OriginOptions): Promise<void> {
   const { live, audience, cluster, targetDurationS } = options;

@@ -13,9 +13,13 @@ export type ThumbnailAnswer = { readonly type: 'jpeg'; readonly bytes: Uint8Arra
 
 /** What viewers can request of a session. Each answer is waited for as `Waiting` in `hls/hls.ts` describes. */
 export interface Showing {
+  /** The multivariant playlist. */
   multivariant(waiting: Waiting): Promise<Shown<PlaylistAnswer>>;
+  /** The media playlist of a rendition. */
   playlist(rendition: string, directives: PlaylistDirectives, waiting: Waiting): Promise<Shown<PlaylistAnswer>>;
+  /** An init segment, segment or part by its name in a playlist. */
   media(rendition: string, name: string, waiting: Waiting): Promise<Shown<MediaAnswer>>;
+  /** The newest thumbnail. */
   thumbnail(waiting: Waiting): Promise<Shown<ThumbnailAnswer>>;
   /** The quota that its viewers count against. Undefined for a session on this node, whose quota `live` knows. */
   readonly quota: ViewerQuota | undefined;

@@ -6,10 +6,15 @@ import { LIMIT_INTERVAL_MS, LineLimit } from './line-limit.ts';
 
 /** The interface through which Millrace logs. Ids go into fields, never into the message. */
 export interface Logger {
+  /** Logs a line that matters only when something is being investigated. */
   debug(fields: object, message: string): void;
+  /** Logs a change of state. */
   info(fields: object, message: string): void;
+  /** Logs a fault from which the service recovers by itself. */
   warn(fields: object, message: string): void;
+  /** Logs a fault that the operator must look at. */
   error(fields: object, message: string): void;
+  /** Returns a logger that adds fields to every line. */
   child(fields: object): Logger;
 }
 

@@ -52,6 +52,7 @@ export class Feed {
     return this.#dropped;
   }
 
+  /** The bytes of the packets that wait. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }

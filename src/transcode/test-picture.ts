@@ -15,7 +15,9 @@ const MAX_HEAP_MIB = 64;
 
 /** Receives the media of a test picture. */
 export interface TestPictureTarget {
+  /** Called with the description of a track, before its packets. */
   track(track: Track): void;
+  /** Called with the next packet, in real time. */
   packet(packet: Packet): void;
   /** Called once, when the process has ended, for whatever reason. */
   end(): void;

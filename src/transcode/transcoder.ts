@@ -73,7 +73,9 @@ export interface TranscoderCallbacks {
   onAudioPacket(packet: Packet): void;
   /** Called with a picture of the video: of each kind the first at once, then one every few seconds. */
   onPicture(picture: Picture): void;
+  /** Called when a warning about transcoding is raised or cleared. */
   onWarning(warning: TranscoderWarning): void;
+  /** Called when the child process is replaced. */
   onRestart(restart: TranscoderRestart): void;
 }
 

@@ -32,6 +32,7 @@ export interface WorkerEnd {
 export interface WorkerEvents {
   /** Called with a message. @throws {Error} when the message is wrong, for which the worker is killed */
   onMessage(message: FromWorker): void;
+  /** Called once, when the process has ended. */
   onEnd(end: WorkerEnd): void;
 }
 
@@ -67,6 +68,7 @@ export class WorkerProcess {
     this.send({ type: 'job', job });
   }
 
+  /** The id of the process. Undefined when it could not be started. */
   get pid(): number | undefined {
     return this.#child.pid;
   }

@@ -12,7 +12,7 @@ import { Streams } from './streams/streams.tsx';
 /** The pages that are opened less often. */
 const more = () => import('./more.ts');
 
-/** What a page gets: the values of its pattern's `:names`. */
+/** The properties of a page: the values of the `:names` in its pattern. */
 export interface PageProps {
   readonly params: Readonly<Record<string, string>>;
 }
@@ -27,14 +27,14 @@ export interface Page {
   readonly title: string;
   /** Loads the page's own script when it is opened. */
   readonly load: () => Promise<PageComponent>;
-  /** How the page is offered beside every page; undefined for one that others lead to. */
+  /** The page's entry in the navigation. Undefined for a page to which only other pages link. */
   readonly nav?: { readonly icon: IconName; readonly for?: 'admins' };
 }
 
-/** A page that is opened often, so that its script comes with the frame's. */
+/** For a page that is opened often: its script is part of the main script. */
 const at = (component: PageComponent) => async () => component;
 
-/** Every page, in the order in which they are offered. Those of `more.ts` share one script, which is loaded when one of them is opened. */
+/** All pages, in the order of the navigation. Those of `more.ts` share one script, which is loaded when one of them is first opened. */
 export const PAGES: readonly Page[] = [
   { pattern: '/', title: 'Home', load: at(Home), nav: { icon: 'home' } },
   { pattern: '/wall', title: 'Wall', load: async () => (await more()).Wall },

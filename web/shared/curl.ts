@@ -1,5 +1,5 @@
 /**
- * The command that does the same as a button, for whoever writes a program next.
+ * Makes the curl command that does the same as a button, for users who write programs.
  */
 
 /** A command for a shell. The key is left for the reader to fill in. */

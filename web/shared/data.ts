@@ -1,12 +1,13 @@
 /**
- * What a page shows from the API: loaded when the page opens, again when an event or the time asks for it, and kept while that fails.
+ * Data from the API that a page shows. It is loaded when the page opens, and again after events or a time. While loading fails, the old
+ * data is kept.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type ListPage, list } from './api.ts';
 import { onEvents } from './events.ts';
 import type { ServiceEvent } from './types.ts';
 
-/** Data that is or is not there yet. */
+/** Data that may not be loaded yet. */
 export interface Data<Value> {
   /** The newest value; undefined before the first. */
   readonly value: Value | undefined;
@@ -84,7 +85,7 @@ export function useData<Value>(
     };
     const stop = onEvents((events) => {
       if (timer !== undefined || !events.some((event) => latest.current.refresh.on?.(event))) return;
-      // A first event is shown at once, and a storm of them as often as can be read.
+      // After a first event data is loaded at once, and during a flood of events only as often as people can read.
       const waitMs = lastAt + SPACING_MS - performance.now();
       if (waitMs > 0) timer = setTimeout(load, waitMs);
       else load();

@@ -1,5 +1,5 @@
 /**
- * What the API refuses: its sentence, and the field that the sentence is about.
+ * Errors of the API: the sentence, and the field that the sentence is about.
  */
 
 /** An answer that is not a success, or no answer at all (status 0). */

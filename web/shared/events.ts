@@ -1,5 +1,6 @@
 /**
- * The events of the service as they happen: one connection for the page, closed while the page is hidden, which goes on where it stopped.
+ * The events of the service as they happen. The page has one connection, which is closed while the page is hidden, and continues where it
+ * stopped.
  */
 import { signal } from '@preact/signals';
 import { EventLines } from './event-lines.ts';
@@ -27,7 +28,7 @@ export function onEvents(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Keeps the connection while the page is visible. @returns stops it */
+/** Keeps the connection while the page is visible. @returns a function that stops it */
 export function keepEvents(): () => void {
   const look = () => {
     if (document.hidden) {

@@ -1,5 +1,5 @@
 /**
- * Where this server is. Every address is made from that of the module itself, so that a proxy may put the server under a path of its own.
+ * The URLs of this server. All are derived from the URL of this module, so that a proxy may serve the server below another path.
  */
 
 /** The root of the server, with a slash at the end. The module is served as `dashboard/assets/<version>/<file>`. */

@@ -1,5 +1,5 @@
 /**
- * What the rules of an API key allow. The API decides; the pages only do not offer what it would refuse.
+ * What the rules of an API key allow. The API decides. The pages use this only to not offer what the API would refuse.
  */
 
 /** One rule of an API key. */

@@ -1,6 +1,6 @@
 /**
- * Who is signed in, and the token for the API. The token lives for minutes, is kept in a variable of the page and nowhere else, and is renewed by
- * the cookie, which opens no other route.
+ * Who is signed in, and the token for the API. The token lives for minutes, is kept in a variable of the page and nowhere else, and is
+ * renewed by the cookie, which opens no other route.
  */
 import { signal } from '@preact/signals';
 import { ApiError } from './errors.ts';
@@ -23,7 +23,7 @@ interface TokenAnswer extends SignedIn {
   readonly token: string;
 }
 
-/** Renewed this long before its end, so that no request meets the end. */
+/** A token is renewed this long before it expires, so that no request has an expired one. */
 const RENEW_MS = 60_000;
 /** Milliseconds that a token lives by this page's clock, which need not agree with the server's. */
 const LIFE_MS = 10 * 60_000;
@@ -31,7 +31,7 @@ const LIFE_MS = 10 * 60_000;
 /** Who is signed in; undefined while that is unknown, null when nobody is. */
 export const signedIn = signal<SignedIn | null | undefined>(undefined);
 
-/** Why somebody has been signed out, for the sign-in page. */
+/** Why the user has been signed out, for the sign-in page. */
 export const signedOutBecause = signal<string | undefined>(undefined);
 
 let token: { readonly value: string; readonly until: number } | undefined;

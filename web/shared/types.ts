@@ -27,28 +27,53 @@ import type {
   WebhookTestSchema,
 } from '#api/schemas/webhook.ts';
 
+/** An event of the service. */
 export type ServiceEvent = Static<typeof EventSchema>;
+/** A stream. */
 export type Stream = Static<typeof StreamSchema>;
+/** A session. */
 export type Session = Static<typeof SessionSchema>;
+/** The stream and session of an id, stream key or playback id. */
 export type StreamInfo = Static<typeof StreamInfoSchema>;
+/** The health of a stream or session. */
 export type Health = Static<typeof HealthSchema>;
+/** The addresses to which encoders publish. */
 export type Ingest = Static<typeof IngestSchema>;
+/** A profile, from which the server makes a rendition. */
 export type Profile = Static<typeof ProfileSchema>;
+/** Who may watch a stream or asset. */
 export type PlaybackPolicy = Static<typeof PlaybackPolicySchema>;
+/** An API key, without its secret. */
 export type ApiToken = Static<typeof ApiTokenSchema>;
+/** An API key that has just been created, with its secret. */
 export type CreatedApiToken = Static<typeof CreatedApiTokenSchema>;
+/** A key with which tokens of viewers are signed, without its private part. */
 export type SigningKey = Static<typeof SigningKeySchema>;
+/** A signing key that has just been created, with its private part. */
 export type CreatedSigningKey = Static<typeof CreatedSigningKeySchema>;
+/** A browser that is signed in. */
 export type BrowserSession = Static<typeof BrowserSessionSchema>;
+/** A webhook. */
 export type Webhook = Static<typeof WebhookSchema>;
+/** A request to a webhook, with its answer. */
 export type WebhookLog = Static<typeof WebhookLogSchema>;
+/** The answer to a request for a test event. */
 export type WebhookTest = Static<typeof WebhookTestSchema>;
+/** The delivery of an event to a webhook. */
 export type WebhookDelivery = Static<typeof WebhookDeliverySchema>;
+/** A user. */
 export type User = Static<typeof UserSchema>;
+/** An entry of the audit log. */
 export type AuditEntry = Static<typeof AuditEntrySchema>;
+/** A recording or clip. */
 export type Asset = Static<typeof AssetSchema>;
+/** An encoder that was refused. */
 export type Attempt = Static<typeof AttemptSchema>;
+/** The health of a session over time. */
 export type Samples = Static<typeof SamplesSchema>;
+/** Usage of a period, stream or user. */
 export type UsageSum = Static<typeof UsageSumSchema>;
+/** The findings of the doctor on a server. */
 export type DoctorReport = Static<typeof DoctorSchema>;
+/** A server that shares the database. */
 export type ServiceNode = Static<typeof NodeSchema>;

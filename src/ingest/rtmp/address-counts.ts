@@ -7,10 +7,12 @@ import { networkOf } from '#lib/network-of.ts';
 export class AddressCounts {
   readonly #counts = new Map<string, number>();
 
+  /** The number of open connections of an address. */
   of(address: string): number {
     return this.#counts.get(networkOf(address)) ?? 0;
   }
 
+  /** Counts a new connection. Call {@link remove} when it is closed. */
   add(address: string): void {
     this.#counts.set(networkOf(address), this.of(address) + 1);
   }

@@ -51,6 +51,7 @@ export interface ConnectionOwner {
   onAccepted(connection: Connection): void;
   /** Called when it no longer publishes but stays connected. */
   onUnpublished(connection: Connection): void;
+  /** Called with the number of bytes of media that have arrived. */
   onMediaBytes(connection: Connection, bytes: number): void;
 }
 

@@ -43,9 +43,11 @@ import { MediaReader, UnplayableMediaError } from './media-reader.ts';
 export interface Peer {
   readonly scheme: RtmpScheme;
   readonly remoteAddress: string;
+  /** Sends a message to the publisher. */
   send(message: Message): void;
   /** Delivers no message and reads nothing until {@link release}, which puts back-pressure on the publisher. */
   hold(): void;
+  /** Ends {@link hold}. */
   release(): void;
   /** Notes that the publisher was accepted. */
   accepted(): void;

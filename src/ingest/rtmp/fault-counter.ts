@@ -6,6 +6,7 @@
 export class FaultCounter {
   #counts = new Map<string, number>();
 
+  /** Counts a fault. */
   count(fault: string): void {
     this.#counts.set(fault, (this.#counts.get(fault) ?? 0) + 1);
   }

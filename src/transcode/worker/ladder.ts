@@ -28,7 +28,9 @@ const PICTURE_KINDS = ['poster', 'tile'] as const;
 
 /** The receivers of a ladder's results. Renditions are identified by their index in the source's list. */
 export interface LadderOutput {
+  /** Called with the decoder configuration record of a rendition, before its frames. */
   onConfig(rendition: number, config: Uint8Array): void;
+  /** Called with the next encoded frame of a rendition. */
   onFrame(rendition: number, frame: RungFrame): void;
   /** Called when frames were lost. No rendition continues before the next segment. */
   onMissing(): void;

@@ -1,14 +1,14 @@
 /**
- * What the server finds of itself, and what can be seen from a browser, of how the service is set up.
+ * Checks of how the service is set up: those that the server makes itself, and those that need a browser.
  */
 import { duration } from '../../shared/format.ts';
 import type { DoctorReport } from '../../shared/types.ts';
 
-/** What was found. */
+/** The values that are checked. */
 export interface Findings {
   /** The origin in the browser's address bar. */
   readonly origin: string;
-  /** The origin at which the server believes to be reached. */
+  /** The origin that the server has in the URLs that it gives out. */
   readonly serverOrigin: string;
   readonly isSecure: boolean;
   readonly events: 'connecting' | 'live' | 'lost';
@@ -44,11 +44,11 @@ const NAMES: Readonly<Record<ServerCheck['id'], string>> = {
 };
 const TONES = { ok: 'ok', warning: 'warn', problem: 'bad', unknown: 'plain' } as const;
 
-/** What the server finds, as checks of this page. */
+/** Converts the checks of the server to checks of this page. */
 export const serverChecks = (found: readonly ServerCheck[]): readonly Check[] =>
   found.map(({ id, state, message }) => ({ name: NAMES[id], tone: TONES[state], text: message }));
 
-/** Judges what was found. */
+/** Judges the values. */
 export function checksOf({
   origin,
   serverOrigin,

@@ -12,12 +12,12 @@ export interface FailedAttempt {
   readonly address: string;
   /** A sentence with what to change. */
   readonly message: string;
-  /** Milliseconds when it was last tried. */
+  /** When it was last tried, in milliseconds since 1970. */
   readonly at: number;
   readonly count: number;
 }
 
-/** How long an attempt with a key that is nobody's is shown. */
+/** How long an attempt with an unknown key is shown. */
 const STRANGE_MS = 120_000;
 
 /** How many are shown. */

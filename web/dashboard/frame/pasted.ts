@@ -1,5 +1,5 @@
 /**
- * Finds in a pasted text the id that it holds.
+ * Finds the id in a pasted text.
  */
 
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;

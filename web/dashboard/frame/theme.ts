@@ -1,5 +1,5 @@
 /**
- * Light or dark: as the system is, unless somebody has chosen here.
+ * The light or dark theme: that of the system, unless the user has chosen one in this browser.
  */
 import { signal } from '@preact/signals';
 
@@ -11,14 +11,14 @@ const NAME = 'millrace-theme';
 /** The choice of this browser. */
 export const theme = signal<Theme>(stored());
 
-/** Shows the choice. */
+/** Applies the choice to the page. */
 export function applyTheme(): void {
   const { dataset } = document.documentElement;
   if (theme.value === 'system') delete dataset.theme;
   else dataset.theme = theme.value;
 }
 
-/** Changes the choice, and keeps it for the next visit where the browser lets us. */
+/** Changes the choice, and stores it for the next visit if the browser allows that. */
 export function setTheme(choice: Theme): void {
   theme.value = choice;
   applyTheme();

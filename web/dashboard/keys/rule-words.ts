@@ -34,7 +34,7 @@ export const PRESETS: readonly Preset[] = [
   },
 ];
 
-/** What rules allow, in one sentence. */
+/** Describes in one sentence what rules allow. */
 export function ruleWords(rules: readonly Rule[] | undefined): string {
   if (rules === undefined) return 'Everything';
   const preset = PRESETS.find((each) => JSON.stringify(each.rules) === JSON.stringify(rules));

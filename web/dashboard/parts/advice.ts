@@ -1,5 +1,5 @@
 /**
- * What to change where a warning holds, in the words of the encoder's own menus.
+ * Advice about what to change for a warning, in the words of the encoder's menus.
  */
 import type { WarningCode } from '#domain/warnings.ts';
 import { type EncoderKind, encoderKind } from './encoder-name.ts';
@@ -40,7 +40,7 @@ const ADVICE: Readonly<Partial<Record<WarningCode, Advice>>> = {
   },
 };
 
-/** What to change. Undefined where there is nothing to do. @param encoder the name that the encoder gives itself */
+/** The advice for a warning. Undefined when there is nothing to do. @param encoder the name that the encoder gives itself */
 export function adviceFor(code: WarningCode, encoder: string | undefined): string | undefined {
   const advice = ADVICE[code];
   return advice?.[encoderKind(encoder)] ?? advice?.other;

@@ -1,5 +1,5 @@
 /**
- * What a ladder costs: an estimate, to compare choices before they are saved.
+ * Estimates the cost of a ladder, so that choices can be compared before they are saved.
  */
 import type { Profile } from '../../shared/types.ts';
 
@@ -14,9 +14,9 @@ const USUAL_SOURCE = { width: 1920, height: 1080, fps: USUAL_FPS };
 
 /** The cost of a ladder. */
 export interface Cost {
-  /** Of this machine's cores, about. */
+  /** The approximate number of cores of the server that it keeps busy. */
   readonly cores: number;
-  /** Bits per second that viewers can choose from beside the source, all renditions together. */
+  /** The bitrate of all transcoded renditions together, in bits per second. */
   readonly bitrateBps: number;
 }
 

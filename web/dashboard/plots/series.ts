@@ -1,5 +1,5 @@
 /**
- * What plots are made of: samples as columns, gaps kept as gaps, and the sentence that says what a plot shows.
+ * Prepares samples for plots: as columns in which gaps stay gaps, with a sentence that says what a plot shows.
  */
 import type { Samples } from '../../shared/types.ts';
 
@@ -9,15 +9,15 @@ type Sample = Samples['samples'][number];
 export interface Measure {
   readonly id: string;
   readonly title: string;
-  /** What is good, for whoever has never seen such a plot. */
+  /** Explains what is good, for readers who have never seen such a plot. */
   readonly help: string;
   readonly value: (sample: Sample) => number | undefined;
   /** The least and the largest value in the sample, where it has them. */
   readonly range?: (sample: Sample) => readonly [number, number];
   readonly format: (value: number) => string;
-  /** Between which values all is well. */
+  /** The range of good values. */
   readonly good?: readonly [number, number];
-  /** The largest value that the plot shows at least, so that noise does not fill it. */
+  /** The plot reaches at least up to this value, so that noise does not fill it. */
   readonly atLeast: number;
 }
 
@@ -109,7 +109,7 @@ export function columnsOf({ step, samples }: Pick<Samples, 'step' | 'samples'>, 
   return { times, values, low, high };
 }
 
-/** What a plot shows, as a sentence for who cannot see it. */
+/** Describes what a plot shows, for readers who cannot see it. */
 export function plotSentence({ title, format, good }: Measure, { values }: Columns): string {
   const known = values.filter((each) => each !== null);
   if (known.length === 0) return `${title}: nothing was measured.`;
@@ -125,7 +125,9 @@ export function plotSentence({ title, format, good }: Measure, { values }: Colum
   return `${title}: ${format(least)} to ${format(most)}, now ${format(last)}.${judged}`;
 }
 
-/** The headline: how much of real time the uplink carries, in words. Undefined while too little was measured. */
+/**
+ * The headline of the plots: in words, how many seconds of media the uplink carries in a second. Undefined while too little was measured.
+ */
 export function uplinkWords(
   samples: readonly Pick<Sample, 'speed' | 'drift'>[],
 ): { readonly text: string; readonly isBad: boolean } | undefined {
@@ -133,7 +135,7 @@ export function uplinkWords(
   if (recent.length < 3) return undefined;
   const speed = recent.reduce((sum, each) => sum + each.speed, 0) / recent.length;
   const drift = recent.at(-1)!.drift;
-  // A moment of jitter is no slow uplink: the media must also be behind.
+  // A moment of jitter does not mean a slow uplink, so the media must also be behind.
   if (speed < 0.97 && drift > 1) {
     const behind = (1 - speed) * 60;
     return {

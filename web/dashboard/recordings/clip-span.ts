@@ -1,5 +1,5 @@
 /**
- * The span of a clip that somebody marks.
+ * The span of a clip that the user marks.
  */
 
 /** The span between two marks, in either order; undefined while one is missing or both are the same moment. */

@@ -11,7 +11,7 @@ export interface EventWords {
   readonly tone: 'plain' | 'ok' | 'warn' | 'bad';
 }
 
-/** Says what an event means. A type that this page does not know is named as it is. */
+/** Describes an event. For a type that this page does not know, it is the name of the type. */
 export function eventWords({ type, payload }: { readonly type: string; readonly payload: unknown }): EventWords {
   const told = payload as Readonly<Record<string, unknown>>;
   const text = (name: string) => optional(told[name]) ?? '';

@@ -1,5 +1,5 @@
 /**
- * What is asked of the API for a search among streams.
+ * Builds the request to the API for a search among streams.
  */
 
 /** The filters that are offered. */
