@@ -350,6 +350,28 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     for (const publisher of [first, second]) await publisher[Symbol.asyncDispose]();
   });
 
+  test('what happened leads to its moment in the recording', async () => {
+    const made = await server.api.createStream({ name: 'kept', record: true, profiles: [] });
+    await using publisher = await startPublisher({ url: server.rtmpUrl(made.streamKey), video: SMALL });
+    await using watched = await openSignedIn(`/streams/${made.id}`);
+    const { page, errors } = watched;
+    const link = page.getByRole('link', { name: 'Watch in the recording: Live: viewers can watch.' });
+    await link.waitFor({ timeout: 60_000 });
+    const [session] = (await (await server.api.request('GET', `/stream/${made.id}/sessions`)).json()) as {
+      id: string;
+      createdAt: number;
+    }[];
+    const href = (await link.getAttribute('href'))!;
+    assert.equal(href, `${server.url}/play/${session!.id}?t=${session!.createdAt}`);
+    assert.deepEqual(errors, []);
+    await page.goto(href);
+    await page
+      .locator('html[data-mode="replay"][data-state="playing"]')
+      .waitFor({ state: 'attached', timeout: 60_000 });
+    await server.api.request('DELETE', `/stream/${made.id}`);
+    await publisher[Symbol.asyncDispose]();
+  });
+
   test('what was typed stays when the server does not answer, and is sent once it does', async () => {
     await using watched = await openSignedIn('/streams/new');
     const { page } = watched;

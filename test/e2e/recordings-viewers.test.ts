@@ -139,6 +139,33 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     }
   });
 
+  test('an address names the moment at which the page begins, in seconds or as a time', async () => {
+    const { stream, publisher } = await publish();
+    await using _publisher = publisher;
+    const { info } = await recorded(stream.playbackId, 20);
+    await using watched = await chromium.newPage();
+    const { page, errors } = watched;
+    const begins = async (id: string, query: string, atS: number) => {
+      await page.goto(`${server.url}/play/${id}${query}`);
+      await showing(page, 'mode', 'replay');
+      await showing(page, 'state', 'playing');
+      await moving(page);
+      assert.ok((await position(page)) >= atS - 0.5, `${query} begins at ${await position(page)} s`);
+    };
+    await begins(stream.playbackId, '?t=6', 6);
+    await page.getByText('Back to live').click();
+    await showing(page, 'mode', 'live');
+    await publisher.stop();
+    const [session] = (await (await server.api.request('GET', `/stream/${stream.id}/sessions`)).json()) as {
+      id: string;
+    }[];
+    await begins(session!.id, '?t=7.5', 7.5);
+    await begins(session!.id, `?t=${Math.ceil(info.from! + 9000)}`, 9);
+    await begins(session!.id, '?t=0', 0);
+    await begins(session!.id, '?t=no', 0);
+    assert.deepEqual(errors, []);
+  });
+
   test('a browser plays the MP4 and a clip of a running recording, and seeks in them', async () => {
     const { stream, publisher } = await publish();
     await using _publisher = publisher;

@@ -5,6 +5,7 @@
  */
 import { wireControls } from './controls.js';
 import { loadEngine } from './engine.js';
+import { momentOf } from './moment.js';
 import { wireQuality } from './quality.js';
 import { findRecording, largestDownload } from './recording.js';
 import { OFFLINE_WORDINGS, showLatency, showState } from './state.js';
@@ -41,6 +42,8 @@ let engine;
 /** The recording, as far as the page knows. @type {import('./recording.js').Recording | undefined} */
 let recording;
 let recordingAskedAt = Number.NEGATIVE_INFINITY;
+/** Whether a recording was found before. The moment that the address names is where the first one begins. */
+let hasBegun = false;
 /** What the viewer wants to see: the live stream, or the recording from a position on. @type {'live' | StartAt} */
 let wanted = 'live';
 /** Aborted to end playback or a wait, because the viewer wants to see something else. */
@@ -174,9 +177,14 @@ async function askForRecording() {
   timeline.use(found ? fileUrl(found, 'storyboard.vtt') : '', found?.running ?? false);
   replayButton.hidden = found === undefined;
   downloadButton.hidden = found === undefined || largestDownload(found) === undefined;
-  if (found?.of !== 'asset') return;
+  const moment = hasBegun || !found || found.from === null ? undefined : momentOf(location.search, found);
+  hasBegun ||= found !== undefined && found.from !== null;
+  if (found?.of !== 'asset') {
+    if (moment) want(moment);
+    return;
+  }
   document.title = `${found.name} · Millrace`;
-  if (wanted === 'live') want({ positionS: found.running ? 0 : -1 });
+  if (wanted === 'live') want(moment ?? { positionS: found.running ? 0 : -1 });
 }
 
 /** Downloads the recording as it is now. The browser stays on the page, because the answer is a download. */

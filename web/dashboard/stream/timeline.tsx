@@ -9,6 +9,7 @@ import { CopyButton } from '../../shared/ui/copy.tsx';
 import { Loaded } from '../../shared/ui/list.tsx';
 import { Ago, Card, Empty } from '../../shared/ui/parts.tsx';
 import { eventWords } from './event-words.ts';
+import { MomentLink, useRecorded } from './moment-link.tsx';
 
 /** The card. @param props.from the first time, in milliseconds, that it is about @param props.to the last one */
 export function Timeline({
@@ -24,6 +25,7 @@ export function Timeline({
   const events = usePages<ServiceEvent>(`/event?streamId=${streamId}&limit=25${bounds}`, {
     on: (event) => event.streamId === streamId,
   });
+  const recorded = useRecorded(streamId);
   const rows = events.value ?? [];
   const report = () => rows.map((event) => `${dateTime(event.createdAt)}  ${eventWords(event).text}`).join('\n');
   return (
@@ -44,7 +46,10 @@ export function Timeline({
                     <span class="at">
                       <Ago at={event.createdAt} />
                     </span>
-                    <span dir="auto">{text}</span>
+                    <span>
+                      <bdi>{text}</bdi>
+                      <MomentLink event={event} text={text} recorded={recorded} />
+                    </span>
                   </li>
                 );
               })}
