@@ -1,5 +1,5 @@
 /**
- * How much of a recording there is: a pure function of its index.
+ * Computes the extent of a recording from its index: a pure function.
  */
 import { ms } from '#lib/units.ts';
 import type { TrackDescription } from './index-file.ts';

@@ -35,7 +35,7 @@ export interface RecordedTrack extends AssetTrack {
   readonly rfc6381: string;
 }
 
-/** How much of a recording there is. */
+/** How much media a recording has, with the tracks as playlists state them. */
 export interface RecordingExtent extends AssetExtent {
   readonly tracks: readonly RecordedTrack[];
 }

@@ -1,5 +1,5 @@
 /**
- * Starts the dashboard: the sign-in page until somebody is signed in, then the frame with a page in it.
+ * Starts the dashboard: shows the sign-in page until a user is signed in, and then the frame with a page.
  */
 import { render } from 'preact';
 import { followLinks } from '../shared/router.ts';
@@ -16,7 +16,7 @@ function Dashboard() {
 
 applyTheme();
 followLinks();
-// A link signs in again even when somebody is signed in, perhaps as another user.
+// A sign-in link is used even when a user is signed in already, because it may be for another user.
 if (location.pathname.endsWith('/dashboard/sign-in')) signedIn.value = null;
 else bearer().catch(() => (signedIn.value ??= null));
 render(<Dashboard />, document.getElementById('app')!);

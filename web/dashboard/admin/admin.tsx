@@ -1,5 +1,5 @@
 /**
- * The whole service, for its operator: its state, its servers, users with their quotas, and who changed what.
+ * The service for its admins: its state, its servers, users with their quotas, and the audit log.
  */
 import { useState } from 'preact/hooks';
 import { change, get, serverNow } from '../../shared/api.ts';
@@ -21,7 +21,7 @@ import { Doctor } from './doctor.tsx';
 import { QUOTA_WORDS } from './quota-words.ts';
 import { Servers } from './servers.tsx';
 
-/** The page. */
+/** The page for admins. */
 export function Admin() {
   return (
     <>

@@ -13,7 +13,7 @@ import { encoderTitle } from '../parts/encoder-name.ts';
 
 const EVERY_MS = 5000;
 
-/** The card. */
+/** The card with the refused encoders. */
 export function Attempts() {
   const attempts = useData('attempts', (signal) => get<readonly Attempt[]>('/attempt?all=1', { signal }), {
     everyMs: EVERY_MS,

@@ -1,5 +1,5 @@
 /**
- * Whether the service is set up well: what the server finds of itself, and what the browser sees of it.
+ * Shows whether the service is set up well, by checks of the server and checks in the browser.
  */
 import { clockDifferenceMs, get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
@@ -13,7 +13,7 @@ import { checksOf, serverChecks } from './checks.ts';
 
 const WORDS = { ok: 'Good', warn: 'Look at it', bad: 'Wrong', plain: 'Not known' } as const;
 
-/** The card. */
+/** The card with the checks. */
 export function Doctor() {
   const seen = useData('doctor', async (signal) => {
     const askedAt = performance.now();
@@ -73,7 +73,7 @@ export function Doctor() {
   );
 }
 
-/** The settings in force, closed until they are asked for. */
+/** The settings in force, which are shown on request. */
 function Settings({ settings }: { readonly settings: DoctorReport['settings'] }) {
   return (
     <details class="settings">

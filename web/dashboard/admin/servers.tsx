@@ -11,7 +11,7 @@ import type { Column } from '../../shared/ui/table.tsx';
 
 const EVERY_MS = 5000;
 
-/** The card. */
+/** The card with the servers. */
 export function Servers() {
   const nodes = useData('nodes', (signal) => get<readonly ServiceNode[]>('/admin/nodes', { signal }), {
     everyMs: EVERY_MS,

@@ -15,7 +15,7 @@ import { Card, PageHead } from '../../shared/ui/parts.tsx';
 import { costOf } from '../parts/cost.ts';
 import { LADDERS } from '../parts/ladders.ts';
 
-/** The page. */
+/** The page that creates a stream. */
 export function FirstRun() {
   const [name, setName] = useState('My first stream');
   const [ladder, setLadder] = useState(LADDERS[0]!);

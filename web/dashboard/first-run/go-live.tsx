@@ -1,5 +1,5 @@
 /**
- * From a stream that exists to one that is live: how to connect, and what is seen of every attempt.
+ * Helps to go live with a stream that exists: how to connect an encoder, and what the server saw of each attempt.
  */
 import { useState } from 'preact/hooks';
 import { get, list, serverNow } from '../../shared/api.ts';
@@ -20,7 +20,7 @@ import { attemptsOf, strangeAttempts } from './attempts.ts';
 
 const LOOK_EVERY_MS = 2000;
 
-/** The page. */
+/** The page that helps to go live with a stream. */
 export function GoLive({ params: { id = '' } }: PageProps) {
   const [openedAt] = useState(serverNow);
   const isAbout = (event: ServiceEvent) => event.streamId === id;

@@ -1,5 +1,5 @@
 /**
- * What is around every page: where one can go, who one is, and whether the page is live.
+ * The frame around every page: the navigation, the user who is signed in, and whether the page gets events.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { eventState, keepEvents } from '../../shared/events.ts';
@@ -104,7 +104,7 @@ export function Frame({ who }: { readonly who: SignedIn }) {
   );
 }
 
-/** Whether the page learns of changes by itself. */
+/** Shows whether the page gets events, and so updates itself. */
 function Live() {
   const state = eventState.value;
   const words = { live: 'Live', connecting: 'Connecting…', lost: 'Reconnecting…' }[state];
@@ -116,7 +116,7 @@ function Live() {
   );
 }
 
-/** The page that the address names. Its script is loaded when it is first opened. */
+/** The page of the present address. Its script is loaded when it is first opened. */
 function CurrentPage({ isAdmin }: { readonly isAdmin: boolean }) {
   const { path } = place.value;
   const [loaded, setLoaded] = useState<ReadonlyMap<Page, PageComponent>>(new Map());

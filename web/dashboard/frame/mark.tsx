@@ -1,5 +1,5 @@
 /**
- * The sign of the service.
+ * The logo of the service.
  */
 
 /** Three waves, as in the icon. */

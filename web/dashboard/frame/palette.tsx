@@ -1,5 +1,5 @@
 /**
- * Finds anything: pages by name, and whatever is pasted by the page that it belongs to.
+ * The search for everything: pages by name, and ids or URLs that are pasted.
  */
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
@@ -134,7 +134,7 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
   );
 }
 
-/** What a text stands for: a stream or session by any of its ids, and streams whose name has it. */
+/** Looks a text up: a stream or session with this id, and streams whose names contain it. */
 async function find(text: string, signal: AbortSignal): Promise<readonly Hit[]> {
   if (text === '') return [];
   const id = pastedId(text);

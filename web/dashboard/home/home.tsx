@@ -1,5 +1,5 @@
 /**
- * What needs attention first, then who is live, then what ended last.
+ * The home page: what needs attention, then the live streams, then the sessions that ended last.
  */
 import { get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
@@ -16,11 +16,11 @@ import { END_WORDS } from '../parts/end-words.ts';
 import { Thumbnail } from '../parts/thumbnail.tsx';
 
 const EVERY_MS = 10_000;
-/** Ordered by when they were last live, so that those that are live now come first: one request for both. */
+/** The request for streams, ordered by when they were last live. Those that are live now come first, so one request is enough for both. */
 const STREAMS = '/stream?limit=100&order=lastSeen-true';
 const isChange = ({ type }: { readonly type: string }) => /^(stream|session)\./.test(type);
 
-/** The page. */
+/** The home page. */
 export function Home() {
   const streams = useData('home streams', (signal) => get<readonly Stream[]>(STREAMS, { signal }), {
     everyMs: EVERY_MS,
@@ -116,7 +116,7 @@ const ENDED_COLUMNS: readonly Column<Session>[] = [
   { name: 'Why it ended', kind: 'soft', cell: ({ endReason }) => endReason && END_WORDS[endReason] },
 ];
 
-/** The very first page of a new service. */
+/** The home page of a service that has no stream yet. */
 function Welcome() {
   return (
     <>

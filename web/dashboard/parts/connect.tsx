@@ -1,5 +1,5 @@
 /**
- * How to publish to a stream: the two lines that OBS wants, and commands for ffmpeg and GStreamer.
+ * Shows how to publish to a stream: the two fields for OBS, and commands for ffmpeg and GStreamer.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { change, get } from '../../shared/api.ts';
@@ -21,7 +21,7 @@ const WAYS = [
 ] as const;
 type Way = (typeof WAYS)[number][0];
 
-/** The panel. @param props.onStream called with the stream after its key was replaced */
+/** The panel with all ways to publish. @param props.onStream called with the stream after its key was replaced */
 export function Connect({
   stream,
   onStream,

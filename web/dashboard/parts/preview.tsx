@@ -1,18 +1,18 @@
 /**
- * The picture of a stream: its player while it is live and the page is visible.
+ * The live preview of a stream: a player, which plays while the stream is live and the page is visible.
  */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ROOT } from '../../shared/place.ts';
 import { Icon } from '../../shared/ui/icon.tsx';
 
-/** The custom element, which has the attributes of a `div` besides its own. */
+/** The attributes of the custom element: its own and those of a `div`. */
 const Player = 'millrace-player' as unknown as 'div';
 
 /** The player of the service itself, at the address where every page finds it, so that hls.js is loaded once. */
 const loadPlayer = (): Promise<unknown> => import(/* @vite-ignore */ `${ROOT.pathname}play/element.js`);
 
-/** The live picture, with sound off. */
+/** The preview, muted. */
 export function Preview({
   playbackId,
   isLive,
@@ -63,7 +63,7 @@ export function Preview({
   );
 }
 
-/** Whether the page is visible. A hidden page plays nothing: connections of one host are few. */
+/** Whether the page is visible. A hidden page plays nothing, because browsers limit the connections to one host. */
 function useVisible(): boolean {
   const [isVisible, setVisible] = useState(!document.hidden);
   useEffect(() => {

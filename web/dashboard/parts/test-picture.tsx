@@ -1,5 +1,5 @@
 /**
- * Sends a test picture to a stream, without any encoder, and takes it back.
+ * Starts and stops the test picture of a stream, for which no encoder is needed.
  */
 import { change } from '../../shared/api.ts';
 import type { Stream } from '../../shared/types.ts';
@@ -7,10 +7,10 @@ import { Button } from '../../shared/ui/button.tsx';
 import { Card } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 
-/** What the server's own source calls itself. */
+/** The encoder name that the server gives its test picture. */
 const ENCODER = /test picture/i;
 
-/** The offer; nothing while an encoder is live. */
+/** The button and its explanation. Nothing while an encoder is live. */
 export function TestPicture({ stream }: { readonly stream: Stream }) {
   const path = `/stream/${stream.id}/test-picture`;
   if (stream.isActive && !ENCODER.test(stream.health?.encoder ?? '')) return null;

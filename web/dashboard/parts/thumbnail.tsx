@@ -1,5 +1,5 @@
 /**
- * The newest picture of a live stream, renewed while it is visible.
+ * The thumbnail of a live stream, which is renewed while it is visible.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { ROOT } from '../../shared/place.ts';
@@ -7,7 +7,7 @@ import { Icon } from '../../shared/ui/icon.tsx';
 
 const EVERY_MS = 10_000;
 
-/** The picture; a sign in its place where there is none, as with streams that are not transcoded. */
+/** The thumbnail. An icon in its place when there is none, as for streams that are not transcoded. */
 export function Thumbnail({ playbackId }: { readonly playbackId: string }) {
   const [round, setRound] = useState(0);
   const [isThere, setThere] = useState(true);

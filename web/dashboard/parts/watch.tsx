@@ -1,5 +1,5 @@
 /**
- * How viewers get to a stream: the address, a link, and a code for phones.
+ * Shows how viewers get to a stream: the URL, a link, and a QR code for phones.
  */
 import { useState } from 'preact/hooks';
 import { ROOT } from '../../shared/place.ts';

@@ -1,5 +1,5 @@
 /**
- * One plot over time. uPlot draws it; a sentence, arrow keys and a table say the same to who cannot see it.
+ * One plot over time, drawn by uPlot. A sentence, arrow keys and a table give the same information to readers who cannot see it.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
@@ -7,7 +7,7 @@ import { time } from '../../shared/format.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { type Columns, type Measure, plotSentence } from './series.ts';
 
-/** A moment that all plots mark. */
+/** A moment that is marked in all plots. */
 export interface PlotMark {
   /** Milliseconds. */
   readonly at: number;
@@ -140,7 +140,7 @@ function optionsOf(
 ): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string) => {
-    // An element of its own for each color: one that changes its color shows the old one for a moment.
+    // Each color is read from a new element, because an element whose color changes has the old one for a moment.
     const probe = document.createElement('span');
     probe.style.color = `var(${name})`;
     document.body.append(probe);

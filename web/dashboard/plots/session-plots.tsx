@@ -14,7 +14,7 @@ import { columnsOf, measures, uplinkWords } from './series.ts';
 const EVERY_MS = 5000;
 const MEASURES = measures(bitrate);
 
-/** The card. @param props.isLive whether new samples come */
+/** The card with the plots of a session. @param props.isLive whether new samples come */
 export function SessionPlots({
   sessionId,
   streamId,

@@ -1,5 +1,5 @@
 /**
- * One recording or clip: watch it, download it, and cut clips of it.
+ * One recording or clip: plays it, downloads it, and cuts clips of it.
  */
 import { useRef, useState } from 'preact/hooks';
 import { change, get, list } from '../../shared/api.ts';
@@ -22,7 +22,7 @@ import { AssetState, CLIP_COLUMNS } from './recordings.tsx';
 
 const GROWING_MS = 5000;
 
-/** The page. */
+/** The page of a recording or clip. */
 export function RecordingPage({ params: { id = '' } }: PageProps) {
   const [isGrowing, setGrowing] = useState(false);
   const [isDeleting, setDeleting] = useState(false);
@@ -130,7 +130,7 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
   );
 }
 
-/** Marks a beginning and an end while the video plays. */
+/** Creates a clip from two marks, which the user sets while the video plays. */
 function MakeClip({
   asset,
   video,

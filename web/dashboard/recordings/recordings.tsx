@@ -10,7 +10,7 @@ import { ListCard } from '../../shared/ui/list.tsx';
 import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
 import { type Column, NameLink } from '../../shared/ui/table.tsx';
 
-/** The page. */
+/** The page with all recordings and clips. */
 export function Recordings() {
   const assets = usePages<Asset>('/asset?limit=50', {
     everyMs: 15_000,

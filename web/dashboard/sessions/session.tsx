@@ -1,5 +1,5 @@
 /**
- * One session: its numbers, and what happened in it.
+ * One session: its measured values and its events.
  */
 import { get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
@@ -18,7 +18,7 @@ import { SessionState } from './sessions.tsx';
 const EVERY_MS = 5000;
 const AROUND_MS = 60_000;
 
-/** The page. */
+/** The page of a session. */
 export function SessionPage({ params: { id = '' } }: PageProps) {
   const data = useData(`session ${id}`, (signal) => get<Session>(`/session/${id}`, { signal }), {
     everyMs: EVERY_MS,

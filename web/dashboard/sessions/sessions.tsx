@@ -1,5 +1,5 @@
 /**
- * Every time a stream was live.
+ * All sessions: each time that a stream was live.
  */
 import { usePages } from '../../shared/data.ts';
 import { bytes, count, duration } from '../../shared/format.ts';
@@ -19,7 +19,7 @@ const SHOWN = [
 ] as const;
 const EVERY_MS = 10_000;
 
-/** The page. */
+/** The page with all sessions. */
 export function Sessions() {
   const show = place.value.query.get('show') ?? 'all';
   const streamId = place.value.query.get('stream');

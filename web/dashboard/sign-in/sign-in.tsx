@@ -12,13 +12,13 @@ import { Mark } from '../frame/mark.tsx';
 
 const LINK_PATH = '/dashboard/sign-in';
 
-/** The page. */
+/** The page for signing in. */
 export function SignIn() {
   const [link, setLink] = useState(() => (location.pathname.endsWith(LINK_PATH) ? location.hash.slice(1) : ''));
   const [key, setKey] = useState('');
   useEffect(() => {
     document.title = 'Sign in · Millrace';
-    // What signs in must not stay in the address, where histories keep it.
+    // The secret must not stay in the address, because browsers keep addresses in their history.
     if (location.hash !== '') history.replaceState(null, '', location.pathname);
   }, []);
   const enter = async (credentials: { link: string } | { key: string }) => {

@@ -1,5 +1,5 @@
 /**
- * How healthy a stream is: in a sentence, with what to change, then in numbers.
+ * The health of a stream: a sentence with what to change, then the measured values.
  */
 
 import { serverNow } from '../../shared/api.ts';
@@ -13,7 +13,7 @@ import { encoderTitle } from '../parts/encoder-name.ts';
 const GOOD_KEYFRAME_S = 4;
 const LAG_MS = 1000;
 
-/** The card. */
+/** The card with the health of a stream. */
 export function StreamHealth({ stream, session }: { readonly stream: Stream; readonly session: Session | null }) {
   const { health, isActive } = stream;
   if (!isActive || health === undefined) {

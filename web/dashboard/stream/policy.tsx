@@ -30,7 +30,7 @@ const POLICIES: readonly (Choice & { readonly id: PlaybackPolicy['type'] })[] = 
 ];
 const FIELDS = ['playbackPolicy.webhookId', 'playbackPolicy.allowedOrigins'];
 
-/** The card. */
+/** The card for the playback policy of a stream. */
 export function Policy({ stream, forbidden, onStream }: Props) {
   const [isEdited, setEdited] = useState(false);
   const { type = 'public', allowedOrigins = [] } = stream.playbackPolicy ?? {};

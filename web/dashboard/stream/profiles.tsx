@@ -20,7 +20,7 @@ interface Props {
   readonly onStream: (stream: Stream) => void;
 }
 
-/** The card. */
+/** The card for the renditions of a stream. */
 export function Profiles({ stream, forbidden, onStream }: Props) {
   const [isEdited, setEdited] = useState(false);
   return (

@@ -1,5 +1,5 @@
 /**
- * How viewers get to a stream.
+ * Shows how viewers get to a stream, and how to embed its player.
  */
 import { ROOT } from '../../shared/place.ts';
 import type { Stream } from '../../shared/types.ts';
@@ -7,7 +7,7 @@ import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
 import { Card } from '../../shared/ui/parts.tsx';
 import { Watch, watchUrl } from '../parts/watch.tsx';
 
-/** The card. */
+/** The card for sharing a stream. */
 export function ShareCard({ stream: { playbackId } }: { readonly stream: Stream }) {
   const frame = `<iframe src="${watchUrl(playbackId)}?embed" allow="autoplay; fullscreen" style="width:100%;aspect-ratio:16/9;border:0"></iframe>`;
   return (

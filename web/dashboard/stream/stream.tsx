@@ -1,5 +1,5 @@
 /**
- * One stream: what it looks like now, how healthy it is and what to change, how to publish to it, and who may watch.
+ * One stream: its preview, its health with what to change, how to publish to it, and who may watch.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { change, get } from '../../shared/api.ts';
@@ -34,7 +34,7 @@ import { Timeline } from './timeline.tsx';
 const LIVE_EVERY_MS = 2500;
 const IDLE_EVERY_MS = 15_000;
 
-/** The page. */
+/** The page of a stream. */
 export function StreamPage({ params: { id = '' } }: PageProps) {
   const [dialog, setDialog] = useState<'edit' | 'suspend' | 'terminate' | 'delete' | undefined>();
   const [isLive, setLive] = useState(false);

@@ -1,5 +1,5 @@
 /**
- * Everything that happened to a stream, newest first.
+ * All events of a stream, newest first.
  */
 import { usePages } from '../../shared/data.ts';
 import { dateTime } from '../../shared/format.ts';
@@ -11,7 +11,7 @@ import { Ago, Card, Empty } from '../../shared/ui/parts.tsx';
 import { eventWords } from './event-words.ts';
 import { MomentLink, useRecorded } from './moment-link.tsx';
 
-/** The card. @param props.from the first time, in milliseconds, that it is about @param props.to the last one */
+/** The card with the events of a stream. @param props.from the first time that is shown, in milliseconds @param props.to the last one */
 export function Timeline({
   streamId,
   from,

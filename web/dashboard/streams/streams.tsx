@@ -1,5 +1,5 @@
 /**
- * All streams: found by name, filtered, changed many at a time.
+ * All streams: finds them by name, filters them, and changes many at a time.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { change } from '../../shared/api.ts';
@@ -21,7 +21,7 @@ import { listPath, STREAM_FILTERS } from './list-path.ts';
 const TYPED_PAUSE_MS = 250;
 const LIVE_EVERY_MS = 10_000;
 
-/** The page. */
+/** The page with all streams. */
 export function Streams() {
   const { query } = place.value;
   const name = query.get('name') ?? '';

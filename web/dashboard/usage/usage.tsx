@@ -1,5 +1,5 @@
 /**
- * What was used, by day and by stream.
+ * The usage, by day and by stream.
  */
 import { useState } from 'preact/hooks';
 import { get, send, serverNow } from '../../shared/api.ts';
@@ -25,7 +25,7 @@ const WHOSE = [
 ] as const;
 const TOP = 20;
 
-/** The page. */
+/** The page with the usage. */
 export function Usage() {
   const [days, setDays] = useState<(typeof SPANS)[number][0]>('30');
   const [whose, setWhose] = useState<(typeof WHOSE)[number][0]>('mine');

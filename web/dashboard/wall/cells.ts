@@ -3,7 +3,7 @@
  */
 import type { Session } from '../../shared/types.ts';
 
-/** How a broadcast is, in one word, with its color. */
+/** The state of a session in one word, with its color. */
 export interface CellState {
   readonly word: 'Lost' | 'Issues' | 'Healthy';
   readonly tone: 'bad' | 'warn' | 'ok';
@@ -16,7 +16,7 @@ export interface Cell extends CellState {
   readonly playbackId: string;
   readonly name: string;
   readonly viewers: number;
-  /** What is wrong, as a sentence without its end; undefined when nothing is. */
+  /** What is wrong, as a sentence without the full stop. Undefined when nothing is. */
   readonly problem: string | undefined;
 }
 
@@ -64,7 +64,7 @@ export function gridOf(
     const rows = Math.ceil(count / columns);
     const size = Math.min(width / columns, ((height / rows) * 16) / 9);
     const empty = columns * rows - count;
-    // Pictures that are a hundredth smaller are as large.
+    // A difference in size of less than a hundredth does not count.
     const isLarger = size > best.size * 1.01;
     if (isLarger || (size > best.size * 0.99 && empty <= best.empty)) best = { columns, rows, size, empty };
   }

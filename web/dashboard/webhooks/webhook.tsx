@@ -1,5 +1,5 @@
 /**
- * One webhook: what was sent to it and what it answered, what waits, and what was given up.
+ * One webhook: the requests to it with their answers, the deliveries that wait, and those that were given up.
  */
 import { useState } from 'preact/hooks';
 import { change, get, list } from '../../shared/api.ts';
@@ -21,7 +21,7 @@ import { EditWebhook, WebhookState } from './webhooks.tsx';
 
 const EVERY_MS = 5000;
 
-/** The page. */
+/** The page of a webhook. */
 export function WebhookPage({ params: { id = '' } }: PageProps) {
   const data = useData(`webhook ${id}`, (signal) => get<Webhook>(`/webhook/${id}`, { signal }), { everyMs: EVERY_MS });
   const log = usePages<WebhookLog>(`/webhook/${id}/log?limit=50`, { everyMs: EVERY_MS });

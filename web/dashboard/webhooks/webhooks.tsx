@@ -1,5 +1,5 @@
 /**
- * The URLs that are told of events.
+ * All webhooks: the URLs to which events are delivered.
  */
 import { useState } from 'preact/hooks';
 import type { EventType } from '#domain/events.ts';
@@ -17,10 +17,10 @@ import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
 import { type Column, NameLink } from '../../shared/ui/table.tsx';
 import { EVENT_TYPES, USUAL_EVENTS } from './event-types.ts';
 
-/** The events that a webhook may be sent; a test event needs no choice. */
+/** The event types that can be chosen for a webhook. Test events are sent whatever is chosen. */
 const CHOICES = (Object.entries(EVENT_TYPES) as [EventType, string][]).filter(([type]) => type !== 'webhook.test');
 
-/** The page. */
+/** The page with all webhooks. */
 export function Webhooks() {
   const webhooks = usePages<Webhook>('/webhook?limit=50', { everyMs: 15_000 });
   const [isCreating, setCreating] = useState(false);
