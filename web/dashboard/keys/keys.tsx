@@ -1,10 +1,9 @@
 /**
  * What opens the API: API keys, signing keys, and the browsers that are signed in.
  */
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { change } from '../../shared/api.ts';
-import { type Data, usePages } from '../../shared/data.ts';
+import { usePages } from '../../shared/data.ts';
 import { signedIn, signOut } from '../../shared/session.ts';
 import type { ApiToken, BrowserSession, CreatedApiToken, CreatedSigningKey, SigningKey } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
@@ -12,9 +11,8 @@ import { Choices } from '../../shared/ui/choice.tsx';
 import { CopyCurl, CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog, DialogActions, FormDialog } from '../../shared/ui/dialog.tsx';
 import { TextField, useForm } from '../../shared/ui/form.tsx';
-import { Waiting } from '../../shared/ui/list.tsx';
-import { Ago, Badge, Card, Empty, Message, PageHead } from '../../shared/ui/parts.tsx';
-import { DataTable, type TableProps } from '../../shared/ui/table.tsx';
+import { ListCard } from '../../shared/ui/list.tsx';
+import { Ago, Badge, Empty, Message, PageHead } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import { PRESETS, ruleWords } from './rule-words.ts';
 
@@ -33,71 +31,49 @@ export function Keys() {
   );
 }
 
-/** The rows of a list; in place of none, what the list waits for or why it is empty. */
-function Rows<Row extends object>({
-  data,
-  empty,
-  ...table
-}: Omit<TableProps<Row>, 'rows'> & {
-  readonly data: Pick<Data<readonly Row[]>, 'value' | 'error' | 'reload'>;
-  readonly empty: ComponentChildren;
-}) {
-  const { value = [], error } = data;
-  if (value.length > 0) return <DataTable {...table} rows={value} />;
-  return data.value === undefined || error !== undefined ? <Waiting data={data} /> : <>{empty}</>;
-}
-
 function ApiKeys() {
   const keys = usePages<ApiToken>('/api-token?limit=50');
   const [isCreating, setCreating] = useState(false);
   const [revoked, setRevoked] = useState<ApiToken | undefined>();
   const own = signedIn.value?.key?.id;
   return (
-    <Card
+    <ListCard
       title="API keys"
-      flush
       actions={
         <Button small icon="plus" onPress={() => setCreating(true)}>
           Create a key
         </Button>
       }
+      data={keys}
+      empty={
+        <Empty icon="key" title="No API key">
+          A program needs one to create streams or read their state.
+        </Empty>
+      }
+      caption="API keys"
+      columns={[
+        {
+          name: 'Name',
+          cell: ({ id, name }) => (
+            <>
+              <bdi class="strong">{name}</bdi> {id === own && <Badge tone="ok">signed in with it</Badge>}
+            </>
+          ),
+        },
+        { name: 'May do', cell: ({ access }) => ruleWords(access?.rules) },
+        { name: 'Last used', kind: 'soft', cell: ({ lastSeen }) => <Ago at={lastSeen} /> },
+        { name: 'Created', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+        {
+          name: 'Actions',
+          kind: 'actions',
+          cell: (key) => (
+            <Button small kind="quiet" onPress={() => setRevoked(key)}>
+              Revoke
+            </Button>
+          ),
+        },
+      ]}
     >
-      <Rows
-        data={keys}
-        empty={
-          <Empty icon="key" title="No API key">
-            A program needs one to create streams or read their state.
-          </Empty>
-        }
-        caption="API keys"
-        columns={[
-          {
-            name: 'Name',
-            cell: ({ id, name }) => (
-              <>
-                <bdi class="strong">{name}</bdi> {id === own && <Badge tone="ok">signed in with it</Badge>}
-              </>
-            ),
-          },
-          { name: 'May do', cell: ({ access }) => ruleWords(access?.rules) },
-          { name: 'Last used', kind: 'soft', cell: ({ lastSeen }) => <Ago at={lastSeen} /> },
-          { name: 'Created', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
-          {
-            name: 'Actions',
-            kind: 'actions',
-            cell: (key) => (
-              <Button small kind="quiet" onPress={() => setRevoked(key)}>
-                Revoke
-              </Button>
-            ),
-          },
-        ]}
-      />
-      {keys.hasMore && (
-        <div class="more">
-          <Button onPress={keys.more}>Show more</Button>
-        </div>
-      )}
       {isCreating && <NewKey onDone={keys.reload} onClose={() => setCreating(false)} />}
       {revoked && (
         <Confirm
@@ -116,7 +92,7 @@ function ApiKeys() {
           </p>
         </Confirm>
       )}
-    </Card>
+    </ListCard>
   );
 }
 
@@ -181,48 +157,44 @@ function SigningKeys() {
     keys.reload();
   };
   return (
-    <Card
+    <ListCard
       title="Signing keys"
-      flush
       note="Your server signs a token for each viewer of a stream that is not public."
       actions={
         <Button small icon="plus" onPress={create}>
           Create a key
         </Button>
       }
+      data={keys}
+      empty={
+        <Empty icon="key" title="No signing key">
+          You need one for streams that only viewers with a token may watch.
+        </Empty>
+      }
+      caption="Signing keys"
+      columns={[
+        { name: 'Name', cell: ({ name }) => <bdi class="strong">{name}</bdi> },
+        {
+          name: 'State',
+          cell: ({ disabled }) => (disabled ? <Badge tone="warn">Disabled</Badge> : <Badge tone="ok">Accepted</Badge>),
+        },
+        { name: 'Created', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+        {
+          name: 'Actions',
+          kind: 'actions',
+          cell: (key) => (
+            <>
+              <Button small kind="quiet" onPress={() => toggle(key)}>
+                {key.disabled ? 'Enable' : 'Disable'}
+              </Button>
+              <Button small kind="quiet" onPress={() => setDeleted(key)}>
+                Delete
+              </Button>
+            </>
+          ),
+        },
+      ]}
     >
-      <Rows
-        data={keys}
-        empty={
-          <Empty icon="key" title="No signing key">
-            You need one for streams that only viewers with a token may watch.
-          </Empty>
-        }
-        caption="Signing keys"
-        columns={[
-          { name: 'Name', cell: ({ name }) => <bdi class="strong">{name}</bdi> },
-          {
-            name: 'State',
-            cell: ({ disabled }) =>
-              disabled ? <Badge tone="warn">Disabled</Badge> : <Badge tone="ok">Accepted</Badge>,
-          },
-          { name: 'Created', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
-          {
-            name: 'Actions',
-            kind: 'actions',
-            cell: (key) => (
-              <>
-                <Button small kind="quiet" onPress={() => toggle(key)}>
-                  {key.disabled ? 'Enable' : 'Disable'}
-                </Button>
-                <Button small kind="quiet" onPress={() => setDeleted(key)}>
-                  Delete
-                </Button>
-              </>
-            ),
-          },
-        ]}
-      />
       {created && (
         <Dialog title="The new signing key" onClose={() => setCreated(undefined)}>
           <Message tone="warn" title="Copy the private key now">
@@ -252,7 +224,7 @@ function SigningKeys() {
           <p>Viewers with tokens that were signed with it are stopped within seconds.</p>
         </Confirm>
       )}
-    </Card>
+    </ListCard>
   );
 }
 
@@ -274,9 +246,8 @@ function Browsers() {
     sessions.reload();
   };
   return (
-    <Card
+    <ListCard
       title="Browsers that are signed in"
-      flush
       actions={
         rows.length > 1 && (
           <Button small icon="door" onPress={endOthers}>
@@ -284,37 +255,34 @@ function Browsers() {
           </Button>
         )
       }
-    >
-      <Rows
-        data={sessions}
-        empty={<Empty icon="door" title="No browser is signed in" />}
-        caption="Browser sessions"
-        columns={[
-          {
-            name: 'Address',
-            cell: ({ address, isCurrent }) => (
-              <>
-                <span class="strong">{address}</span> {isCurrent && <Badge tone="ok">this browser</Badge>}
-              </>
-            ),
-          },
-          {
-            name: 'Signed in with',
-            cell: ({ tokenId }) => (tokenId === undefined ? 'a sign-in link' : 'an API key'),
-          },
-          { name: 'Since', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
-          { name: 'Last used', kind: 'soft', cell: ({ lastSeen }) => <Ago at={lastSeen} /> },
-          {
-            name: 'Actions',
-            kind: 'actions',
-            cell: (session) => (
-              <Button small kind="quiet" onPress={() => end(session)}>
-                Sign out
-              </Button>
-            ),
-          },
-        ]}
-      />
-    </Card>
+      data={sessions}
+      empty={<Empty icon="door" title="No browser is signed in" />}
+      caption="Browser sessions"
+      columns={[
+        {
+          name: 'Address',
+          cell: ({ address, isCurrent }) => (
+            <>
+              <span class="strong">{address}</span> {isCurrent && <Badge tone="ok">this browser</Badge>}
+            </>
+          ),
+        },
+        {
+          name: 'Signed in with',
+          cell: ({ tokenId }) => (tokenId === undefined ? 'a sign-in link' : 'an API key'),
+        },
+        { name: 'Since', kind: 'soft', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+        { name: 'Last used', kind: 'soft', cell: ({ lastSeen }) => <Ago at={lastSeen} /> },
+        {
+          name: 'Actions',
+          kind: 'actions',
+          cell: (session) => (
+            <Button small kind="quiet" onPress={() => end(session)}>
+              Sign out
+            </Button>
+          ),
+        },
+      ]}
+    />
   );
 }
