@@ -61,7 +61,7 @@ export function keepRows(bench: string, rows: readonly Row[], { areAll }: { read
   const kept = [...readRows().filter((row) => !isReplaced(row)), ...rows];
   const order = Object.values(GROUPS).flatMap((benches) => Object.keys(benches));
   const sorted = kept.toSorted((a, b) => order.indexOf(a.bench) - order.indexOf(b.bench));
-  writeFileSync(RESULTS, `[\n${sorted.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n]\n`);
+  writeFileSync(RESULTS, `${JSON.stringify(sorted, undefined, 2)}\n`);
   writeFileSync(PAGE, resultsPage());
 }
 
