@@ -6,6 +6,7 @@
  * follows, and it never ends when the last part of a track is a gap.
  */
 import { watchForStuck } from './stuck.js';
+import { listVariants, renditionOf } from './variants.js';
 
 /** @typedef {import('hls.js').default} Hls */
 /** @typedef {typeof import('hls.js').default} HlsClass */
@@ -74,6 +75,8 @@ const NOTHING_LEFT_S = 0.15;
 const INSIDE_S = 0.1;
 /** How often the variant that the viewer chose is set again: hls.js switches away from a variant that has a gap, and does not return. */
 const RETURN_EVERY_MS = 5000;
+/** How often variants are looked for that were not listed when playback began. hls.js reads the multivariant playlist only once. */
+const LISTED_EVERY_MS = 10_000;
 /** After a second media error within this time, playback is started again, because a new decoder did not help. */
 const MEDIA_ERROR_SPACING_MS = 5000;
 
@@ -123,14 +126,32 @@ export function playWithHls(Hls, video, url, quality, startAt) {
     else hls.loadLevel = level;
   };
   let isStopped = false;
-  hls.on(Hls.Events.MANIFEST_PARSED, () => {
-    quality.offer(hls.levels.map(variantOf), (id) => {
+  /** The variants that the multivariant playlist lists and hls.js did not read. @type {readonly import('./quality.js').Variant[]} */
+  let later = [];
+  const offer = () =>
+    quality.offer([...hls.levels.map(variantOf), ...later], (id) => {
+      if (later.some((variant) => variant.id === id)) return resolve('lost');
       chosen = id;
       nextLevel = undefined;
       load();
     });
+  hls.on(Hls.Events.MANIFEST_PARSED, () => {
+    offer();
     if (startAt) void begin(startAt);
   });
+  /** The ids of the variants that hls.js read, also of those that this browser cannot decode. @type {ReadonlySet<string>} */
+  let read = new Set();
+  hls.on(Hls.Events.MANIFEST_LOADED, (_event, { levels }) => {
+    read = new Set(levels.map((level) => renditionOf(level.url)));
+  });
+  const look = async () => {
+    if (startAt || read.size === 0) return;
+    const listed = (await listVariants(url)).filter(({ id }) => !read.has(id));
+    if (isStopped || namesOf(listed) === namesOf(later)) return;
+    later = listed;
+    offer();
+  };
+  const looking = setInterval(() => void look(), LISTED_EVERY_MS);
   const begin = async (/** @type {import('./engine.js').StartAt} */ at) => {
     const positionS = 'positionS' in at ? at.positionS : await positionOf(hls.levels[0]?.uri ?? '', at.dateMs);
     // Before the start of a running recording's first variant, which may be aligned to audio that begins a little later, hls.js would begin
@@ -182,6 +203,7 @@ export function playWithHls(Hls, video, url, quality, startAt) {
       isStopped = true;
       stopWatching();
       clearInterval(returning);
+      clearInterval(looking);
       video.removeEventListener('ended', onEnded);
       hls.destroy();
       quality.offer([], () => {});
@@ -195,10 +217,9 @@ function variantOf(level) {
   return { id: renditionOf(level.uri), width, height, framesPerSecond, bitrateBps };
 }
 
-/** The id of a rendition, which is the name of its playlist. @param {string} playlist */
-function renditionOf(playlist) {
-  const file = new URL(playlist).pathname.split('/').at(-1) ?? '';
-  return decodeURIComponent(file).replace(/\.m3u8$/, '');
+/** @param {readonly import('./quality.js').Variant[]} variants */
+function namesOf(variants) {
+  return variants.map(({ id }) => id).join(' ');
 }
 
 /**
