@@ -11,6 +11,7 @@ import { startServerProcess, type TestServer } from '../test/support/server.ts';
 const FOLDER = process.argv[2] ?? join(import.meta.dirname, 'images');
 const WITH_PHONES = process.argv[2] !== undefined;
 const WIDE = { width: 1280, height: 900 };
+const NARROW = { width: 320, height: 420 };
 const PHONE = { width: 390, height: 844 };
 const LADDER = [
   { name: '480p', width: 854, height: 480, fps: 0, bitrate: 1_200_000 },
@@ -24,7 +25,7 @@ await mkdir(FOLDER, { recursive: true });
 const storageState = await signIn();
 
 await shoot('welcome', '/', 'Welcome to Millrace');
-const { live, waiting } = await populate({ api: server.api, rtmpUrl: (key) => server.rtmpUrl(key) });
+const { live, sick, waiting } = await populate({ api: server.api, rtmpUrl: (key) => server.rtmpUrl(key) });
 for (const [name, path, text] of [
   ['home', '/', 'Live now'],
   ['streams', '/streams', 'the evening show'],
@@ -40,6 +41,9 @@ for (const [name, path, text] of [
 ] as const) {
   await shoot(name, path, text);
 }
+// These two are always dark.
+await shoot('wall', '/wall', 'Issues', { colorSchemes: ['dark'] });
+await shoot('dock', `/dock/${sick.id}`, 'Issues', { colorSchemes: ['dark'], wide: NARROW });
 
 /** Streams, one of them live, and what belongs to them. */
 async function populate({
@@ -80,17 +84,25 @@ async function populate({
   await api.request('POST', '/user', { name: 'ann' });
   // Usage is written once a minute.
   await until(async () => ((await (await api.request('GET', '/data/usage')).json()) as unknown[]).length > 0);
-  return { live: shown, waiting: await api.createStream({ name: 'My first stream', profiles: LADDER }) };
+  return { live: shown, sick, waiting: await api.createStream({ name: 'My first stream', profiles: LADDER }) };
 }
 
-async function shoot(name: string, path: string, text: string): Promise<void> {
+async function shoot(
+  name: string,
+  path: string,
+  text: string,
+  {
+    colorSchemes = ['light', 'dark'],
+    wide = WIDE,
+  }: { colorSchemes?: readonly ('light' | 'dark')[]; wide?: typeof WIDE } = {},
+): Promise<void> {
   const sizes = WITH_PHONES
     ? ([
-        ['', WIDE],
+        ['', wide],
         ['-phone', PHONE],
       ] as const)
-    : ([['', WIDE]] as const);
-  for (const colorScheme of ['light', 'dark'] as const) {
+    : ([['', wide]] as const);
+  for (const colorScheme of colorSchemes) {
     for (const [suffix, viewport] of sizes) {
       await using watched = await chromium.newPage({
         storageState,

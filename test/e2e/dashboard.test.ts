@@ -130,6 +130,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
   const PAGES = (): readonly (readonly [path: string, text: string])[] => [
     ['/', 'Nobody is live'],
     ['/wall', 'Nobody is live'],
+    [`/dock/${stream.id}`, 'Offline'],
     ['/streams', 'the evening show'],
     ['/streams/new', 'What viewers can choose from'],
     [`/streams/${stream.id}/start`, 'Waiting for your encoder'],
@@ -348,6 +349,48 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     assert.deepEqual(errors, []);
     for (const { id } of made) await server.api.request('DELETE', `/stream/${id}`);
     for (const publisher of [first, second]) await publisher[Symbol.asyncDispose]();
+  });
+
+  test('the dock signs in where it is, shows one stream in a narrow window, and what to change', async () => {
+    const made = await server.api.createStream({ name: 'Konferenz 2026: Hauptbühne und Nebenbühne', profiles: [] });
+    await using watched = await chromium.newPage({ viewport: { width: 250, height: 600 }, reducedMotion: 'reduce' });
+    const { page, errors } = watched;
+    await page.goto(url(`/streams/${made.id}`));
+    await page.getByLabel('API key').fill(server.apiKey);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const address = await page.locator('.copy-field', { hasText: 'Dock' }).locator('code').innerText();
+    assert.equal(address, url(`/dock/${made.id}`));
+    await page.context().clearCookies();
+    await page.goto(address);
+    await page.getByLabel('API key').fill(server.apiKey);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Offline', { exact: true }).waitFor();
+
+    await assert.rejects(
+      startPublisher({ url: `${server.rtmpUrl(made.streamKey).replace(made.streamKey, made.id)}`, video: SMALL }),
+    );
+    await page.getByText(/The encoder sends the id of this stream/).waitFor();
+
+    await using publisher = await startPublisher({
+      url: server.rtmpUrl(made.streamKey),
+      video: { ...SMALL, gop: 150 },
+    });
+    const health = page.locator('.dock .health');
+    await health.getByText('Issues').waitFor({ timeout: 60_000 });
+    await page.getByText(/add -g 60/).waitFor();
+    const numbers = page.locator('.dock .stats');
+    await waitFor(async () => /kbit\/s.*15 fps.*\d s.*0/s.test(await numbers.innerText()), { what: 'the numbers' });
+    for (const width of [250, 320, 400]) {
+      await page.setViewportSize({ width, height: 600 });
+      const widest = `Math.max(...[document.documentElement, ...document.querySelectorAll('.dock')].map((each) => each.scrollWidth))`;
+      assert.equal(await page.evaluate<number>(widest), width);
+    }
+    const { violations } = await new AxeBuilder({ page: page as never }).analyze();
+    assert.deepEqual(violations, []);
+    await publisher[Symbol.asyncDispose]();
+    await health.getByText(/Offline|Lost/).waitFor({ timeout: 60_000 });
+    assert.deepEqual(errors, []);
+    await server.api.request('DELETE', `/stream/${made.id}`);
   });
 
   test('what happened leads to its moment in the recording', async () => {

@@ -2,6 +2,7 @@
  * The pages that are opened less often, which share one script. To add one, name it here and in `pages.ts`.
  */
 export { Admin } from './admin/admin.tsx';
+export { Dock } from './dock/dock.tsx';
 export { Keys } from './keys/keys.tsx';
 export { SessionPlots } from './plots/session-plots.tsx';
 export { RecordingPage } from './recordings/recording.tsx';

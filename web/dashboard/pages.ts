@@ -38,6 +38,7 @@ const at = (component: PageComponent) => async () => component;
 export const PAGES: readonly Page[] = [
   { pattern: '/', title: 'Home', load: at(Home), nav: { icon: 'home' } },
   { pattern: '/wall', title: 'Wall', load: async () => (await more()).Wall },
+  { pattern: '/dock/:id', title: 'Dock', load: async () => (await more()).Dock },
   { pattern: '/streams', title: 'Streams', load: at(Streams), nav: { icon: 'streams' } },
   { pattern: '/streams/new', title: 'New stream', load: at(FirstRun) },
   { pattern: '/streams/:id/start', title: 'Go live', load: at(GoLive) },

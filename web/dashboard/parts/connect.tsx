@@ -4,6 +4,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { change, get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
+import { ROOT } from '../../shared/place.ts';
+import { hrefOf } from '../../shared/router.ts';
 import type { Ingest, Stream } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { Tabs } from '../../shared/ui/choice.tsx';
@@ -63,6 +65,11 @@ export function Connect({
             Then <b>Settings → Output</b>, Output Mode <b>Advanced</b>: Keyframe Interval <b>2 s</b>. Close the settings
             and press <b>Start Streaming</b>.
           </p>
+          <CopyField
+            name="Dock"
+            value={new URL(hrefOf(`/dock/${stream.id}`), ROOT).href}
+            hint="Shows this stream’s health and viewers inside OBS: Docks → Custom Browser Docks…, paste it as URL, and sign in there once."
+          />
         </>
       )}
       {way === 'ffmpeg' && (

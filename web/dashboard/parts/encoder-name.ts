@@ -9,7 +9,7 @@ export type EncoderKind = 'obs' | 'ffmpeg' | 'gstreamer' | 'other';
 export function encoderKind(name: string | undefined): EncoderKind {
   if (name === undefined) return 'other';
   if (/\bobs\b|libobs/i.test(name)) return 'obs';
-  if (/^lavf|ffmpeg/i.test(name)) return 'ffmpeg';
+  if (/lavf|ffmpeg/i.test(name)) return 'ffmpeg';
   return /gst|GStreamer/i.test(name) ? 'gstreamer' : 'other';
 }
 

@@ -6,10 +6,15 @@ import { streamState } from './stream-state.ts';
 
 test('encoders are recognised by the names they give themselves', () => {
   assert.deepEqual(
-    ['obs-output module (libobs version 31.0.2)', 'Lavf61.7.100', 'GStreamer 1.24', 'FMLE/3.0', undefined].map(
-      encoderKind,
-    ),
-    ['obs', 'ffmpeg', 'gstreamer', 'other', 'other'],
+    [
+      'obs-output module (libobs version 31.0.2)',
+      'Lavf61.7.100',
+      'FMLE/3.0 (compatible; Lavf62.19.101)',
+      'GStreamer 1.24',
+      'FMLE/3.0',
+      undefined,
+    ].map(encoderKind),
+    ['obs', 'ffmpeg', 'ffmpeg', 'gstreamer', 'other', 'other'],
   );
   assert.equal(encoderTitle('obs-output module (libobs version 31.0.2)'), 'OBS 31.0.2');
   assert.equal(encoderTitle('Lavf61.7.100'), 'ffmpeg');

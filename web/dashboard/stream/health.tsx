@@ -1,12 +1,9 @@
 /**
  * The health of a stream: a sentence with what to change, then the measured values.
  */
-
-import { serverNow } from '../../shared/api.ts';
-import { bitrate, clock, codecName, sentence } from '../../shared/format.ts';
-import { second } from '../../shared/ticks.ts';
+import { bitrate, codecName, sentence } from '../../shared/format.ts';
 import type { Session, Stream } from '../../shared/types.ts';
-import { Ago, Badge, Card, Empty, Message, Stat } from '../../shared/ui/parts.tsx';
+import { Ago, Badge, Card, Elapsed, Empty, Message, Stat } from '../../shared/ui/parts.tsx';
 import { adviceFor } from '../parts/advice.ts';
 import { encoderTitle } from '../parts/encoder-name.ts';
 
@@ -112,10 +109,4 @@ export function StreamHealth({ stream, session }: { readonly stream: Stream; rea
       </div>
     </Card>
   );
-}
-
-/** A clock that runs since the session began. */
-function Elapsed({ since }: { readonly since: number | undefined }) {
-  void second.value;
-  return since === undefined ? null : <span class="soft number">{clock((serverNow() - since) / 1000)}</span>;
 }

@@ -2,15 +2,10 @@
  * What the wall shows: the sessions that are live or were just lost, those that need attention first, and how they share the screen.
  */
 import type { Session } from '../../shared/types.ts';
-
-/** The state of a session in one word, with its color. */
-export interface CellState {
-  readonly word: 'Lost' | 'Issues' | 'Healthy';
-  readonly tone: 'bad' | 'warn' | 'ok';
-}
+import { type HealthWord, healthWord } from '../parts/health-word.ts';
 
 /** A place on the wall. */
-export interface Cell extends CellState {
+export interface Cell extends HealthWord {
   readonly id: string;
   readonly streamId: string;
   readonly playbackId: string;
@@ -42,15 +37,10 @@ export function wallCells(sessions: readonly WallSession[]): readonly Cell[] {
       playbackId: session.playbackId,
       name: session.name,
       viewers: session.viewers,
-      ...stateOf(session),
+      ...healthWord(session),
       problem: session.phase === 'reconnecting' ? 'no media is coming in' : session.issues?.[0],
     }))
     .toSorted((one, other) => RANKS.indexOf(one.word) - RANKS.indexOf(other.word));
-}
-
-function stateOf({ phase, isHealthy }: WallSession): CellState {
-  if (phase === 'reconnecting') return { word: 'Lost', tone: 'bad' };
-  return isHealthy === false ? { word: 'Issues', tone: 'warn' } : { word: 'Healthy', tone: 'ok' };
 }
 
 /** The columns and rows with which `count` pictures of 16 by 9 are largest in an area, and fewest places stay empty. */

@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { serverNow } from '../api.ts';
 import { ApiError, sentenceOf } from '../errors.ts';
-import { ago, dateTime } from '../format.ts';
+import { ago, clock, dateTime } from '../format.ts';
 import { second } from '../ticks.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
@@ -176,6 +176,12 @@ export function Ago({ at }: { readonly at: number }) {
       {ago(at, serverNow())}
     </time>
   );
+}
+
+/** A clock that runs since a moment. @param since milliseconds by the server's clock; nothing is shown while it is undefined */
+export function Elapsed({ since }: { readonly since: number | undefined }) {
+  void second.value;
+  return since === undefined ? null : <span class="soft number">{clock((serverNow() - since) / 1000)}</span>;
 }
 
 /** A number with its name. */
