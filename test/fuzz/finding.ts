@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** An input that broke a promise of the parser, and what happened. */
 export interface Finding {
@@ -15,6 +16,8 @@ export interface Finding {
 }
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/fuzz');
+/** The URL with which a stack names the files of this checkout. */
+const CHECKOUT = `${pathToFileURL(join(import.meta.dirname, '../..')).href}/`;
 const HASH_LENGTH = 16;
 
 /**
@@ -27,7 +30,7 @@ export function keepFinding({ kind, target, input, what }: Finding, folder = FIX
   const path = join(folder, target, name);
   mkdirSync(join(folder, target), { recursive: true });
   writeFileSync(`${path}.bin`, input);
-  writeFileSync(`${path}.txt`, `${kind}\n${what}\n`);
+  writeFileSync(`${path}.txt`, `${kind}\n${what.replaceAll(CHECKOUT, '')}\n`);
   return `${path}.bin`;
 }
 

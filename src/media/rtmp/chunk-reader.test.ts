@@ -148,12 +148,16 @@ describe('chunks', () => {
         hex('c4'),
         body.subarray(256),
       ];
-      const messages = readAll([Buffer.concat(bytes)]);
-      assert.deepEqual(
-        messages.map((each) => each.timestamp),
-        [0x1000000, 0x1000003],
-      );
-      for (const { payload } of messages) assert.deepEqual(payload, body);
+      const whole = Buffer.concat(bytes);
+      // In one slice, and in two that are divided anywhere.
+      for (let place = 0; place < whole.length; place += 1) {
+        const messages = readAll(cut(whole, [place]));
+        assert.deepEqual(
+          messages.map((each) => each.timestamp),
+          [0x1000000, 0x1000003],
+        );
+        for (const { payload } of messages) assert.deepEqual(payload, body);
+      }
     });
   }
 

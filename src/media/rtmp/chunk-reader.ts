@@ -113,11 +113,25 @@ export class ChunkReader {
       this.#at += used;
       if (used > 0) return true;
     }
-    const taken = this.#slice.copy(this.#held, this.#heldBytes, this.#at);
-    const used = this.#parseHeader(this.#held.subarray(0, this.#heldBytes + taken), 0);
-    this.#at += used > 0 ? used - this.#heldBytes : taken;
-    this.#heldBytes = used > 0 ? 0 : this.#heldBytes + taken;
-    return used > 0;
+    const held = this.#heldBytes;
+    const taken = this.#slice.copy(this.#held, held, this.#at);
+    const used = this.#parseHeader(this.#held.subarray(0, held + taken), 0);
+    if (used === 0) {
+      this.#heldBytes += taken;
+      this.#at += taken;
+      return false;
+    }
+    this.#heldBytes = 0;
+    this.#at += used - held;
+    // Bytes after a header of format 3 are held to see whether they repeat the extended timestamp. Here they are payload.
+    if (used < held) this.#putBack(this.#held.subarray(used, held));
+    return true;
+  }
+
+  /** Puts back bytes that an earlier slice ended with. */
+  #putBack(bytes: Buffer): void {
+    this.#slice = Buffer.concat([bytes, this.#slice.subarray(this.#at + bytes.length)]);
+    this.#at = 0;
   }
 
   /** Copies the bytes of the chunk that the slice has. Returns false when some are missing. */
