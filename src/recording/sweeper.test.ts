@@ -19,7 +19,7 @@ import {
   someStream,
   someUser,
 } from '#test/support/sample-records.ts';
-import type { KeptSpan } from './storage/needed-volumes.ts';
+import type { KeptSpan } from './storage/unneeded-volumes.ts';
 import { Sweeper, type SweeperOptions } from './sweeper.ts';
 
 const MINUTE_MS = 60_000;

@@ -13,7 +13,7 @@ import { pause } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import type { KeptSpan } from './storage/needed-volumes.ts';
+import type { KeptSpan } from './storage/unneeded-volumes.ts';
 import type { StorageThread } from './storage/storage-thread.ts';
 
 const DAY_MS = 86_400_000;
@@ -150,16 +150,20 @@ export class Sweeper implements AsyncDisposable {
     const before = ms(clock.now() - SETTLED_MS);
     let after: AssetId | undefined;
     const failures: unknown[] = [];
+    const found = new Set<AssetId>();
     for (let isLast = false; !isLast && !this.#closing.signal.aborted; ) {
       const recordings: readonly Asset[] = await store.assets.deleting({ before, after, limit: BATCH });
       for (const recording of recordings) {
         if (this.#closing.signal.aborted) return;
+        found.add(recording.id);
         // A recording that cannot be deleted does not keep the others from being deleted.
         await this.#deleteBytes(recording).catch((error: unknown) => failures.push(error));
       }
       after = recordings.at(-1)?.id;
       isLast = recordings.length < BATCH;
     }
+    // The node that has the files of a recording ends its deletion.
+    for (const id of this.#left.keys()) if (!found.has(id)) this.#left.delete(id);
     if (failures.length > 0) {
       logger.warn({ err: failures[0], recordings: failures.length }, 'deletion of recordings put off');
     }
@@ -175,10 +179,8 @@ export class Sweeper implements AsyncDisposable {
     await storage.free(recording.path, spans);
     this.#expired.delete(recording.id);
     // Files on the disk of another node are deleted by that node, and the row lasts until then.
-    if (clips.length === 0 && (!isShared || recording.nodeId === nodeId)) {
-      await store.assets.deleted(recording.id);
-      this.#left.delete(recording.id);
-    } else this.#left.set(recording.id, left);
+    if (clips.length === 0 && (!isShared || recording.nodeId === nodeId)) await store.assets.deleted(recording.id);
+    else this.#left.set(recording.id, left);
   }
 
   /** Checks free space and quotas, which matter only while something is recorded. */

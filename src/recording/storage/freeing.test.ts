@@ -11,8 +11,8 @@ import { startObjectServer } from '#test/support/object-server.ts';
 import { PERIOD_MS, RECORDED_FROM_MS, recordingsFolder, WrittenRecording } from '#test/support/recording-folder.ts';
 import { free } from './freeing.ts';
 import { recordingsIn, removeFolder, removeLeftFolders } from './local-files.ts';
-import { neededVolumes } from './needed-volumes.ts';
 import { readStoredIndex } from './stored-index.ts';
+import { unneededVolumes } from './unneeded-volumes.ts';
 
 const minutes = (from: number, until: number) => ({
   fromMs: RECORDED_FROM_MS + from * PERIOD_MS,
@@ -71,6 +71,16 @@ for (const from of ['this machine', 'the bucket'] as const) {
   });
 }
 
+test('a volume that clips may need stays in the bucket although its index has not been uploaded yet', async (t) => {
+  const { server, folder, bucket, recording, upload } = await setUp(t);
+  await upload();
+  rmSync(recording.folder, { recursive: true });
+  for (const period of [6, 7]) server.objects.delete(`${recording.path}/index.${period}`);
+  await free({ folder, bucket }, recording.path, [minutes(6.5, 6.6)]);
+  const volumes = [...server.objects.keys()].flatMap((name) => /source\.(\d)\.mp4$/.exec(name)?.[1] ?? []);
+  assert.deepEqual(volumes, ['5', '6', '7']);
+});
+
 test('without an index nothing is deleted of a recording that clips need', async (t) => {
   const { folder, bucket, recording } = await setUp(t);
   for (let period = 0; period < 8; period += 1) rmSync(join(recording.folder, `index.${period}`));
@@ -97,15 +107,15 @@ test('the volumes that are kept have every segment of the span in every renditio
   const index = readIndex(readIndexFiles(recording.folder));
   fc.assert(
     fc.property(fc.integer({ min: -1, max: 7 }), fc.integer({ min: 0, max: 5 }), (from, length) => {
-      const needed = neededVolumes(index, [minutes(from + 0.5, from + 0.5 + length)]);
+      const unneeded = unneededVolumes(index, [minutes(from + 0.5, from + 0.5 + length)]);
       for (let volume = 0; volume < 8; volume += 1) {
         const isShown = volume >= from && volume <= from + length;
-        if (isShown) for (const id of ['source', 'audio']) assert.ok(needed.has(`${id}.${volume}.mp4`));
-        if (volume < from - 1 || volume > from + length + 1) assert.ok(!needed.has(`source.${volume}.mp4`));
+        if (isShown) for (const id of ['source', 'audio']) assert.ok(!unneeded.has(`${id}.${volume}.mp4`));
+        if (volume < from - 1 || volume > from + length + 1) assert.ok(unneeded.has(`source.${volume}.mp4`));
       }
     }),
   );
-  assert.equal(neededVolumes(index, []).size, 0);
+  assert.equal(unneededVolumes(index, []).size, 16);
 });
 
 test('a recording whose machine died is opened by the index files that reached the bucket, up to the first that did not', async (t) => {

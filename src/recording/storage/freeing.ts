@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { ObjectCall, ObjectStore } from '#objects/objects.ts';
 import { readIndex } from '#recording/recording-index.ts';
 import { readIndexFiles } from '#recording/recovery.ts';
-import { fileSizes, removeFile, removeFolder } from './local-files.ts';
-import { type KeptSpan, neededVolumes } from './needed-volumes.ts';
+import { removeFile, removeFolder } from './local-files.ts';
+import { type KeptSpan, unneededVolumes } from './unneeded-volumes.ts';
 import { readStoredIndex } from './stored-index.ts';
 
 /** The number of objects that are deleted at the same time. */
@@ -20,7 +20,7 @@ export interface Places {
 }
 
 /**
- * Deletes the files of a recording, except the volumes that a span needs, and then the other files. Repeating it is harmless, and completes
+ * Deletes the files of a recording: all of them, or the volumes that no span needs. Repeating it is harmless, and completes
  * a deletion that was interrupted.
  * @param path the name of the recording's folder
  * @param spans the spans whose media is kept; empty to delete everything
@@ -33,10 +33,10 @@ export async function free(
   call?: ObjectCall,
 ): Promise<void> {
   const own = join(folder, path);
-  const needed = spans.length === 0 ? undefined : await neededOf({ folder, bucket }, path, spans, call);
-  const isNeeded = (name: string) => needed !== undefined && (!name.endsWith('.mp4') || needed.has(name));
-  if (needed === undefined) removeFolder(own);
-  else for (const name of fileSizes(own).keys()) if (!isNeeded(name)) removeFile(join(own, name));
+  const unneeded = spans.length === 0 ? undefined : await unneededOf({ folder, bucket }, path, spans, call);
+  const isNeeded = (name: string) => unneeded !== undefined && !unneeded.has(name);
+  if (unneeded === undefined) removeFolder(own);
+  else for (const name of unneeded) removeFile(join(own, name));
   if (bucket === undefined) return;
   const deleting = new Set<Promise<void>>();
   const failures: unknown[] = [];
@@ -54,8 +54,8 @@ export async function free(
   if (failures.length > 0) throw failures[0];
 }
 
-/** The names of the volumes that the spans need. @throws {Error} when there is no index. Then nothing is deleted */
-async function neededOf(
+/** The names of the volumes that the spans do not need. @throws {Error} when there is no index. Then nothing is deleted */
+async function unneededOf(
   { folder, bucket }: Places,
   path: string,
   spans: readonly KeptSpan[],
@@ -64,5 +64,5 @@ async function neededOf(
   const local = readIndexFiles(join(folder, path));
   const files = local.length > 0 || bucket === undefined ? local : await readStoredIndex(bucket, path, call);
   if (files.length === 0) throw new Error(`The recording ${path} has no index.`);
-  return neededVolumes(readIndex(files), spans);
+  return unneededVolumes(readIndex(files), spans);
 }

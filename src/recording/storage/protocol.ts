@@ -1,7 +1,7 @@
 /**
  * The messages between the main thread and the storage thread.
  */
-import type { KeptSpan } from './needed-volumes.ts';
+import type { KeptSpan } from './unneeded-volumes.ts';
 
 /** The data with which the storage thread is started. */
 export interface StorageJob {

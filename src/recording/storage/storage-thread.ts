@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import type { MediaPath } from '#domain/ids.ts';
 import { endWorker } from '#lib/end-worker.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import type { KeptSpan } from './needed-volumes.ts';
+import type { KeptSpan } from './unneeded-volumes.ts';
 import type {
   FromStorage,
   LocalRecording,
