@@ -40,12 +40,16 @@ export class EventPlaylist {
   /**
    * Returns the playlist of the complete segments. The same object is returned until something changes.
    * @param index always that of the same recording
-   * @param skip whether to return a delta update, if there is enough to skip
+   * @param options.skip whether to return a delta update, if there is enough to skip
+   * @param options.hasEnded whether it is the last version, to which nothing is appended
    */
-  render(index: RecordingIndex, rendition: RecordedRendition, skip: boolean): PlaylistText {
+  render(
+    index: RecordingIndex,
+    rendition: RecordedRendition,
+    { skip, hasEnded }: { readonly skip: boolean; readonly hasEnded: boolean },
+  ): PlaylistText {
     const { count } = this.#lines;
     this.#lines.addUntil(index, rendition, rendition.completeCount);
-    const { hasEnded } = index;
     // A line that viewers may have already stays as it is (rfc8216bis §6.2.1).
     if (hasEnded && count !== this.#lines.count) {
       this.#lines.lengthenEnd(longestS(index, 0, Infinity), this.#targetDurationS);
@@ -57,14 +61,14 @@ export class EventPlaylist {
     }
     const skipped = skip && !hasEnded ? this.#lines.countUntilEnd(SKIP_TARGETS * this.#targetDurationS) : 0;
     if (skipped > 0) {
-      this.#delta ??= new PlaylistText(this.#text(index, skipped), hasEnded);
+      this.#delta ??= new PlaylistText(this.#text(hasEnded, skipped), hasEnded);
       return this.#delta;
     }
-    this.#full ??= new PlaylistText(this.#text(index, 0), hasEnded);
+    this.#full ??= new PlaylistText(this.#text(hasEnded, 0), hasEnded);
     return this.#full;
   }
 
-  #text({ hasEnded }: RecordingIndex, skipped: number): string {
+  #text(hasEnded: boolean, skipped: number): string {
     const head = [
       tags.head(),
       '#EXT-X-PLAYLIST-TYPE:EVENT',

@@ -61,7 +61,7 @@ export class RecordingLibrary implements Library {
     this.#shelf = { reader: options.reader, movies: new VirtualMp4s(), stills: new Stills() };
   }
 
-  async open(path: MediaPath): Promise<Recorded | undefined> {
+  async open(path: MediaPath, isStored = false): Promise<Recorded | undefined> {
     const known = this.#open.get(path);
     const recorder = this.#options.recorders.running(path);
     if (known !== undefined && (known.hasEnded || (recorder !== undefined && known.isOf(recorder)))) return known;
@@ -69,7 +69,7 @@ export class RecordingLibrary implements Library {
       await recorder.opened;
       return this.#keep(path, { ...recorder.request, recording: recorder });
     }
-    const opening = this.#opening.get(path) ?? this.#load(path);
+    const opening = this.#opening.get(path) ?? this.#load(path, isStored);
     this.#opening.set(path, opening);
     try {
       return await opening;
@@ -83,8 +83,8 @@ export class RecordingLibrary implements Library {
     this.#open.delete(path);
   }
 
-  async #load(path: MediaPath): Promise<OpenRecording | undefined> {
-    const found = await this.#options.reader.index(path);
+  async #load(path: MediaPath, isStored: boolean): Promise<OpenRecording | undefined> {
+    const found = await this.#options.reader.index(path, isStored);
     if (found === undefined) return undefined;
     const { epoch, targetDurationS } = found.manifest;
     const recording = { index: new RecordingIndex(found.index) };
@@ -168,9 +168,10 @@ class OpenRecording implements Recorded {
   playlist(
     id: string,
     excerpt: Excerpt,
-    { skip, mediaUrl }: { readonly skip: boolean; readonly mediaUrl?: string | undefined },
+    options: { readonly skip: boolean; readonly hasEnded?: boolean; readonly mediaUrl?: string | undefined },
   ): RenderedPlaylist | undefined {
-    const own = this.#playlistOf(id, excerpt, skip);
+    const { mediaUrl } = options;
+    const own = this.#playlistOf(id, excerpt, options);
     if (mediaUrl === undefined || own === undefined || this.isRunning) return own;
     const known = this.#public.get(id);
     if (known?.of === own) return known.playlist;
@@ -179,7 +180,11 @@ class OpenRecording implements Recorded {
     return playlist;
   }
 
-  #playlistOf(id: string, excerpt: Excerpt, skip: boolean): RenderedPlaylist | undefined {
+  #playlistOf(
+    id: string,
+    excerpt: Excerpt,
+    { skip, hasEnded = false }: { readonly skip: boolean; readonly hasEnded?: boolean },
+  ): RenderedPlaylist | undefined {
     const index = this.#index;
     const rendition = index.rendition(id);
     if (rendition === undefined || rendition.completeCount === 0) return undefined;
@@ -190,7 +195,7 @@ class OpenRecording implements Recorded {
         playlist = new EventPlaylist(targetDurationS);
         this.#playlists.set(id, playlist);
       }
-      return playlist.render(index, rendition, skip);
+      return playlist.render(index, rendition, { skip, hasEnded: hasEnded || index.hasEnded });
     }
     const span = spanOf(index, excerpt);
     if (span === undefined) return undefined;

@@ -105,6 +105,8 @@ export interface Recorded {
    * The media playlist of a rendition: an EVENT playlist of the whole recording, which ends when the recording has ended. For an excerpt
    * with a bound it is a VOD playlist of the segments that the excerpt needs.
    * @param options.skip whether the client accepts a delta update
+   * @param options.hasEnded whether a recording is to be shown as ended although it may still grow, because its session has ended and the
+   *   machine with the rest of it is gone
    * @param options.mediaUrl the URL of the folder with the volumes, at which players can read media instead of at this server. It is not
    *   used while the recording runs
    * @returns undefined when there is no such rendition, or nothing of it in the excerpt
@@ -112,7 +114,7 @@ export interface Recorded {
   playlist(
     rendition: string,
     excerpt: Excerpt,
-    options: { readonly skip: boolean; readonly mediaUrl?: string | undefined },
+    options: { readonly skip: boolean; readonly hasEnded?: boolean; readonly mediaUrl?: string | undefined },
   ): RenderedPlaylist | undefined;
   /**
    * The wall-clock time of the frame at a position. Pauses that were left out of the recording do not count.
@@ -162,7 +164,8 @@ export interface Library {
   /**
    * Opens a recording. Undefined when neither this machine nor the object store has it. The result is shared by all who open the same one,
    * and need not be closed.
+   * @param isStored whether the object store is known to have all of it, so that an earlier state of it must not be used
    * @throws {MillraceError} `recording_unavailable` when it cannot be read now
    */
-  open(path: MediaPath): Promise<Recorded | undefined>;
+  open(path: MediaPath, isStored?: boolean): Promise<Recorded | undefined>;
 }

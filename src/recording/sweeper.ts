@@ -13,8 +13,8 @@ import { pause } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import type { KeptSpan } from './storage/unneeded-volumes.ts';
 import type { StorageThread } from './storage/storage-thread.ts';
+import type { KeptSpan } from './storage/unneeded-volumes.ts';
 
 const DAY_MS = 86_400_000;
 /** The time between two rounds. The files of a deleted recording are gone within two minutes. */

@@ -147,6 +147,19 @@ test('when the machine is gone for good, all but the last minute plays elsewhere
   for (const { msn } of readMediaPlaylist(early.playlist('source', {}, { skip: false })!.text).segments) {
     await bytesOf((await early.media('source', `${msn}.m4s`, {}))!);
   }
+  const isEnded = (hasEnded: boolean) => {
+    const playlist = readMediaPlaylist(early.playlist('source', {}, { skip: false, hasEnded })!.text);
+    return [playlist.ended, playlist.segments.length];
+  };
+  const { length } = readMediaPlaylist(early.playlist('source', {}, { skip: false })!.text).segments;
+  assert.deepEqual(
+    [isEnded(false), isEnded(true)],
+    [
+      [false, length],
+      [true, length],
+    ],
+    'players need not wait for more',
+  );
   renameSync(away, studio.folder);
   await feed.session.end();
   await recorder.end();
@@ -157,6 +170,23 @@ test('when the machine is gone for good, all but the last minute plays elsewhere
   await time.advance(30_000, async () => {});
   const whole = (await elsewhere.open(studio.path))!;
   assert.deepEqual([whole.isRunning, whole.extent.durationS > 34], [false, true]);
+});
+
+test('a recording that is known to be in the bucket as a whole is not shown as it was before', async () => {
+  await using parts = new AsyncDisposableStack();
+  const { studio, uploader, elsewhere } = await worldOf(parts);
+  const recorder = studio.begin();
+  const { feed } = recorded(recorder, both);
+  feed.play(15);
+  await studio.idle();
+  await uploader.idle();
+  const early = (await elsewhere.open(studio.path))!;
+  await feed.session.end();
+  await recorder.end();
+  await uploader.idle();
+  const whole = (await elsewhere.open(studio.path, true))!;
+  assert.ok(whole.extent.durationS > early.extent.durationS);
+  assert.equal(await elsewhere.open(studio.path, true), whole);
 });
 
 test('a bucket that is away makes a recording unavailable, and not missing', async () => {

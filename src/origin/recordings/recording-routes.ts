@@ -233,7 +233,7 @@ class RecordingAnswers {
         const added = viewers.header(subject.playbackId, [viewers.of(request).name]);
         return await elsewhere.pass(reply, { origin, added, signal });
       }
-      const recorded = await library.open(recording.path);
+      const recorded = await library.open(recording.path, recording.isStored);
       if (recorded === undefined) throw gone();
       return await answer(recorded, signal);
     });
@@ -270,7 +270,7 @@ class RecordingAnswers {
     const { _HLS_skip: skipped } = reply.request.query as Readonly<Record<string, unknown>>;
     const skip = skipped === 'YES' || skipped === 'v2';
     const mediaUrl = admission.restricted ? undefined : this.#mediaUrlOf(found);
-    const playlist = recorded.playlist(rendition, span, { skip, mediaUrl });
+    const playlist = recorded.playlist(rendition, span, { skip, mediaUrl, hasEnded: found.isLeft });
     if (playlist === undefined) throw gone();
     if (!admission.restricted) return await this.#sendText(reading, playlist, PLAYLIST_TYPE, name, skip);
     const { policy } = admission;

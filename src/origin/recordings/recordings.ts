@@ -37,6 +37,8 @@ export interface FoundRecording {
   readonly streamPlaybackId: PlaybackId;
   /** The URL of the other node whose disk alone has it. Undefined when this node can read it, or when no node can. */
   readonly origin: string | undefined;
+  /** Whether its session has ended at another node, which may be gone. This node then adds nothing to what it can read. */
+  readonly isLeft: boolean;
 }
 
 /** The options of {@link Recordings}. */
@@ -130,6 +132,7 @@ export class Recordings {
       subject: subjectOf(asset, stream),
       streamPlaybackId: stream.playbackId,
       origin: isElsewhere ? originOf(node.url) : undefined,
+      isLeft: recording.nodeId !== nodeId && recording.phase !== 'recording',
     };
   }
 

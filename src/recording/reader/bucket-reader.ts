@@ -58,12 +58,12 @@ export class BucketFileReader implements RecordingFileReader {
     this.#bucket = bucket;
   }
 
-  async index(path: MediaPath): Promise<ReadAnswers['index']> {
+  async index(path: MediaPath, isStored: boolean): Promise<ReadAnswers['index']> {
     const local = await this.#local.index(path);
     if (local !== undefined) return local;
     const now = this.#clock.monotonic();
     const known = this.#unfinished.get(path);
-    if (known !== undefined && now - known.at < UNFINISHED_MS) return known;
+    if (known !== undefined && !isStored && now - known.at < UNFINISHED_MS) return known;
     return await available(async () => {
       const manifest = await this.#bucket.get(`${path}/${MANIFEST_NAME}`);
       const files = manifest === undefined ? [] : await readStoredIndex(this.#bucket, path);

@@ -13,9 +13,10 @@ import type { ReaderThread } from './reader-thread.ts';
 export interface RecordingFileReader {
   /**
    * Reads the index of a recording and its manifest. Undefined when there is no such recording.
+   * @param isStored whether the object store is known to have all of it, so that an earlier state of it must not be used
    * @throws {MillraceError} `recording_unavailable` when they cannot be read now
    */
-  index(path: MediaPath): Promise<ReadAnswers['index']>;
+  index(path: MediaPath, isStored: boolean): Promise<ReadAnswers['index']>;
   /**
    * Reads the bytes of a file from `from` to `until`, the end excluded. The result belongs to the caller.
    * @param name the name of the file in the folder of the recording

@@ -6,8 +6,8 @@ import type { ObjectCall, ObjectStore } from '#objects/objects.ts';
 import { readIndex } from '#recording/recording-index.ts';
 import { readIndexFiles } from '#recording/recovery.ts';
 import { removeFile, removeFolder } from './local-files.ts';
-import { type KeptSpan, unneededVolumes } from './unneeded-volumes.ts';
 import { readStoredIndex } from './stored-index.ts';
+import { type KeptSpan, unneededVolumes } from './unneeded-volumes.ts';
 
 /** The number of objects that are deleted at the same time. */
 const DELETES = 8;

@@ -5,7 +5,6 @@ import { Worker } from 'node:worker_threads';
 import type { MediaPath } from '#domain/ids.ts';
 import { endWorker } from '#lib/end-worker.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import type { KeptSpan } from './unneeded-volumes.ts';
 import type {
   FromStorage,
   LocalRecording,
@@ -15,6 +14,7 @@ import type {
   StorageNote,
   ToStorage,
 } from './protocol.ts';
+import type { KeptSpan } from './unneeded-volumes.ts';
 
 /** How long closing waits for the thread. */
 const CLOSE_TIMEOUT_MS = 5000;
