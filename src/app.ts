@@ -11,6 +11,7 @@ import { dashboardPlugin } from '#dashboard/dashboard.ts';
 import { BrowserTokens } from '#domain/browser-session.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { type ApiKeyId, type NodeId, newEventId, type StreamId } from '#domain/ids.ts';
+import type { Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { createPresentation } from '#hls/presentation.ts';
@@ -41,6 +42,7 @@ import { StreamWatcher } from '#live/stream-watcher.ts';
 import { TEST_PICTURE_PROTOCOL, TestPictures } from '#live/test-pictures.ts';
 import { originPlugin } from '#origin/origin.ts';
 import { findPlayable, type Playable } from '#origin/playable.ts';
+import type { ExtentElsewhere } from '#origin/recordings/extent-elsewhere.ts';
 import { frameAncestorsOf } from '#origin/rights/page-origin.ts';
 import type { RefusalReport } from '#origin/rights/refusals.ts';
 import { createAskReceiver } from '#origin/rights/webhook-receiver.ts';
@@ -346,13 +348,18 @@ async function mountFaces(
   const secret = await store.nodes.clusterSecret();
   const { library } = sessions.recordings;
   const tokens = new BrowserTokens(secret);
+  const elsewhere = store.isShared ? await openExtentElsewhere(store, nodeId, secret) : undefined;
+  http.addHook('onClose', async () => await elsewhere?.[Symbol.asyncDispose]());
   await http.register(apiPlugin, {
     settings: config.api,
     quotas: config.quotas,
     store,
     live: registry.directory,
     isSeekable: config.origin.dvr === 'on',
-    recordings: { extentOf: (path) => sessions.recordings.recorders.running(path)?.extent },
+    recordings: {
+      extentOf: (path) => sessions.recordings.recorders.running(path)?.extent,
+      extentElsewhere: async (recording) => await elsewhere?.of(recording),
+    },
     attempts,
     testPictures,
     host: {
@@ -408,6 +415,12 @@ async function mountFaces(
         }
       : undefined,
   });
+}
+
+async function openExtentElsewhere({ assets }: Store, nodeId: NodeId, secret: Secret): Promise<ExtentElsewhere> {
+  // Loaded only when there are other nodes, because its HTTP client takes 8 MB.
+  const loaded = await import('#origin/recordings/extent-elsewhere.ts');
+  return new loaded.ExtentElsewhere(assets, nodeId, secret);
 }
 
 /**

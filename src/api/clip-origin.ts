@@ -1,5 +1,5 @@
 /**
- * Finds what a clip is to be cut out of. No file is read: what is recorded by now is known in memory, or from the record of the asset.
+ * Finds what a clip is to be cut out of. No file is read: what is recorded by now is known in memory, here or at the node that records.
  */
 import type { Asset } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
@@ -9,7 +9,7 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { RouteContext } from './api.ts';
 import type { Caller } from './authenticate.ts';
 import { streamByPlaybackId } from './find-stream.ts';
-import { asOfNow } from './present-asset.ts';
+import { asOfNow, type RunningRecordings } from './present-asset.ts';
 import { isInScope } from './scope.ts';
 
 /** The recordings of a stream that may cover a time: a broadcast may have begun shortly before another one's end was stored. */
@@ -35,7 +35,7 @@ export async function findClipOrigin(
   const { store, recordings } = context;
   const { playbackId, sessionId } = wanted;
   const stream = await streamByPlaybackId({ store }, playbackId, caller);
-  if (stream !== undefined) return asOfNow(await recordingOf(context, stream, wanted, caller), recordings);
+  if (stream !== undefined) return await newest(await recordingOf(context, stream, wanted, caller), recordings);
   const asset = isPlaybackId(playbackId) ? await store.assets.byPlaybackId(playbackId) : undefined;
   if (asset === undefined || !isInScope(caller.scope, asset.userId)) {
     throw new MillraceError(
@@ -45,7 +45,12 @@ export async function findClipOrigin(
   }
   if (sessionId !== undefined && sessionId !== asset.sessionId) throw foreignSession();
   if (asset.phase === 'failed') throw notRecorded();
-  return asOfNow(asset, recordings);
+  return await newest(asset, recordings);
+}
+
+/** An asset with what of it is recorded by now, whichever process records it. */
+async function newest(asset: Asset, recordings: RunningRecordings): Promise<Asset> {
+  return { ...asOfNow(asset, recordings), ...(await recordings.extentElsewhere(asset)) };
 }
 
 /** The recording of a stream that covers the beginning of the clip, or else the newest one. */

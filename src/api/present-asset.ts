@@ -8,10 +8,15 @@ import { approximateBytes, audioOf, bestVideo, downloadUrl, recordingPlaylistUrl
 import type { AssetSchema, TaskSchema } from './schemas/asset.ts';
 import type { PlaybackPolicySchema } from './schemas/playback-policy.ts';
 
-/** What is known in memory of recordings that run in this process. */
+/** What is known of recordings that run. */
 export interface RunningRecordings {
-  /** The extent of a recording, which is newer than that of its asset. Undefined for one that does not run here. Reads no file. */
+  /** The extent of a recording, which is newer than that of its asset. Undefined for one that does not run in this process. Reads no file. */
   extentOf(path: MediaPath): AssetExtent | undefined;
+  /**
+   * Asks another process that writes a recording for its extent. Undefined when the recording does not run in another process, and when
+   * that process gives no answer within seconds.
+   */
+  extentElsewhere(recording: Asset): Promise<AssetExtent | undefined>;
 }
 
 /** The phases of the API, which are those of the reference service. */

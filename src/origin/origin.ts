@@ -14,6 +14,7 @@ import { OriginContext } from './origin-context.ts';
 import { Owners, type OwnersOptions } from './owners.ts';
 import type { Peers } from './peers.ts';
 import { mediaPlaylistRoute, multivariantRoute } from './playlist-routes.ts';
+import { extentRoute } from './recordings/extent-route.ts';
 import { recordingInfoRoute } from './recordings/recording-info.ts';
 import { type RecordingRoutesOptions, recordingRoutes } from './recordings/recording-routes.ts';
 import { Recordings, type RecordingsOptions } from './recordings/recordings.ts';
@@ -97,6 +98,7 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
     if (recordings === undefined) return;
     recordingRoutes(hls, context, recordings);
     recordingInfoRoute(hls, context, recordings);
+    if (cluster !== undefined) extentRoute(hls, context, recordings.library);
   });
 }
 

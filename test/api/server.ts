@@ -124,7 +124,7 @@ export async function startApi(
     quotas: config.quotas,
     store,
     live,
-    recordings: { extentOf: (path) => extents.get(path) },
+    recordings: { extentOf: (path) => extents.get(path), extentElsewhere: async () => undefined },
     isSeekable: config.origin.dvr === 'on',
     attempts,
     testPictures,

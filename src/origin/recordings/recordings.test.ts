@@ -30,6 +30,7 @@ import type { Excerpt, Library, Recorded, VirtualFile } from '#recording/recordi
 import { createMetrics } from '#telemetry/metrics.ts';
 import { signToken, someSigningPair } from '#test/support/playback-rights.ts';
 import { someStream } from '#test/support/sample-records.ts';
+import { ExtentElsewhere } from './extent-elsewhere.ts';
 
 const EPOCH = 1_790_000_000_000;
 const at = (seconds: number): Milliseconds => ms(EPOCH + seconds * 1000);
@@ -708,4 +709,22 @@ test('a node that does not answer is a fault of the service, and no request goes
   const there = await setUp(t, { elsewhere: 'http://127.0.0.1:9' });
   const here = await setUp(t, { asset: there.asset, elsewhere: `http://127.0.0.1:${there.port}` });
   assert.equal((await here.ask(`${here.folder}/index.m3u8`)).statusCode, 404);
+});
+
+test('a node learns from the one that records how much there is by now, and nobody else does', async (t) => {
+  const there = await setUp(t, { isRunning: true });
+  const { asset } = there;
+  const url = `http://127.0.0.1:${there.port}`;
+  const nodeOf = (nodeUrl: string) => ({ byPath: async () => ({ asset, node: { id: asset.nodeId, url: nodeUrl } }) });
+  const elsewhere = (nodeUrl: string, nodeId = newNodeId()) => {
+    const asking = new ExtentElsewhere(nodeOf(nodeUrl), nodeId, CLUSTER_SECRET);
+    t.after(() => asking[Symbol.asyncDispose]());
+    return asking;
+  };
+  const { durationS, tracks } = (await elsewhere(`${url}/`).of(asset))!;
+  assert.deepEqual([durationS, tracks.length], [240, 2]);
+  assert.equal(await elsewhere('http://127.0.0.1:9/').of(asset), undefined, 'the node is gone');
+  assert.equal(await elsewhere(`${url}/`).of({ ...asset, phase: 'ready' }), undefined);
+  assert.equal(await elsewhere(`${url}/`, asset.nodeId).of(asset), undefined);
+  assert.equal((await there.ask(`${there.folder}/extent.json`)).statusCode, 404);
 });
