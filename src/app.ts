@@ -11,6 +11,7 @@ import { dashboardPlugin } from '#dashboard/dashboard.ts';
 import { BrowserTokens } from '#domain/browser-session.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { type ApiKeyId, type NodeId, newEventId, type StreamId } from '#domain/ids.ts';
+import { OwnerTokens } from '#domain/owner-token.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
@@ -373,6 +374,7 @@ async function mountFaces(
     },
     throttle,
     tokens,
+    ownerTokens: new OwnerTokens(secret),
     clock,
     publicUrl: publicUrlOf(config.http),
     publishUrls: (hostname) => publishUrls(config.ingest, ingestAddresses, hostname),

@@ -13,6 +13,7 @@ import type {
 } from 'fastify';
 import type { BrowserTokens } from '#domain/browser-session.ts';
 import type { ApiKeyId, NodeId } from '#domain/ids.ts';
+import type { OwnerTokens } from '#domain/owner-token.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -77,6 +78,8 @@ export interface ApiOptions {
   readonly throttle: AttemptThrottle;
   /** Reads the bearer tokens of browsers that are signed in to the dashboard. */
   readonly tokens: BrowserTokens;
+  /** Makes the tokens with which owners watch what is not public. */
+  readonly ownerTokens: OwnerTokens;
   readonly clock: Clock;
   /** The origin by which the sender of a request reaches this server, such as `https://live.example.com`. */
   readonly publicUrl: (request: FastifyRequest) => string;

@@ -31,6 +31,7 @@ import { listEvents } from './routes/list-events.ts';
 import { listSessions, listStreamSessions } from './routes/list-sessions.ts';
 import { listStreams, listStreamsOfUser } from './routes/list-streams.ts';
 import { notImplemented } from './routes/not-implemented.ts';
+import { getAssetPlaybackToken, getStreamPlaybackToken } from './routes/playback-token.ts';
 import { getApiToken, listApiTokens } from './routes/read-api-tokens.ts';
 import {
   getAsset,
@@ -73,12 +74,14 @@ export const routes: readonly ApiRoute[] = [
   getStreamByKey,
   getStreamByPlaybackId,
   getStreamInfo,
+  getStreamPlaybackToken,
   listSessions,
   getSession,
   listStreamSessions,
   getSamples,
   listAssets,
   getAsset,
+  getAssetPlaybackToken,
   updateAsset,
   deleteAsset,
   createClip,

@@ -15,6 +15,7 @@ import { EventSchema } from './schemas/event.ts';
 import { HealthSchema } from './schemas/health.ts';
 import { IngestSchema } from './schemas/ingest.ts';
 import { NewStreamSchema } from './schemas/new-stream.ts';
+import { OwnerTokenSchema } from './schemas/owner-token.ts';
 import { PlaybackSchema } from './schemas/playback.ts';
 import { PlaybackPolicySchema } from './schemas/playback-policy.ts';
 import { ProfileSchema } from './schemas/profile.ts';
@@ -71,6 +72,7 @@ export const SCHEMAS = [
   UsageSumSchema,
   UsageMetricSchema,
   PlaybackSchema,
+  OwnerTokenSchema,
   IngestSchema,
   AttemptSchema,
   EventSchema,

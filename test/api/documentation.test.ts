@@ -108,6 +108,7 @@ test('the document is OpenAPI 3.1 and describes every operation with its errors 
     'GET /stream/{id} key 200,400,401,403,404,429,500,503',
     'GET /stream/{id}/clips key 200,400,401,403,404,429,500,503',
     'GET /stream/{id}/info key 200,400,401,403,404,429,500,503',
+    'GET /stream/{id}/playback-token key 200,400,401,403,404,429,500,503',
     'GET /stream/{id}/sessions key 200,400,401,403,404,429,500,503',
     'PATCH /stream/{id} key 204,400,401,403,404,409,413,415,422,429,500,503,504',
     'PATCH /stream/{id}/record key 204,400,401,403,404,409,413,415,422,429,500,503,504',

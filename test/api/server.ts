@@ -24,6 +24,7 @@ import {
   type StreamId,
   type UserId,
 } from '#domain/ids.ts';
+import { OwnerTokens } from '#domain/owner-token.ts';
 import { newApiKeySecret, type Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { AccessRule } from '#domain/user.ts';
@@ -131,6 +132,7 @@ export async function startApi(
     host,
     throttle: new AttemptThrottle({ perMinute: config.api.wrongKeysPerMinute, clock }),
     tokens: new BrowserTokens(await realStore.nodes.clusterSecret()),
+    ownerTokens: new OwnerTokens(await realStore.nodes.clusterSecret()),
     clock,
     publicUrl: publicUrlOf(config.http),
     publishUrls: (hostname) => [`rtmp://${hostname}/live`],

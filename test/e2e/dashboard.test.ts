@@ -393,6 +393,69 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await server.api.request('DELETE', `/stream/${made.id}`);
   });
 
+  test('the owner watches a stream and its recording under every policy, without a refusal, until signed out', async () => {
+    const small = { name: 'small', bitrate: 200_000, fps: 0, width: 256, height: 144 };
+    const body = { name: 'members only', record: true, profiles: [small], playbackPolicy: { type: 'jwt' } };
+    const made = await server.api.createStream(body);
+    await using publisher = await startPublisher({ url: server.rtmpUrl(made.streamKey), video: SMALL });
+    await using watched = await openSignedIn(`/streams/${made.id}`);
+    const { page, errors, failedRequests } = watched;
+    const plays = (what: string) =>
+      waitFor(
+        async () =>
+          (await page.evaluate<number>(`document.querySelector('millrace-player')?.video.currentTime ?? 0`)) > 0.5,
+        { what, timeoutMs: 60_000 },
+      );
+    await plays('the preview of a stream with tokens');
+    const link = page.getByRole('link', { name: 'Watch', exact: true }).first();
+    await waitFor(async () => (await link.getAttribute('href'))!.includes('#jwt='), { what: 'a link with a token' });
+    const href = (await link.getAttribute('href'))!;
+    await using viewer = await chromium.newPage(DESK);
+    await viewer.page.goto(href);
+    await viewer.page.locator('html[data-state="playing"]').waitFor({ state: 'attached', timeout: 60_000 });
+    await viewer.page.goto('about:blank');
+
+    const playlist = server.playlistUrl(made.playbackId);
+    assert.equal((await fetch(playlist)).status, 401, 'nobody else may watch');
+    for (const [path, picture] of [
+      ['/', '.tile'],
+      ['/wall', '.wall li'],
+    ] as const) {
+      await page.goto(url(path));
+      const shown = page.locator(picture).filter({ hasText: 'members only' }).locator('img');
+      await waitFor(() => shown.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0), {
+        what: `the thumbnail at ${path}`,
+        timeoutMs: 60_000,
+      });
+    }
+    const playbackPolicy = { type: 'webhook', webhookId };
+    await server.api.request('PATCH', `/stream/${made.id}`, { playbackPolicy });
+    await page.goto(url(`/streams/${made.id}`));
+    await plays('the preview of a stream that a webhook guards');
+    const sessions = await server.api.request('GET', `/stream/${made.id}/sessions`);
+    const [session] = (await sessions.json()) as { id: string }[];
+    await page.goto(url(`/recordings/${session!.id}`));
+    await waitFor(() => page.evaluate<boolean>(`(document.querySelector('video.recorded')?.readyState ?? 0) >= 1`), {
+      what: 'the recording',
+      timeoutMs: 60_000,
+    });
+    assert.deepEqual(
+      failedRequests.filter((each) => / \S+\/(hls|recordings)\//.test(each) && !each.startsWith('404')),
+      [],
+    );
+    assert.deepEqual(errors, []);
+
+    const query = `?${new URL(href).hash.slice(1)}`;
+    assert.equal((await fetch(playlist + query)).status, 200);
+    await page.goto(url('/'));
+    await page.getByRole('button', { name: 'Account and appearance' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Millrace' }).waitFor();
+    await waitFor(async () => (await fetch(playlist + query)).status === 401, { what: 'the end of the token' });
+    await server.api.request('DELETE', `/stream/${made.id}`);
+    await publisher[Symbol.asyncDispose]();
+  });
+
   test('what happened leads to its moment in the recording', async () => {
     const made = await server.api.createStream({ name: 'kept', record: true, profiles: [] });
     await using publisher = await startPublisher({ url: server.rtmpUrl(made.streamKey), video: SMALL });

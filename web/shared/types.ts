@@ -11,6 +11,8 @@ import type { DoctorSchema, NodeSchema } from '#api/schemas/doctor.ts';
 import type { EventSchema } from '#api/schemas/event.ts';
 import type { HealthSchema } from '#api/schemas/health.ts';
 import type { IngestSchema } from '#api/schemas/ingest.ts';
+import type { OwnerTokenSchema } from '#api/schemas/owner-token.ts';
+import type { PlaybackSchema } from '#api/schemas/playback.ts';
 import type { PlaybackPolicySchema } from '#api/schemas/playback-policy.ts';
 import type { ProfileSchema } from '#api/schemas/profile.ts';
 import type { SamplesSchema } from '#api/schemas/sample.ts';
@@ -43,6 +45,10 @@ export type Ingest = Static<typeof IngestSchema>;
 export type Profile = Static<typeof ProfileSchema>;
 /** Who may watch a stream or asset. */
 export type PlaybackPolicy = Static<typeof PlaybackPolicySchema>;
+/** How to play a stream, recording or clip. */
+export type Playback = Static<typeof PlaybackSchema>;
+/** A token with which the owner may watch. */
+export type OwnerToken = Static<typeof OwnerTokenSchema>;
 /** An API key, without its secret. */
 export type ApiToken = Static<typeof ApiTokenSchema>;
 /** An API key that has just been created, with its secret. */

@@ -11,7 +11,7 @@ export const MAX_ACCESS_KEY_LENGTH = 1024;
 
 /** The credentials of a request. Empty texts count as missing. */
 export interface Credentials {
-  /** A playback token (JSON Web Token). */
+  /** A playback token (JSON Web Token) or an owner token. */
   readonly token: string | undefined;
   /** A text that only the owner's server interprets. */
   readonly accessKey: string | undefined;

@@ -5,11 +5,20 @@ import { gunzipSync } from 'node:zlib';
 import { fastify } from 'fastify';
 import { importPKCS8, SignJWT, UnsecuredJWT } from 'jose';
 import { MillraceError } from '#domain/errors.ts';
-import { type MediaPath, newMediaPath, newUserId, type PlaybackId } from '#domain/ids.ts';
+import {
+  type MediaPath,
+  newApiKeyId,
+  newBrowserSessionId,
+  newMediaPath,
+  newUserId,
+  type PlaybackId,
+} from '#domain/ids.ts';
+import { OwnerTokens } from '#domain/owner-token.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import { Secret } from '#domain/secret.ts';
 import { pemOf, type SigningKey } from '#domain/signing-key.ts';
 import type { Stream } from '#domain/stream.ts';
+import type { User } from '#domain/user.ts';
 import type { Presentation } from '#hls/hls.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -18,7 +27,7 @@ import type { Audience, LiveDirectory } from '#live/live.ts';
 import { originPlugin } from '#origin/origin.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { signToken, someSigningPair } from '#test/support/playback-rights.ts';
-import { someStream } from '#test/support/sample-records.ts';
+import { someStream, someUser } from '#test/support/sample-records.ts';
 import type { AskReceiver } from './gate-calls.ts';
 import type { RefusalReport } from './refusals.ts';
 
@@ -38,6 +47,9 @@ source/12.m4s
 #EXT-X-RENDITION-REPORT:URI="audio.m3u8",LAST-MSN=12,LAST-PART=0
 `;
 
+const SECRET = new Secret('shared by all nodes');
+const OWNER_TOKENS = new OwnerTokens(SECRET);
+
 /** One stream on one node, behind the real routes. */
 async function setUp(
   t: TestContext,
@@ -49,6 +61,8 @@ async function setUp(
   const userId = newUserId();
   let stream: Stream = someStream(userId, { playbackPolicy: policy });
   let keys: readonly SigningKey[] = [];
+  /** The users of API keys and browser sessions, by the id of these. */
+  const holders = new Map<string, User>();
   const { playbackId } = stream;
   const presentation = {
     multivariant: async () => ({
@@ -93,8 +107,16 @@ async function setUp(
       store: {
         streams: { byPlaybackId: async () => stream },
         signingKeys: { ofUser: async () => ({ rows: keys, next: undefined }) },
+        apiKeys: { get: async (id: string) => holders.has(id) && { userId: holders.get(id)!.id } },
+        users: { get: async (id: string) => holders.values().find((user) => user.id === id) },
+        browserSessions: {
+          byId: async (id: string) =>
+            holders.has(id)
+              ? { user: holders.get(id), session: { createdAt: time.now, lastSeen: time.now } }
+              : undefined,
+        },
       } as never,
-      secret: new Secret('shared by all nodes'),
+      secret: SECRET,
       clock,
       askReceiver,
     },
@@ -107,6 +129,7 @@ async function setUp(
     time,
     userId,
     playbackId,
+    holders,
     reports,
     index,
     thumbnail: `/hls/${playbackId}/thumbnail.jpg`,
@@ -414,6 +437,76 @@ test('an access key causes one call, is carried along by a ticket, and is checke
   allowed = false;
   fixture.time.monotonic += 100_001;
   assert.equal((await fixture.get(playlist)).status, 401, 'the answer has expired, and the new answer is a refusal');
+});
+
+test('an owner token admits its owner under every policy, in addresses and below tickets', async (t) => {
+  const fixture = await setUp(t);
+  const { holders, userId, playbackId, time } = fixture;
+  const credentials = [{ keyId: newApiKeyId() }, { sessionId: newBrowserSessionId() }] as const;
+  holders.set(credentials[0].keyId, someUser({ id: userId }));
+  holders.set(credentials[1].sessionId, someUser({ isAdmin: true }));
+  for (const type of ['jwt', 'webhook'] as const) {
+    fixture.setPolicy({ type, ...(type === 'webhook' && { webhookId: 'w' }) });
+    for (const credential of credentials) {
+      const token = OWNER_TOKENS.issue(playbackId, { credential, expiresAt: ms(time.now + 60_000) }).reveal();
+      const { multivariant, media } = await follow(fixture, `?jwt=${token}`);
+      assert.ok(!(multivariant.body + media.body).includes('owner.'), 'the token itself is in no playlist');
+      const thumbnail = await fixture.get(`${fixture.thumbnail}?jwt=${token}`);
+      assert.deepEqual([thumbnail.status, thumbnail.cacheControl], [200, 'private, no-store']);
+      assert.equal((await fixture.get(fixture.plain, { 'livepeer-jwt': token })).status, 200);
+    }
+    assert.equal((await fixture.get(fixture.index)).status, 401, 'everybody else needs a right');
+  }
+});
+
+test('an owner token ends with its time and its credential, also below a ticket', async (t) => {
+  const fixture = await setUp(t, { type: 'webhook', webhookId: 'w' });
+  const { holders, userId, playbackId, time } = fixture;
+  const owner = someUser({ id: userId });
+  const keyId = newApiKeyId();
+  holders.set(keyId, owner);
+  const expiresAt = ms(time.now + 60_000);
+  const token = OWNER_TOKENS.issue(playbackId, { credential: { keyId }, expiresAt }).reveal();
+  const { playlist } = await follow(fixture, `?jwt=${token}`);
+  const statuses = async () => [
+    (await fixture.get(`${fixture.index}?jwt=${token}`)).status,
+    (await fixture.get(playlist)).status,
+  ];
+  for (const change of [undefined, { suspended: true }, { id: newUserId() }] as const) {
+    holders.delete(keyId);
+    if (change) holders.set(keyId, { ...owner, ...change });
+    time.monotonic += 1001;
+    assert.deepEqual(await statuses(), [401, 401], JSON.stringify(change ?? 'revoked'));
+  }
+  holders.set(keyId, owner);
+  time.monotonic += 1001;
+  assert.deepEqual(await statuses(), [200, 200]);
+  time.now = expiresAt;
+  assert.deepEqual(await statuses(), [401, 401]);
+});
+
+test('an owner token is good for its stream only, cannot be made up, and does not open pages of other origins', async (t) => {
+  const fixture = await setUp(t, { type: 'jwt', allowedOrigins: ['https://example.com'] });
+  const { holders, userId, playbackId, time } = fixture;
+  const [keyId, otherId] = [newApiKeyId(), newApiKeyId()];
+  for (const id of [keyId, otherId]) holders.set(id, someUser({ id: userId }));
+  const claim = { credential: { keyId }, expiresAt: ms(time.now + 60_000) };
+  const token = OWNER_TOKENS.issue(playbackId, claim).reveal();
+  const [, kind, id, expiry, signature] = token.split('.');
+  for (const wrong of [
+    OWNER_TOKENS.issue(someStream(userId).playbackId, claim).reveal(),
+    new OwnerTokens(new Secret('of another service')).issue(playbackId, claim).reveal(),
+    `owner.b.${id}.${expiry}.${signature}`,
+    `owner.${kind}.${otherId}.${expiry}.${signature}`,
+    `owner.${kind}.${id}.${(claim.expiresAt + 1).toString(36)}.${signature}`,
+    `owner.${kind}.${id}.${expiry}.`,
+    'owner.',
+  ]) {
+    await isRefused(fixture, wrong, /no right/, wrong);
+  }
+  const url = `${fixture.index}?jwt=${token}`;
+  assert.equal((await fixture.get(url, { origin: 'https://evil.test' })).code, 'origin_not_allowed');
+  assert.equal((await fixture.get(url, { 'sec-fetch-site': 'same-origin' })).status, 200);
 });
 
 test('refusals are counted for each stream and reported once', async (t) => {

@@ -8,6 +8,7 @@
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath, PlaybackId } from '#domain/ids.ts';
+import { isOwnerToken, OwnerTokens } from '#domain/owner-token.ts';
 import { isRestricted, type PlaybackPolicy, type RefusalReason } from '#domain/playback-policy.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -70,6 +71,7 @@ export class PlaybackGate {
   readonly #options: PlaybackGateOptions;
   readonly #directory: RightsDirectory;
   readonly #tokens: PlaybackTokens;
+  readonly #ownerTokens: OwnerTokens;
   readonly #tickets: Tickets;
   readonly #calls: GateCalls;
   readonly #proofs: MediaProofs;
@@ -78,6 +80,7 @@ export class PlaybackGate {
     this.#options = options;
     this.#directory = new RightsDirectory(options);
     this.#tokens = new PlaybackTokens(options.clock);
+    this.#ownerTokens = new OwnerTokens(options.secret);
     this.#tickets = new Tickets(options.secret);
     this.#proofs = new MediaProofs(options.secret);
     this.#calls = new GateCalls({ ask: options.askReceiver, clock: options.clock });
@@ -106,6 +109,8 @@ export class PlaybackGate {
     const { playbackPolicy: policy } = stream;
     if (!isRestricted(policy)) return OPEN;
     if (!isAllowedOrigin(policy, pageOriginOf(request.headers))) throw this.#refused(stream, 'origin_not_allowed');
+    const ownerToken = this.#ownerTokenOf(request, { ...subject, policy, ticket });
+    if (ownerToken !== undefined) return await this.#admitOwner(ownerToken, { ...subject, policy, ticket });
     switch (policy.type) {
       case 'public':
         return { restricted: true, policy, ticket: undefined };
@@ -150,6 +155,24 @@ export class PlaybackGate {
     const restriction = isRestricted(policy) ? policy : undefined;
     if (restriction === undefined || proof === undefined) return restriction === undefined && proof === undefined;
     return this.#proofs.isRight(proof, restriction, mediaPath, name);
+  }
+
+  /** The owner token that a request shows, in its ticket or in place of a playback token. */
+  #ownerTokenOf(request: FastifyRequest, asked: Asked): string | undefined {
+    const contents = this.#contentsOf(asked);
+    if (contents !== undefined) return 'ownerToken' in contents ? contents.ownerToken : undefined;
+    const { token } = credentialsOf(request);
+    return token !== undefined && isOwnerToken(token) ? token : undefined;
+  }
+
+  /** Admits the owner under every type of policy. Pages of other origins are refused before, as for viewers. */
+  async #admitOwner(ownerToken: string, { stream, policy, playbackId, tokensFor }: Asked): Promise<PlaybackAdmission> {
+    const claims = tokensFor.map((id) => this.#ownerTokens.read(id, ownerToken));
+    const claim = claims.find((each) => each !== undefined);
+    if (claim === undefined) throw this.#refused(stream, 'wrong_signature');
+    if (this.#options.clock.now() >= claim.expiresAt) throw this.#refused(stream, 'expired');
+    if (!(await this.#directory.isOwner(claim.credential, stream.userId))) throw this.#refused(stream, 'disabled_key');
+    return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { ownerToken }) };
   }
 
   async #admitByToken(request: FastifyRequest, asked: Asked): Promise<PlaybackAdmission> {

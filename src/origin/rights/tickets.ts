@@ -21,7 +21,8 @@ const MAX_LENGTH = 8 * MAX_ACCESS_KEY_LENGTH;
 /** The contents of a ticket. */
 export type TicketContents =
   | { readonly keyId: SigningKeyId; readonly expiresAtMs: number } // a token that was verified
-  | { readonly accessKey: string };
+  | { readonly accessKey: string }
+  | { readonly ownerToken: string };
 
 /** Seals and opens tickets. */
 export class Tickets {

@@ -71,7 +71,7 @@ export function GoLive({ params: { id = '' } }: PageProps) {
         </Card>
         <div class="stack">
           <Card title={isActive ? 'You are live' : 'What the server sees'} flush>
-            <Preview playbackId={value.playbackId} isLive={isActive}>
+            <Preview stream={value}>
               <div class="waiting">
                 <span class="pulse" aria-hidden="true" />
                 <strong>Waiting for your encoder</strong>
@@ -99,7 +99,7 @@ export function GoLive({ params: { id = '' } }: PageProps) {
               )}
               {isActive && (
                 <div class="stack tight">
-                  <Watch name="Address for viewers" playbackId={value.playbackId} />
+                  <Watch name="Address for viewers" stream={value} />
                 </div>
               )}
             </div>

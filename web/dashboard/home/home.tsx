@@ -4,6 +4,7 @@
 import { get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { bitrate, duration, sentence } from '../../shared/format.ts';
+import { needsToken } from '../../shared/owner-token.ts';
 import { hrefOf } from '../../shared/router.ts';
 import type { Session, Stream } from '../../shared/types.ts';
 import { ButtonLink } from '../../shared/ui/button.tsx';
@@ -178,12 +179,12 @@ function Attention({ stream }: { readonly stream: Stream }) {
 }
 
 function Tile({ stream }: { readonly stream: Stream }) {
-  const { id, name, playbackId, isHealthy, ingestRate, health } = stream;
+  const { id, name, playbackId, playbackPolicy, isHealthy, ingestRate, health } = stream;
   const video = health?.source.video;
   return (
     <li class="tile">
       <a href={hrefOf(`/streams/${id}`)}>
-        <Thumbnail playbackId={playbackId} />
+        <Thumbnail streamId={id} playbackId={playbackId} isPublic={!needsToken(playbackPolicy)} />
         <span class="over">
           <Badge tone={isHealthy === false ? 'warn' : 'live'} dot>
             {isHealthy === false ? 'Live, with issues' : 'Live'}

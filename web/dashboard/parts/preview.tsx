@@ -3,7 +3,9 @@
  */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { needsToken, tokenQuery, useOwnerToken } from '../../shared/owner-token.ts';
 import { ROOT } from '../../shared/place.ts';
+import type { Stream } from '../../shared/types.ts';
 import { Icon } from '../../shared/ui/icon.tsx';
 
 /** The attributes of the custom element: its own and those of a `div`. */
@@ -14,12 +16,10 @@ const loadPlayer = (): Promise<unknown> => import(/* @vite-ignore */ `${ROOT.pat
 
 /** The preview, muted. */
 export function Preview({
-  playbackId,
-  isLive,
+  stream: { id, playbackId, playbackPolicy, isActive: isLive },
   children,
 }: {
-  readonly playbackId: string;
-  readonly isLive: boolean;
+  readonly stream: Pick<Stream, 'id' | 'playbackId' | 'playbackPolicy' | 'isActive'>;
   /** What is shown while the stream is not live. */
   readonly children?: JSX.Element | string;
 }) {
@@ -28,6 +28,7 @@ export function Preview({
   const [isLoaded, setLoaded] = useState(false);
   const place = useRef<HTMLDivElement>(null);
   const isShown = isLive && isVisible;
+  const token = useOwnerToken(`/stream/${id}`, needsToken(playbackPolicy));
   useEffect(() => {
     if (isShown)
       loadPlayer().then(
@@ -41,11 +42,11 @@ export function Preview({
     const onLatency = (event: Event) => setLatencyS((event as CustomEvent<{ latencyS: number }>).detail.latencyS);
     player?.addEventListener('latency', onLatency);
     return () => player?.removeEventListener('latency', onLatency);
-  }, [isShown, isLoaded]);
+  }, [isShown, isLoaded, token]);
   return (
     <div class="preview" ref={place}>
-      {isShown && isLoaded ? (
-        <Player {...{ 'playback-id': playbackId, muted: true, controls: true }} />
+      {isShown && isLoaded && token !== undefined ? (
+        <Player {...{ 'playback-id': playbackId, query: tokenQuery(token), muted: true, controls: true }} />
       ) : (
         <div class="off">
           {isLive

@@ -2,13 +2,26 @@
  * The thumbnail of a live stream, which is renewed while it is visible.
  */
 import { useEffect, useState } from 'preact/hooks';
+import { useOwnerToken } from '../../shared/owner-token.ts';
 import { ROOT } from '../../shared/place.ts';
 import { Icon } from '../../shared/ui/icon.tsx';
 
 const EVERY_MS = 10_000;
 
-/** The thumbnail. An icon in its place when there is none, as for streams that are not transcoded. */
-export function Thumbnail({ playbackId }: { readonly playbackId: string }) {
+/**
+ * The thumbnail. An icon in its place when there is none, as for streams that are not transcoded.
+ * @param props.isPublic false also when it is not known
+ */
+export function Thumbnail({
+  streamId,
+  playbackId,
+  isPublic,
+}: {
+  readonly streamId: string;
+  readonly playbackId: string;
+  readonly isPublic: boolean;
+}) {
+  const token = useOwnerToken(`/stream/${streamId}`, !isPublic);
   const [round, setRound] = useState(0);
   const [isThere, setThere] = useState(true);
   useEffect(() => {
@@ -21,9 +34,9 @@ export function Thumbnail({ playbackId }: { readonly playbackId: string }) {
   }, []);
   return (
     <span class="thumbnail">
-      {isThere ? (
+      {isThere && token !== undefined ? (
         <img
-          src={`${ROOT.pathname}hls/${playbackId}/thumbnail.jpg?${round}`}
+          src={`${ROOT.pathname}hls/${playbackId}/thumbnail.jpg?${round}${token && `&jwt=${token}`}`}
           alt=""
           loading="lazy"
           onError={() => setThere(false)}

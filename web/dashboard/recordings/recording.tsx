@@ -5,8 +5,9 @@ import { useRef, useState } from 'preact/hooks';
 import { change, get, list } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { bytes, clock, codecName, dateTime, duration } from '../../shared/format.ts';
+import { needsToken, tokenQuery, useOwnerToken } from '../../shared/owner-token.ts';
 import { go, hrefOf } from '../../shared/router.ts';
-import type { Asset } from '../../shared/types.ts';
+import type { Asset, Playback } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
 import { CopyCurl, CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm } from '../../shared/ui/dialog.tsx';
@@ -41,6 +42,11 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
     async (signal) => (await list<Asset>(`/asset/${id}/clips?limit=50`, { signal })).rows,
   );
   const asset = data.value;
+  const playback = useData(`policy of asset ${asset?.playbackId}`, async (signal) =>
+    asset === undefined ? undefined : await get<Playback>(`/playback/${asset.playbackId}`, { signal }),
+  );
+  const isJudged = playback.value !== undefined || playback.error !== undefined;
+  const token = useOwnerToken(`/asset/${id}`, needsToken(playback.value?.meta.playbackPolicy));
   if (asset === undefined) return <Waiting data={data} lines={8} />;
   const { videoSpec, source } = asset;
   const isClip = source.type === 'clip';
@@ -53,7 +59,7 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
         actions={
           <>
             {asset.downloadUrl !== undefined && (
-              <ButtonLink kind="primary" icon="download" href={asset.downloadUrl} outside>
+              <ButtonLink kind="primary" icon="download" href={asset.downloadUrl + tokenQuery(token)} outside>
                 Download MP4
               </ButtonLink>
             )}
@@ -77,7 +83,9 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
               controls
               playsInline
               preload="metadata"
-              src={new URL(asset.downloadUrl).pathname + new URL(asset.downloadUrl).search}
+              src={
+                isJudged && token !== undefined ? new URL(asset.downloadUrl).pathname + tokenQuery(token) : undefined
+              }
             />
           )}
           <div class="below-video">

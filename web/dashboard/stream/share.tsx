@@ -8,12 +8,13 @@ import { Card } from '../../shared/ui/parts.tsx';
 import { Watch, watchUrl } from '../parts/watch.tsx';
 
 /** The card for sharing a stream. */
-export function ShareCard({ stream: { playbackId } }: { readonly stream: Stream }) {
+export function ShareCard({ stream }: { readonly stream: Stream }) {
+  const { playbackId } = stream;
   const frame = `<iframe src="${watchUrl(playbackId)}?embed" allow="autoplay; fullscreen" style="width:100%;aspect-ratio:16/9;border:0"></iframe>`;
   return (
     <Card title="Share and embed">
       <div class="stack tight">
-        <Watch name="Page for viewers" playbackId={playbackId} />
+        <Watch name="Page for viewers" stream={stream} />
         <span class="hint">Embed it in a page of yours:</span>
         <div class="code-block" dir="ltr">
           <pre>{frame}</pre>

@@ -130,7 +130,7 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
       )}
       <div class="stream-top">
         <Card flush>
-          <Preview playbackId={stream.playbackId} isLive={stream.isActive} />
+          <Preview stream={stream} />
           <dl class="facts under">
             <dt>{stream.isActive ? 'Live since' : 'Last live'}</dt>
             <dd>{stream.isActive && session ? dateTime(session.createdAt) : <Ago at={stream.lastSeen} />}</dd>

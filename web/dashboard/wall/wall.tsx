@@ -90,7 +90,7 @@ function Picture({ cell }: { readonly cell: Cell }) {
   return (
     <li>
       <a class={cell.tone} href={hrefOf(`/streams/${cell.streamId}`)}>
-        <Thumbnail playbackId={cell.playbackId} />
+        <Thumbnail streamId={cell.streamId} playbackId={cell.playbackId} isPublic={false} />
         <span class="caption">
           <strong dir="auto">{cell.name}</strong>
           <span class="state">{cell.word}</span>
