@@ -17,12 +17,12 @@ export const backup: Command = {
   summary: 'Copy the database into a file, while the server runs',
   help: () => `Usage: millrace backup FILE [--force]
 
-Writes the database as it is at this moment into FILE, readable by you alone, because it contains stream keys. The server may be running.
+Writes a copy of the database to FILE. Only you can read the file, because it contains stream keys. The server may be running.
   --force   replace FILE if it exists
 
-The media of recordings is not in it: copy their folder after the database. Files of ended recordings never change.
+The copy does not contain the media of recordings: copy the folder of recordings after the database. Files of ended recordings never change.
 
-Only for SQLite. A store in PostgreSQL is backed up with pg_dump; the command then shows how.`,
+This is for SQLite. For a store in PostgreSQL the command prints how to run pg_dump instead.`,
   run: async (args) => {
     const { file, force } = parse(args);
     const { store, recording } = configFromEnvironment();
@@ -34,7 +34,8 @@ Only for SQLite. A store in PostgreSQL is backed up with pg_dump; the command th
     const { sizeBytes } = await backupSqlite(dataDir, file);
     console.log(`Wrote ${file} (${sizeBytes} bytes).`);
     const recordings = recording.dir ?? join(dataDir, 'recordings');
-    if (existsSync(recordings)) console.log(`The media of recordings is not in it; copy ${recordings}, too.`);
+    if (existsSync(recordings))
+      console.log(`It does not contain the media of recordings; copy the folder ${recordings} as well.`);
   },
 };
 

@@ -11,11 +11,14 @@ import type { Finding } from './recordings-check.ts';
 export interface BucketCheckOptions {
   readonly store: Store;
   readonly bucket: ObjectStore;
-  /** Whether what is found is deleted. The bucket's prefix must be of this store alone. */
+  /** Whether the recordings that are found are deleted. No other store may use the prefix of the bucket. */
   readonly isDeleting: boolean;
 }
 
-/** Finds one recording after another. A recording gets its row before anything of it is uploaded, so what has none is never to have one. */
+/**
+ * Yields every recording in the bucket that the store does not have. The store gets the row of a recording before its first upload, so a
+ * recording without a row will never get one.
+ */
 export async function* bucketOrphans({ store, bucket, isDeleting }: BucketCheckOptions): AsyncGenerator<Finding> {
   const seen = new Set<MediaPath>();
   for await (const { name } of bucket.list('')) {
@@ -28,7 +31,7 @@ export async function* bucketOrphans({ store, bucket, isDeleting }: BucketCheckO
   }
 }
 
-/** Whether the store has it, also as a deleted one, whose bytes the server deletes. */
+/** Whether the store has the recording, even as a deleted one: the server itself deletes the objects of those. */
 async function isKnown(store: Store, bucket: ObjectStore, path: MediaPath): Promise<boolean> {
   if ((await store.assets.byPath(path)) !== undefined) return true;
   const manifest = await bucket.get(`${path}/${MANIFEST_NAME}`);

@@ -9,7 +9,7 @@ export const EXIT = {
   failed: 1,
   /** Wrong settings or arguments. */
   usage: 2,
-  /** An address cannot be listened on. */
+  /** The server cannot listen on an address. */
   cannotListen: 3,
   /** The data folder or its database cannot be used. */
   storeUnusable: 4,

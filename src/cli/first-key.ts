@@ -21,7 +21,7 @@ export interface FirstKeyOptions {
   readonly store: Pick<Store, 'apiKeys' | 'users'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Used instead of a random key, and then not shown, because the operator who set it has it. */
+  /** Used instead of a random key. It is not shown, because the operator who set it knows it. */
   readonly bootstrapKey: Secret | undefined;
   readonly dataDir: string;
   /** The terminal at which the server was started; undefined without one. */
@@ -35,7 +35,7 @@ const fileOf = (dataDir: string): string => join(dataDir, 'initial-api-key');
  * Makes the first key when the store holds none. The secret is shown on the terminal, otherwise written to
  * `<dataDir>/initial-api-key`, readable by the server's user only, until {@link forgetFirstKeyOnUse} removes it. It is never logged and
  * never shown again.
- * @returns whether a random key was made, so that nobody has another way in
+ * @returns whether a random key was made, which means that nobody can sign in to the dashboard yet
  */
 export async function ensureFirstKey(options: FirstKeyOptions): Promise<boolean> {
   const { store, bootstrapKey, terminal, logger } = options;
@@ -48,7 +48,7 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<boolean>
   if (terminal) {
     const isFirst = await createFirst(options, secret);
     if (isFirst) {
-      terminal.write(`First API key (user admin, name default), shown only now:\n\n  ${secret.reveal()}\n\n`);
+      terminal.write(`First API key (user admin, name default). It is not shown again:\n\n  ${secret.reveal()}\n\n`);
     }
     return isFirst;
   }
@@ -63,7 +63,7 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<boolean>
 
 /**
  * Makes the first link to the dashboard, for the user `admin`. It is returned for the terminal, otherwise written to
- * `<dataDir>/initial-sign-in-link` like the first key. The file stays, because the link is worthless once it was used or 15 minutes are over.
+ * `<dataDir>/initial-sign-in-link` like the first key. The file stays, because the link is worthless after its first use or 15 minutes.
  * @returns the text for the terminal
  */
 export async function firstSignInLink(
@@ -77,7 +77,7 @@ export async function firstSignInLink(
   if (admin === undefined) return '';
   const link = await createSignInLink(options, admin.id);
   if (terminal !== undefined) {
-    return `Sign in to the dashboard with this link, once and within 15 minutes (npx millrace sign-in makes another one):\n\n  ${link}\n\n`;
+    return `Sign in to the dashboard with this link. It works once, within 15 minutes; npx millrace sign-in prints another one:\n\n  ${link}\n\n`;
   }
   const file = join(dataDir, 'initial-sign-in-link');
   await writeSecret(file, new Secret(link));
@@ -100,7 +100,7 @@ export async function forgetFirstKeyOnUse(
   const remove = async (): Promise<void> => {
     try {
       await rm(file, { force: true });
-      logger.info({ file }, 'first API key was used, and its file is removed');
+      logger.info({ file }, 'first API key was used, so its file was removed');
     } catch (error) {
       logger.warn({ file, err: error }, 'first API key was used, but its file cannot be removed; delete it');
     }

@@ -21,8 +21,8 @@ const READ_ONLY: ApiKey['access'] = { rules: [{ resources: ['*'], methods: ['get
 export const keys = storeCommand({
   name: 'keys',
   summary: 'Create, list and revoke API keys',
-  usage: `  millrace keys create --name NAME --user USER   make a key, and the user if it is new; print the secret, only this once
-                 [--read-only]                   make it a key that can only read
+  usage: `  millrace keys create --name NAME --user USER   create a key, and the user if there is none; print the secret once
+                 [--read-only]                   allow the key to read, and nothing else
   millrace keys list                             list every key, revoked ones included, without the secrets
   millrace keys revoke ID|NAME                   revoke a key; it stops working with the next request`,
   actions: {
@@ -69,7 +69,7 @@ async function create(store: Store, { name, user: userName, access }: Wanted): P
   } catch (error) {
     if (!(error instanceof MillraceError && error.code === 'conflict')) throw error;
     throw new Exit(EXIT.failed, [
-      `The user ${userName} has a key named ${name} already; revoke it or choose another name.`,
+      `The user ${userName} already has a key named ${name}; revoke it or choose another name.`,
     ]);
   }
   await print(secret).catch((error: unknown) => withdraw(store, key, error));
@@ -89,7 +89,7 @@ async function withdraw(store: Store, { id, name }: ApiKey, cause: unknown): Pro
   const receipt = operatorReceipt(systemClock.now(), { action: 'api_key.deleted', resourceId: id });
   const isRevoked = await store.apiKeys.revoke(id, 'everyone', receipt).catch(() => false);
   const why = cause instanceof Error ? cause.message : String(cause);
-  const what = isRevoked ? 'so the key was revoked again' : `and the key ${id} could not be revoked; revoke it later`;
+  const what = isRevoked ? 'so the key was revoked' : `and the key ${id} could not be revoked; revoke it later`;
   throw new Exit(EXIT.failed, [`The secret of the key ${name} could not be written (${why}), ${what}.`], { cause });
 }
 

@@ -6,7 +6,7 @@ import { EXIT, Exit } from './exit-code.ts';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is already in use; stop the program that uses it',
-  EACCES: 'is reserved for the system administrator; run with the right to use it',
+  EACCES: 'may only be used by privileged programs; allow the server to use it (CAP_NET_BIND_SERVICE on Linux)',
   EADDRNOTAVAIL: 'does not belong to this machine; use one that does',
   ENOTFOUND: 'is not a known host; use an address of this machine',
 };

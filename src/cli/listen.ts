@@ -29,10 +29,10 @@ export const listen: Command = {
 Receives webhooks on this machine until Ctrl-C, and prints each delivery and whether its signatures are valid.
 
   --port PORT          the port to listen on at 127.0.0.1, ${DEFAULT_PORT} by default; 0 = any free port
-  --secret-file FILE   a file with the webhook's sharedSecret; - reads it from standard input. Without it nothing is checked
-  --status STATUS      the status to answer with, 200 by default; one of 300 or more shows how deliveries are retried
+  --secret-file FILE   a file with the webhook's sharedSecret; - reads it from standard input. Without a secret, no signature is checked
+  --status STATUS      the HTTP status of every answer, 200 by default; with 300 or more, the server retries deliveries
 
-The server only sends to private addresses such as this one with MILLRACE_WEBHOOKS_ALLOW_PRIVATE=1.`,
+A server sends webhooks to private addresses such as this one only if it runs with MILLRACE_WEBHOOKS_ALLOW_PRIVATE=1.`,
   run: async (args) => {
     const { port, secretFile, status } = readOptions(args);
     const secret = secretFile === undefined ? undefined : readSecret(secretFile);
@@ -47,9 +47,13 @@ The server only sends to private addresses such as this one with MILLRACE_WEBHOO
     });
     server.listen(port, '127.0.0.1');
     await once(server, 'listening').catch((error: unknown) => {
-      throw new Exit(EXIT.cannotListen, [`Port ${port} cannot be listened on; choose another one with --port.`], {
-        cause: error,
-      });
+      throw new Exit(
+        EXIT.cannotListen,
+        [`The command cannot listen on port ${port}; choose another one with --port.`],
+        {
+          cause: error,
+        },
+      );
     });
     const stopped = stopSignal();
     console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}/ ; Ctrl-C stops it.`);
@@ -71,7 +75,10 @@ function readOptions(args: readonly string[]) {
   } catch {
     // The message of parseArgs repeats what was typed, which may be a secret.
   }
-  throw wrongUsage('These arguments are not valid.', COMMAND);
+  throw wrongUsage(
+    'Give --port a number from 0 to 65535, --status one from 200 to 599, and no other argument than --secret-file FILE.',
+    COMMAND,
+  );
 }
 
 function integerOf(text: string, min: number, max: number): number | undefined {
@@ -104,7 +111,7 @@ async function receive(request: IncomingMessage, secret: Secret | undefined): Pr
 }
 
 function judgement({ headers }: IncomingMessage, text: string, secret: Secret | undefined): string {
-  if (secret === undefined) return 'Not checked: give the secret with --secret-file.';
+  if (secret === undefined) return 'The signatures are not checked; name the file with the secret with --secret-file.';
   const single = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   const problem = signatureProblem(single, text, secret, systemClock.now());
   return problem === undefined ? 'The signatures are valid.' : `NOT GENUINE: ${problem}`;

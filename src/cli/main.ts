@@ -60,6 +60,6 @@ Usage: millrace <command> [--help]
 
 ${commands.join('\n')}
 
-Exit codes: ${EXIT.ok} done, ${EXIT.failed} failed, ${EXIT.usage} wrong settings or arguments, ${EXIT.cannotListen} an address cannot be listened on,
-${EXIT.storeUnusable} the data folder cannot be used; 128 plus the signal's number when a second signal ended the server at once.`;
+Exit codes: ${EXIT.ok} done, ${EXIT.failed} failed, ${EXIT.usage} wrong settings or arguments, ${EXIT.cannotListen} cannot listen on an address,
+${EXIT.storeUnusable} the data folder or database cannot be used, 128 plus the signal's number when a second signal ended the server at once.`;
 }

@@ -53,6 +53,6 @@ function parse(args: readonly string[]): { readonly status: boolean } {
     return values;
   } catch {
     // The message of parseArgs may repeat what was typed.
-    throw wrongUsage('These arguments are not valid.', 'millrace migrate');
+    throw wrongUsage('The only argument is --status.', 'millrace migrate');
   }
 }

@@ -16,7 +16,7 @@ export async function postgresTool(databaseUrl: Secret, what: 'backup' | 'restor
       ? `pg_dump --format=custom --file=${quoted} --dbname='postgres://${place}'`
       : `pg_restore --clean --if-exists --single-transaction --dbname='postgres://${place}' ${quoted}`;
   return new Exit(EXIT.failed, [
-    `The store is in PostgreSQL, at ${place}.${what === 'restore' ? ' Stop every server on it.' : ''} With PGUSER and PGPASSWORD set, run:`,
+    `The store is in PostgreSQL, at ${place}.${what === 'restore' ? ' Stop every server that uses it.' : ''} With PGUSER and PGPASSWORD set, run:`,
     `  ${command}`,
   ]);
 }

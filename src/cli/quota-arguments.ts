@@ -16,7 +16,7 @@ export function quotaChangeOf(args: readonly string[], command: string): QuotaCh
     const quota = quotaOf(value);
     if (name === undefined || quota === undefined || more.length > 0 || name in change) {
       throw wrongUsage(
-        `Each change must be QUOTA=VALUE, with a different QUOTA each time, one of ${QUOTA_NAMES.join(', ')}. VALUE is a whole number from 0, which is no limit, to ${MAX_QUOTA}, or default.`,
+        `Each change must be QUOTA=VALUE, and no QUOTA may be named twice. QUOTA is one of ${QUOTA_NAMES.join(', ')}. VALUE is default, or a whole number up to ${MAX_QUOTA}, where 0 means no limit.`,
         command,
       );
     }

@@ -1,6 +1,6 @@
 /**
- * Compares the recordings in a folder with the store, and mends what can be mended. Recordings that run, or that a server will continue, are
- * left alone.
+ * Compares the recordings in a folder with the store, and repairs what can be repaired. Recordings that are running, or that a server will
+ * continue, are not touched.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { readIndexOf } from '#recording/recovery.ts';
 import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
 import type { PageKey, Store } from '#store/store.ts';
 
-/** A folder without a row that is younger may belong to a session that is being stored. */
+/** A younger folder may belong to a session whose row is still being written to the store. */
 const ORPHAN_AGE_MS = 86_400_000;
 const PAGE_LIMIT = 1000;
 
@@ -27,12 +27,12 @@ export interface Finding {
   readonly result:
     | 'ok'
     | 'running'
-    | 'rebuilt' // its index was missing or incomplete, and was made again
-    | 'unreadable' // its index is missing or incomplete, and cannot be made from what there is
+    | 'rebuilt' // its index was missing or incomplete, and was rebuilt
+    | 'unreadable' // its index is missing or incomplete, and cannot be rebuilt from the volumes that are there
     | 'missing' // the store has it, but the folder and the object store do not
     | 'orphan' // the folder has it, but the store does not
     | 'removed' // an orphan that was deleted
-    | 'adopted'; // an orphan that the store has now
+    | 'adopted'; // an orphan that was added to the store
 }
 
 /** The options of a check. */
@@ -78,9 +78,9 @@ async function check(options: CheckOptions, path: MediaPath): Promise<Finding> {
   return { path, asset, result: mend(folder, options.hasBucket || asset.isStored) };
 }
 
-/** Makes the index again when it lacks media that the volumes have. @param mayLack whether volumes may be elsewhere */
+/** Rebuilds the index when it lacks media that the volumes have. @param mayLack whether volumes may be elsewhere */
 function mend(folder: string, mayLack: boolean): Finding['result'] {
-  // An index of the volumes that are left here would hide those in the bucket, which has the whole index, too.
+  // Some volumes may be in the bucket only. An index of the volumes in this folder would hide them, and the bucket has the complete index.
   if (mayLack) return 'ok';
   const known = readIndexOf(folder);
   const knownBytes = known === undefined ? -1 : extentOf(known).sizeBytes;
@@ -134,7 +134,7 @@ function manifestOf(folder: string): Manifest | undefined {
   }
 }
 
-/** The asset of a folder, also a deleted one, whose bytes the server deletes. */
+/** The asset of a folder. It may be a deleted one whose files the server has not removed yet. */
 async function assetOf(store: Store, path: MediaPath, manifest: Manifest | undefined): Promise<Asset | undefined> {
   const found = await store.assets.byPath(path);
   if (found !== undefined || manifest === undefined) return found?.asset;

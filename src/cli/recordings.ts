@@ -25,10 +25,10 @@ export const recordings = storeCommand({
   name: 'recordings',
   summary: 'List, check and delete recordings',
   usage: `  millrace recordings list                    list every recording and clip
-  millrace recordings check                   compare the folder of recordings with the store, and make lost indexes again
-                 [--delete]                   delete what the store does not know: folders older than a day, and recordings in the bucket
-                 [--adopt STREAM]             add such folders to the stream with this id
-  millrace recordings rm ID ...               delete recordings and clips; a running server frees the space in minutes`,
+  millrace recordings check                   compare the recordings on the disk and in the bucket with the store, and rebuild lost indexes
+                 [--delete]                   delete recordings that the store does not have: folders older than a day, and those in the bucket
+                 [--adopt STREAM]             add folders that the store does not have to the stream with this id
+  millrace recordings rm ID ...               delete recordings and clips; a running server frees the space within minutes`,
   actions: {
     list: (args) => {
       readArguments(args, {}, COMMAND);
@@ -75,14 +75,14 @@ function rowOf({ id, kind, name, createdAt, durationS, sizeBytes, phase, path }:
   ];
 }
 
-/** A name without what would change a terminal. */
+/** A name without characters that could control the terminal. */
 const printable = (name: string): string => name.replaceAll(/\p{C}/gu, '?').slice(0, 40);
 
 const MEANINGS: Readonly<Record<Finding['result'], string>> = {
   ok: 'complete',
-  running: 'runs, or will be continued by the server; left alone',
-  rebuilt: 'its index was lost or incomplete, and was made again from its volumes',
-  unreadable: 'volumes are missing or damaged; what the index has can still be watched',
+  running: 'is being recorded, or the server will continue it; not checked',
+  rebuilt: 'its index was lost or incomplete, and was rebuilt from its volumes',
+  unreadable: 'volumes are missing or damaged; the parts that its index lists can still be watched',
   missing: 'the store has it, but its folder is gone; delete it with millrace recordings rm',
   orphan: 'the store does not have it; see --delete and --adopt',
   removed: 'the store did not have it; deleted',
@@ -142,6 +142,6 @@ async function deleted(store: Store, id: AssetId, receipt: ReturnType<typeof ope
     return await store.assets.delete(id, 'everyone', receipt);
   } catch (error) {
     if (!(error instanceof MillraceError && error.code === 'conflict')) throw error;
-    throw new Exit(EXIT.failed, [`The recording ${id} still runs; end its session first.`], { cause: error });
+    throw new Exit(EXIT.failed, [`The recording ${id} is still running; end its session first.`], { cause: error });
   }
 }

@@ -18,7 +18,7 @@ export const restore: Command = {
 Checks FILE, which millrace backup has written, and replaces the database with a copy of it. The old database is kept in the same folder
 under another name. Stop the server first: the command is refused while one is running on the data folder.
 
-Only for SQLite. A store in PostgreSQL is restored with pg_restore; the command then shows how.`,
+This is for SQLite. For a store in PostgreSQL the command prints how to run pg_restore instead.`,
   run: async (args) => {
     const file = parse(args);
     const { dataDir, databaseUrl } = configFromEnvironment().store;

@@ -23,7 +23,7 @@ import { stopSignal } from './stop-signal.ts';
 
 /** The longest drain. After it the process exits. */
 const DRAIN_LIMIT_MS = 4500;
-/** How long after the start the heap is tuned, which takes about 100 ms. Whoever waits for the server has its first answer by then. */
+/** How long after the start the heap is tuned, which blocks the server for about 100 ms. Its first client has been answered by then. */
 const TUNE_AFTER_MS = 1000;
 /** Why the server stops by itself. */
 const TOO_MANY_ERRORS = 'too many internal errors';
@@ -54,7 +54,7 @@ ${settingsHelp()}`,
     const { dataDir, databaseUrl } = config.store;
     const [opened, { startApp }] = await Promise.all([
       openStore({ dataDir, databaseUrl, exclusive: true, clock, logger, metrics }),
-      // Imported only here, because the other commands and the help do not need the server, and while the threads of the store start.
+      // Imported only here, because no other command needs the server, and beside the opening of the store, to save time.
       import('#app.ts'),
     ]);
     await using store = opened;
@@ -93,7 +93,7 @@ ${settingsHelp()}`,
     const reason = await Promise.race([stopped, failing.then(() => TOO_MANY_ERRORS)]);
     logger.info({ reason }, 'shutting down');
     setTimeout(() => {
-      logger.error({ limitMs: DRAIN_LIMIT_MS }, 'shut down without draining: it took too long');
+      logger.error({ limitMs: DRAIN_LIMIT_MS }, 'drain took too long; the process exits without it');
       process.exit(EXIT.failed);
     }, DRAIN_LIMIT_MS).unref();
     if (reason === TOO_MANY_ERRORS)

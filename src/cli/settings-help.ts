@@ -1,5 +1,5 @@
 /**
- * Describes every setting, from the settings themselves.
+ * Lists every setting for `millrace serve --help`, from the definitions of the settings.
  */
 import { PREFIX, SETTINGS } from '#config.ts';
 import type { Setting } from '#lib/setting.ts';

@@ -9,7 +9,7 @@ import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { operatorReceipt } from './receipt.ts';
 
-/** Where a browser on this machine, or elsewhere if the operator has set it, reaches the server. */
+/** Where browsers reach the server: at its public URL if the operator has set one, otherwise at its port on this machine. */
 export interface LinkBase {
   readonly publicUrl: string | undefined;
   readonly port: number;
@@ -17,7 +17,8 @@ export interface LinkBase {
 }
 
 /**
- * Makes a link, which makes an older one of the user invalid. What signs in is behind the `#`, so that it reaches no log and no proxy.
+ * Makes a link that signs a browser in, and makes an older link of the user invalid. The secret follows the `#`: browsers send that part to
+ * no server, so that it reaches no log and no proxy.
  * @returns the URL
  */
 export async function createSignInLink(

@@ -22,10 +22,10 @@ export const signIn: Command = {
   words: ['--user'],
   help: () => `Usage: millrace sign-in [--user NAME]
 
-Prints a link that signs a browser in to the dashboard as that user, ${FIRST_USER} by default. It is valid once, for 15 minutes, and older links of the
-user are not valid any more. What is behind the # works at any address of the server.
+Prints a link that signs a browser in to the dashboard as that user, ${FIRST_USER} by default. The link works once, within 15 minutes, and makes
+older links of the user invalid. If browsers reach the server at another address, replace the part of the link before /dashboard.
 
-Works beside a running server, with the same settings as the server.`,
+The server may be running. Run the command with the same settings as the server.`,
   run: async (args) => {
     const name = readName(args);
     const { http } = configFromEnvironment();
@@ -44,6 +44,6 @@ function readName(args: readonly string[]): string {
     const { values } = parseArgs({ args: [...args], options: { user: { type: 'string', default: FIRST_USER } } });
     return checkedName(values.user, 'NAME', COMMAND);
   } catch {
-    throw wrongUsage('These arguments are not valid.', COMMAND);
+    throw wrongUsage('The only argument is --user NAME, with a name of 1 to 100 printable characters.', COMMAND);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * `millrace sign`: prints addresses that allow anybody who has them to watch a stream with the playback policy `jwt`, to try it out.
+ * `millrace sign`: prints URLs with which anybody can watch a stream with the playback policy `jwt`, to try the policy out.
  */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -27,16 +27,16 @@ const MAX_KEYS = 100;
 /** The subcommand. */
 export const sign: Command = {
   name: 'sign',
-  summary: 'Print addresses that allow anybody who has them to watch a stream for some time',
+  summary: 'Print URLs with which anybody can watch a protected stream for a limited time',
   words: ['--stream', '--expires', '--key'],
   help: () => `Usage:
-  millrace sign --stream ID [--expires 1h]   print the address of the player page and of the playlist
+  millrace sign --stream ID [--expires 1h]   print the URLs of the player page and of the playlist, with a token
                 [--key FILE]                 sign with this private key, as the API returned it or as PEM
 
-ID is the id of the stream. The addresses are valid for an hour, or for the time of --expires, such as 90s, 30m, 12h or 7d.
-Without --key, a signing key of the stream's user is made once and its private key kept in the data folder, readable by you only.
+ID is the id of the stream. The URLs are valid for an hour, or for the time of --expires, such as 90s, 30m, 12h or 7d.
+Without --key, the command creates a signing key for the stream's user the first time, and keeps its private key in the data folder, where only you can read it.
 
-Works beside a running server, on a store that a server has created. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server; MILLRACE_PUBLIC_URL is the address at which clients reach the server.`,
+The server may be running, and must have been started once. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server; MILLRACE_PUBLIC_URL is the address at which clients reach the server.`,
   async run(args) {
     const { streamId, expiresS, keyFile } = readOptions(args);
     const { dataDir, databaseUrl } = await existingStore();
@@ -50,7 +50,7 @@ Works beside a running server, on a store that a server has created. MILLRACE_DA
     console.log(`${origin}/play/${stream.playbackId}#jwt=${token}`);
     console.log(`${origin}/hls/${stream.playbackId}/index.m3u8?jwt=${token}`);
     if (stream.playbackPolicy?.type === 'jwt') return;
-    console.error('The playback policy of this stream is not jwt, so the token makes no difference now.');
+    console.error('The playback policy of this stream is not jwt, so the token is not checked.');
   },
 };
 
@@ -79,7 +79,7 @@ function parse<Result>(read: () => Result): Result {
   try {
     return read();
   } catch {
-    throw wrongUsage('These arguments are not valid.', COMMAND);
+    throw wrongUsage('An argument is unknown, or an option lacks its value.', COMMAND);
   }
 }
 
@@ -98,7 +98,9 @@ async function privateKeyOf(
   const kept = text === undefined ? undefined : new Secret(pemOf(text.trim()));
   if (kept !== undefined && keys.some((key) => !key.disabled && isPairOf(kept, key))) return kept;
   if (keyFile !== undefined) {
-    throw new Exit(EXIT.failed, [`${file} holds no private key of an enabled signing key of the stream's user.`]);
+    throw new Exit(EXIT.failed, [
+      `The file ${file} holds no private key of an enabled signing key of the stream's user; name another file, or leave out --key.`,
+    ]);
   }
   const { publicKey, privateKey } = newKeyPair();
   const createdAt = systemClock.now();

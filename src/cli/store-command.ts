@@ -1,5 +1,5 @@
 /**
- * Commands that work on the store, beside a running server if there is one: `millrace <command> <action> ...`.
+ * Commands that work on the store, whether a server is running or not: `millrace <command> <action> ...`.
  */
 import { parseArgs } from 'node:util';
 import { isName } from '#domain/name.ts';
@@ -31,7 +31,7 @@ export function storeCommand({ name, summary, usage, words = [], actions }: Stor
     help: () => `Usage:
 ${usage}
 
-Works beside a running server, on a store that a server has created. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server.`,
+The server may be running, and must have been started once. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server.`,
     run: async ([action, ...args]) => {
       const act = Object.hasOwn(actions, action ?? '') ? actions[action!] : undefined;
       const known = Object.keys(actions);
@@ -80,7 +80,7 @@ export function readArguments(
   } catch {
     // The message of parseArgs repeats what was typed.
   }
-  throw wrongUsage('These arguments are not valid.', command);
+  throw wrongUsage('An argument is missing, unknown or one too many.', command);
 }
 
 /** A name of a user or key. @throws {Exit} when it cannot be one */

@@ -20,14 +20,14 @@ const PAGE_LIMIT = 1000;
 export const users = storeCommand({
   name: 'users',
   summary: 'Create, list, suspend and promote users, and change their quotas',
-  usage: `  millrace users create NAME [--admin]   make a user; give it a key with millrace keys create
+  usage: `  millrace users create NAME [--admin]   create a user; give it a key with millrace keys create
   millrace users list                    list every user
   millrace users suspend NAME            refuse its keys and disconnect its publishers
   millrace users resume NAME             accept them again
   millrace users promote NAME            make it an admin
-  millrace users demote NAME             make it an ordinary user; one active admin must be left
-  millrace users quota NAME              show its quotas; the defaults are those of MILLRACE_QUOTA_* in this shell
-  millrace users quota NAME QUOTA=VALUE  change one or several: VALUE is a number, 0 for no limit, or default`,
+  millrace users demote NAME             make it an ordinary user; one active admin must remain
+  millrace users quota NAME              show its quotas; defaults are taken from MILLRACE_QUOTA_* in this shell
+  millrace users quota NAME QUOTA=VALUE  change one or several quotas: VALUE is a number, 0 for no limit, or default`,
   words: QUOTA_NAMES,
   actions: {
     create: (args) => {

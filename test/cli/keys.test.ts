@@ -17,7 +17,7 @@ test('keys are created, listed without their secrets, and revoked', async (t) =>
 
   const again = await millrace('create', '--name', 'laptop', '--user', 'ann');
   assert.equal(again.code, 1);
-  assert.match(again.stderr, /^The user ann has a key named laptop already; .*\.\n$/);
+  assert.match(again.stderr, /^The user ann already has a key named laptop; .*\.\n$/);
 
   const ambiguous = await millrace('revoke', 'laptop');
   assert.equal(ambiguous.code, 1);
@@ -35,14 +35,14 @@ test('keys are created, listed without their secrets, and revoked', async (t) =>
   assert.equal((await millrace('create', '--name', 'laptop', '--user', 'ann')).code, 0, 'the name is free again');
 });
 
-test('a key whose secret cannot be written is revoked again', { skip: NO_FULL_DISK }, async (t) => {
+test('a key whose secret cannot be written is revoked', { skip: NO_FULL_DISK }, async (t) => {
   const settings = { DATA_DIR: await storeFolder(t) };
   const create = `"${process.execPath}" "${LAUNCHER}" keys create --name laptop --user ann > /dev/full`;
   const { code, stderr } = await run([], { settings, command: ['sh', '-c', create] });
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^The secret of the key laptop could not be written \(.*ENOSPC.*\), so the key was revoked again\.\n$/,
+    /^The secret of the key laptop could not be written \(.*ENOSPC.*\), so the key was revoked\.\n$/,
   );
   const { stdout } = await run(['keys', 'list'], { settings });
   assert.match(stdout, /ann +laptop +\S+ +all +never +revoked/);

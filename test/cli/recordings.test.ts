@@ -58,7 +58,7 @@ async function place(t: TestContext) {
   return { dataDir, folder, stream, inStore, recorded, millrace };
 }
 
-/** What of an index must be the same in one that was made again. */
+/** The content of an index that a rebuilt one must have as well. */
 const essence = (folder: string) =>
   readIndexOf(folder)!.renditions.map(({ id, data, segments }) => ({
     id,
@@ -87,12 +87,12 @@ test('recordings are listed and deleted, but not while they run', async (t) => {
   assert.equal((await millrace('rm', ended.id)).stdout, `Deleted ${ended.id}.\n`);
   const [again, refused] = [await millrace('rm', ended.id), await millrace('rm', running.id)];
   assert.deepEqual([again.code, refused.code], [1, 1]);
-  assert.match(refused.stderr, /still runs/);
+  assert.match(refused.stderr, /is still running/);
   const phases = await inStore((store) => store.assets.getMany([ended.id, running.id] as never, 'all'));
   assert.deepEqual(phases.map(({ phase }) => phase).toSorted(), ['deleting', 'recording']);
 });
 
-test('a lost or cut index is made again from the volumes, the same as before', async (t) => {
+test('a lost or truncated index is rebuilt from the volumes, the same as before', async (t) => {
   const { folder, recorded, millrace } = await place(t);
   const [lost, cut, whole, running] = [
     await recorded(),
@@ -109,7 +109,7 @@ test('a lost or cut index is made again from the volumes, the same as before', a
   assert.equal(code, 0, stderr);
   for (const session of [lost, cut])
     assert.match(stdout, new RegExp(`${session.recordingPath} \\(.*\\): its index was lost`));
-  assert.match(stdout, new RegExp(`${running.recordingPath} \\(.*\\): runs`));
+  assert.match(stdout, new RegExp(`${running.recordingPath} \\(.*\\): is being recorded`));
   assert.match(stdout, /^Checked 4 recordings in .*; 1 are complete\.$/m);
   assert.deepEqual([essence(folderOf(lost)), essence(folderOf(cut))], before);
   assert.deepEqual(readFileSync(join(folderOf(whole), 'index')), untouched);

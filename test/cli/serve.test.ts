@@ -129,7 +129,7 @@ test('on a terminal, the server prints a readable message when it is ready', { s
   await Promise.race([isReady, finished]);
   child.stdin?.write('\x03'); // Ctrl-C
   await finished;
-  assert.match(seen, /First API key \(user admin, name default\), shown only now:\s+millrace_\S+/);
+  assert.match(seen, /First API key \(user admin, name default\)\. It is not shown again:\s+millrace_\S+/);
   assert.match(
     seen,
     /Millrace \d+\.\d+\.\d+ is ready, on Node \d+\.\d+\.\d+\. Ctrl-C stops it\.\s+Publish to +rtmp:\/\/localhost:\d+\/live\s+Dashboard +http:\/\/localhost:\d+\/dashboard\s+API +http:/,
