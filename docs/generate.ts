@@ -16,7 +16,7 @@ import { openApiDocument } from './openapi.ts';
 const FOLDER = join(import.meta.dirname, 'reference');
 const NOTICE = '<!-- Written by docs/generate.ts; change the code, then run it. -->';
 
-/** What each error means to the one who gets it. */
+/** What each error means to the client that gets it. */
 const ERROR_MEANINGS: Record<ErrorCode, string> = {
   malformed_json: 'The body is not JSON.',
   invalid_cursor: 'The `cursor` does not come from a `Link` header of this list.',
@@ -27,33 +27,36 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   insufficient_scope: 'The API key is limited to other methods or resources.',
   admin_only: 'Only an administrator may do this.',
   user_suspended: 'The user of this API key is suspended.',
-  quota_exceeded: 'The user already has as many as its quota allows; `GET /user/me` shows the quotas and what is used.',
+  quota_exceeded:
+    'The request would exceed a quota of the user; `GET /user/me` shows the quotas and how much of them is used.',
   origin_not_allowed:
-    'The owner of the stream does not allow the page that plays it; or a page other than the dashboard asked to sign in to it.',
-  not_found: 'It does not exist, or it belongs to another user.',
+    'The page that asks to play the stream is not among those that its owner allows. For a sign-in: the request comes from a page other than the dashboard.',
+  not_found: 'The object does not exist, or it belongs to another user.',
   stream_offline: 'The stream is not live; ask again later.',
   method_not_allowed: 'The path does not take this method; `Allow` names those it takes.',
   request_timeout: 'The request was not received completely in time.',
-  conflict: 'The request conflicts with the present state; the sentence says how.',
-  body_too_large: 'The body is larger than any valid one.',
+  conflict: 'The request conflicts with the present state; the error text says how.',
+  body_too_large: 'The body is larger than any valid request needs.',
   unsupported_media_type: 'The body is not declared as `application/json`.',
   range_not_satisfiable: 'The byte range begins after the end of the resource.',
-  invalid_body: 'A field of the body breaks its rules; the sentence names it.',
-  clip_out_of_range: 'A clip was requested of a time that is not recorded; the error text says what is.',
-  not_recorded: 'A clip was requested of a stream or session that was not recorded.',
+  invalid_body: 'A field of the body breaks its rules; the error text names the field.',
+  clip_out_of_range: 'A part of the requested clip was not recorded; the error text says which times were.',
+  not_recorded: 'The stream or session of the requested clip was not recorded.',
   idempotency_key_reused: 'The same `Idempotency-Key` was used for another request, or with another API key.',
-  too_many_requests: 'The API key has used up its requests; `Retry-After` says when to try again.',
+  too_many_requests:
+    'The API key, or all keys of its user together, made too many requests in a minute; `Retry-After` says when to try again.',
   too_many_terminates: 'The stream was terminated less than 5 s ago.',
   too_many_attempts: 'Too many wrong keys came from this address; `Retry-After` says when to try again.',
-  headers_too_large: 'The headers are larger than any client needs.',
+  headers_too_large: 'The headers are larger than the server accepts.',
   internal_error: 'The server failed; its log explains the failure under the `requestId`.',
   not_implemented: 'Millrace does not support this yet.',
   dashboard_unavailable: 'The dashboard could not be bundled on this server; everything else works.',
   node_unreachable: 'The server that has the stream does not answer.',
-  recording_unavailable: 'The disk or the object store does not deliver the recording now. Try again in a moment.',
-  playback_check_failed: 'The server of the stream owner, which decides who may watch, did not answer correctly.',
+  recording_unavailable: 'The recording cannot be read from the disk or the bucket now. Try again in a moment.',
+  playback_check_failed:
+    'The webhook of the owner of the stream, which decides who may watch, did not answer correctly.',
   test_picture_unavailable:
-    'The server cannot publish a test picture: FFmpeg is not installed, or it publishes as many as it may. The message says which.',
+    'The server cannot publish a test picture: FFmpeg is not installed, or too many test pictures are running already. The error text says which.',
   store_unavailable: 'The database does not answer. Nothing was changed.',
   too_many_viewers: 'The server or the stream has reached its limit of viewers.',
   playlist_timeout: 'The publisher has sent nothing new for three target durations.',
@@ -62,16 +65,15 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
     'The database did not answer in time, so the change may or may not have been made. Repeat the request with the same `Idempotency-Key`, or check what was done.',
 };
 
-/** What each refusal means; the encoder's user reads a longer sentence. */
+/** What each refusal means. The user of the encoder gets a longer sentence. */
 const REFUSAL_MEANINGS: Record<Refusal['code'], string> = {
   stream_key_invalid: 'There is no such stream key.',
-  stream_key_in_use: 'Another publisher uses this key, and has sent something within the last 3 s.',
+  stream_key_in_use: 'Another publisher uses this stream key, and has sent data within the last 3 s.',
   stream_suspended: 'The stream, or its user, is suspended.',
   too_many_attempts: 'Too many wrong keys came from this address.',
-  too_many_publishers: 'The server has as many publishers as it may have.',
+  too_many_publishers: 'The server has reached its limit of publishers.',
   media_memory_exhausted: 'The media memory of the server, or of the user, is used up.',
-  quota_exceeded:
-    'The user already has as many publishers as its quota allows, or its publishers began too often within a minute.',
+  quota_exceeded: 'The user has reached its quota of publishers, or of publishes in a minute.',
   ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than the quota of its user allows.',
   service_unavailable: 'The database does not answer, so the key cannot be checked.',
   stream_deleted: 'The stream was deleted.',

@@ -16,7 +16,7 @@ export const apiSettings = {
   prefix: {
     name: 'API_PREFIX',
     fallback: '/api',
-    help: 'Path of the API. Set / to have the API at the root',
+    help: 'Path of the API. Set / to serve the API at the root',
     parse: parsePrefix,
   },
   defaultProfiles: {
@@ -28,13 +28,13 @@ export const apiSettings = {
   wrongKeysPerMinute: integer(
     'WRONG_KEYS_PER_MINUTE',
     '20',
-    'Wrong API and stream keys allowed per minute and address (an IPv6 /64 is one), over HTTP and RTMP together',
+    'Wrong API and stream keys allowed per minute from one address, or one /64 of IPv6, over HTTP and RTMP together',
     { min: 1, max: 100_000 },
   ),
   rateLimit: integer(
     'API_RATE_LIMIT',
     '6000',
-    'Requests per minute and API key, which may also be sent all at once. Each server counts its own. 0 = no limit',
+    'Requests that each API key may make in a minute, even all at once. Each server counts separately; 0 = no limit',
     { min: 0, max: 100_000_000 },
   ),
 };

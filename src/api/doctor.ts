@@ -1,5 +1,6 @@
 /**
- * The checks by which an operator finds out what is wrong with a server: pure functions of what was measured. Each says what to do.
+ * The checks by which an operator finds out what is wrong with a server: pure functions of what was measured. Each result is a sentence that
+ * also says what to do.
  */
 
 /** `unknown` where nothing could be measured. */
@@ -30,18 +31,23 @@ export function checkDatabase(latencyMs: number | undefined): Check {
   }
   const took = `The database answers in ${Math.round(latencyMs)} ms`;
   if (latencyMs < 100) return { id, state: 'ok', message: `${took}.` };
-  const message = `${took}, which is slow: look at its disk and its load, and at the network to it.`;
+  const message = `${took}, which is slow: check its disk, its load, and the network between it and the server.`;
   return { id, state: latencyMs < 1000 ? 'warning' : 'problem', message };
 }
 
 /** @param offsetMs by which the server's clock is ahead of the database's; undefined when it is not known */
 export function checkClock(offsetMs: number | undefined): Check {
   const id = 'clock';
-  if (offsetMs === undefined) return { id, state: 'unknown', message: 'The database did not tell its time.' };
+  if (offsetMs === undefined)
+    return {
+      id,
+      state: 'unknown',
+      message: 'The time of the database could not be read, so the clocks could not be compared.',
+    };
   const size = Math.abs(offsetMs);
   if (size < 1000) return { id, state: 'ok', message: 'The clocks of the server and the database agree.' };
   const where = offsetMs > 0 ? 'ahead of' : 'behind';
-  const message = `The clock of the server is ${(size / 1000).toFixed(1)} s ${where} that of the database; let both be set by NTP.`;
+  const message = `The clock of the server is ${(size / 1000).toFixed(1)} s ${where} that of the database; set both by NTP.`;
   return { id, state: size < 10_000 ? 'warning' : 'problem', message };
 }
 
@@ -75,7 +81,7 @@ export function checkEncoder(isInstalled: boolean, tookMs: number | undefined): 
   }
   if (tookMs === undefined) {
     const message =
-      'The encoder made no frame within 10 s; look for a blocked process or missing memory in the log of the system.';
+      'The encoder made no frame within 10 s; look in the log of the system for a process that hangs or ran out of memory.';
     return { id, state: 'problem', message };
   }
   return { id, state: 'ok', message: `The encoder made its first frame in ${(tookMs / 1000).toFixed(1)} s.` };
@@ -96,7 +102,7 @@ export function checkIngest(tried: readonly { readonly url: string; readonly isR
   return { id, state: 'warning', message };
 }
 
-/** What a request tells of the proxies it passed. */
+/** What a request says about the proxies that it passed through. */
 export interface ProxySigns {
   /** Whether it has `X-Forwarded-*` headers. */
   readonly isForwarded: boolean;
@@ -105,7 +111,7 @@ export interface ProxySigns {
   readonly hasProto: boolean;
 }
 
-/** Judges the way of the present request. */
+/** Judges how the present request reached the server. */
 export function checkProxy({ isForwarded, isTrusted, hasProto }: ProxySigns): Check {
   const id = 'proxy';
   if (!isForwarded)
@@ -127,13 +133,13 @@ export function checkProxy({ isForwarded, isTrusted, hasProto }: ProxySigns): Ch
 export function checkCertificate(validTo: number | undefined, now: number): Check {
   const id = 'certificate';
   if (validTo === undefined) {
-    return { id, state: 'ok', message: 'The server has no certificate of its own; a proxy may have one.' };
+    return { id, state: 'ok', message: 'The server has no certificate; if a proxy serves HTTPS, the proxy has one.' };
   }
   const days = Math.floor((validTo - now) / DAY_MS);
   if (days >= 14) return { id, state: 'ok', message: `The certificate is valid for ${days} more days.` };
   const message =
     days < 0
       ? 'The certificate has expired; renew it.'
-      : `The certificate ends in ${days} days; look why it was not renewed.`;
+      : `The certificate expires in ${days} days; find out why it was not renewed.`;
   return { id, state: days < 3 ? 'problem' : 'warning', message };
 }

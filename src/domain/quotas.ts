@@ -28,7 +28,7 @@ export const quotaSettings = {
   ingestBitrateKbps: integer(
     'QUOTA_INGEST_BITRATE_KBPS',
     '50000',
-    'Bitrate at which each publisher of a user may send, in kbit/s, averaged over some seconds; 0 = any',
+    'Highest bitrate of each publisher of a user, in kbit/s, averaged over some seconds; 0 = any',
     { min: 0, max: 10_000_000 },
   ),
   mediaMemoryMib: integer(
@@ -40,20 +40,20 @@ export const quotaSettings = {
   publishesPerMinute: integer(
     'QUOTA_PUBLISHES_PER_MINUTE',
     '120',
-    'Times the publishers of a user may begin in a minute, on each server; 0 = any number',
+    'Publishes that a user may start in a minute, on each server; 0 = any number',
     { min: 0, max: 1_000_000 },
   ),
   sessions: integer(
     'QUOTA_SESSIONS',
     '10000',
-    'Sessions of a user that are kept; of more, the oldest that have ended are deleted; 0 = any number',
+    'Sessions of a user that are kept. When there are more, the oldest ended ones are deleted; 0 = any number',
     { min: 0, max: 1_000_000_000 },
   ),
   clips: integer('QUOTA_CLIPS', '10000', 'Clips a user may have; 0 = any number', { min: 0, max: 1_000_000_000 }),
   recordingGib: integer(
     'QUOTA_RECORDING_GIB',
     '1000',
-    'Recordings of a user that are kept, in GiB. Beyond it, recordings that run end within a minute, and live goes on; 0 = any',
+    'Recordings of a user that are kept, in GiB. When there are more, running recordings end within a minute and live streams go on; 0 = any',
     { min: 0, max: 1_000_000_000 },
   ),
   viewers: integer(
@@ -84,18 +84,18 @@ export const quotaSettings = {
 export type Quotas = SettingValues<typeof quotaSettings>;
 /** The name of a quota. */
 export type QuotaName = keyof Quotas;
-/** Changes to the quotas of a user: quotas that are not named stay, and null takes one back to the default. */
+/** Changes to the quotas of a user. Quotas that are not named stay as they are, and null resets one to the default. */
 export type QuotaChange = { readonly [Name in QuotaName]?: number | null };
 /** The names of all quotas, in the order in which they are shown. */
 export const QUOTA_NAMES = Object.keys(quotaSettings) as readonly QuotaName[];
 
-/** The most that any quota can be; beyond any use. */
+/** The largest value of any quota. It is larger than anybody needs. */
 export const MAX_QUOTA = 1_000_000_000;
 
 const NO_LIMITS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas;
 
 /**
- * The quotas of a user: those an admin gave it, and the defaults for the rest. Admins, who run the service, have no limits by default.
+ * The quotas of a user: those that an admin set, and the defaults for the rest. Admins run the service, so by default they have no limits.
  * @param defaults from the settings
  */
 export function quotasOf(
@@ -105,7 +105,7 @@ export function quotasOf(
   return { ...(user.isAdmin ? NO_LIMITS : defaults), ...user.quotas };
 }
 
-/** What a user has of its own when it is made with a change of the defaults. */
+/** The quotas to store for a new user who is created with changes of the defaults. */
 export function ownQuotas(change: QuotaChange): Partial<Quotas> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
 }

@@ -11,7 +11,7 @@ test('a sentence names what happens and what to do', () => {
     [{ code: 'keyframe_interval_too_long', intervalS: 4, open: true }, 'no keyframe for 4.0 s; set the encoder to 2 s'],
     [
       { code: 'profile_larger_than_source', renditions: ['720p', '1080p'] },
-      'larger than the source and left out: 720p, 1080p',
+      'profiles left out, because they are larger than the source: 720p, 1080p',
     ],
   ];
   for (const [warning, sentence] of cases) assert.equal(warningSentence(warning), sentence);

@@ -61,11 +61,11 @@ export const WARNINGS = {
   recording_behind: {
     severity: 'issue',
     lastsS: MOMENT_S,
-    sentence: () => 'the recording has a gap, because the disk of the server is too slow; live viewers missed nothing',
+    sentence: () => 'the recording has a gap, because the disk of the server was too slow; live viewers missed nothing',
     meaning:
-      'More media waited for the disk than may wait, so some was left out of the recording. It went on, after a discontinuity, once the disk had caught up. Live viewers missed nothing.',
+      'The disk was too slow: the queue of media for the recording was full, so some media was left out. The recording continued, after a discontinuity, once the disk had caught up. Live viewers missed nothing.',
     remedy:
-      'The operator can put recordings on a faster disk (`MILLRACE_RECORDINGS_DIR`), or fewer streams on the machine.',
+      'The operator can put recordings on a faster disk (`MILLRACE_RECORDINGS_DIR`), or run fewer streams on the machine.',
   },
   recording_stopped: {
     severity: 'issue',
@@ -73,25 +73,25 @@ export const WARNINGS = {
     sentence: () =>
       'nothing is recorded for now, because the disk of the server is full or fails; live viewers miss nothing',
     meaning:
-      'The disk took no more of the recording. It is tried again every few seconds, and the recording goes on, after a discontinuity, once the disk has space or works. Live viewers miss nothing.',
-    remedy: 'The operator finds the reason in the log (`recording stopped`), and has to make space or mend the disk.',
+      'The recording cannot be written to the disk. The server tries again every few seconds, and the recording continues, after a discontinuity, once the disk has space or works again. Live viewers miss nothing.',
+    remedy: 'The operator finds the reason in the log (`recording stopped`), and has to free space or repair the disk.',
   },
   recording_over_quota: {
     severity: 'issue',
     lastsS: undefined,
-    sentence: () => 'the recording has ended, because your recordings take all the space that you may use',
+    sentence: () =>
+      'the recording has ended, because your recordings are larger than your quota; delete some, or ask the operator for a larger quota',
     meaning:
-      'The recordings of the owner of the stream together are larger than the quota `recordingGib`. What was recorded by then is kept, and live viewers miss nothing.',
+      "All recordings of the stream's owner together exceed the quota `recordingGib`. What was recorded by then is kept, and live viewers miss nothing.",
     remedy:
-      'Delete recordings (`DELETE /asset/<id>`), or ask the operator for a larger quota. The next session is recorded again.',
+      'Delete recordings (`DELETE /asset/<id>`), or ask the operator for a larger quota. Then the next session is recorded again.',
   },
   recording_upload_failing: {
     severity: 'notice',
     lastsS: undefined,
-    sentence: () =>
-      'what is recorded cannot be stored in the bucket for now, and is kept on the server; nothing is lost',
+    sentence: () => 'the recording cannot be uploaded to the bucket for now, and stays on the server; nothing is lost',
     meaning:
-      'The bucket that keeps recordings does not take them, so they stay on the disk of the server and are tried again, at the latest every five minutes. The recording can be watched all the same.',
+      'Recordings cannot be uploaded to the bucket, so they stay on the disk of the server. The server tries again at least every five minutes. The recording can be watched nevertheless.',
     remedy:
       'The operator finds the reason in the log (`recordings cannot be uploaded`): the bucket cannot be reached, is full, or refuses the access key.',
   },
@@ -107,8 +107,9 @@ export const WARNINGS = {
       unit: 's',
     }),
     meaning:
-      'A segment had to be cut where the source has no keyframe: the source rendition cannot be started there, so players begin later and switch later. Renditions of profiles have keyframes of their own.',
-    remedy: "Set the encoder's keyframe interval to 2 s (OBS: Output, Keyframe Interval; ffmpeg: `-g` twice the rate).",
+      'A segment of the source rendition begins without a keyframe. Players can neither start nor switch to it there, so both take longer. Renditions of profiles have keyframes of their own.',
+    remedy:
+      "Set the encoder's keyframe interval to 2 s (OBS: Output, Keyframe Interval; ffmpeg: `-g` twice the frame rate).",
   },
   timestamps_jumped: {
     severity: 'issue',
@@ -117,7 +118,7 @@ export const WARNINGS = {
     meaning:
       'The timestamps of the source went back, or jumped forward by more than a second. The stream continued at the next keyframe, after a discontinuity.',
     remedy:
-      'Check what feeds the encoder: a file that loops, a scene that starts a new clock, or a computer that was asleep. Update the encoder.',
+      'Check what feeds the encoder: a file that loops, a scene whose clock starts anew, or a computer that was asleep. If none of them is the cause, update the encoder.',
   },
   source_not_widely_playable: {
     severity: 'issue',
@@ -163,7 +164,8 @@ export const WARNINGS = {
   profile_larger_than_source: {
     severity: 'notice',
     lastsS: undefined,
-    sentence: ({ renditions }: RenditionDetails) => `larger than the source and left out: ${renditions.join(', ')}`,
+    sentence: ({ renditions }: RenditionDetails) =>
+      `profiles left out, because they are larger than the source: ${renditions.join(', ')}`,
     meaning: 'These profiles ask for larger frames than the source has. Frames are never enlarged.',
     remedy:
       'Nothing, if the size of the source is intended: viewers get the source as the best rendition. Otherwise publish a larger size.',
@@ -171,7 +173,8 @@ export const WARNINGS = {
   transcode_limit_reached: {
     severity: 'issue',
     lastsS: undefined,
-    sentence: () => 'only the source plays: the server is already transcoding as many streams as it is allowed to',
+    sentence: () =>
+      'only the source plays: the server is already transcoding as many streams as it may; wait until another stream ends',
     meaning:
       'The server already transcodes `MILLRACE_TRANSCODE_MAX` streams. Until one of them ends, there are no renditions, and no audio where the publisher sends Opus.',
     remedy:
@@ -180,7 +183,8 @@ export const WARNINGS = {
   transcode_quota_reached: {
     severity: 'issue',
     lastsS: undefined,
-    sentence: () => 'only the source plays: this user already has as many transcoded streams as its quota allows',
+    sentence: () =>
+      'only the source plays: this user already has as many transcoded streams as its quota allows; end another stream',
     meaning:
       'The user of the stream already has as many transcoded sessions as its quota allows. Until another one ends there are no renditions, and no audio where the publisher sends Opus.',
     remedy: 'End another stream, or ask an admin for a larger `transcodes` quota.',
@@ -188,7 +192,7 @@ export const WARNINGS = {
   transcode_unavailable: {
     severity: 'issue',
     lastsS: undefined,
-    sentence: () => 'only the source plays: this server cannot transcode',
+    sentence: () => 'only the source plays: this server cannot transcode, because FFmpeg is not installed',
     meaning:
       'FFmpeg is not installed on the server, so there are no renditions, and no audio where the publisher sends Opus.',
     remedy:
@@ -197,26 +201,27 @@ export const WARNINGS = {
   transcode_source_refused: {
     severity: 'issue',
     lastsS: undefined,
-    sentence: () => 'only the source plays: decoding this video has ended the transcoder twice',
+    sentence: () =>
+      'only the source plays: this video has made the transcoder fail twice; use ordinary encoder settings and start again',
     meaning:
-      'Twice with the same source, the transcoder used more memory than it may, received frames larger than it decodes, or crashed soon after its start. The video of this session is not transcoded any more, unless its size changes.',
+      'The transcoder failed twice with the same source: it used more memory than it may, received frames larger than it decodes, or crashed soon after its start. The video of this session is not transcoded any more, unless its size changes.',
     remedy: 'Publish at most 4096x2304, with ordinary encoder settings, and start the stream again.',
   },
   transcode_rendition_shed: {
     severity: 'issue',
     lastsS: undefined,
     sentence: ({ renditions }: RenditionDetails) =>
-      `the server is too busy for all renditions; not made for now: ${renditions.join(', ')}`,
+      `the server is too busy to make every rendition; paused for now: ${renditions.join(', ')}`,
     meaning:
-      'The transcoder lagged more than a second behind the source, so it paused these renditions, the largest first. It resumes them when it has kept up for a while.',
+      'The transcoder lagged more than a second behind the source, so it paused these renditions, the largest first. It resumes them once it has kept up for a while.',
     remedy:
       'Use fewer or smaller profiles, or a lower frame rate. The operator can put fewer streams on the machine, or set a faster `MILLRACE_TRANSCODE_PRESET`.',
   },
   transcode_rendition_restored: {
     severity: 'notice',
     lastsS: MOMENT_S,
-    sentence: ({ renditions }: RenditionDetails) => `made again: ${renditions.join(', ')}`,
-    meaning: 'A rendition that had been paused is made again.',
+    sentence: ({ renditions }: RenditionDetails) => `these renditions have resumed: ${renditions.join(', ')}`,
+    meaning: 'Renditions that were paused have resumed.',
     remedy: 'Nothing.',
   },
   transcode_frames_dropped: {
@@ -242,7 +247,7 @@ export const WARNINGS = {
     meaning:
       'The process that makes the renditions crashed, hung, or took too much memory, and was replaced. The source rendition lost nothing.',
     remedy:
-      'The operator finds the reason in the log (`transcoder lost its worker`). If it happens again and again with one source, keep the first minutes of that source and report it.',
+      'The operator finds the reason in the log (`transcoder lost its worker`). If it happens again and again with the same source, report it, with a file of the first minutes of that source.',
   },
 } as const satisfies Record<string, WarningEntry>;
 

@@ -11,7 +11,7 @@ export const httpSettings = {
   tlsCert: text(
     'TLS_CERT',
     undefined,
-    'PEM file with the certificate, followed by the intermediate certificates. With it the server speaks HTTPS with HTTP/2, and RTMPS. The file is read again when it changes',
+    'PEM file with the certificate, followed by the intermediate certificates. When it is set, the server serves HTTPS with HTTP/2, and accepts RTMPS. The file is read again when it changes',
   ),
   tlsKey: text('TLS_KEY', undefined, 'PEM file of the private key of TLS_CERT, without a passphrase'),
   publicUrl: {
@@ -29,14 +29,14 @@ export const httpSettings = {
   maxConnections: integer(
     'MAX_HTTP_CONNECTIONS',
     '20000',
-    'HTTP connections open at the same time. When that many are open, the network with the most loses one to a network with fewer',
+    'HTTP connections open at the same time. At the limit, a new connection from a network with fewer replaces one of the network that has the most',
     {
       min: 1,
       max: 1_000_000,
     },
   ),
-  metricsHost: text('METRICS_HOST', '127.0.0.1', 'Address the Prometheus metrics listen on; they need no key'),
-  metricsPort: port('METRICS_PORT', '9090', 'Port the Prometheus metrics listen on'),
+  metricsHost: text('METRICS_HOST', '127.0.0.1', 'Address at which the Prometheus metrics are served, without a key'),
+  metricsPort: port('METRICS_PORT', '9090', 'Port at which the Prometheus metrics are served'),
 };
 
 /** The values of {@link httpSettings}. */

@@ -116,7 +116,9 @@ test('a profile larger than the source is left out, with a warning', () => {
   renditions.setTrack(VIDEO_TRACK);
   assert.deepEqual(offers, [['small', 'smaller']]);
   assert.deepEqual(renditions.health.leftOut, [{ id: 'huge', reason: 'larger_than_source' }]);
-  assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
+  assert.deepEqual(said(), [
+    'profile_larger_than_source: profiles left out, because they are larger than the source: huge',
+  ]);
   const { codedWidth, codedHeight } = VIDEO_TRACK;
   renditions.setTrack({
     ...VIDEO_TRACK,
@@ -170,11 +172,11 @@ test('a profile with the name of the audio, or with a name that no address can h
   shed('~1');
   tell().onWarning({ code: 'transcode_rendition_shed', renditionId: '~1' });
   assert.deepEqual(said(), [
-    'transcode_rendition_shed: the server is too busy for all renditions; not made for now: Klein & fein',
+    'transcode_rendition_shed: the server is too busy to make every rendition; paused for now: Klein & fein',
   ]);
 });
 
-test('a rendition that is shed raises an issue until it is made again, and is not offered to new viewers', () => {
+test('a rendition that is shed raises an issue until it resumes, and is not offered to new viewers', () => {
   const { renditions, said, tell, shed, offers } = setUp();
   renditions.setTrack({ ...VIDEO_TRACK, width: 4096, height: 2304 });
   shed('huge', 'small');
@@ -185,11 +187,11 @@ test('a rendition that is shed raises an issue until it is made again, and is no
     ['shed', 'waiting', 'shed'],
   );
   assert.deepEqual(said(), [
-    'transcode_rendition_shed: the server is too busy for all renditions; not made for now: huge, small',
+    'transcode_rendition_shed: the server is too busy to make every rendition; paused for now: huge, small',
   ]);
   shed();
   tell().onWarning({ code: 'transcode_rendition_restored', renditionId: 'huge' });
-  assert.deepEqual(said(), ['transcode_rendition_restored: made again: huge']);
+  assert.deepEqual(said(), ['transcode_rendition_restored: these renditions have resumed: huge']);
   assert.deepEqual(offers.at(-1), ['small', 'smaller', 'huge']);
 });
 
@@ -252,7 +254,9 @@ test('at the limit of transcodes, transcoding begins at the first keyframe after
   write(packetAt(OPUS_TRACK, 0));
   assert.deepEqual(given, ['video track', 'audio track', 'video keyframe', 'video', 'audio keyframe']);
   assert.deepEqual(offers.at(-1), ['small', 'smaller', 'audio']);
-  assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
+  assert.deepEqual(said(), [
+    'profile_larger_than_source: profiles left out, because they are larger than the source: huge',
+  ]);
 });
 
 test('audio alone also begins after another transcode has ended, and a session that has ended does not', async () => {
@@ -295,7 +299,9 @@ test('a transcoder is requested at every packet until media has lasted long enou
   assert.equal(given.filter((each) => each === 'video' || each === 'video keyframe').length, 26);
   assert.equal(given.filter((each) => each === 'audio keyframe').length, 5);
   assert.deepEqual(offers.at(-1), ['small', 'smaller', 'audio']);
-  assert.deepEqual(said(), ['profile_larger_than_source: larger than the source and left out: huge']);
+  assert.deepEqual(said(), [
+    'profile_larger_than_source: profiles left out, because they are larger than the source: huge',
+  ]);
 });
 
 test('an interruption drops the kept packets, and restarts the measurement of how long media has lasted', () => {
@@ -320,7 +326,7 @@ test('a session whose user is at the quota gets a warning, and players wait for 
   write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
   assert.deepEqual(offers.at(-1), []);
   assert.deepEqual(said(), [
-    'transcode_quota_reached: only the source plays: this user already has as many transcoded streams as its quota allows',
+    'transcode_quota_reached: only the source plays: this user already has as many transcoded streams as its quota allows; end another stream',
   ]);
   assert.deepEqual(renditions.health.renditions, []);
   answer('limit');
@@ -355,7 +361,7 @@ test('a revoked transcoder is ignored, and another one is requested at the next 
   callbacks.onWarning({ code: 'transcode_frames_dropped' });
   assert.equal(told.length, 2);
   assert.deepEqual(said(), [
-    'transcode_limit_reached: only the source plays: the server is already transcoding as many streams as it is allowed to',
+    'transcode_limit_reached: only the source plays: the server is already transcoding as many streams as it may; wait until another stream ends',
   ]);
   answer(undefined);
   write(packetAt(VIDEO_TRACK, 40));
@@ -370,7 +376,7 @@ test('a session whose video is refused has no renditions, and a warning for as l
   assert.deepEqual(renditions.health.renditions, []);
   assert.deepEqual(offers.at(-1), []);
   assert.deepEqual(said(), [
-    'transcode_source_refused: only the source plays: decoding this video has ended the transcoder twice',
+    'transcode_source_refused: only the source plays: this video has made the transcoder fail twice; use ordinary encoder settings and start again',
   ]);
   tell().onWarning({ code: 'transcode_frames_dropped' });
   renditions.setTrack({ ...VIDEO_TRACK, config: Buffer.from('again') });
@@ -378,7 +384,7 @@ test('a session whose video is refused has no renditions, and a warning for as l
   assert.ok(said().some((each) => each.startsWith('transcode_source_refused')));
 });
 
-test('the next smaller rendition stands in for one that is shed, from its next segment on, until it is made again', () => {
+test('the next smaller rendition stands in for one that is shed, from its next segment on, until that one resumes', () => {
   const { renditions, tell, told, shed } = setUp();
   renditions.setTrack({ ...VIDEO_TRACK, width: 4096, height: 2304 });
   const track = (width: number) => ({ ...VIDEO_TRACK, width });

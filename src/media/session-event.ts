@@ -16,7 +16,7 @@ export type RenditionId = string;
 export const GAP_REASONS = [
   'publisher_away', // no media arrives: the publisher's connection is lost, or its media cannot be used for now
   'lost', // packets of this rendition alone are missing
-  'shed', // the machine is too slow for all renditions, and this one is not made for now
+  'shed', // the machine is too slow to make every rendition, and this one is paused for now
 ] as const;
 /** One of {@link GAP_REASONS}. */
 export type GapReason = (typeof GAP_REASONS)[number];

@@ -1,5 +1,5 @@
 /**
- * Settings of `objects`: the bucket that keeps recordings.
+ * Settings of `objects`: the bucket in which recordings are stored.
  */
 import { Secret } from '#domain/secret.ts';
 import { type SettingValues, text } from '#lib/setting.ts';
@@ -12,7 +12,11 @@ export const objectSettings = {
     help: 'S3-compatible bucket that keeps recordings, with or without a prefix (https://host/bucket/prefix). When it is not set, recordings stay in their folder',
     parse: parseBucketUrl,
   },
-  s3Region: text('RECORDINGS_S3_REGION', 'us-east-1', 'Region of the bucket. Many servers other than AWS accept any'),
+  s3Region: text(
+    'RECORDINGS_S3_REGION',
+    'us-east-1',
+    'Region of the bucket. Many S3-compatible servers accept any value',
+  ),
   s3AccessKeyId: text('RECORDINGS_S3_ACCESS_KEY_ID', undefined, 'Access key id for the bucket'),
   s3SecretAccessKey: {
     name: 'RECORDINGS_S3_SECRET_ACCESS_KEY',

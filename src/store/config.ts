@@ -11,7 +11,7 @@ export const storeSettings = {
   dataDir: text(
     'DATA_DIR',
     'data',
-    'Folder for data that must last. It is created when it is missing. One server at a time may use it',
+    'Folder of the data that must survive a restart. It is created when it is missing. Only one server at a time may use it',
   ),
   databaseUrl: {
     name: 'DATABASE_URL',
@@ -35,13 +35,13 @@ export const storeSettings = {
   eventRetentionDays: integer(
     'EVENT_RETENTION_DAYS',
     '30',
-    'Days that events are kept, so that they can be read and delivered again',
+    'Days for which events are kept, and can be read and delivered again',
     { min: 4, max: 36_500 },
   ),
   webhookLogRetentionDays: integer(
     'WEBHOOK_LOG_RETENTION_DAYS',
     '7',
-    'Days that the requests sent to webhooks are kept in their logs',
+    'Days for which the logs of webhooks keep the requests that were sent',
     { min: 1, max: 36_500 },
   ),
 } as const;

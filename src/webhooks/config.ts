@@ -8,7 +8,7 @@ export const webhookSettings = {
   allowPrivate: choice(
     'WEBHOOKS_ALLOW_PRIVATE',
     '0',
-    'Whether webhooks may have private and local addresses. Set 1 only if nobody else can create webhooks',
+    'Whether webhooks may be sent to private and local addresses. Set 1 only if you trust everybody who can create webhooks',
     ['0', '1'],
   ),
 } as const;

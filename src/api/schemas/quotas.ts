@@ -15,10 +15,11 @@ const WHAT: Readonly<Record<QuotaName, string>> = {
   transcodes: 'Sessions that may be transcoded at the same time, on each server',
   ingestBitrateKbps: 'Bitrate in kbit/s that each publisher may send, averaged over some seconds',
   mediaMemoryMib: 'Media memory in MiB that all sessions of the user together may use, on each server',
-  publishesPerMinute: 'Publishes that may begin in a minute, on each server',
+  publishesPerMinute: 'Publishes that the user may start in a minute, on each server',
   sessions: 'Sessions that are kept. When there are more, the oldest ended ones are deleted',
   clips: 'Clips that the user may have',
-  recordingGib: 'Recordings in GiB that are kept. Beyond it, recordings that run end within a minute, and live goes on',
+  recordingGib:
+    'Recordings in GiB that are kept. When there are more, running recordings end within a minute and live streams go on',
   viewers: 'Viewers that may watch at the same time, on each server',
   webhooks: 'Webhooks that the user may have',
   eventStreams: 'Event streams that may be open at the same time, on each server',
@@ -41,10 +42,10 @@ export const UsageSchema = Type.Object(
   {
     streams: Type.Integer({ description: `Streams, counted up to ${MAX_COUNTED}.` }),
     apiKeys: Type.Integer({ description: `API keys that are not revoked, counted up to ${MAX_COUNTED}.` }),
-    publishers: Type.Integer({ description: 'Present publishers on the server that answers.' }),
-    transcodes: Type.Integer({ description: 'Sessions that the server that answers is transcoding.' }),
+    publishers: Type.Integer({ description: 'Publishers connected to the server that answers.' }),
+    transcodes: Type.Integer({ description: 'Sessions that are being transcoded on the server that answers.' }),
     mediaMemoryMib: Type.Integer({ description: 'Media memory of all sessions in MiB, on the server that answers.' }),
-    viewers: Type.Integer({ description: 'Present viewers that the server that answers serves.' }),
+    viewers: Type.Integer({ description: 'Viewers of the server that answers, at this moment.' }),
   },
   { description: 'How much of the quotas is in use. Present only in answers about one user.' },
 );

@@ -1,5 +1,5 @@
 /**
- * Settings of the RTMP server, and limits that follow from the protocol and are no settings.
+ * Settings of the RTMP server, and fixed limits that follow from the protocol.
  */
 import { integer, portOrOff, type SettingValues, text } from '#lib/setting.ts';
 
@@ -26,7 +26,7 @@ export const rtmpSettings = {
   rtmpMaxUnauthenticated: integer(
     'RTMP_MAX_UNAUTHENTICATED',
     '300',
-    'RTMP connections at the same time that have not been accepted as publishers; a quarter of them is reserved for addresses that published within a day',
+    'RTMP connections at the same time that have not been accepted as publishers. A quarter of them is reserved for addresses that published in the last day',
     CONNECTIONS,
   ),
   rtmpMaxPerAddress: integer(
@@ -38,7 +38,7 @@ export const rtmpSettings = {
   rtmpConnectionsPerMinute: integer(
     'RTMP_CONNECTIONS_PER_MINUTE',
     '300',
-    'New RTMP connections a minute from one address, or one /64 of IPv6. An IPv4 /24 or IPv6 /48, and an address that published within a day, may make four times as many; all other addresses together may make forty times as many',
+    'New RTMP connections a minute from one address, or one /64 of IPv6. An IPv4 /24 or IPv6 /48, and an address that published in the last day, may make four times as many. All addresses that did not publish may together make forty times as many',
     { min: 1, max: 1_000_000 },
   ),
   rtmpHandshakeTimeoutS: integer(
@@ -50,13 +50,13 @@ export const rtmpSettings = {
   rtmpPublishTimeoutS: integer(
     'RTMP_PUBLISH_TIMEOUT_S',
     '10',
-    'Seconds an RTMP connection may take until it publishes',
+    'Seconds within which an RTMP connection must begin to publish',
     SECONDS,
   ),
   rtmpIdleTimeoutS: integer(
     'RTMP_IDLE_TIMEOUT_S',
     '20',
-    'Seconds without a byte after which an RTMP publisher counts as lost',
+    'Seconds after which an RTMP publisher that sends nothing is disconnected',
     SECONDS,
   ),
 };
