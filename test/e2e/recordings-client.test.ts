@@ -57,6 +57,29 @@ test('a live stream is recorded, clipped, downloaded and deleted with the offici
   });
   const clip = made.data?.asset;
   assert.equal(clip?.status?.phase, 'ready');
+  // Every way to find the recording and its clip.
+  for (const { data } of [
+    await client.session.getAll(),
+    await client.session.getRecorded(stream.id),
+    await client.session.getRecorded(stream.id, 1),
+  ]) {
+    assert.deepEqual(
+      data?.map(({ id, recordingStatus, recordingUrl }) => [id, recordingStatus, recordingUrl]),
+      [[running.id, 'waiting', running.playbackUrl]],
+    );
+  }
+  for (const { data } of [
+    await client.stream.getClips(stream.id),
+    await client.stream.getClips(stream.playbackId),
+    await client.session.getClips(running.id),
+  ]) {
+    assert.deepEqual(data, [clip]);
+  }
+  const { task } = await client.task.get(made.data!.task.id!);
+  assert.deepEqual([task?.status?.phase, task?.outputAssetId], ['completed', clip.id]);
+  assert.deepEqual((await client.task.getAll()).data, [task]);
+  const { asset: renamed } = await client.asset.update({ name: 'the goal' }, clip.id);
+  assert.deepEqual([renamed?.name, (await client.asset.get(clip.id)).asset?.name], ['the goal', 'the goal']);
   await ok(clip.playbackUrl);
   await mustBeMp4(clip.downloadUrl);
   const { playbackInfo } = await client.playback.get(clip.playbackId!);
