@@ -3,9 +3,8 @@
  * publishers notice nothing of the store's troubles, the interface says that it cannot now, and everything recovers.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +23,7 @@ import { ApiClient, type CreatedStream } from '../support/api-client.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { startServerProcess, type TestServer } from '../support/server.ts';
+import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
 import { get, mediaPlaylistUris, startWatching } from './viewer.ts';
@@ -37,7 +37,6 @@ const COMMIT_MS = 8000;
 const GOES_ON = 3;
 
 const DISK_MB = 6;
-const CAN_MOUNT = await tryMounting();
 /** Nothing is read-only to root but a disk that was mounted so. */
 const READ_ONLY = {
   skip: CAN_MOUNT || process.getuid?.() !== 0 ? false : 'root may write anywhere, and cannot mount here',
@@ -249,15 +248,14 @@ async function startWithFaults(
 async function startOnSmallDisk(): Promise<AsyncDisposable & { server: FaultyServer; fill(): void; free(): void }> {
   await using parts = new AsyncDisposableStack();
   if (CAN_MOUNT) {
-    const disk = await mountDisk(parts);
-    const server = parts.use(await startServerProcess({ dataDir: disk }));
-    const filler = join(disk, 'filler');
+    const dataDir = await temporaryFolder(parts);
+    const disk = parts.use(mountSmallDisk(dataDir, DISK_MB));
+    const server = parts.use(await startServerProcess({ dataDir }));
     const running = parts.move();
     return {
       server,
-      // dd ends for want of space, which is the point.
-      fill: () => void spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4096'], { stdio: 'ignore' }),
-      free: () => rmSync(filler),
+      fill: () => disk.fill(),
+      free: () => disk.free(),
       [Symbol.asyncDispose]: () => running.disposeAsync(),
     };
   }
@@ -275,30 +273,14 @@ async function startOnSmallDisk(): Promise<AsyncDisposable & { server: FaultySer
 
 async function readOnlyFolder(parts: AsyncDisposableStack): Promise<string> {
   if (CAN_MOUNT) {
-    const disk = await mountDisk(parts);
-    execFileSync('mount', ['-o', 'remount,ro', disk]);
-    return disk;
+    const folder = await temporaryFolder(parts);
+    parts.use(mountSmallDisk(folder, DISK_MB));
+    execFileSync('mount', ['-o', 'remount,ro', folder]);
+    return folder;
   }
   const folder = await temporaryFolder(parts);
   await chmod(folder, 0o500);
   return folder;
-}
-
-/** Mounts a file system of a few megabytes until disposed. */
-async function mountDisk(parts: AsyncDisposableStack): Promise<string> {
-  const path = await temporaryFolder(parts);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m,mode=700`, 'tmpfs', path], { stdio: 'ignore' });
-  parts.defer(() => void execFileSync('umount', ['-l', path]));
-  return path;
-}
-
-/** Whether this process has the right to mount: as root, and not in most containers. */
-async function tryMounting(): Promise<boolean> {
-  await using parts = new AsyncDisposableStack();
-  return await mountDisk(parts).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function temporaryFolder(parts: AsyncDisposableStack): Promise<string> {

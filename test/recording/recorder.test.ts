@@ -10,10 +10,12 @@ import { describe, test } from 'node:test';
 import { newMediaPath } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
 import { indexName, volumeName } from '#recording/index-file.ts';
-import type { RecordedRendition } from '#recording/recording-index.ts';
+import { indexOfVolumes } from '#recording/index-rebuild.ts';
+import { type RecordedRendition, readIndex } from '#recording/recording-index.ts';
 import { readIndexOf } from '#recording/recovery.ts';
 import { audioTrack, videoTrack } from '../support/hls-feed.ts';
 import { recorded, Studio } from '../support/recording-studio.ts';
+import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const both = { video: videoTrack(), audio: audioTrack() };
@@ -272,6 +274,64 @@ describe('a recorder whose disk', () => {
     assert.deepEqual(numbers, Array.from(numbers.keys()));
     assert.equal(discontinuitiesOf(source).filter(Boolean).length, 1);
   });
+});
+
+const FULL = [
+  { what: 'ends in the middle of a write', minFreeBytes: 0, leaveKib: 0 },
+  { what: 'has less free space than it must have', minFreeBytes: 1024 * 1024, leaveKib: 512 },
+];
+describe('a recorder on a file system that', { skip: CAN_MOUNT ? false : 'this process may not mount one' }, () => {
+  for (const { what, minFreeBytes, leaveKib } of FULL) {
+    test(`${what} stops, keeps what it has, and goes on once there is space`, async () => {
+      let nowMs = 0;
+      const clock = { now: () => ms(nowMs), monotonic: () => ms(nowMs) };
+      await using studio = new Studio({ clock, minFreeBytes });
+      using disk = mountSmallDisk(studio.folder, 4);
+      const recorder = studio.begin();
+      const { feed, memory } = recorded(recorder, both);
+      const newest = () => studio.warnings.at(-1)?.[1];
+      // A little more time each round, because the recorder and its writer look at the space only now and then.
+      const playUntil = (isStopped: boolean) =>
+        waitFor(
+          async () => {
+            nowMs += 6000;
+            feed.play(2);
+            await studio.idle();
+            return newest() === isStopped;
+          },
+          { what: isStopped ? 'the recording to stop' : 'it to go on' },
+        );
+      feed.play(12.5);
+      await studio.idle();
+      disk.fill(leaveKib);
+      await playUntil(true);
+      const { count } = recorder.index.leader!.segments;
+      disk.free();
+      await playUntil(false);
+      feed.play(12.5);
+      await feed.session.end();
+      await recorder.end();
+      const changes = studio.warnings.filter(([, isRaised], at, all) => isRaised !== all[at - 1]?.[1]);
+      assert.deepEqual(changes, [
+        ['recording_stopped', true],
+        ['recording_stopped', false],
+      ]);
+
+      const index = readIndexOf(join(studio.folder, studio.path))!;
+      assert.ok(index.hasEnded && index.leader!.segments.count >= count + 6);
+      assert.equal(discontinuitiesOf(index.leader!).filter(Boolean).length, 1);
+      for (const rendition of index.renditions) {
+        const live = [...memory.segments.get(rendition.id)!.values()].map((pieces) => Buffer.concat(pieces));
+        for (let at = 0; at < rendition.segments.count; at += 1) {
+          const bytes = studio.segment(rendition, at);
+          const isLive = live.some((each) => each.subarray(0, bytes.length).equals(bytes));
+          assert.ok(bytes.length > 0 && isLive, `${rendition.id} ${at} is torn`);
+        }
+      }
+      const { bytes } = indexOfVolumes(join(studio.folder, studio.path));
+      assert.equal(readIndex([bytes]).leader!.segments.count, index.leader!.segments.count, 'the volumes are whole');
+    });
+  }
 });
 
 /** Makes a recording whose first index file holds up the writer. @returns lets the writer go on */
