@@ -7,6 +7,7 @@ declare module 'm3u8-parser' {
       readonly mediaSequence: number;
       readonly targetDuration: number;
       readonly endList?: boolean;
+      readonly discontinuitySequence: number;
       readonly segments: readonly {
         readonly uri?: string;
         readonly duration?: number;

@@ -8,6 +8,8 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import fc from 'fast-check';
+import * as HLS from 'hls-parser';
+import { Parser } from 'm3u8-parser';
 import type { MediaPath } from '#domain/ids.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { IndexRecord } from '#recording/index-file.ts';
@@ -35,6 +37,23 @@ async function bytesOf(source: ByteSource): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for await (const piece of source.read(0, source.sizeBytes, new AbortController().signal)) pieces.push(piece);
   return Buffer.concat(pieces);
+}
+
+/** Two stock parsers find the same in a media playlist as the reader of the rule checker. */
+function assertParsed(text: string): void {
+  const { segments, ended, discontinuitySequence } = readMediaPlaylist(text);
+  const parsed = HLS.parse(text) as HLS.types.MediaPlaylist;
+  assert.deepEqual([parsed.endlist, parsed.playlistType, parsed.targetDuration], [ended, 'EVENT', TARGET_S]);
+  const parser = new Parser();
+  parser.push(text);
+  parser.end();
+  const { manifest } = parser;
+  assert.deepEqual([manifest.endList === true, manifest.discontinuitySequence], [ended, discontinuitySequence]);
+  const expected = segments.map(({ uri, durationS, discontinuity }) => [uri, durationS, discontinuity]);
+  const found = parsed.segments.map(({ uri, duration, discontinuity }) => [uri, duration, discontinuity === true]);
+  assert.deepEqual(found, expected);
+  const other = manifest.segments.map(({ uri, duration, discontinuity }) => [uri, duration, discontinuity === true]);
+  assert.deepEqual(other, expected);
 }
 
 const textOf = (recording: Recorded, rendition: string, skip = false): string =>
@@ -72,6 +91,7 @@ describe('a recording that runs', () => {
     await recorder.end();
     await look();
     assert.deepEqual(recordedViolations(history, TARGET_S), []);
+    for (const seen of history.values()) for (const { text } of [seen[5]!, seen.at(-1)!]) assertParsed(text);
     const last = readMediaPlaylist(history.get('source')!.at(-1)!.text);
     assert.ok(last.ended && last.segments.length >= 24);
     assert.equal(last.segments.filter(({ discontinuity }) => discontinuity).length, 1);

@@ -19,6 +19,8 @@ import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const both = { video: videoTrack(), audio: audioTrack() };
+/** The longest segment of a feed. */
+const TARGET_S = 4;
 
 const numbersOf = (rendition: RecordedRendition) =>
   Array.from({ length: rendition.segments.count }, (_, index) => rendition.segments.at(index)!.number);
@@ -78,6 +80,33 @@ describe('a recorder', () => {
     assert.ok((memory.segments.get('source')?.size ?? 0) > video.segments.count + 3);
     // The wall-clock time of what was left out is still there.
     assert.ok(extent.untilMs! - extent.fromMs! > 46_000);
+  });
+
+  test('makes one recording of a publisher that is away twenty times, with audio and video in step after each', async () => {
+    await using studio = new Studio();
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    let mediaS = 0;
+    for (let times = 0; times <= 20; times++) {
+      const lengthS = 4 + 0.37 * (times % 7);
+      if (times > 0) await feed.pause(10 + 0.3 * times);
+      feed.play(lengthS);
+      mediaS += lengthS;
+    }
+    await feed.session.end();
+    const { durationS } = await recorder.end();
+    // Viewers got the segment of each interruption to its end, with the last frame repeated.
+    assert.ok(durationS > mediaS - 0.2 && durationS < mediaS + 20 * TARGET_S, `${durationS} s of ${mediaS} s`);
+    const [video, audio] = [recorder.index.rendition('source')!, recorder.index.rendition('audio')!];
+    assert.deepEqual(numbersOf(video), Array.from(numbersOf(video).keys()));
+    assert.deepEqual(numbersOf(audio), numbersOf(video));
+    assert.deepEqual(discontinuitiesOf(audio), discontinuitiesOf(video));
+    assert.equal(discontinuitiesOf(video).filter(Boolean).length, 20);
+    for (const [at, isJoin] of discontinuitiesOf(video).entries()) {
+      // A segment of audio begins with a whole packet, so up to a packet apart.
+      const apartS = Math.abs(video.segments.at(at)!.startS - audio.segments.at(at)!.startS);
+      if (isJoin) assert.ok(apartS <= 1024 / 48_000, `segment ${at}: audio and video begin ${apartS} s apart`);
+    }
   });
 
   test('leaves out the silence of a publisher that stays connected', async () => {
