@@ -131,7 +131,8 @@ async function mediaFaults(url: URL, { segments }: MediaPlaylist): Promise<strin
   }
   for (const { href } of [url, movie]) {
     const played = spawnSync('ffmpeg', ['-v', 'error', '-xerror', '-i', href, ...TO_NOTHING]);
-    if (played.status !== 0 || played.stderr.length > 0) faults.push(`ffmpeg ${played.status}: ${played.stderr}`);
+    if (played.status !== 0 || played.stderr.length > 0)
+      faults.push(`ffmpeg ${played.status}: ${String(played.stderr)}`);
   }
   return faults;
 }
