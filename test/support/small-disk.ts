@@ -2,7 +2,7 @@
  * A real file system of a few megabytes, for tests of full disks.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, statSync, truncateSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export function mountSmallDisk(folder: string, sizeMib: number): SmallDisk {
     fill(leaveKib = 0) {
       // dd ends when there is no space left.
       spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4096'], { stdio: 'ignore' });
-      if (leaveKib > 0) execFileSync('truncate', ['-s', `-${leaveKib}K`, filler]);
+      truncateSync(filler, statSync(filler).size - leaveKib * 1024);
     },
     free: () => rmSync(filler),
     [Symbol.dispose]: () => void execFileSync('umount', ['-l', folder]),
