@@ -9,18 +9,30 @@ import { MAX_COUNTED, type UsageSchema } from './schemas/quotas.ts';
 import type { UserSchema } from './schemas/user.ts';
 
 const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
 
 /** Counts how much of its quotas a user has in use. */
 export async function usageOf(
   { id }: Pick<User, 'id'>,
   { store, live }: Pick<RouteContext, 'store' | 'live'>,
 ): Promise<Static<typeof UsageSchema>> {
-  const [streams, apiKeys] = await Promise.all([
+  const [streams, apiKeys, clips, recordedBytes, webhooks] = await Promise.all([
     store.streams.countOf(id, MAX_COUNTED),
     store.apiKeys.countOf(id, MAX_COUNTED),
+    store.assets.countOf(id, MAX_COUNTED),
+    store.assets.bytesOf(id),
+    store.webhooks.countOf(id, MAX_COUNTED),
   ]);
   const { mediaMemoryBytes, ...others } = live.usageOf(id);
-  return { streams, apiKeys, ...others, mediaMemoryMib: Math.ceil(mediaMemoryBytes / MIB) };
+  return {
+    streams,
+    apiKeys,
+    clips,
+    recordingGib: Math.round((recordedBytes / GIB) * 1000) / 1000,
+    webhooks,
+    ...others,
+    mediaMemoryMib: Math.ceil(mediaMemoryBytes / MIB),
+  };
 }
 
 /** Presents a user to itself and to admins, with the quotas that apply to it. */

@@ -499,9 +499,9 @@ export interface Store extends AsyncDisposable {
     count(scope: Scope, filter: AssetFilter, order: AssetOrder): Promise<number>;
     /** Counts a user's clips up to `atMost`. */
     countOf(user: UserId, atMost: number): Promise<number>;
-    /** Bytes of a user's recordings, as of their last reports. */
+    /** Bytes of a user's recordings, as of their last reports, and about those that clips keep of deleted recordings. */
     bytesOf(user: UserId): Promise<number>;
-    /** Seconds of media in a user's recordings, as of their last reports. */
+    /** Seconds of media in the same recordings and clips. */
     secondsOf(user: UserId): Promise<number>;
     /**
      * Creates a clip.

@@ -7,7 +7,7 @@ import type { AssetExtent } from '#domain/asset.ts';
 import { type AssetId, newClipId, type StreamId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
-import { SOME_EXTENT, someSession } from '#test/support/sample-records.ts';
+import { SOME_EXTENT, someReceipt, someSession } from '#test/support/sample-records.ts';
 import { startApi, type TestApi, type TestKey } from './server.ts';
 
 /** Wall-clock times of the media of {@link RECORDED}. */
@@ -107,6 +107,23 @@ test('a recording is an asset of the same id and URLs while it runs and afterwar
     ...running,
     status: { phase: 'ready', updatedAt: UNTIL + 200 },
   });
+});
+
+test('what a user has in use counts clips, recordings, and what clips keep of deleted recordings', async (t) => {
+  const { api, session, get, clip } = await live(t);
+  const used = async () => (await get<{ usage: Record<string, number> }>('/user/me')).usage;
+  const gib = (bytes: number) => Math.round((bytes / 2 ** 30) * 1000) / 1000;
+  const large = { ...RECORDED, sizeBytes: 5 * 2 ** 30 };
+  api.extents.set(session.recordingPath!, large);
+  await api.store.assets.progress(session.id as string as AssetId, large);
+  const { asset } = await clip({ playbackId: session.playbackId, startTime: FROM, endTime: FROM + 2000 });
+  assert.deepEqual([(await used()).clips, (await used()).recordingGib], [1, 5]);
+  await end(api, session);
+  await api.store.assets.delete(session.id as string as AssetId, session.userId, someReceipt());
+  assert.deepEqual(
+    [(await used()).clips, (await used()).recordingGib],
+    [1, gib((asset as unknown as { size: number }).size)],
+  );
 });
 
 test('a recording of which nothing is known yet, or of audio only, has the URLs it will have', async (t) => {

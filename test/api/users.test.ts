@@ -77,7 +77,8 @@ test('usage is shown to the user and to admins, and only in answers about one us
   for (const name of ['one', 'two', 'three']) await api.call('POST', '/stream', { key: ann, body: { name } });
   const [first] = (await api.call('GET', '/stream', { key: ann })).json();
   await api.call('DELETE', `/stream/${first.id}`, { key: ann });
-  const usage = { streams: 2, apiKeys: 1, publishers: 3, transcodes: 2, mediaMemoryMib: 5, viewers: 4 };
+  const stored = { streams: 2, apiKeys: 1, clips: 0, recordingGib: 0, webhooks: 0 };
+  const usage = { ...stored, publishers: 3, transcodes: 2, mediaMemoryMib: 5, viewers: 4 };
   assert.deepEqual((await api.call('GET', '/user/me', { key: ann })).json().usage, usage);
   assert.deepEqual((await api.call('GET', `/user/${ann.userId}`, { key: admin })).json().usage, usage);
   for (const user of (await api.call('GET', '/user', { key: admin })).json()) assert.ok(!('usage' in user));

@@ -42,6 +42,11 @@ export const UsageSchema = Type.Object(
   {
     streams: Type.Integer({ description: `Streams, counted up to ${MAX_COUNTED}.` }),
     apiKeys: Type.Integer({ description: `API keys that are not revoked, counted up to ${MAX_COUNTED}.` }),
+    clips: Type.Integer({ description: `Clips, counted up to ${MAX_COUNTED}.` }),
+    recordingGib: Type.Number({
+      description: 'Recordings in GiB, with those that run, and what clips keep of deleted recordings.',
+    }),
+    webhooks: Type.Integer({ description: `Webhooks, counted up to ${MAX_COUNTED}.` }),
     publishers: Type.Integer({ description: 'Publishers connected to the server that answers.' }),
     transcodes: Type.Integer({ description: 'Sessions that are being transcoded on the server that answers.' }),
     mediaMemoryMib: Type.Integer({ description: 'Media memory of all sessions in MiB, on the server that answers.' }),

@@ -274,6 +274,21 @@ function recordings(fixture: Fixture): void {
     assert.equal(await store.assets.bytesOf(user.id), 2 * 2 ** 40);
     assert.ok(Math.abs((await store.assets.secondsOf(user.id)) - (seconds * 2) / 3) < 0.001);
   });
+
+  it('counts what clips keep of a deleted recording, until they are deleted, too', async () => {
+    const { store, user } = fixture;
+    const session = await recorded(fixture, ENDED);
+    await store.assets.progress(assetIdOf(session), SOME_EXTENT);
+    const clip = someClip(session, { sizeBytes: 1000, durationS: 5 });
+    await store.assets.createClip(clip, assetIdOf(session), someReceipt());
+    const counted = async () => [await store.assets.bytesOf(user.id), await store.assets.secondsOf(user.id)];
+    const [bytes, seconds] = await counted();
+    await store.assets.delete(assetIdOf(session), user.id, someReceipt());
+    const { sizeBytes, durationS } = SOME_EXTENT;
+    assert.deepEqual(await counted(), [bytes! - sizeBytes + 1000, seconds! - durationS + 5]);
+    await store.assets.delete(clip.id, user.id, someReceipt());
+    assert.deepEqual(await counted(), [bytes! - sizeBytes, seconds! - durationS]);
+  });
 }
 
 function clips(fixture: Fixture): void {

@@ -76,14 +76,18 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
   const assets = db.selectFrom('assets').selectAll().where(there);
   const unsettled = sql<boolean>`phase || '' in ('recording', 'storing')`;
 
+  /** Sums recordings, and the clips that keep media of a deleted recording. All other clips take no space of their own. */
   const sumOfRecordings = (column: 'size_bytes' | 'duration_s') =>
     prepare((args: Columns<'user_id'>) =>
       db
         .selectFrom('assets')
         .select(sql<number>`coalesce(sum(${sql.ref(column)}), 0)`.as('count'))
         .where('user_id', '=', args.user_id)
-        .where('kind', '=', sql.lit('recording' as const))
-        .where(there),
+        .where(there)
+        .where(
+          sql<boolean>`(kind = 'recording' or not exists (
+            select 1 from assets as cut where cut.id = assets.session_id and cut.deleted_at is null))`,
+        ),
     );
 
   const ofScope = ({ id, user_id }: AssetOfScope) =>
