@@ -101,7 +101,7 @@ export interface Session {
   readonly profiles: readonly Profile[];
   readonly phase: SessionPhase;
   readonly createdAt: Milliseconds;
-  /** When media was last received; 0 = never. */
+  /** When media was last received. At first, when the session began. */
   readonly lastSeen: Milliseconds;
   /** When the reconnect window closes; set while `reconnecting`. */
   readonly reconnectUntil: Milliseconds | undefined;

@@ -15,7 +15,7 @@ export interface Arrival {
   readonly longestGapS: number;
   /** Seconds of media that arrived in each second by the clock. 1 is real time. */
   readonly speed: number;
-  /** By how much the media is later than when it was earliest, compared with the clock. */
+  /** How far the media has fallen behind the clock since it was furthest ahead of it, in seconds. */
   readonly driftS: number;
 }
 

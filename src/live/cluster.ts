@@ -1,5 +1,6 @@
 /**
- * Joins this process to the nodes that share the store: the work at every beat of its lease, and after it had lost the lease.
+ * Joins this process to the nodes that share the store, and does what is due at every heartbeat of its lease, and once it has regained a
+ * lease that had run out.
  */
 import type { ServiceNode } from '#domain/node.ts';
 import type { Clock } from '#lib/clock.ts';

@@ -9,15 +9,13 @@ import { FrameRhythm } from '#media/frame-rhythm.ts';
 
 /** How much later than the audio of the same time a frame may come, in addition to its usual delay, before it is taken to be missing. */
 const LATE_S = 0.4;
-/**
- * The longest time, in seconds, for which a frame is held at once, so that a publisher's timestamps do not decide how often it is repeated.
- */
+/** The longest time, in seconds, that one call fills with repeats, so that a publisher's timestamps cannot cause any number of them. */
 const MAX_HELD_S = 15;
 
 /** The frame hold for one connection of a publisher. Times are seconds of session time. */
 export class FrameHold {
   #passedS = Number.NEGATIVE_INFINITY;
-  /** How far time had passed the newest frame when it came. The next frame may be as late. */
+  /** How late the newest frame came: how far the audio was ahead of it. The next frame may be as late. */
   #lateS = 0;
   /** When a frame was last shown or repeated. */
   #shownS: number;
@@ -33,7 +31,7 @@ export class FrameHold {
     this.#rhythm = new FrameRhythm(framesPerSecond);
   }
 
-  /** The distance of held frames in seconds: about that of the source's own frames, and at most 2 s. */
+  /** The interval at which the last frame is repeated, in seconds: about that of the source's own frames, and at most 2 s. */
   get stepS(): number {
     return this.#rhythm.stepS;
   }
@@ -53,7 +51,7 @@ export class FrameHold {
   }
 
   /**
-   * Notes that time has reached this point, because audio of this time came.
+   * Notes that time has reached this point: audio of this time came or, for a source without audio, the clock says so.
    * @returns the times at which the last frame is to be repeated; no frame for any of these times is still to come
    */
   passed(atS: number): readonly number[] {

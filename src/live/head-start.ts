@@ -45,7 +45,7 @@ export class HeadStart {
     this.#bytes += sizeBytes;
   }
 
-  /** How long media has been received, in milliseconds: the shorter of the times by its timestamps and by the clock. */
+  /** How long media has been received, in milliseconds, by its timestamps or by the clock, whichever is shorter. */
   lastedMs(nowMs: number): number {
     if (this.#begun === undefined) return 0;
     return Math.min(nowMs - this.#begun.atMs, (this.#endS - this.#begun.atS) * 1000);

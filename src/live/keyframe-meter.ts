@@ -5,7 +5,7 @@
 /** An interval between keyframes. */
 export interface KeyframeInterval {
   readonly intervalS: number;
-  /** Whether the keyframe that ends it has not come yet, so that it will be longer. */
+  /** Whether the interval is still growing, because the keyframe that ends it has not come yet. */
   readonly open: boolean;
 }
 

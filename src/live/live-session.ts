@@ -33,7 +33,8 @@ import { codecsOf } from './track-selection.ts';
 import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts';
 
 /**
- * The session time at which a session begins, because encoders decode some frames before they are shown, and no time may be below 0.
+ * The session time at which a session begins. It is above 0, because encoders that reorder frames give a rendition's first packets decoding
+ * times before the source's first frame is shown, and no time may be negative.
  */
 export const LEAD_IN_MS = 1000;
 /** How often the media and the reconnect window are checked. It is shorter than a part, so that playlists keep advancing in time. */
@@ -166,7 +167,7 @@ export class LiveSession implements AsyncDisposable {
     return this.#name;
   }
 
-  /** When media was last received. 0 means never. */
+  /** When media was last received. Before the first packet, when the session began. */
   get lastSeen(): Milliseconds {
     return this.#seenAt;
   }
@@ -301,7 +302,10 @@ export class LiveSession implements AsyncDisposable {
     });
   }
 
-  /** Attaches an output, which gets everything that happens from now on. Disposing the result detaches it. */
+  /**
+   * Attaches an output. It first gets the track of each rendition and the events since its newest keyframe, and then everything that
+   * happens. Disposing the result detaches it.
+   */
   attach(output: SessionOutput): Disposable {
     return this.#media.attach(output);
   }
@@ -326,7 +330,9 @@ export class LiveSession implements AsyncDisposable {
     });
   }
 
-  /** Ends the session. Its last playlists stay as they are. A second call changes nothing. */
+  /**
+   * Ends the session. Its playlists end (EXT-X-ENDLIST), and can be fetched until the session is retired. A second call changes nothing.
+   */
   end(reason: EndReason): void {
     if (this.#state.phase === 'ended') return;
     this.#stopPacing();

@@ -76,7 +76,7 @@ export interface LiveDirectory {
   samples(sessionId: SessionId): readonly HealthSample[] | undefined;
 }
 
-/** Receives who watches. */
+/** Counts viewers and delivered bytes, which `origin` reports. */
 export interface Audience {
   /**
    * Notes a playlist request.

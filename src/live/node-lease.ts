@@ -1,5 +1,5 @@
 /**
- * Holds the lease of this process among several on a database, and ends what lost nodes have left behind.
+ * Holds this node's lease in the database that several nodes share, and ends the sessions that lost nodes have left behind.
  */
 import type { ServiceNode } from '#domain/node.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -9,8 +9,8 @@ import type { Logger } from '#telemetry/logger.ts';
 /** A node that has not renewed its lease for this long is taken for dead. */
 export const LEASE_MS = 6000;
 /**
- * How often a node renews its lease, checks the leases of others, and writes its numbers of viewers. The sessions of a lost node end within
- * 6 + 2 s, and other nodes know the numbers of viewers as of at most one beat ago.
+ * The interval of the heartbeat, at which a node renews its lease, checks the leases of others, and writes its numbers of viewers. The
+ * sessions of a lost node end within 6 + 2 s, and the numbers of viewers that other nodes read are at most one beat old.
  */
 export const BEAT_MS = 2000;
 
@@ -22,7 +22,7 @@ export interface NodeLeaseOptions {
   readonly logger: Logger;
   /** Called at every beat, whether or not the store answers. */
   readonly onBeat: () => void;
-  /** Whether sessions wait for this process to be restarted. */
+  /** Whether this process has sessions that are to continue after its restart. */
   readonly isWaitedFor: () => boolean;
   /** Called when the lease had run out, so that another node may have ended the sessions of this one. */
   readonly onRegained: () => void;
@@ -34,7 +34,7 @@ export class NodeLease implements AsyncDisposable {
   #node: ServiceNode;
   /** The monotonic time since which the lease was held without a gap. */
   #heldSince: number;
-  /** The monotonic time of the last renewal's request. The lease is certain to last from then. */
+  /** The monotonic time at which the last renewal was requested. The lease lasts for at least {@link LEASE_MS} from then. */
   #renewedAt: number;
   readonly #timer: NodeJS.Timeout;
   #beating: Promise<void> | undefined;

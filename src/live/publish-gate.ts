@@ -1,6 +1,6 @@
 /**
- * Decides who may publish. It checks the stream key, guessing, suspension, the registry's limits, how often the user's publishers begin,
- * and publishers on other nodes.
+ * Decides who may publish. It checks the stream key and whether its sender guesses keys, suspensions, the registry's limits, how often the
+ * user's publishers begin, and whether another node has a publisher of the stream.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { StreamId, UserId } from '#domain/ids.ts';

@@ -120,7 +120,10 @@ export class Publishers {
     return { code: 'too_many_publishers', reason: 'The server has as many publishers as it accepts; try again later.' };
   }
 
-  /** Adds a publisher. A present one is replaced without ending anything, because it was lost although it looked alive. */
+  /**
+   * Adds a publisher. It replaces a silent one of the same stream, whose connection was probably lost without the server noticing. The
+   * session goes on.
+   */
   add(streamId: StreamId, publisher: Publisher): void {
     const silent = this.#publishers.get(streamId);
     this.#publishers.set(streamId, publisher);

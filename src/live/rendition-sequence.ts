@@ -38,7 +38,7 @@ type Progress =
 /** The longest duration assumed for a frame, in seconds. */
 const MAX_FRAME_S = 2;
 
-/** Half of the shortest time unit of protocols. */
+/** The largest rounding error of timestamps in whole milliseconds, as RTMP has them. */
 const ROUNDING_S = 0.0005;
 
 const NO_CUTS: readonly Cut[] = [];
@@ -102,7 +102,7 @@ export class RenditionSequence {
     this.#writeMissing(packet, shownS, due);
     const mark = due !== undefined && due.ordinal > this.#ordinal ? due : undefined;
     this.#ordinal = mark?.ordinal ?? this.#ordinal;
-    // Packets that a worker still held come after it is known that packets are missing. Only a mark shows that the missing ones are past.
+    // A worker may hand out packets from before a loss after it has reported the loss. Only a mark shows that a packet is from after it.
     if (this.#progress.type !== 'missing' || mark !== undefined) this.#progress = RUNNING;
     this.#noteEnd(packet, shownS, this.#track);
     const written = mark === packet.mark ? packet : withMark(packet, mark);
@@ -165,13 +165,13 @@ export class RenditionSequence {
     if (this.#carriedMark !== undefined) return { ...this.#carriedMark, independent: packet.keyframe };
     if (this.#options.role !== 'follower') return undefined;
     const cuts = this.#cutsUntil(shownS);
-    // Segments may begin closer together than packets: each of them gets one.
+    // Several segments may begin between two audio packets. Each segment still gets a packet of its own.
     const isNext = this.#progress.type === 'running' && !this.#isLate(shownS);
     const cut = isNext ? cuts[0] : cuts.at(-1);
     return cut && markOf(cut, true);
   }
 
-  /** Whether audio of this time does not follow at once what was written. */
+  /** Whether audio of this time would leave a hole after what was written. */
   #isLate(shownS: number): boolean {
     return shownS - this.#endS > 2 * toleranceS(this.#track);
   }

@@ -1,10 +1,10 @@
 /**
- * Decides, once for all renditions, where segments begin.
+ * Decides, once for all renditions, where segments begin. Why here: `docs/decisions/0001-segments-marked-before-they-fan-out.md`.
  *
  * The leading track (video if there is any) begins a segment at its first keyframe after the desired duration, or at an earlier keyframe
- * whose successor would probably come too late. Without a keyframe it does so at the last frame that keeps the segment within the target
- * duration, and again at the next keyframe. Every other rendition begins the segment at its first packet presented at or after the same
- * time. Pure: no clock, no I/O.
+ * whose successor would probably come too late. When no keyframe comes in time, it begins a segment at the last frame that keeps the
+ * previous one within the target duration, and another one at the next keyframe. Every other rendition begins the segment at its first
+ * packet that is presented at that time or later. Pure: no clock, no I/O.
  */
 import { TARGET_ROUNDING_S } from '#hls/hls.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
@@ -121,7 +121,8 @@ export class SegmentMarker {
     }
     const isTooLong = lengthS + toleranceS > this.#targetDurationS;
     const isLongEnough = lengthS + toleranceS >= ASKED_DURATION_S;
-    // Without this, one keyframe at a scene cut would have all later segments begin between keyframes.
+    // The next keyframe would come after the target duration, as after a keyframe at a scene cut, or with a GOP of 1.9 s. If this one were
+    // not used, a segment would begin without a keyframe.
     const isLast = lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + toleranceS;
     if (packet.keyframe ? !phase.isDue && !isLongEnough && !isLast : !isTooLong) return packet;
     this.#cutPause(phase.startS, lengthS);

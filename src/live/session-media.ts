@@ -197,7 +197,7 @@ export class SessionMedia implements AsyncDisposable {
     return this.#selected;
   }
 
-  /** Attaches an output, which gets everything that happens from now on. Disposing the result detaches it. */
+  /** Attaches an output, which first gets the events since the newest keyframe of each rendition. Disposing the result detaches it. */
   attach(output: SessionOutput): Disposable {
     return this.#distributor.attach(output);
   }
@@ -399,7 +399,7 @@ export class SessionMedia implements AsyncDisposable {
     } else if (this.#hold !== undefined) this.#holdAt(this.#hold.passed(shownS));
   }
 
-  /** Holds the last frame of a source without audio, which a stalled network for a moment looks like, too. */
+  /** Holds the last frame while a source without audio sends nothing. For a moment, a stalled network looks the same. */
   #holdWithoutAudio(timeline: Timeline): void {
     if (this.#selected.audio !== undefined || this.#hold === undefined) return;
     const nowS = timeline.leaderSeconds(this.#elapsedS());
@@ -491,7 +491,9 @@ export class SessionMedia implements AsyncDisposable {
   }
 }
 
-/** Whether viewers get a track only in another codec, because AAC is the only audio codec that all HLS players support. */
+/**
+ * Whether a track is encoded in another codec for viewers. Audio is always AAC for them, the only audio codec that all HLS players support.
+ */
 function needsEncoding(track: Track): boolean {
   return track.kind === 'audio' && track.codec !== 'aac';
 }

@@ -21,7 +21,7 @@ export const MAX_AHEAD_S = 10;
  * The longest pause in seconds. A longer time without media is a jump, even when timestamps and wall clock agree.
  */
 export const MAX_PAUSE_S = 60;
-/** The number of consecutive frames whose timestamps may not rise: more than any encoder sends within {@link JUMP_S}. */
+/** The most consecutive frames whose timestamps do not rise. One more is a jump. No encoder sends as many within {@link JUMP_S}. */
 const MAX_STANDING_STILL = 300;
 /** Audio times that differ by less than this from a run of complete packets are rounding or jitter, and not a gap. */
 const AUDIO_JITTER_S = 0.04;
@@ -135,8 +135,8 @@ export class Timeline {
 
   /**
    * Whether a step forward is a pause and not a jump, because the other track, or for video alone the wall clock, has advanced by as much.
-   * Audio alone needs no such rule, because each of its packets can begin again. The wall clock counts for at most {@link MAX_PAUSE_S}, so
-   * that the publisher's patience does not decide how much is written to fill a pause.
+   * Audio alone needs no such rule, because media can restart at any of its packets. The wall clock counts for at most {@link MAX_PAUSE_S},
+   * so that no publisher can have more than that filled.
    */
   #isPause(gapSeconds: number, silentSeconds: number, { id, track }: SelectedTrack): boolean {
     if (gapSeconds < 0) return false;

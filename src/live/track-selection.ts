@@ -1,6 +1,6 @@
 /**
- * Selects the tracks of a publisher that a session uses: one video track and one audio track. No other place knows this number. All other
- * tracks are left out, and their packets are dropped.
+ * Selects the tracks of a publisher that a session uses: one video track and one audio track. No other file of `live` chooses tracks.
+ * `session-media.ts` drops the packets of all others.
  */
 import type { AudioTrack, Track, TrackId, VideoTrack } from '#media/track.ts';
 

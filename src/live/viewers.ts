@@ -9,7 +9,7 @@ import { FairSlots } from '#lib/fair-slots.ts';
 /** A viewer is forgotten this long after its last playlist request. */
 const IDLE_MS = 10_000;
 /**
- * A viewer that has requested no playlist for this long has probably left, because players request one at least every target duration, 4 s
+ * A viewer that has requested no playlist for this long has probably left, because players request one at least every target duration, 2 s
  * by default.
  */
 const PROBABLY_LEFT_MS = 6000;
