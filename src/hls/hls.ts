@@ -62,7 +62,7 @@ export interface PresentationOptions {
   readonly firstDiscontinuitySequence: number;
   /** The wall-clock time of session time 0, for EXT-X-PROGRAM-DATE-TIME. It never changes, so later steps of the clock have no effect. */
   readonly epoch: Milliseconds;
-  /** Set after a restart of the server, when viewers may come before their publisher, with names from before the restart. */
+  /** Set after a restart of the server, when viewers may come before their publisher, with URLs from before the restart. */
   readonly continued: boolean;
   /** The path of the media playlists relative to `index.m3u8`, without a slash at the end: the session's media path. */
   readonly uriPrefix: string;
@@ -99,7 +99,7 @@ export interface RenderedPlaylist {
 
 /**
  * How long a playlist remains a right answer to its request.
- * - `final`: the directives name one of the newest positions, and the playlist contains it, which remains true.
+ * - `final`: the directives name one of the newest positions, which the playlist contains. It stays a right answer.
  * - `current`: the present state, for a request without directives.
  * - `unshared`: right at this moment, but the directives name an old position, which no player that keeps up requests. Any number may be
  *   named, so a cache that stored these answers would fill up.
@@ -149,7 +149,10 @@ interface SegmentHead {
   readonly independent: boolean;
 }
 
-/** What was packaged of a rendition, in order. Bytes are shared with viewers and must not be changed. Times are seconds of session time. */
+/**
+ * What the packager has made of a rendition, in order. Bytes are shared with viewers and must not be changed. Times are seconds of session
+ * time.
+ */
 export type Packaged =
   /** An init segment, before the first part that needs it. */
   | { readonly type: 'init'; readonly name: string; readonly track: Track; readonly bytes: Uint8Array }
@@ -174,7 +177,7 @@ export type Packaged =
     }
   /** The end of a segment, which consists of its parts. */
   | ({ readonly type: 'segment'; readonly durationS: number; readonly sizeBytes: number } & SegmentHead)
-  /** Media of this time is missing. The parts that fill it come next. They have a repeated frame, or silence. */
+  /** Media of this time is missing. The parts that fill it come next, with the newest keyframe repeated, or with silence. */
   | Omit<GapEvent, 'mark'>
   /** The end of the rendition. Nothing follows. */
   | { readonly type: 'end' };
@@ -188,9 +191,9 @@ export interface PartSink {
 /** Everything that viewers see of a session, in all its renditions. `live` writes to it, and `origin` reads it. */
 export interface Presentation extends SessionOutput, Disposable {
   /**
-   * Sets the renditions that new viewers may begin with, besides the source. Others are not offered to new viewers. Before the presentation
-   * is shown, it waits for the first parts of these renditions, for at most four seconds of media, because players read the multivariant
-   * playlist once and would otherwise stay on the source, or without audio.
+   * Sets the transcoded renditions that the multivariant playlist lists. Before the presentation is shown, it waits for the first parts of
+   * these renditions, for at most four seconds of media, because players read the multivariant playlist once and would otherwise stay on
+   * the source, or without audio.
    */
   offer(renditionIds: readonly RenditionId[]): void;
   /**
@@ -199,7 +202,7 @@ export interface Presentation extends SessionOutput, Disposable {
    */
   attach(sink: PartSink): Disposable;
 
-  /** The multivariant playlist. Waits for the first part, three target durations at most, and rejects with the signal's reason. */
+  /** The multivariant playlist. Waits for the first part, for three target durations at most. Rejects with the signal's reason. */
   multivariant(waiting: Waiting): Promise<PlaylistAnswer>;
   /** A media playlist, held until it contains what the directives name. */
   playlist(renditionId: string, directives: PlaylistDirectives, waiting: Waiting): Promise<PlaylistAnswer>;

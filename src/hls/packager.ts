@@ -85,7 +85,7 @@ export class Packager {
     return Math.max(this.#endTicks, shownEnd) / this.#track.timescale;
   }
 
-  /** The same in presentation time. Reordered frames are decoded earlier than shown. */
+  /** {@link endS} in presentation time, which is later where frames are reordered. */
   get shownEndS(): number {
     return this.endS + this.#compositionTicks / this.#track.timescale;
   }
@@ -235,7 +235,7 @@ export class Packager {
 
   #writeVideo(packet: Packet): void {
     const { mark, pts, keyframe } = packet;
-    // After a fill, or where a rendition now has the media of another one, it may be decoded a little earlier than it should be.
+    // After a fill, and where a smaller rendition begins to stand in, the decoding time may be before the end of what was written.
     const dts = this.#shown === undefined ? ticks(Math.min(pts, Math.max(packet.dts, this.#endTicks))) : packet.dts;
     if (this.#shown?.type === 'repeat' && !keyframe) {
       if (mark !== undefined) this.#repeatFrom(dts, mark);

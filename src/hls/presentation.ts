@@ -140,7 +140,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     this.#options.onMemoryExhausted();
   }
 
-  /** Whether viewers may come with names from before a restart of the server, because their publisher is not back yet. */
+  /** Whether viewers may come with URLs from before a restart of the server, because their publisher is not back yet. */
   #awaitsOldPublisher(): boolean {
     return this.#options.continued && this.#serverControl === undefined && this.#phase === 'live';
   }

@@ -57,7 +57,7 @@ export class Rendition {
   /** The playlist rendered since the last change. */
   #full: PlaylistText | undefined;
   #delta: PlaylistText | undefined;
-  /** The same without what follows the last complete segment. */
+  /** The playlist of complete segments only, for players that fail at parts in a short playlist. */
   #segmentsOnly: PlaylistText | undefined;
   #announced: readonly Segment[] = [];
   #mediaBytes = 0;

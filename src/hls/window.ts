@@ -77,7 +77,7 @@ export class Window implements WindowView {
     return (this.#retired[0]?.segment ?? this.#segments[0])?.init;
   }
 
-  /** Begins a segment and completes the previous one. Where it does not follow that one, the list begins again. */
+  /** Begins a segment. The previous one must be complete. When a segment is left out between them, the list begins again with this one. */
   begin(segment: Omit<Segment, 'endS' | 'parts' | 'complete'>): void {
     const last = this.#segments.at(-1);
     if (last !== undefined && last.msn + 1 !== segment.msn) this.#retire(segment.startS, { all: true });
