@@ -27,7 +27,10 @@ export interface TrackEvent {
   readonly track: Track;
   /** The average bitrate in bits per second, as the publisher or the profile states it; undefined when neither does. */
   readonly averageBps?: number | undefined;
-  /** A bitrate that no segment cut for its length exceeds, in bits per second; undefined without such a limit. */
+  /**
+   * The bitrate that the encoder keeps every segment below, in bits per second, except a short one before a discontinuity; undefined
+   * without such a limit.
+   */
   readonly peakBps?: number | undefined;
 }
 
@@ -37,7 +40,10 @@ export interface PacketEvent {
   readonly packet: Packet;
 }
 
-/** No frame arrived, so the last frame is still shown at this time. A transcoder repeats that frame. Other outputs can ignore the event. */
+/**
+ * No frame arrived, so the last frame is still shown at this time. A transcoder repeats that frame. Other outputs need only the mark, if
+ * there is one.
+ */
 export interface HeldEvent {
   readonly type: 'held';
   /** Presentation time, in ticks of the track's timescale. */
@@ -80,7 +86,7 @@ export interface OutputBound {
 
 /**
  * Receives the sequence of a session. Outputs are attached and detached while the session runs. An output that is attached late first gets
- * the track of each rendition, and then begins at the newest keyframe.
+ * the track of each rendition, and then everything from its newest keyframe on. Where too much has come since, it begins at the next one.
  */
 export interface SessionOutput {
   /** Every output states its bound, so that none can delay the session or fill the memory unnoticed. */

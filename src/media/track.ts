@@ -49,12 +49,13 @@ export interface VideoTrack {
 export interface AudioTrack {
   readonly kind: 'audio';
   readonly codec: AudioCodec;
-  /** The sample rate: audio time is counted in samples. */
+  /** Samples per second, in which audio time is counted. With HE-AAC, those of the AAC-LC core, usually half of {@link sampleRate}. */
   readonly timescale: number;
   /** AAC: the AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1). Opus: the identification header (RFC 7845 §5.1). */
   readonly config: Uint8Array;
   /** The codec string (RFC 6381), for example `mp4a.40.2`. */
   readonly codecString: string;
+  /** The sample rate of a decoder's output. */
   readonly sampleRate: number;
   readonly channels: number;
   /** Samples that a packet decodes to, at `timescale`: 1024 or 960. Packets of Opus differ; see `packetSamples` in `codecs.ts`. */
