@@ -2,7 +2,7 @@
  * The contract of `objects`: stores for the closed files of recordings.
  *
  * The name of an object is the path of a recording, `/`, and the name of a file. It consists of parts that are separated by `/`. A part has
- * ASCII letters, digits, `-`, `_`, `~` and `.`, and does not begin with a dot. An object does not change once it exists, but it may be
+ * ASCII letters, digits, `-`, `_`, `~` and `.`, and does not begin with a dot. The bytes of an object never change in place. It may only be
  * replaced as a whole. Every engine passes the suite in `objects.contract.ts`.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The playlists of a rendition as text (rfc8216bis): an EVENT playlist, to which lines are only appended, and the VOD playlist of an
- * excerpt. The lines of a segment are made once and kept, so that an update renders only what is new.
+ * The playlists of a recorded rendition as text (rfc8216bis): an EVENT playlist, to which lines are only appended, and the VOD playlist of
+ * an excerpt. The lines of a segment are made once and kept, so that an update renders only what is new.
  */
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import * as tags from '#hls/tags.ts';

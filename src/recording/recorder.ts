@@ -55,7 +55,7 @@ type Part = Extract<Packaged, { type: 'part' }>;
 
 /** The decision about the segment that a rendition is in. */
 type Segment =
-  /** Not decided yet: all its media so far is filling, or the leading rendition has not resumed the recording. Its parts wait. */
+  /** Not decided yet: all its parts so far only fill a gap, or the leading rendition has not resumed the recording. Its parts wait. */
   | { readonly type: 'undecided'; readonly head: Head; readonly parts: Part[] }
   | { readonly type: 'kept'; readonly head: Head }
   | { readonly type: 'left_out' };
@@ -496,7 +496,7 @@ export class SessionRecorder implements Recorder {
   }
 }
 
-/** A period ends this much early, so that rounding of media time does not make it a segment longer. */
+/** A period may end this much early, in seconds, so that rounding of media time does not make it a segment longer. */
 const PERIOD_TOLERANCE_S = 0.5;
 
 type StepOf<Step> = Step extends { readonly path: string } ? Omit<Step, 'path'> : never;

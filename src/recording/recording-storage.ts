@@ -77,7 +77,7 @@ export class RecordingStorage implements AsyncDisposable {
   }
 
   /**
-   * Opens the storage. Nothing is waited for: neither the disk nor the bucket needs to be there.
+   * Opens the storage. It waits for neither the disk nor the bucket, which may both be away.
    * @throws {BucketSettingsError} when the settings of the bucket do not fit together
    */
   static async open(options: RecordingStorageOptions): Promise<RecordingStorage> {

@@ -35,7 +35,7 @@ export interface RecordedTrack extends AssetTrack {
   readonly rfc6381: string;
 }
 
-/** How much media a recording has, with the tracks as playlists state them. */
+/** How much media a recording has, and its tracks as playlists state them. */
 export interface RecordingExtent extends AssetExtent {
   readonly tracks: readonly RecordedTrack[];
 }
@@ -70,7 +70,7 @@ export interface Recorders {
   settle(path: MediaPath): Promise<RecordingExtent | undefined>;
 }
 
-/** A span of a recording in wall-clock time of its media, the end excluded. Without a bound it reaches to that end of the recording. */
+/** A span of a recording in wall-clock time of its media, the end excluded. A bound that is left out is that of the recording. */
 export interface Excerpt {
   readonly fromMs?: Milliseconds | undefined;
   readonly untilMs?: Milliseconds | undefined;

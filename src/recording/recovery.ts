@@ -116,7 +116,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Adopts the records of the index files, one file after another, up to the first record that is not true. */
+/** Adopts the records of the index files, one file after another, up to the first record whose media is missing or damaged. */
 class Adoption {
   readonly files: Uint8Array[] = [];
   readonly #folder: string;

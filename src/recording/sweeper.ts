@@ -227,7 +227,7 @@ export class Sweeper implements AsyncDisposable {
   }
 }
 
-/** The span that a clip shows. Without a bound it reaches to that end of the recording. */
+/** The span that a clip shows. A bound that is left out is that of the recording. */
 const spanOf = ({ fromMs, untilMs }: Asset): KeptSpan => ({
   fromMs: fromMs ?? 0,
   untilMs: untilMs ?? Number.MAX_SAFE_INTEGER,

@@ -24,14 +24,14 @@ import { encodedPath, encodedQuery, type Signer, signedHeaders, UNSIGNED_PAYLOAD
 import { MalformedXml, readXml, textOf } from './s3/xml.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
-/** How long the head of an answer may take once the request is sent. */
+/** How long the headers of an answer may take once the request is sent. */
 const ANSWER_TIMEOUT_MS = 30_000;
 /** The longest pause within the body of an answer. */
 const BODY_TIMEOUT_MS = 15_000;
-/** Each request may take this long, and in addition the time that its body takes at the slowest rate. */
+/** How long a request may take, in addition to the time that its body takes at the slowest accepted rate. */
 const CALL_TIMEOUT_MS = 60_000;
 const SLOWEST_BYTES_PER_S = 64 * 1024;
-/** The clock difference from which on the server's clock is used. Servers accept requests whose time is wrong by at most 15 minutes. */
+/** The clock difference at which the server's clock is adopted. Servers accept requests whose time is wrong by at most 15 minutes. */
 const NOTABLE_SKEW_MS = 300_000;
 const MAX_HEADER_BYTES = 32_768;
 const CONNECTIONS = 32;
@@ -73,7 +73,7 @@ export class S3Store implements ObjectStore {
   readonly #signer: Signer;
   readonly #clock: Clock;
   readonly #pool: Pool;
-  /** By how much the server's clock is ahead of this machine's. It is measured once the server has refused a request because of it. */
+  /** How far the server's clock is ahead of this machine's. Measured when the server refuses a request, and 0 before. */
   #aheadMs = 0;
 
   constructor({ url, signer, clock }: S3Options) {

@@ -13,7 +13,7 @@ import { MANIFEST_NAME, type Manifest } from '#recording/writer/protocol.ts';
 import type { ReadAnswers } from './protocol.ts';
 import type { LocalFileReader, RecordingFileReader } from './reader.ts';
 
-/** The size of a block. A request costs as much as storing a megabyte for half a minute, and takes some 50 ms. */
+/** The size of a block. At AWS, a GET costs as much as storing a megabyte for half a day. It takes some 50 ms. */
 const BLOCK_BYTES = 1024 * 1024;
 /** The most memory that blocks take. */
 const MAX_BLOCKS_BYTES = 64 * 1024 * 1024;
@@ -23,8 +23,8 @@ const MAX_SIZES = 20_000;
 const MAX_FETCHES = 128;
 
 /**
- * How long the index of a recording that has not ended is used before it is read again. Such a recording's machine is gone, or will be back
- * some time. Recordings that have ended never change, and the library keeps them.
+ * How long the index of a recording that has not ended is used before it is read again. The machine that wrote it is away, perhaps for
+ * good. Recordings that have ended never change, and the library keeps them.
  */
 const UNFINISHED_MS = 30_000;
 const MAX_UNFINISHED = 50;

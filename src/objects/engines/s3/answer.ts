@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import { ObjectStoreError } from '#objects/objects.ts';
 import { MalformedXml, readXml, textOf } from './xml.ts';
 
-/** The largest object that is read as a whole. The index of the longest recording has a third of this size. */
+/** The largest object that is read as a whole. The index of a day with six renditions has about a third of this size. */
 export const MAX_OBJECT_BYTES = 256 * 1024 * 1024;
 /** The largest answer that is not an object: a list of a thousand names. */
 const MAX_XML_BYTES = 8 * 1024 * 1024;
