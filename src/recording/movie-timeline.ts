@@ -46,13 +46,23 @@ function segmentTimes({ parts, samples, configurations }: RecordedSamples): read
     while (end < count && parts.segments[end] === number) end += 1;
     const { timescale } = configurations[parts.configurations[firstPart]!]!;
     // The first sample of a segment is nearly always the first to be shown. The last to be shown may be any sample.
-    const reordering = samples.compositionOffsets[parts.firstSamples[firstPart]!]!;
-    let ticks = parts.decodeTimes[end - 1]! + reordering;
-    for (let sample = parts.firstSamples[end - 1]!; sample < parts.firstSamples[end]!; sample++) {
-      ticks += samples.durations[sample]!;
+    const first = parts.firstSamples[firstPart]!;
+    const reordering = samples.compositionOffsets[first]!;
+    let untilTicks = -Infinity;
+    let sample = first;
+    for (let part = firstPart; part < end; part++) {
+      let ticks = parts.decodeTimes[part]!;
+      for (; sample < parts.firstSamples[part + 1]!; sample++) {
+        // After a kill, frames may be missing that would have been decoded after this one and shown before it. So it may be shown later
+        // than the number of frames suggests, and what follows must not be shown before it.
+        const shownTicks = ticks + samples.compositionOffsets[sample]! + samples.durations[sample]!;
+        if (shownTicks > untilTicks) untilTicks = shownTicks;
+        ticks += samples.durations[sample]!;
+      }
+      untilTicks = Math.max(untilTicks, ticks + reordering);
     }
     const from = (parts.decodeTimes[firstPart]! + reordering) / timescale;
-    times.push({ number, from, until: ticks / timescale, firstPart });
+    times.push({ number, from, until: untilTicks / timescale, firstPart });
     firstPart = end;
   }
   return times;
