@@ -23,10 +23,7 @@ export function readScope(
   if (userId !== undefined && !isUuid(userId)) throw refused('userId', 'must be the id of a user');
   const scope = (userId as UserId | undefined) ?? (readFlag(query, 'all') ? 'everyone' : own);
   if (scope === own || isAdmin) return scope;
-  throw new MillraceError(
-    'admin_only',
-    "Only an admin may ask for what is not the caller's own; leave out the query parameters all and userId.",
-  );
+  throw new MillraceError('admin_only', 'Only an admin may use the query parameters all and userId; leave them out.');
 }
 
 /**

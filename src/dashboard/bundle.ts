@@ -38,7 +38,7 @@ export class DashboardBundle implements Disposable {
       this.#logger.error({ err: error }, 'the dashboard cannot be bundled');
       throw new MillraceError(
         'dashboard_unavailable',
-        'The dashboard cannot be made ready on this server: esbuild does not run. The API and playback work; the log of the server says more.',
+        'The dashboard cannot be bundled on this server: esbuild does not run. The API and playback work; the reason is in the log of the server.',
         { cause: error },
       );
     });

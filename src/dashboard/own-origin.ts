@@ -18,6 +18,6 @@ export function ownOrigin(request: FastifyRequest, publicUrl: string | undefined
   if (isOwn && (site === undefined || site === 'same-origin')) return origin;
   throw new MillraceError(
     'origin_not_allowed',
-    'Only the dashboard of this server may ask this. Behind a reverse proxy, set MILLRACE_PUBLIC_URL, or MILLRACE_TRUSTED_PROXIES and forward the host and the scheme.',
+    'Only the dashboard of this server may send this request. Behind a reverse proxy, set MILLRACE_PUBLIC_URL, or MILLRACE_TRUSTED_PROXIES and forward the host and the scheme.',
   );
 }

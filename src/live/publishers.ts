@@ -117,7 +117,7 @@ export class Publishers {
     const kept = Math.floor(this.#limit * KEPT_PART);
     const free = this.#limit - this.#publishers.size;
     if (free > kept || (free > 0 && (atMost === 0 || own < kept))) return undefined;
-    return { code: 'too_many_publishers', reason: 'The server has as many publishers as it accepts; try again later.' };
+    return { code: 'too_many_publishers', reason: 'The server has reached its limit of publishers; try again later.' };
   }
 
   /**

@@ -19,7 +19,7 @@ const TOO_MANY = new MillraceError(
 );
 const TOO_MANY_PIPELINED = new MillraceError(
   'too_many_viewers',
-  'Too many requests wait on this connection; send each after the answer to the one before.',
+  'Too many requests wait on this connection; send each request after the answer to the previous one.',
   { retryAfterS: 1 },
 );
 const SHUTTING_DOWN = new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 1 });

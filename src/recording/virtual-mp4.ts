@@ -107,7 +107,7 @@ class VirtualMp4 implements VirtualFile {
     if (at < Math.min(until, headBytes)) {
       const head = await this.#headOf();
       if (head?.length !== headBytes) {
-        throw new MillraceError('recording_unavailable', 'The recording has changed while it was read.');
+        throw new MillraceError('recording_unavailable', 'The recording has changed while it was read; load it again.');
       }
       while (at < Math.min(until, headBytes)) {
         const piece = head.subarray(at, Math.min(at + PIECE_BYTES, until));

@@ -69,7 +69,7 @@ function mustNotExceed(access: NewApiToken['access'], caller: Caller): void {
     'insufficient_scope',
     access
       ? 'The field access.rules allows more than the API key of this request does; leave out what your key may not do, and write resources and methods as the rules of your key do.'
-      : 'The field access is missing, so the new key would be allowed everything, and the API key of this request is not; send rules that your key covers.',
+      : 'The field access is missing. The new key would be allowed everything, but the API key of this request is not; send rules that the API key of this request covers.',
   );
 }
 

@@ -79,7 +79,7 @@ export const listSubscribedWebhooks: ApiRoute = (api, context) => {
     if (!isEventType(params.event)) {
       throw new MillraceError(
         'not_found',
-        'There is no such event type; docs/12-events-and-webhooks.md lists the types.',
+        'There is no such event type; see /docs/events-and-webhooks on this server for the types.',
       );
     }
     const user = caller.scope === 'everyone' ? caller.userId : caller.scope;

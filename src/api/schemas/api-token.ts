@@ -44,9 +44,9 @@ const FIELDS = {
     description: 'The name of the API key. No other key of the user that is not revoked has the same name.',
   }),
   userId: Type.String({ format: 'uuid', description: 'The id of the user that the API key acts for.' }),
-  createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+  createdAt: Type.Integer({ description: `When the API key was created, in ${MILLISECONDS}.` }),
   lastSeen: Type.Integer({
-    description: `${MILLISECONDS} when the key was last used, accurate to one minute. 0 means never.`,
+    description: `When the key was last used, in ${MILLISECONDS}, accurate to one minute. 0 means never.`,
   }),
   access: Type.Optional(ref(AccessSchema)),
 };

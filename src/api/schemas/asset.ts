@@ -58,21 +58,21 @@ export const AssetSchema = Type.Object(
     playbackId: Type.String({ description: 'The playback id of the asset, for `GET /playback/<id>`.' }),
     userId: Type.String({ format: 'uuid', description: 'The id of the user that the asset belongs to.' }),
     name: Type.String(),
-    createdAt: Type.Integer({ description: `${MILLISECONDS} when the recording began or the clip was made.` }),
+    createdAt: Type.Integer({ description: `When the recording began or the clip was made, in ${MILLISECONDS}.` }),
     type: Type.Unsafe<'video' | 'audio'>({ type: 'string', enum: ['video', 'audio'] }),
     size: Type.Optional(
       Type.Integer({
         description:
-          'Bytes: of all renditions of a recording, or about those of the MP4 of a clip, which takes no space.',
+          'The bytes of all renditions of a recording. For a clip, which takes no space of its own, about the bytes of its MP4.',
       }),
     ),
     source: Type.Object(
       {
         type: Type.Unsafe<(typeof ASSET_SOURCE_TYPES)[number]>({ type: 'string', enum: [...ASSET_SOURCE_TYPES] }),
-        sessionId: Type.String({ format: 'uuid', description: 'The session that was recorded.' }),
-        assetId: optional('The recording that a clip is part of.'),
-        playbackId: optional('The playback id that a clip was requested of.'),
-        requesterId: optional('The user of a clip.'),
+        sessionId: Type.String({ format: 'uuid', description: 'The id of the session that was recorded.' }),
+        assetId: optional('The id of the recording that a clip is part of. Absent for recordings.'),
+        playbackId: optional('The playback id with which a clip was requested. Absent for recordings.'),
+        requesterId: optional('The id of the user who made a clip. Absent for recordings.'),
       },
       { description: 'What the asset shows.' },
     ),
@@ -81,9 +81,9 @@ export const AssetSchema = Type.Object(
         type: 'string',
         enum: [...API_ASSET_PHASES],
         description:
-          '`waiting`: the recording runs. `processing`: its session has ended, and it is being completed. `ready`: complete. `failed`: `errorMessage` says why. A recording can be watched and downloaded from its first seconds on.',
+          '`waiting`: the recording is running. `processing`: its session has ended, and it is being completed. `ready`: it is complete. `failed`: it could not be completed, and `errorMessage` says why. A recording can be watched and downloaded from its first seconds on.',
       }),
-      updatedAt: Type.Integer({ description: `${MILLISECONDS} of the last change of the asset.` }),
+      updatedAt: Type.Integer({ description: `When the asset was last changed, in ${MILLISECONDS}.` }),
       errorMessage: optional('Why the asset has failed, as a sentence.'),
     }),
     playbackUrl: Type.Optional(Type.String({ format: 'uri', description: 'The HLS playlist.' })),
@@ -95,11 +95,13 @@ export const AssetSchema = Type.Object(
     ),
     playbackPolicy: Type.Optional({
       ...ref(PlaybackPolicySchema),
-      description: 'Who may watch. Absent while that of the stream applies.',
+      description: 'The policy that says who may watch. Absent while the policy of the stream applies.',
     }),
-    startTime: Type.Optional(Type.Integer({ description: `${MILLISECONDS} at which the first frame was shown.` })),
+    startTime: Type.Optional(Type.Integer({ description: `When the first frame was shown, in ${MILLISECONDS}.` })),
     endTime: Type.Optional(
-      Type.Integer({ description: `${MILLISECONDS} of the end. That of a running recording grows.` }),
+      Type.Integer({
+        description: `When the media ends, in ${MILLISECONDS}. It grows while the recording is running.`,
+      }),
     ),
     videoSpec: Type.Optional(
       Type.Object(
@@ -128,12 +130,14 @@ export const NewClipSchema = Type.Object(
     startTime: time(
       'the time of the first frame, in milliseconds since the Unix epoch, as in EXT-X-PROGRAM-DATE-TIME.',
     ),
-    endTime: Type.Optional(time('the time of the end, in milliseconds since the Unix epoch; leave it out for now.')),
+    endTime: Type.Optional(
+      time('the time of the end, in milliseconds since the Unix epoch; leave it out to end the clip now.'),
+    ),
     name: Type.Optional(nameField),
     sessionId: Type.Optional(
       Type.String({
         maxLength: 64,
-        description: 'the id of a session of the stream; leave it out for the one at that time.',
+        description: 'the id of a session of the stream; leave it out for the session at that time.',
       }),
     ),
   },
@@ -171,13 +175,13 @@ export const TaskSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'The id of the clip.' }),
     type: Type.Literal('clip', { type: 'string' }),
-    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
-    inputAssetId: Type.String({ format: 'uuid', description: 'The recording that the clip is part of.' }),
-    outputAssetId: Type.String({ format: 'uuid', description: 'The clip.' }),
-    requesterId: Type.String({ format: 'uuid', description: 'The user of the clip.' }),
+    createdAt: Type.Integer({ description: `When the clip was made, in ${MILLISECONDS}.` }),
+    inputAssetId: Type.String({ format: 'uuid', description: 'The id of the recording that the clip is part of.' }),
+    outputAssetId: Type.String({ format: 'uuid', description: 'The id of the clip as an asset.' }),
+    requesterId: Type.String({ format: 'uuid', description: 'The id of the user who made the clip.' }),
     status: Type.Object({
       phase: Type.Literal('completed', { type: 'string' }),
-      updatedAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+      updatedAt: Type.Integer({ description: `When the clip was made, in ${MILLISECONDS}.` }),
       progress: Type.Literal(1, { type: 'integer' }),
     }),
   },

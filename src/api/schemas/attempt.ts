@@ -18,7 +18,7 @@ export const AttemptSchema = Type.Object(
     streamId: Type.Optional(
       Type.String({
         format: 'uuid',
-        description: 'The id of the stream that the encoder was meant for. Absent when nothing says so.',
+        description: 'The id of the stream that the encoder was meant for. Absent when it is not known.',
       }),
     ),
     protocol: Type.String({ description: '`rtmp` or `rtmps`.' }),
@@ -27,13 +27,13 @@ export const AttemptSchema = Type.Object(
       description: 'Whether the encoder has the same address as the sender of this request.',
     }),
     encoder: Type.Optional(Type.String({ description: 'The name that the encoder gives itself.' })),
-    count: Type.Integer({ description: 'How often it was tried.' }),
-    firstAt: Type.Integer({ description: `${MILLISECONDS} when it was tried first.` }),
-    lastAt: Type.Integer({ description: `${MILLISECONDS} when it was tried last.` }),
+    count: Type.Integer({ description: 'How often the encoder tried.' }),
+    firstAt: Type.Integer({ description: `When the encoder first tried, in ${MILLISECONDS}.` }),
+    lastAt: Type.Integer({ description: `When the encoder last tried, in ${MILLISECONDS}.` }),
   },
   {
     $id: 'Attempt',
-    description: 'An encoder that was refused, with its repeats.',
+    description: 'A refused attempt to publish. Repeats of the same attempt are counted in one entry.',
     examples: [
       {
         reason: 'key_replaced',

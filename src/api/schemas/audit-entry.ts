@@ -11,7 +11,7 @@ import { MILLISECONDS } from './text.ts';
 export const AuditEntrySchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
-    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    createdAt: Type.Integer({ description: `When the change was made, in ${MILLISECONDS}.` }),
     action: Type.Unsafe<(typeof AUDIT_ACTIONS)[number]>({ type: 'string', enum: [...AUDIT_ACTIONS] }),
     resourceId: Type.String({ format: 'uuid', description: 'The id of the stream, API key or user that was changed.' }),
     fields: Type.Array(Type.String(), { description: 'The names of the fields that an update changed.' }),

@@ -15,12 +15,12 @@ export const BrowserSessionSchema = Type.Object(
       Type.String({
         format: 'uuid',
         description:
-          'The id of the API key that was used to sign in. The session has the rules of that key and ends with it. Absent for a session that began with a sign-in link, which may do all that its user may.',
+          'The id of the API key that was used to sign in. The session has the rules of that key and ends with it. Absent for a session that began with a sign-in link, which may do everything that its user may do.',
       }),
     ),
-    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    createdAt: Type.Integer({ description: `When the browser signed in, in ${MILLISECONDS}.` }),
     lastSeen: Type.Integer({
-      description: `${MILLISECONDS} when the session was last used, accurate to ten minutes. It ends after 12 hours without use.`,
+      description: `When the session was last used, in ${MILLISECONDS}, accurate to ten minutes. It ends after 12 hours without use.`,
     }),
     address: Type.String({ description: 'The address that the session was last used from.' }),
     isCurrent: Type.Boolean({ description: 'Whether this request was made by the session.' }),

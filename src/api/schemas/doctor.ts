@@ -1,5 +1,5 @@
 /**
- * What an admin is told about a server.
+ * The state of a server, as an admin sees it.
  */
 import { CHECK_STATES, CHECKS, type Check } from '#api/doctor.ts';
 import { Type } from '#lib/schema.ts';
@@ -8,13 +8,13 @@ import { MILLISECONDS } from './text.ts';
 /** The state of a server. */
 export const DoctorSchema = Type.Object(
   {
-    checkedAt: Type.Integer({ description: `${MILLISECONDS} when the checks were made.` }),
+    checkedAt: Type.Integer({ description: `When the checks were made, in ${MILLISECONDS}.` }),
     nodeId: Type.String({ format: 'uuid', description: 'The server that answered.' }),
     checks: Type.Array(
       Type.Object({
         id: Type.Unsafe<Check['id']>({ type: 'string', enum: CHECKS, description: 'The check, for programs.' }),
         state: Type.Unsafe<Check['state']>({ type: 'string', enum: CHECK_STATES }),
-        message: Type.String({ description: 'What was found, and what to do, as a sentence for people.' }),
+        message: Type.String({ description: 'The result, and what to do, as a sentence for people.' }),
       }),
     ),
     versions: Type.Object({ millrace: Type.String(), node: Type.String(), platform: Type.String() }),
@@ -41,15 +41,19 @@ export const DoctorSchema = Type.Object(
   },
 );
 
-/** A server of several on one database. */
+/** One of the servers that share a database. */
 export const NodeSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
-    url: Type.Optional(Type.String({ description: 'Where other servers reach it. Absent for a single server.' })),
-    isThis: Type.Boolean({ description: 'Whether it is the server that answered.' }),
-    isAlive: Type.Boolean({ description: 'Whether it holds its lease.' }),
+    url: Type.Optional(
+      Type.String({ description: 'The URL at which other servers reach it. Absent for a single server.' }),
+    ),
+    isThis: Type.Boolean({ description: 'Whether this is the server that answered.' }),
+    isAlive: Type.Boolean({
+      description: 'Whether the server holds its lease. A server that is down loses it within seconds.',
+    }),
     leaseLeft: Type.Optional(
-      Type.Number({ description: 'Seconds that its lease lasts from now. Absent for a single server.' }),
+      Type.Number({ description: 'Seconds until its lease expires unless it is renewed. Absent for a single server.' }),
     ),
     sessions: Type.Integer({ description: 'Sessions that have not ended.' }),
     publishers: Type.Integer({ description: 'Connected publishers.' }),
@@ -57,11 +61,11 @@ export const NodeSchema = Type.Object(
       Type.Object(
         {
           cores: Type.Integer(),
-          busyCores: Type.Number({ description: 'The mean of the last minute.' }),
+          busyCores: Type.Number({ description: 'The number of cores in use, on average over the last minute.' }),
           memory: Type.Integer({ description: 'Bytes that the server process uses.' }),
           uptime: Type.Integer({ description: 'Seconds since the server started.' }),
         },
-        { description: 'Only of the server that answered.' },
+        { description: 'The load of the server that answered. Absent for the others.' },
       ),
     ),
   },

@@ -18,7 +18,9 @@ export const ErrorSchema = Type.Object(
     $id: 'Error',
     examples: [
       {
-        errors: ['The field name is missing: text of 1 to 512 characters, without U+0000 and unpaired surrogates.'],
+        errors: [
+          'The field name is missing; send text of 1 to 512 characters, without U+0000 and unpaired surrogates.',
+        ],
         code: 'invalid_body',
         requestId: 'k3v9w0qa-1f',
       },

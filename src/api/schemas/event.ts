@@ -23,7 +23,7 @@ export interface EventObject {
 
 const common = {
   id: Type.String({ format: 'uuid', description: 'The id of the event, which is the same in every delivery.' }),
-  createdAt: Type.Integer({ description: `${MILLISECONDS} when the event happened.` }),
+  createdAt: Type.Integer({ description: `When the event happened, in ${MILLISECONDS}.` }),
   sequence: Type.Integer({
     description:
       'The position of the event in the list. Later events have larger numbers, with gaps between them. After a fault, such as an outage of the database, an event may have a later position than its time suggests. Events of one stream are always in order.',

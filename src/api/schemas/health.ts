@@ -117,7 +117,7 @@ export const HealthSchema = Type.Object(
           description: 'An `issue` makes the stream unhealthy, a `notice` does not.',
         }),
         message: Type.String({ description: 'The warning, as a sentence for people.' }),
-        since: Type.Integer({ description: `${MILLISECONDS}.` }),
+        since: Type.Integer({ description: `When the warning was raised, in ${MILLISECONDS}.` }),
         ...MEASURED,
       }),
       { description: 'The warnings that hold at this moment.' },

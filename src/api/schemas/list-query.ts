@@ -56,7 +56,7 @@ export const listQuery = (kind: ListKind) => ({
   ),
   filters: Type.Optional(
     Type.String({
-      description: `A JSON list of \`{"id", "value"}\`, all of which must match. Fields: ${FILTER_FIELDS[kind].map((field) => `\`${field}\``).join(', ')}. The time the list is ordered by also takes \`{"gt","gte","lt","lte"}\`. \`name\` is a part of the name, in any letter case; a page of such a search may have fewer entries than \`limit\`, even none, although a \`Link\` header follows.`,
+      description: `A JSON list of \`{"id", "value"}\`, all of which must match. Fields: ${FILTER_FIELDS[kind].map((field) => `\`${field}\``).join(', ')}. The value of the time that orders the list may also be an object of \`gt\`, \`gte\`, \`lt\` and \`lte\`. \`name\` matches names that contain the value, in any letter case. A page of such a search may have fewer entries than \`limit\`, even none, although a \`Link\` header leads to the next page.`,
       examples: ['[{"id":"createdAt","value":{"gte":1795175107399}}]'],
     }),
   ),

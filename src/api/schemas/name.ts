@@ -8,5 +8,5 @@ import { Type } from '#lib/schema.ts';
 /** The schema of a name. See `#domain/name.ts`. */
 export const NameSchema = Type.String({
   pattern: NAME_PATTERN,
-  description: 'text of 1 to 100 printable characters, without blanks at its ends.',
+  description: 'text of 1 to 100 printable characters, without spaces at its beginning or end.',
 });

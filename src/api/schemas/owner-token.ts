@@ -10,7 +10,7 @@ export const OwnerTokenSchema = Type.Object(
     token: Type.String({
       description: 'Secret. It is sent where viewers send their playback token, for example as `?jwt=`.',
     }),
-    expiresAt: Type.Integer({ description: `${MILLISECONDS} until which the token is valid.` }),
+    expiresAt: Type.Integer({ description: `When the token expires, in ${MILLISECONDS}.` }),
   },
   {
     $id: 'OwnerToken',

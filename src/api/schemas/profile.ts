@@ -56,7 +56,10 @@ export const ProfileSchema = Type.Object(
       Type.Integer({ minimum: 0, maximum: 44, description: 'a constant quality, a whole number from 0 to 44.' }),
     ),
     encoder: Type.Optional(
-      Type.Literal('H.264', { type: 'string', description: 'the only supported encoder, or leave it out.' }),
+      Type.Literal('H.264', {
+        type: 'string',
+        description: 'H.264, which is the only supported encoder, or leave it out.',
+      }),
     ),
   },
   {

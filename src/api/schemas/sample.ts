@@ -12,17 +12,17 @@ export const SamplesSchema = Type.Object(
     sessionId: Type.String({ format: 'uuid' }),
     step: Type.Integer({ description: 'Seconds from one sample to the next: 5 or 60.' }),
     renditions: Type.Array(Type.String(), {
-      description: 'The names of the profiles that `renditions` of each sample speak of, in the same order.',
+      description: 'The names of the profiles, in the order of `renditions` in each sample.',
     }),
     samples: Type.Array(
       Type.Object({
-        time: Type.Integer({ description: `${MILLISECONDS} when the sample ends.` }),
-        duration: Type.Number({ description: 'Seconds that the sample is of.' }),
+        time: Type.Integer({ description: `When the sample ends, in ${MILLISECONDS}.` }),
+        duration: Type.Number({ description: 'Seconds that the sample covers.' }),
         bitrate: Type.Object(
           { min: Type.Integer(), mean: Type.Integer(), max: Type.Integer() },
           {
             description:
-              'Bits per second of the received media: of the worst second, in the mean, and of the best second.',
+              'Bits per second of the received media: in the second with the fewest, on average, and in the second with the most.',
           },
         ),
         fps: Type.Number({ description: 'Frames per second.' }),
@@ -39,13 +39,14 @@ export const SamplesSchema = Type.Object(
         }),
         lag: Type.Optional(
           Type.Integer({
-            description: 'Milliseconds by which the transcoder lags. Absent where nothing is transcoded.',
+            description:
+              'Milliseconds by which the transcoder lags behind the source. Absent where nothing is transcoded.',
           }),
         ),
         viewers: Type.Integer(),
         renditions: Type.Array(Type.Unsafe<RenditionState>({ type: 'string', enum: RENDITION_STATES }), {
           description:
-            'The state of each rendition. In a sample of a minute, `shed` when it was paused at any time. A profile of which no rendition is made is `waiting`.',
+            'The state of each rendition. In a sample of a minute, it is `shed` if the rendition was paused at any time. A profile without a rendition is `waiting`.',
         }),
       }),
       {

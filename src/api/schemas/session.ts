@@ -92,8 +92,8 @@ export const SessionSchema = Type.Object(
     playbackId: Type.String({ description: 'The playback id of the stream.' }),
     name: Type.String({ description: 'The name of the stream when the session began.' }),
     userId: Type.String({ format: 'uuid', description: 'The id of the user that the session belongs to.' }),
-    createdAt: Type.Integer({ description: `${MILLISECONDS} when the session began.` }),
-    lastSeen: Type.Integer({ description: `${MILLISECONDS} when media last came in. 0 means never.` }),
+    createdAt: Type.Integer({ description: `When the session began, in ${MILLISECONDS}.` }),
+    lastSeen: Type.Integer({ description: `When media was last received, in ${MILLISECONDS}. 0 means never.` }),
     phase: Type.Unsafe<SessionPhase>({
       type: 'string',
       enum: SESSION_PHASES,
@@ -101,7 +101,7 @@ export const SessionSchema = Type.Object(
         '`starting`: nothing can be played yet. `live`: media is coming in. `reconnecting`: the connection was lost, and the publisher may still come back. `ended`: the session is over.',
     }),
     isActive: Type.Boolean({ description: 'Whether media is coming in now.' }),
-    endedAt: Type.Optional(Type.Integer({ description: `${MILLISECONDS} when the session ended.` })),
+    endedAt: Type.Optional(Type.Integer({ description: `When the session ended, in ${MILLISECONDS}.` })),
     endReason: Type.Optional(
       Type.Unsafe<EndReason>({
         type: 'string',
@@ -110,7 +110,8 @@ export const SessionSchema = Type.Object(
       }),
     ),
     duration: Type.Number({
-      description: 'Seconds from the beginning of the session to its end, or to now. Times without a publisher count.',
+      description:
+        'Seconds from the beginning of the session to its end, or to now. Times without a publisher are included.',
     }),
     codecs: Type.Array(Type.String(), {
       description: 'The codecs of the received media (RFC 6381). Empty until they are known.',
@@ -122,7 +123,7 @@ export const SessionSchema = Type.Object(
         type: 'string',
         enum: [...RECORDING_STATUSES],
         description:
-          '`waiting`: the recording runs or is being completed. `ready`: complete. `failed`: the asset says why. `deleted`: it was deleted. `none`: nothing was recorded. Absent without `record`.',
+          '`waiting`: the recording is running or being completed. `ready`: it is complete. `failed`: it could not be completed, and its asset says why. `deleted`: it was deleted. `none`: nothing was recorded. Absent without `record`.',
       }),
     ),
     assetId: Type.Optional(

@@ -42,7 +42,7 @@ const FIELDS = {
     format: 'uuid',
     description: 'The id of the user whose streams the tokens of the key are valid for.',
   }),
-  createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+  createdAt: Type.Integer({ description: `When the signing key was created, in ${MILLISECONDS}.` }),
   publicKey: Type.String({
     description:
       'The public key: Base64 of a PEM file (SPKI, curve P-256). Tokens carry it as the claim `pub`. It is not a secret.',

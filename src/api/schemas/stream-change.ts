@@ -27,7 +27,7 @@ export const SuspendedSchema = Type.Object(
 export const RecordSchema = Type.Object(
   {
     record: Type.Boolean({
-      description: 'Whether sessions that begin from now on are recorded.',
+      description: 'true to record sessions that begin from now on, false not to record them.',
     }),
   },
   { $id: 'Record', additionalProperties: false, examples: [{ record: true }] },

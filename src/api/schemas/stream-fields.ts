@@ -53,7 +53,7 @@ export const optionalStreamFields = {
   ),
   record: Type.Optional(
     Type.Boolean({
-      description: 'Whether its sessions are recorded.',
+      description: 'true to record the sessions of the stream, false not to record them.',
     }),
   ),
   recordingSpec: Type.Optional(

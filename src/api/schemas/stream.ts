@@ -73,14 +73,16 @@ export const StreamSchema = Type.Object(
     kind: Type.Literal('stream', { type: 'string' }),
     name: Type.String(),
     userId: Type.String({ format: 'uuid', description: 'The id of the user that the stream belongs to.' }),
-    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    createdAt: Type.Integer({ description: `When the stream was created, in ${MILLISECONDS}.` }),
     streamKey: Type.Optional(
       Type.String({
         description:
           'The secret to publish with, as rtmp://host/live/<streamKey>. Absent in sessions, and in answers to API keys whose rules do not allow `publish`.',
       }),
     ),
-    playbackId: Type.String({ description: 'The public id that viewers watch by, as /hls/<playbackId>/index.m3u8.' }),
+    playbackId: Type.String({
+      description: 'The public id with which viewers watch, as /hls/<playbackId>/index.m3u8.',
+    }),
     createdByTokenName: Type.String({ description: 'The name that the API key had when it created the stream.' }),
     creatorId: Type.Optional(
       Type.Object(
@@ -89,7 +91,10 @@ export const StreamSchema = Type.Object(
       ),
     ),
     userTags: Type.Optional(
-      Type.Unsafe<UserTags>({ type: 'object', description: 'Data of the client. Millrace does not read them.' }),
+      Type.Unsafe<UserTags>({
+        type: 'object',
+        description: 'Data that the client stored with the stream. Millrace does not interpret it.',
+      }),
     ),
     playbackPolicy: Type.Optional(ref(PlaybackPolicySchema)),
     profiles: Type.Array(ref(ProfileSchema)),
@@ -100,13 +105,13 @@ export const StreamSchema = Type.Object(
       }),
     ),
     isActive: Type.Boolean({ description: 'Whether media is coming in now.' }),
-    lastSeen: Type.Integer({ description: `${MILLISECONDS} when media last came in. 0 means never.` }),
+    lastSeen: Type.Integer({ description: `When media was last received, in ${MILLISECONDS}. 0 means never.` }),
     lastTerminatedAt: Type.Optional(
-      Type.Integer({ description: `${MILLISECONDS} when the API last disconnected its publisher.` }),
+      Type.Integer({ description: `When the API last disconnected its publisher, in ${MILLISECONDS}.` }),
     ),
     suspended: Type.Boolean({ description: 'Whether publishers and viewers are refused.' }),
     record: Type.Boolean({
-      description: 'Whether the sessions of the stream are recorded. A session keeps what it had at its beginning.',
+      description: 'Whether the sessions of the stream are recorded. A change applies to sessions that begin after it.',
     }),
     multistream: Type.Object(
       { targets: Type.Array(Type.Object({})) },

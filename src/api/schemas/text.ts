@@ -12,4 +12,4 @@ const STORABLE_TEXT = new RegExp(STORABLE, 'u');
 export const isStorable = (text: string): boolean => STORABLE_TEXT.test(text);
 
 /** The unit of times in descriptions. */
-export const MILLISECONDS = 'Milliseconds since the Unix epoch';
+export const MILLISECONDS = 'milliseconds since the Unix epoch';

@@ -8,7 +8,7 @@ import { MILLISECONDS } from './text.ts';
 /** The usage of one span of time. */
 export const UsageSumSchema = Type.Object(
   {
-    from: Type.Integer({ description: `${MILLISECONDS} when the hour, day or week begins, in UTC.` }),
+    from: Type.Integer({ description: `When the hour, day or week (in UTC) begins, in ${MILLISECONDS}.` }),
     streamId: Type.Optional(Type.String({ format: 'uuid', description: 'With `by=stream`.' })),
     playbackId: Type.Optional(Type.String({ description: 'With `by=stream`.' })),
     userId: Type.Optional(Type.String({ format: 'uuid', description: 'With `by=stream` and `by=user`.' })),
@@ -18,7 +18,7 @@ export const UsageSumSchema = Type.Object(
     transcodedBytes: Type.Integer(),
     deliveredBytes: Type.Integer({
       description:
-        'Bytes of segments and parts that the servers sent. What a cache in front of them sends again is not known.',
+        'Bytes of segments and parts that the servers sent. Bytes that were sent by a cache in front of them are not included.',
     }),
     views: Type.Integer({
       description: 'How many viewers began to watch. One that comes back after more than 10 seconds counts again.',
@@ -54,7 +54,7 @@ export const UsageMetricSchema = Type.Object(
     StorageUsageMins: Type.Optional(
       Type.Number({
         description:
-          'Minutes of media in the recordings that are stored now, whatever the time asked for. Absent with `all`.',
+          'Minutes of media in the recordings that are stored now, whatever `from` and `to` are. Absent with `all`.',
       }),
     ),
   },
@@ -68,7 +68,9 @@ export const UsageMetricSchema = Type.Object(
 export const ViewershipMetricSchema = Type.Object(
   {
     playbackId: Type.Optional(Type.String()),
-    timestamp: Type.Optional(Type.Integer({ description: `${MILLISECONDS} when the span begins. With \`timeStep\`.` })),
+    timestamp: Type.Optional(
+      Type.Integer({ description: `When the span begins, in ${MILLISECONDS}. With \`timeStep\`.` }),
+    ),
     viewCount: Type.Integer({ description: 'How many viewers began to watch.' }),
     playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together.' }),
   },

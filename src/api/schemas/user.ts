@@ -41,14 +41,15 @@ export const UserSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     kind: Type.Literal('user', { type: 'string' }),
-    name: Type.String({ description: 'Unique.' }),
+    name: Type.String({ description: 'The name of the user, which no other user has.' }),
     admin: Type.Boolean({
-      description: 'Whether the user may manage users, read the audit log, and do what any owner may.',
+      description:
+        'Whether the user may manage users, read the audit log, and do with every stream what its owner may do.',
     }),
     suspended: Type.Boolean({
       description: 'Whether the API keys of the user, and publishers to its streams, are refused.',
     }),
-    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    createdAt: Type.Integer({ description: `When the user was created, in ${MILLISECONDS}.` }),
     quotas: QuotasSchema,
     usage: Type.Optional(UsageSchema),
   },

@@ -90,14 +90,14 @@ export const WebhookSchema = Type.Object(
     id: Type.String({ format: 'uuid' }),
     kind: Type.Literal('webhook', { type: 'string' }),
     userId: Type.String({ format: 'uuid', description: 'The id of the user that the webhook belongs to.' }),
-    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    createdAt: Type.Integer({ description: `When the webhook was created, in ${MILLISECONDS}.` }),
     name: Type.String(),
     url: Type.String(),
     events: Type.Array(EventTypeSchema, { description: 'The types of events that are sent to the webhook.' }),
     streamId: Type.Optional(
       Type.String({
         format: 'uuid',
-        description: 'The id of the only stream whose events are sent. Absent if those of all streams are.',
+        description: 'The id of the only stream whose events are sent. Absent when the events of all streams are sent.',
       }),
     ),
     sharedSecret: Type.Optional(
@@ -116,10 +116,12 @@ export const WebhookSchema = Type.Object(
       }),
     ),
     status: Type.Object({
-      lastTriggeredAt: Type.Optional(Type.Integer({ description: `${MILLISECONDS} when a request was last sent.` })),
+      lastTriggeredAt: Type.Optional(
+        Type.Integer({ description: `When a request was last sent, in ${MILLISECONDS}.` }),
+      ),
       lastFailure: Type.Optional(
         Type.Object({
-          timestamp: Type.Integer({ description: `${MILLISECONDS}.` }),
+          timestamp: Type.Integer({ description: `When the request failed, in ${MILLISECONDS}.` }),
           statusCode: Type.Optional(
             Type.Integer({ description: 'The status of the answer. Absent when there was no answer.' }),
           ),
@@ -156,7 +158,7 @@ export const WebhookLogSchema = Type.Object(
     eventId: Type.String({ format: 'uuid', description: 'The id of the event that was sent.' }),
     event: EventTypeSchema,
     streamId: Type.Optional(Type.String({ format: 'uuid' })),
-    createdAt: Type.Integer({ description: `${MILLISECONDS} when the request was sent.` }),
+    createdAt: Type.Integer({ description: `When the request was sent, in ${MILLISECONDS}.` }),
     duration: Type.Number({ description: 'Seconds until the request was answered or timed out.' }),
     success: Type.Boolean({ description: 'Whether the answer was 2xx.' }),
     attempt: Type.Integer({ description: 'The number of the attempt at this delivery, beginning with 1.' }),
@@ -222,9 +224,13 @@ export const WebhookDeliverySchema = Type.Object(
         '`pending`: the event will be sent or sent again. `dead`: the delivery was given up, and the event is sent again only on request.',
     }),
     attempts: Type.Integer({ description: 'The number of failed attempts.' }),
-    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    createdAt: Type.Integer({
+      description: `When the event was added to the deliveries of the webhook, in ${MILLISECONDS}.`,
+    }),
     nextAttemptAt: Type.Optional(
-      Type.Integer({ description: `${MILLISECONDS} of the next attempt. Absent when the delivery was given up.` }),
+      Type.Integer({
+        description: `When the next attempt will be made, in ${MILLISECONDS}. Absent when the delivery was given up.`,
+      }),
     ),
   },
   {
@@ -255,7 +261,7 @@ export const WebhookTestSchema = Type.Object(
     event: Type.Literal('webhook.test', { type: 'string' }),
     state: Type.Literal('pending', { type: 'string' }),
     attempts: Type.Integer({ description: 'The number of failed attempts: 0.' }),
-    createdAt: Type.Integer({ description: `${MILLISECONDS}.` }),
+    createdAt: Type.Integer({ description: `When the test was requested, in ${MILLISECONDS}.` }),
   },
   {
     $id: 'WebhookTest',
@@ -274,7 +280,7 @@ export const WebhookTestSchema = Type.Object(
 
 /** Body of `POST /webhook/<id>/resend`. */
 export const ResendSchema = Type.Object(
-  { since: Type.Integer({ minimum: 0, description: `a whole number: ${MILLISECONDS.toLowerCase()}.` }) },
+  { since: Type.Integer({ minimum: 0, description: `a time in ${MILLISECONDS}, as a whole number.` }) },
   { $id: 'Resend', additionalProperties: false, examples: [{ since: 1_795_175_107_399 }] },
 );
 

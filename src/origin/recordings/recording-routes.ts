@@ -408,9 +408,9 @@ function ticketFolder({ admission, ticket }: Reading): string {
 }
 
 function gone(): MillraceError {
-  return new MillraceError('not_found', 'There is no such recording, or nothing of it with this name and time.');
+  return new MillraceError('not_found', 'There is no such recording, or it has no file with this name and time.');
 }
 
 function pictureless(): MillraceError {
-  return new MillraceError('not_found', 'This recording has no picture of this time.');
+  return new MillraceError('not_found', 'This recording has no thumbnail for this time.');
 }

@@ -88,6 +88,6 @@ function earliest(a: Milliseconds | undefined, b: Milliseconds | undefined): Mil
 function emptySpan(): MillraceError {
   return new MillraceError(
     'invalid_request',
-    'Nothing of this recording is between from and to; from must be earlier.',
+    'This recording has nothing between from and to; send an earlier from or a later to.',
   );
 }

@@ -119,7 +119,10 @@ export class BucketFileReader implements RecordingFileReader {
     let fetch = this.#fetches.get(key);
     if (fetch === undefined) {
       if (this.#fetches.size >= MAX_FETCHES) {
-        throw new MillraceError('recording_unavailable', 'Too many reads wait for the bucket.');
+        throw new MillraceError(
+          'recording_unavailable',
+          'Too many reads of recordings wait for the bucket; try again in a moment.',
+        );
       }
       fetch = this.#fetch(object, number)
         .then((block) => {
@@ -150,8 +153,12 @@ async function available<Answer>(read: () => Promise<Answer>): Promise<Answer> {
     return await read();
   } catch (error) {
     if (!(error instanceof ObjectStoreError)) throw error;
-    throw new MillraceError('recording_unavailable', 'The bucket with the recording does not answer.', {
-      cause: error,
-    });
+    throw new MillraceError(
+      'recording_unavailable',
+      'The bucket with the recording does not answer; try again in a moment.',
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -100,7 +100,10 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
         const created = changingOne(assets.createClip({ ...rowOfAsset(clip), of }));
         const reports = reportAsset(assets, clip.id, ['asset.created', 'asset.ready'], clip.createdAt);
         if (await runner.change([created, ...reports], [receipt])) return;
-        throw new MillraceError('not_found', 'What the clip is to be cut out of was deleted in the meantime.');
+        throw new MillraceError(
+          'not_found',
+          'The recording that the clip is to be cut out of was deleted in the meantime.',
+        );
       }),
 
     change: (id, scope, change, receipt) =>
