@@ -14,6 +14,7 @@ import { DEFAULT_REFRESH_INTERVAL_S, type PlaybackPolicy } from '#domain/playbac
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
+import { atMostEntries } from '#lib/lru-limit.ts';
 import type { WatchedStream } from '#live/live.ts';
 
 /** The largest number of remembered answers. When it is exceeded, the one used longest ago is forgotten. */
@@ -70,7 +71,7 @@ export class GateCalls {
   readonly #ask: AskReceiver;
   readonly #clock: Clock;
   readonly #throttle: AttemptThrottle;
-  readonly #answers = new LRUCache<string, Answer>({ max: MAX_ANSWERS });
+  readonly #answers = new LRUCache<string, Answer>(atMostEntries(MAX_ANSWERS));
   readonly #calls = new Map<string, Call>();
   /** The places of each receiver with calls in progress, by webhook. */
   readonly #receivers = new Map<string, FairSlots<Call>>();

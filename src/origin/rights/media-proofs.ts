@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { MediaPath } from '#domain/ids.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import type { Secret } from '#domain/secret.ts';
+import { atMostEntries } from '#lib/lru-limit.ts';
 
 /** The number of base64url characters, which hold 96 bits. */
 const LENGTH = 16;
@@ -19,7 +20,7 @@ const MAX_REMEMBERED = 10_000;
 /** Makes and checks proofs. */
 export class MediaProofs {
   readonly #key: Buffer;
-  readonly #proofs = new LRUCache<string, string>({ max: MAX_REMEMBERED });
+  readonly #proofs = new LRUCache<string, string>(atMostEntries(MAX_REMEMBERED));
   readonly #policies = new WeakMap<PlaybackPolicy, string>();
 
   /** @param secret the secret of all nodes, which therefore make the same proofs */

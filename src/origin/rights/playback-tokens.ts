@@ -12,6 +12,7 @@ import type { PlaybackId, SigningKeyId } from '#domain/ids.ts';
 import { pemOf, type SigningKey } from '#domain/signing-key.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
+import { atMostEntries } from '#lib/lru-limit.ts';
 import { MAX_TOKEN_LENGTH } from './credentials.ts';
 
 /** The largest number of remembered tokens. When it is exceeded, the one used longest ago is forgotten. */
@@ -51,8 +52,8 @@ interface Claims {
 export class PlaybackTokens {
   readonly #clock: Clock;
   readonly #throttle: AttemptThrottle;
-  readonly #verified = new LRUCache<string, Promise<Verified>>({ max: MAX_TOKENS });
-  readonly #publicKeys = new LRUCache<SigningKeyId, Promise<CryptoKey>>({ max: MAX_KEYS });
+  readonly #verified = new LRUCache<string, Promise<Verified>>(atMostEntries(MAX_TOKENS));
+  readonly #publicKeys = new LRUCache<SigningKeyId, Promise<CryptoKey>>(atMostEntries(MAX_KEYS));
 
   constructor(clock: Clock) {
     this.#clock = clock;

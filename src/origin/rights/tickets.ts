@@ -9,6 +9,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 import { LRUCache } from 'lru-cache';
 import type { PlaybackId, SigningKeyId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
+import { atMostEntries } from '#lib/lru-limit.ts';
 import { MAX_ACCESS_KEY_LENGTH } from './credentials.ts';
 
 const ALGORITHM = 'aes-256-gcm';
@@ -27,7 +28,7 @@ export type TicketContents =
 /** Seals and opens tickets. */
 export class Tickets {
   readonly #key: Uint8Array;
-  readonly #opened = new LRUCache<string, TicketContents>({ max: MAX_REMEMBERED });
+  readonly #opened = new LRUCache<string, TicketContents>(atMostEntries(MAX_REMEMBERED));
 
   /** @param secret the secret of all nodes */
   constructor(secret: Secret) {

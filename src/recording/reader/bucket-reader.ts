@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
+import { atMostEntries } from '#lib/lru-limit.ts';
 import { type ObjectStore, ObjectStoreError } from '#objects/objects.ts';
 import type { MovieFile, MovieRequest } from '#recording/movie-file.ts';
 import { readStoredIndex } from '#recording/storage/stored-index.ts';
@@ -46,9 +47,9 @@ export class BucketFileReader implements RecordingFileReader {
     maxSize: MAX_BLOCKS_BYTES,
     sizeCalculation: ({ length }) => length + 200,
   });
-  readonly #unfinished = new LRUCache<MediaPath, Found & { readonly at: number }>({ max: MAX_UNFINISHED });
+  readonly #unfinished = new LRUCache<MediaPath, Found & { readonly at: number }>(atMostEntries(MAX_UNFINISHED));
   readonly #clock: Clock;
-  readonly #sizes = new LRUCache<string, number>({ max: MAX_SIZES });
+  readonly #sizes = new LRUCache<string, number>(atMostEntries(MAX_SIZES));
   /** Blocks that are being fetched, for all that wait for them. */
   readonly #fetches = new Map<string, Promise<Uint8Array>>();
 
