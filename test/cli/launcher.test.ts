@@ -41,7 +41,7 @@ test('a server whose launcher is killed stops by itself', needsOldNode, async (t
 /** A clone that is nothing but the launcher and a program that prints where it runs. */
 async function smallClone(t: TestContext): Promise<string> {
   const clone = await dataFolder(t);
-  await cp(join(ROOT, 'bin/millrace.js'), join(clone, 'bin/millrace.js'));
+  await cp(join(ROOT, 'bin'), join(clone, 'bin'), { recursive: true });
   await cp(join(ROOT, 'package.json'), join(clone, 'package.json'));
   await mkdir(join(clone, 'src/cli'), { recursive: true });
   await writeFile(join(clone, 'src/cli/main.ts'), "console.log('the Node that started the launcher');");
