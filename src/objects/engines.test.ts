@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '#lib/clock.ts';
 import { startIndependentServer } from '#test/support/independent-object-server.ts';
 import { startObjectServer } from '#test/support/object-server.ts';
-import { BucketSettingsError, openBucket, openFolder } from './engines.ts';
+import { BucketSettingsError, openBucket } from './engines.ts';
 import { objectsContract } from './objects.contract.ts';
 import type { ObjectStore } from './objects.ts';
 
@@ -20,11 +16,6 @@ function taking(store: ObjectStore, dispose: () => PromiseLike<unknown>): Object
   };
   return store;
 }
-
-objectsContract('a folder', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'millrace-folder-'));
-  return taking(openFolder(join(folder, 'below', 'it')), () => rm(folder, { recursive: true }));
-});
 
 objectsContract('a bucket of the fake server, which checks signatures', async () => {
   const server = await startObjectServer();

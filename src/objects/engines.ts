@@ -3,16 +3,12 @@
  */
 import type { Clock } from '#lib/clock.ts';
 import type { ObjectSettings } from './config.ts';
-import { FolderStore } from './engines/folder.ts';
 import type { ObjectStore } from './objects.ts';
 
 /** A setting of the bucket is missing. The message is a sentence for the operator. */
 export class BucketSettingsError extends Error {
   override readonly name = 'BucketSettingsError';
 }
-
-/** Opens a store that keeps objects in a folder of this machine. For worker threads only, because its calls block. */
-export const openFolder = (folder: string): ObjectStore => new FolderStore(folder);
 
 /**
  * Opens the bucket of the settings. Undefined when they name none. No request is sent yet. The caller disposes the result.

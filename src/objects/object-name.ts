@@ -1,8 +1,8 @@
 /**
- * Checks the names of objects. Every engine accepts exactly these names, so no name can lead out of the folder or of the bucket's prefix.
+ * Checks the names of objects. Every engine accepts exactly these names, so no name can lead out of the bucket's prefix.
  */
 
-/** No part begins with a dot. This excludes `..` and the temporary files of engines. */
+/** No part begins with a dot. This excludes `..`, and temporary files where an engine writes files. */
 const NAME = /^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,99}(?:\/[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,99}){0,7}$/;
 const PREFIX = /^[A-Za-z0-9_~/.-]{0,400}$/;
 
