@@ -251,11 +251,9 @@ class OpenRecording implements Recorded {
   }
 
   async picture(excerpt: Excerpt, at?: Milliseconds): Promise<Uint8Array | undefined> {
-    const { pictures } = this.#index;
-    if (!pictures.some(({ kind }) => kind === 'poster')) return await this.#still(excerpt, at);
     const atMs = at === undefined ? Number.NEGATIVE_INFINITY : at - this.epoch;
-    const poster = posterAt(pictures, this.#sessionSpanOf(excerpt), atMs);
-    return poster && (await this.#readPicture(poster));
+    const poster = posterAt(this.#index.pictures, this.#sessionSpanOf(excerpt), atMs);
+    return poster === undefined ? await this.#still(excerpt, at) : await this.#readPicture(poster);
   }
 
   storyboard(excerpt: Excerpt): string | undefined {
@@ -291,7 +289,7 @@ class OpenRecording implements Recorded {
     return this.#shelf.reader.read(this.#path, picturesName(period), offset, offset + sizeBytes, signal);
   }
 
-  /** Makes a picture of the segment that is shown at a time, for a recording without pictures. */
+  /** Makes a picture of the segment that is shown at a time, for an excerpt in which no poster was made. */
   async #still(excerpt: Excerpt, at?: Milliseconds): Promise<Uint8Array | undefined> {
     const { leader } = this.#index;
     const span = spanOf(this.#index, excerpt);

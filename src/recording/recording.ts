@@ -144,7 +144,7 @@ export interface Recorded {
   mp4End(rendition: string): Milliseconds | undefined;
   /**
    * The newest picture of the excerpt that was shown at a wall-clock time or before, as a JPEG. Without a time, and when there is no such
-   * picture, it is the first of the excerpt. Undefined when the excerpt has none.
+   * picture, it is the first of the excerpt. When none was made, it is that of a keyframe. Undefined when this cannot be decoded.
    * @throws {MillraceError} `recording_unavailable` when it cannot be read now
    */
   picture(excerpt: Excerpt, at?: Milliseconds): Promise<Uint8Array | undefined>;

@@ -1,5 +1,5 @@
 /**
- * Makes pictures for recordings that have none, because their sessions were not transcoded. Each is made from a recorded keyframe when it
+ * Makes pictures for recordings whose sessions were not transcoded, and for clips between two posters. Each is made from a recorded keyframe when it
  * is asked for, one at a time, in a process of its own. The newest are kept in memory.
  */
 import { BoundedMap } from '#lib/bounded-map.ts';

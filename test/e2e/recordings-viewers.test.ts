@@ -236,6 +236,8 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     assert.deepEqual(checkMultivariant(await (await fetch(`${folder}index.m3u8`)).text()), []);
     const poster = await fetch(`${folder}poster.jpg?at=1`);
     assert.deepEqual([poster.status, poster.headers.get('content-type')], [200, 'image/jpeg']);
+    const ofClip = await fetch(`${folder}poster.jpg?from=1&to=1.5`);
+    assert.deepEqual([ofClip.status, ofClip.headers.get('content-type')], [200, 'image/jpeg'], 'between two posters');
     const storyboard = await (await fetch(`${folder}storyboard.vtt`)).text();
     assert.match(storyboard, /^WEBVTT\n\n00:00:00\.000 --> [\d:.]+\nsheet-0\.jpg#xywh=0,0,160,90\n/);
     assert.equal((await fetch(`${folder}sheet-0.jpg`)).status, 200);
