@@ -69,30 +69,54 @@ export interface Broadcast extends AsyncDisposable {
 }
 
 /**
- * Publishes two seconds of media at one server, and waits until a viewer at another can watch it.
+ * Publishes two seconds of media at one server, and waits until a viewer at another can watch it. It begins anew, as people do, when a server
+ * could not reach the store, or lost the session because of that: on a busy machine either can happen at any moment.
  * @param owner whose stream it is; without it, that of the first server's key
  */
-export async function broadcast(
+export function broadcast(
   publishAt: TestServer,
   watchAt: TestServer,
   owner: ApiClient = publishAt.api,
 ): Promise<Broadcast> {
-  const stream = await owner.createStream({ name: 'live' });
-  const client = await RtmpClient.publish(publishAt.rtmpPort, stream.streamKey);
+  const attempt = () => tryBroadcast(publishAt, watchAt, owner);
+  return waitFor(attempt, { what: 'a broadcast that can be watched', timeoutMs: 90_000 });
+}
+
+async function tryBroadcast(
+  publishAt: TestServer,
+  watchAt: TestServer,
+  owner: ApiClient,
+): Promise<Broadcast | undefined> {
+  const created = await owner.request('POST', '/stream', { name: 'live', profiles: [] });
+  if (created.status === 503) return undefined;
+  assert.equal(created.status, 201, await created.clone().text());
+  const stream = (await created.json()) as CreatedStream;
+  await using parts = new AsyncDisposableStack();
+  const client = await RtmpClient.publish(publishAt.rtmpPort, stream.streamKey).catch((error: unknown) => {
+    if (error instanceof RtmpRefusedError && /try again in a moment/.test(error.status.description)) return undefined;
+    throw error;
+  });
+  if (client === undefined) return undefined;
+  parts.use(client);
   client.tags(fixtureTags());
   const indexUrl = watchAt.playlistUrl(stream.playbackId);
-  const index = await waitFor(async () => playable(await get(indexUrl)), { what: 'the stream to be watched' });
+  const index = await waitFor(async () => client.isClosed || playable(await get(indexUrl)), {
+    what: 'the stream to be watched',
+  });
+  if (index === true) return undefined;
   // Without directives it would be held until it lists two segments.
   const playlistUrl = `${new URL(mediaPlaylistUris(index)[0]!, indexUrl).href}?_HLS_msn=0&_HLS_part=0`;
   // Repeated as a player does after a 503 with Retry-After: a busy machine can take longer to connect one server to another
   // than servers wait for it.
   const played = async () => {
     const { status, headers, body } = await get(playlistUrl);
+    if (status === 404) return client.isClosed && 'ended';
     assert.ok(status === 200 || (status === 503 && headers.has('retry-after')), body.toString());
-    return status === 200;
+    return status === 200 && 'played';
   };
-  await waitFor(played, { what: 'the media playlist' });
-  return { stream, client, playlistUrl, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+  if ((await waitFor(played, { what: 'the media playlist' })) === 'ended') return undefined;
+  const running = parts.move();
+  return { stream, client, playlistUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** Asks one server for the change, and checks that the publisher on another is disconnected, and viewers too where required. */
