@@ -13,7 +13,7 @@ import { assetOf, isServable, readAssets, sendAsset, serveAssets } from '#http/a
 
 const PLAYER_FOLDER = new URL('../../web/player/', import.meta.url);
 const PAGE = 'player.html';
-const HLS_JS = new URL(import.meta.resolve('hls.js/dist/hls.min.mjs'));
+const HLS_JS = 'hls.mjs';
 
 /** hls.js feeds media source extensions from blob: URLs; the page loads nothing from anywhere else. */
 const POLICY = [
@@ -71,8 +71,11 @@ export async function playerPageRoutes(
   serveAssets(app, '/play/assets', assets);
 }
 
-/** Every file of `web/player/` except the page, and hls.js as `hls.mjs`. */
+/** Every file of `web/player/` except the page, and hls.js. */
 async function playerFiles(): Promise<ReadonlyMap<string, URL>> {
   const names = (await readdir(PLAYER_FOLDER)).filter((name) => isServable(name) && name !== PAGE).sort();
-  return new Map([...names.map((name): [string, URL] => [name, new URL(name, PLAYER_FOLDER)]), ['hls.mjs', HLS_JS]]);
+  const files = new Map(names.map((name) => [name, new URL(name, PLAYER_FOLDER)]));
+  // The npm package has it beside the page. In a clone it is a dependency.
+  if (!files.has(HLS_JS)) files.set(HLS_JS, new URL(import.meta.resolve('hls.js/dist/hls.min.mjs')));
+  return files;
 }

@@ -27,9 +27,9 @@ export function npm(folder: string, args: readonly string[], node?: string): Pro
 
 /** Packs Millrace. @returns the path of the tarball, in the folder */
 export async function pack(folder: string): Promise<string> {
-  await npm(ROOT, ['pack', '--ignore-scripts=false', '--pack-destination', folder]);
+  await npm(ROOT, ['run', 'package', '--', '--pack-destination', folder]);
   const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
-  if (tarball === undefined) throw new Error('npm pack has made no tarball');
+  if (tarball === undefined) throw new Error('npm run package has made no tarball');
   return join(folder, tarball);
 }
 

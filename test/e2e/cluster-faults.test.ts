@@ -16,6 +16,8 @@ import { everyRenditionHasSegment, get, mediaPlaylistUris, watch } from './viewe
 
 /** How long a dead node's sessions may go on in the store. */
 const WITHIN_FIFTEEN_SECONDS = { timeoutMs: 15_000 };
+/** A node that is back after so long has its lease still, whenever it renewed it before. */
+const SURELY_IN_TIME_MS = 4000;
 /** Longer than the lease of a node. */
 const OUTAGE_MS = 8000;
 
@@ -73,10 +75,17 @@ describe('several nodes', { concurrency: 2 }, () => {
     await waitFor(isBack, { what: 'the stream to be back' });
   });
 
-  test('find a killed node that is back in time with its sessions', async () => {
+  test('find a killed node that is back in time with its sessions', async (t) => {
+    // A busy machine may take longer to start a server than the lease lasts, which says nothing.
+    while (!(await isBackInTime())) t.diagnostic('the node was not back before its lease ended');
+  });
+
+  /** Kills a node and starts it again. Returns false when its lease had ended by then. */
+  async function isBackInTime(): Promise<boolean> {
     await using cluster = await startNodes(2);
     const [first, other] = cluster.nodes;
     await using live = await broadcast(first, other);
+    const killedAt = performance.now();
     await first.kill();
     const { dataDir, apiKey, httpPort, rtmpPort } = first;
     const settings = {
@@ -86,18 +95,19 @@ describe('several nodes', { concurrency: 2 }, () => {
     };
     await using second = await startServerProcess({ settings, dataDir, apiKey });
     await using client = await RtmpClient.publish(second.rtmpPort, live.stream.streamKey);
+    const tookMs = performance.now() - killedAt;
     client.tags(fixtureTags());
     const path = new URL(live.playlistUrl).pathname;
     const index = await waitFor(async () => playable(await get(other.playlistUrl(live.stream.playbackId))), {
       what: 'the stream to be back',
     });
-    assert.ok(
-      mediaPlaylistUris(index).some((uri) => path.endsWith(uri)),
-      'the same session',
-    );
+    const isSameSession = mediaPlaylistUris(index).some((uri) => path.endsWith(uri));
+    if (!isSameSession && tookMs > SURELY_IN_TIME_MS) return false;
+    assert.ok(isSameSession, 'the same session');
     const { segments } = readMediaPlaylist((await get(notAskedBefore(live.playlistUrl))).body.toString());
     assert.ok(segments[0]!.discontinuityNumber > 0);
-  });
+    return true;
+  }
 
   test('let a node that was frozen for longer than its lease continue the sessions that no other node has taken over', async () => {
     await using cluster = await startNodes(2);
