@@ -2,14 +2,16 @@
  * Measures how often a source sends frames, to distinguish a missing frame from one that is not due yet. Uses no clock.
  */
 
-/** Bounds of the time between repeated frames, in seconds. Less than `least` gains nothing. With more than `most`, segments lack frames. */
+/**
+ * Bounds of the interval at which a frame is repeated, in seconds. A shorter one gains nothing. With a longer one, segments lack frames.
+ */
 const STEP_S = { least: 1 / 30, most: 2 } as const;
 /** How much longer than usual a frame may last before the source counts as paused. */
 const UNEVEN = 1.5;
 /** How long a frame may last, in seconds, while only the declared rate is known: many sources declare 30 frames a second and send two. */
 const PATIENCE_S = 2;
 
-/** The shortest interval at which one run of frames came. Times in seconds. */
+/** Finds the shortest interval at which the frames of one run come. Times are in seconds. */
 export class FrameRhythm {
   readonly #declaredS: number;
   #fastestS: number | undefined;
@@ -43,7 +45,7 @@ export class FrameRhythm {
     this.#lastS = atS;
   }
 
-  /** Notes that frames were repeated at {@link stepS}. Parts are made for that interval, so it does not grow any more. */
+  /** Notes that frames were repeated at {@link stepS}. From then on it does not grow, because the length of parts was chosen for it. */
   repeated(): void {
     this.#fastestS = this.stepS;
   }

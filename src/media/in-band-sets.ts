@@ -11,9 +11,9 @@ import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 const MAX_SET_BYTES = 2048;
 /** How many sets are remembered: some encoders alternate between a few. */
 const MAX_KNOWN = 4;
-/** The most bytes of new sets that are parsed at once. */
+/** The bytes of new sets that may come at once. In the long run, new sets may have {@link READ_SHARE} of the media's bytes. */
 const MAX_CREDIT_BYTES = 16_384;
-/** The part of the media's bytes that new sets may have after that: a publisher that sends little else must not keep the parser busy. */
+/** A fraction. It keeps a publisher that sends little but new sets from keeping the parser busy. */
 const READ_SHARE = 0.02;
 
 interface KnownSet<T> {

@@ -6,7 +6,7 @@
 import { MESSAGE, type Message, readUint32 } from './message.ts';
 import { RtmpError } from './rtmp-error.ts';
 
-/** Below this, headers cost more than they carry: a way to burn the reader's CPU (red5#475). It is also RTMP's default. */
+/** RTMP's default. Smaller chunks would cost more CPU for their headers than for their payload, which an attacker could use (red5#475). */
 const MIN_CHUNK_SIZE = 128;
 /** RTMP's own limit (§5.4.1). A large one costs nothing, because no chunk is larger than its message; some peers state 128 MB. */
 const MAX_CHUNK_SIZE = 0x7fffffff;

@@ -1,7 +1,7 @@
 /**
  * The extended bodies of audio and video messages: codecs by their FourCC (Enhanced RTMP v2, "Enhanced Audio" and "Enhanced Video").
  *
- * Nothing here throws, for the reason that `flv-tag.ts` gives.
+ * Nothing here throws. The result says whether a body is media, truncated, to be ignored, or of an unsupported codec.
  */
 import type { AudioCodec, TrackKind, VideoCodec } from '#media/track.ts';
 import { COMPOSITION_BYTES, compositionTime, IGNORED, MALFORMED, type MediaTag, UNSUPPORTED } from './media-tag.ts';

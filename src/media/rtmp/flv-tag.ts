@@ -2,7 +2,7 @@
  * Reads the bodies of audio and video messages: FLV tags (Adobe FLV 10.1, annex E.4) that contain AVC and AAC. `enhanced-tag.ts` reads the
  * extended form.
  *
- * Nothing here throws: a body is either media, or to be ignored, or of a codec that Millrace does not support.
+ * Nothing here throws. The result says whether a body is media, truncated, to be ignored, or of an unsupported codec.
  */
 import type { TrackKind } from '#media/track.ts';
 import { isEnhanced, readEnhancedTag } from './enhanced-tag.ts';
