@@ -3,6 +3,7 @@
  * server to a stream that is live.
  */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -478,6 +479,139 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await publisher[Symbol.asyncDispose]();
   });
 
+  test('every dialog gives the curl command that does the same, and running it does', async () => {
+    const made = await server.api.createStream({ name: 'for programs', profiles: [] });
+    await using watched = await openSignedIn(`/streams/${made.id}`);
+    const { page, errors } = watched;
+    const copied = async () => {
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('button', { name: 'Copy as curl' }).click();
+      const command = await page.evaluate<string>('globalThis.copied');
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      return command;
+    };
+    await page.addInitScript(`navigator.clipboard.writeText = async (text) => { globalThis.copied = text }`);
+    await page.reload();
+    const api = `${server.url}/api`;
+    const ofStream = `'${api}/stream/${made.id}`;
+    for (const [item, expected] of [
+      ['Edit the name', `curl -X PATCH ${ofStream}'`],
+      ['Delete', `curl -X DELETE ${ofStream}'`],
+      ['Suspend', `curl -X PATCH ${ofStream}'`],
+    ] as const) {
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: item, exact: true }).click();
+      const command = await copied();
+      assert.ok(command.startsWith(expected), command);
+    }
+    const suspend = await page.evaluate<string>('globalThis.copied');
+    execFileSync('sh', ['-c', suspend], { env: { ...process.env, KEY: server.apiKey }, stdio: 'pipe' });
+    await page.getByText('This stream is suspended').waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.locator('.toast').getByRole('button', { name: 'Copy as curl' }).click();
+    const resume = `curl -X PATCH ${ofStream}'`;
+    await waitFor(async () => (await page.evaluate<string>('globalThis.copied')).startsWith(resume), {
+      what: 'the command of a button without a dialog',
+    });
+    assert.match(await page.evaluate<string>('globalThis.copied'), /\{"suspended":false\}/);
+
+    for (const [path, button, expected] of [
+      [`/streams/${made.id}`, 'Replace the stream key', `-X POST ${ofStream}/rotate-key'`],
+      [`/streams/${made.id}`, 'Change', `-X PATCH ${ofStream}'`],
+      [`/streams/${made.id}`, 'Edit', `-X PATCH ${ofStream}'`],
+      ['/keys', 'Create a key', `-X POST '${api}/api-token'`],
+      ['/keys', 'Revoke', `-X DELETE '${api}/api-token/`],
+      ['/webhooks', 'Create a webhook', `-X POST '${api}/webhook'`],
+      [`/webhooks/${webhookId}`, 'Change', `-X PATCH '${api}/webhook/${webhookId}'`],
+      ['/admin', 'Create a user', `-X POST '${api}/user'`],
+    ] as const) {
+      if (!page.url().endsWith(path)) await page.goto(url(path));
+      await page.getByRole('button', { name: button, exact: true }).first().click();
+      const command = await copied();
+      assert.ok(command.startsWith(`curl ${expected}`), `${button}: ${command}`);
+    }
+    assert.deepEqual(errors, []);
+    await server.api.request('DELETE', `/stream/${made.id}`);
+  });
+
+  test('the name, renditions, viewers and state of a stream are changed on its page, and a webhook on its own', async () => {
+    const made = await server.api.createStream({ name: 'before', profiles: [] });
+    await using watched = await openSignedIn(`/streams/${made.id}`);
+    const { page, errors } = watched;
+    const dialog = page.getByRole('dialog');
+    const save = () => dialog.getByRole('button', { name: 'Save' }).click();
+    const more = async (item: string) => {
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: item, exact: true }).click();
+    };
+    await more('Edit the name');
+    await dialog.getByLabel('Name', { exact: true }).fill('after');
+    await save();
+    await page.getByRole('heading', { name: 'after' }).waitFor();
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByText('With a token').click();
+    await save();
+    await page.getByText('Viewers need a token that your server signed').waitFor();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await dialog.getByRole('button', { name: '480p' }).click();
+    await save();
+    await page.getByRole('cell', { name: '480p' }).waitFor();
+    await more('Suspend');
+    await dialog.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByText('This stream is suspended').waitFor();
+    await more('Resume');
+    await page.getByText('This stream is suspended').waitFor({ state: 'detached' });
+    const shown = await server.api.request('GET', `/stream/${made.id}`);
+    const { name, profiles, suspended, playbackPolicy } = (await shown.json()) as Record<string, unknown>;
+    assert.deepEqual(
+      [name, (profiles as { name: string }[]).map((each) => each.name), suspended, playbackPolicy],
+      ['after', ['480p'], false, { type: 'jwt' }],
+    );
+
+    await page.goto(url(`/webhooks/${webhookId}`));
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('the shop');
+    await save();
+    await page.getByRole('heading', { name: 'the shop' }).waitFor();
+    await more('Disable');
+    await page.getByText('Disabled', { exact: true }).waitFor();
+    await more('Enable');
+    await page.getByText('Disabled', { exact: true }).waitFor({ state: 'detached' });
+    assert.deepEqual(errors, []);
+    await server.api.request('DELETE', `/stream/${made.id}`);
+  });
+
+  test('what is deleted or suspended is named before, one by one and many at once', async () => {
+    const body = { name: 'doomed', profiles: [] };
+    const made = [await server.api.createStream(body), await server.api.createStream(body)];
+    await using watched = await openSignedIn('/streams?name=doomed');
+    const { page, errors } = watched;
+    await page.getByRole('checkbox', { name: 'Choose doomed' }).nth(1).waitFor();
+    for (const box of await page.getByRole('checkbox', { name: 'Choose doomed' }).all()) await box.check();
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Suspend', exact: true }).click();
+    await dialog.getByText('Suspend 2 streams?').waitFor();
+    await dialog.getByText('None of them is live.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const shown = await server.api.request('GET', '/stream?filters=[{"id":"name","value":"doomed"}]');
+    const rows = (await shown.json()) as readonly { suspended: boolean }[];
+    assert.deepEqual(
+      rows.map(({ suspended }) => suspended),
+      [false, false],
+    );
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await dialog.getByText(/recordings are deleted a day later/).waitFor();
+    await dialog.getByRole('button', { name: 'Delete' }).click({ force: true });
+    await page.getByText('Type the text first.').waitFor();
+    await dialog.getByLabel('Type “delete 2” to confirm').press('Enter');
+    for (const { id } of made) assert.equal((await server.api.request('GET', `/stream/${id}`)).status, 200);
+    await dialog.getByLabel('Type “delete 2” to confirm').fill('delete 2');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No stream matches').waitFor();
+    assert.deepEqual(errors, []);
+  });
+
   test('what was typed stays when the server does not answer, and is sent once it does', async () => {
     await using watched = await openSignedIn('/streams/new');
     const { page } = watched;
@@ -489,6 +623,32 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.context().setOffline(false);
     await page.getByRole('button', { name: 'Create the stream' }).click();
     await page.getByRole('heading', { name: 'kept' }).waitFor();
+  });
+
+  test('what was typed stays while the server restarts under the page, and is saved by the new one', async () => {
+    await using first = await startServerProcess();
+    const made = await first.api.createStream({ name: 'old name', profiles: [] });
+    await using watched = await chromium.newPage(DESK);
+    const { page } = watched;
+    await page.goto(`${first.url}/dashboard/streams/${made.id}`);
+    await page.getByLabel('API key').fill(first.apiKey);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit the name' }).click();
+    const field = page.getByRole('dialog').getByLabel('Name', { exact: true });
+    await field.fill('new name');
+    await first.kill();
+    await page.getByText('Reconnecting…').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByText('The server cannot be reached').waitFor();
+    assert.equal(await field.inputValue(), 'new name');
+    const settings = { MILLRACE_HTTP_PORT: String(first.httpPort), MILLRACE_RTMP_PORT: String(first.rtmpPort) };
+    await using second = await startServerProcess({ dataDir: first.dataDir, apiKey: first.apiKey, settings });
+    await page.locator('.liveness.live').waitFor();
+    assert.equal(await field.inputValue(), 'new name');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'new name' }).waitFor();
+    assert.equal((await second.api.getStream(made.id)).name, 'new name');
   });
 
   test('keys are created, shown once, and revoked', async () => {

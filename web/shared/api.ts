@@ -1,6 +1,7 @@
 /**
  * The client of the public API: what any program could send, with the token of the session in place of an API key.
  */
+import type { ApiChange } from './curl.ts';
 import { ApiError } from './errors.ts';
 import { API } from './place.ts';
 import { bearer, errorOf, forgetToken } from './session.ts';
@@ -47,13 +48,13 @@ export async function list<Row>(path: string, options?: RequestOptions): Promise
   };
 }
 
-/** Changes something. A POST is repeatable: should its answer be lost, the same action is not carried out twice. @throws {ApiError} */
-export async function change<Answer = unknown>(
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-  path: string,
-  body?: unknown,
-  idempotencyKey = method === 'POST' ? randomKey() : undefined,
-): Promise<Answer> {
+/**
+ * Changes something. A POST is repeatable: should its answer be lost, the same action is not carried out twice.
+ * @returns the answer; undefined for a PATCH or DELETE, which the API answers without a body
+ * @throws {ApiError}
+ */
+export async function change<Answer = unknown>(...[method, path, body]: ApiChange): Promise<Answer> {
+  const idempotencyKey = method === 'POST' ? randomKey() : undefined;
   const response = await send(method, path, { body, ...(idempotencyKey !== undefined && { idempotencyKey }) });
   return (response.status === 204 ? undefined : await response.json()) as Answer;
 }

@@ -8,6 +8,7 @@ import { ago, dateTime } from '../../shared/format.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { AuditEntry, User } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
+import { toastDone } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog, DialogForm, FormDialog } from '../../shared/ui/dialog.tsx';
 import { CheckField, NameField, TextField, useForm } from '../../shared/ui/form.tsx';
 import { ListCard, Waiting } from '../../shared/ui/list.tsx';
@@ -43,8 +44,9 @@ function Users() {
   const [edited, setEdited] = useState<User | undefined>();
   const [suspended, setSuspended] = useState<User | undefined>();
   const update = async (user: User, body: object, done: string) => {
-    await change('PATCH', `/user/${user.id}`, body);
-    toast(done);
+    const sent = ['PATCH', `/user/${user.id}`, body] as const;
+    await change(...sent);
+    toastDone(done, sent);
     users.reload();
   };
   const actions = (user: User) => (
@@ -108,7 +110,11 @@ function Users() {
           title={`Suspend ${suspended.name}?`}
           action="Suspend the user"
           onClose={() => setSuspended(undefined)}
-          onConfirm={() => update(suspended, { suspended: true }, `${suspended.name} is suspended.`)}
+          changes={[['PATCH', `/user/${suspended.id}`, { suspended: true }]]}
+          onDone={() => {
+            toast(`${suspended.name} is suspended.`);
+            users.reload();
+          }}
         >
           <p>
             The user’s keys and browsers are refused, encoders are disconnected, and viewers cannot watch, until you
@@ -123,8 +129,9 @@ function Users() {
 function NewUser({ onDone, onClose }: { readonly onDone: () => void; readonly onClose: () => void }) {
   const [name, setName] = useState('');
   const [admin, setAdmin] = useState(false);
+  const sent = ['POST', '/user', { name, ...(admin && { admin }) }] as const;
   const form = useForm(async () => {
-    await change('POST', '/user', { name, ...(admin && { admin }) });
+    await change(...sent);
     toast(
       `The user ${name} exists. To sign in, run on the server: npx millrace sign-in --user ${name}`,
       'ok',
@@ -135,7 +142,7 @@ function NewUser({ onDone, onClose }: { readonly onDone: () => void; readonly on
     onClose();
   });
   return (
-    <FormDialog title="Create a user" form={form} fields={['name']} action="Create" onClose={onClose}>
+    <FormDialog title="Create a user" form={form} fields={['name']} action="Create" changes={[sent]} onClose={onClose}>
       <NameField form={form} value={name} onValue={setName} maxLength={100} />
       <CheckField
         label="Admin"
@@ -150,11 +157,12 @@ function NewUser({ onDone, onClose }: { readonly onDone: () => void; readonly on
 function Quotas({ id, name, onClose }: { readonly id: string; readonly name: string; readonly onClose: () => void }) {
   const user = useData(`quotas ${id}`, (signal) => get<User>(`/user/${id}`, { signal }));
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  const quotas = Object.fromEntries(
+    Object.entries(typed).map(([quota, text]) => [quota, text === '' ? null : Number(text)]),
+  );
+  const sent = ['PATCH', `/user/${id}`, { quotas }] as const;
   const form = useForm(async () => {
-    const quotas = Object.fromEntries(
-      Object.entries(typed).map(([quota, text]) => [quota, text === '' ? null : Number(text)]),
-    );
-    await change('PATCH', `/user/${id}`, { quotas });
+    await change(...sent);
     toast(`The quotas of ${name} are saved.`);
     onClose();
   });
@@ -169,6 +177,7 @@ function Quotas({ id, name, onClose }: { readonly id: string; readonly name: str
           fields={Object.keys(value.quotas).map((quota) => `quotas.${quota}`)}
           action="Save"
           forbidden={Object.keys(typed).length === 0 ? 'Change a quota first.' : undefined}
+          changes={[sent]}
           onClose={onClose}
         >
           <p class="hint">0 means no limit. An emptied field gets the default of the server again.</p>

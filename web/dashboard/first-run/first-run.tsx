@@ -52,7 +52,7 @@ export function FirstRun() {
             >
               Create the stream
             </Button>
-            <CopyCurl path="/stream" body={body} />
+            <CopyCurl changes={[['POST', '/stream', body]]} />
           </div>
         </form>
       </Card>

@@ -8,7 +8,7 @@ import { signedIn, signOut } from '../../shared/session.ts';
 import type { ApiToken, BrowserSession, CreatedApiToken, CreatedSigningKey, SigningKey } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { Choices } from '../../shared/ui/choice.tsx';
-import { CopyCurl, CopyField } from '../../shared/ui/copy.tsx';
+import { CopyCurl, CopyField, toastDone } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog, DialogActions, FormDialog } from '../../shared/ui/dialog.tsx';
 import { TextField, useForm } from '../../shared/ui/form.tsx';
 import { ListCard } from '../../shared/ui/list.tsx';
@@ -80,8 +80,8 @@ function ApiKeys() {
           title={`Revoke “${revoked.name}”?`}
           action="Revoke the key"
           onClose={() => setRevoked(undefined)}
-          onConfirm={async () => {
-            await change('DELETE', `/api-token/${revoked.id}`);
+          changes={[['DELETE', `/api-token/${revoked.id}`]]}
+          onDone={() => {
             toast('The key is revoked.');
             keys.reload();
           }}
@@ -101,8 +101,9 @@ function NewKey({ onDone, onClose }: { readonly onDone: () => void; readonly onC
   const [preset, setPreset] = useState(PRESETS[0]!);
   const [created, setCreated] = useState<CreatedApiToken | undefined>();
   const body = { ...(name !== '' && { name }), ...(preset.rules && { access: { rules: preset.rules } }) };
+  const sent = ['POST', '/api-token', body] as const;
   const form = useForm(async () => {
-    setCreated(await change<CreatedApiToken>('POST', '/api-token', body));
+    setCreated(await change<CreatedApiToken>(...sent));
     onDone();
   });
   if (created !== undefined) {
@@ -126,7 +127,7 @@ function NewKey({ onDone, onClose }: { readonly onDone: () => void; readonly onC
       form={form}
       fields={['name']}
       action="Create"
-      beside={<CopyCurl path="/api-token" body={body} />}
+      changes={[sent]}
       onClose={onClose}
     >
       <TextField
@@ -143,17 +144,20 @@ function NewKey({ onDone, onClose }: { readonly onDone: () => void; readonly onC
   );
 }
 
+const NEW_SIGNING_KEY = ['POST', '/access-control/signing-key', {}] as const;
+
 function SigningKeys() {
   const keys = usePages<SigningKey>('/access-control/signing-key?limit=50');
   const [created, setCreated] = useState<CreatedSigningKey | undefined>();
   const [deleted, setDeleted] = useState<SigningKey | undefined>();
   const create = async () => {
-    setCreated(await change<CreatedSigningKey>('POST', '/access-control/signing-key', {}));
+    setCreated(await change<CreatedSigningKey>(...NEW_SIGNING_KEY));
     keys.reload();
   };
   const toggle = async ({ id, disabled }: SigningKey) => {
-    await change('PATCH', `/access-control/signing-key/${id}`, { disabled: !disabled });
-    toast(disabled ? 'Its tokens are accepted again.' : 'Its tokens are refused now.');
+    const sent = ['PATCH', `/access-control/signing-key/${id}`, { disabled: !disabled }] as const;
+    await change(...sent);
+    toastDone(disabled ? 'Its tokens are accepted again.' : 'Its tokens are refused now.', sent);
     keys.reload();
   };
   return (
@@ -204,6 +208,7 @@ function SigningKeys() {
           <CopyField name="Public key" value={created.publicKey} />
           <CopyField name="Id" value={created.id} hint="Tokens carry it as kid." />
           <DialogActions>
+            <CopyCurl changes={[NEW_SIGNING_KEY]} />
             <Button kind="primary" onPress={() => setCreated(undefined)}>
               Done
             </Button>
@@ -215,8 +220,8 @@ function SigningKeys() {
           title={`Delete “${deleted.name}”?`}
           action="Delete the key"
           onClose={() => setDeleted(undefined)}
-          onConfirm={async () => {
-            await change('DELETE', `/access-control/signing-key/${deleted.id}`);
+          changes={[['DELETE', `/access-control/signing-key/${deleted.id}`]]}
+          onDone={() => {
             toast('The signing key is deleted.');
             keys.reload();
           }}
@@ -236,13 +241,16 @@ function Browsers() {
       await signOut();
       return;
     }
-    await change('DELETE', `/browser-session/${id}`);
-    toast('That browser is signed out.');
+    const sent = ['DELETE', `/browser-session/${id}`] as const;
+    await change(...sent);
+    toastDone('That browser is signed out.', sent);
     sessions.reload();
   };
   const endOthers = async () => {
-    for (const { id, isCurrent } of rows) if (!isCurrent) await change('DELETE', `/browser-session/${id}`);
-    toast('All other browsers are signed out.');
+    const others = rows.filter(({ isCurrent }) => !isCurrent);
+    const sent = others.map(({ id }) => ['DELETE', `/browser-session/${id}`] as const);
+    for (const each of sent) await change(...each);
+    toastDone('All other browsers are signed out.', ...sent);
     sessions.reload();
   };
   return (

@@ -2,7 +2,7 @@
  * Shows how to publish to a stream: the two fields for OBS, and commands for ffmpeg and GStreamer.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { change, get } from '../../shared/api.ts';
+import { get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { ROOT } from '../../shared/place.ts';
 import { hrefOf } from '../../shared/router.ts';
@@ -111,8 +111,9 @@ export function Connect({
           title="Replace the stream key?"
           action="Replace the key"
           onClose={() => setRotating(false)}
-          onConfirm={async () => {
-            onStream(await change<Stream>('POST', `/stream/${stream.id}/rotate-key`));
+          changes={[['POST', `/stream/${stream.id}/rotate-key`]]}
+          onDone={(changed) => {
+            onStream(changed as Stream);
             toast('The stream has a new key. Copy it into your encoder.');
           }}
         >

@@ -4,8 +4,8 @@
 import { change } from '../../shared/api.ts';
 import type { Stream } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
+import { toastDone } from '../../shared/ui/copy.tsx';
 import { Card } from '../../shared/ui/parts.tsx';
-import { toast } from '../../shared/ui/toast.tsx';
 
 /** The encoder name that the server gives its test picture. */
 const ENCODER = /test picture/i;
@@ -16,11 +16,11 @@ export function TestPicture({ stream }: { readonly stream: Stream }) {
   if (stream.isActive && !ENCODER.test(stream.health?.encoder ?? '')) return null;
   const send = async () => {
     await change('POST', path);
-    toast('The test picture is on its way.');
+    toastDone('The test picture is on its way.', ['POST', path]);
   };
   const stop = async () => {
     await change('DELETE', path);
-    toast('The test picture is stopped.');
+    toastDone('The test picture is stopped.', ['DELETE', path]);
   };
   return stream.isActive ? (
     <Card title="This is the test picture">

@@ -122,15 +122,16 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
           title={`Delete this ${isClip ? 'clip' : 'recording'}?`}
           action="Delete it"
           onClose={() => setDeleting(false)}
-          onConfirm={async () => {
-            await change('DELETE', `/asset/${id}`);
+          changes={[['DELETE', `/asset/${id}`]]}
+          onDone={() => {
             toast('It is deleted.');
             go('/recordings', 'replace');
           }}
         >
           <p>
-            Its addresses stop working at once.{' '}
-            {isClip ? 'The recording stays.' : 'Clips of it stay as long as they need what they show.'}
+            {videoSpec && `${duration(videoSpec.duration)} are lost. `}
+            Its addresses stop working at once, and it cannot be brought back.{' '}
+            {isClip ? 'The recording stays.' : 'Clips of it stay, with the media that they show.'}
           </p>
         </Confirm>
       )}
@@ -201,7 +202,7 @@ function MakeClip({
           >
             Make the clip
           </Button>
-          {body && <CopyCurl path="/clip" body={body} />}
+          {body && <CopyCurl changes={[['POST', '/clip', body]]} />}
         </div>
       </form>
     </Card>

@@ -76,22 +76,27 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
   const webhooks = useData('policy webhooks', (signal) =>
     list<{ id: string; name: string }>('/webhook?limit=100', { signal }),
   );
+  const sent = ['PATCH', `/stream/${stream.id}`, { playbackPolicy: edited() }] as const;
   const form = useForm(async () => {
+    await change(...sent);
+    onStream({ ...stream, ...sent[2] });
+    toast('Saved. Viewers who may not watch any more are stopped within seconds.');
+    onClose();
+  });
+  /** The policy as it stands in the form. */
+  function edited() {
     const allowedOrigins = origins.split(/[\s,]+/).filter((each) => each !== '');
     const kept = type === 'webhook' ? stream.playbackPolicy : undefined;
-    const playbackPolicy = {
+    return {
       ...(kept?.webhookContext && { webhookContext: kept.webhookContext }),
       ...(kept?.refreshInterval && { refreshInterval: kept.refreshInterval }),
       type,
       ...(type === 'webhook' && { webhookId }),
       ...(allowedOrigins.length > 0 && { allowedOrigins }),
     };
-    onStream(await change<Stream>('PATCH', `/stream/${stream.id}`, { playbackPolicy }));
-    toast('Saved. Viewers who may not watch any more are stopped within seconds.');
-    onClose();
-  });
+  }
   return (
-    <FormDialog title="Who may watch" form={form} fields={FIELDS} action="Save" onClose={onClose}>
+    <FormDialog title="Who may watch" form={form} fields={FIELDS} action="Save" changes={[sent]} onClose={onClose}>
       <Choices
         name="policy"
         legend="Viewers"

@@ -63,8 +63,10 @@ const rateOf = ({ fps, fpsDen = 1 }: Profile): string =>
 
 function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { readonly onClose: () => void }) {
   const [profiles, setProfiles] = useState<readonly Profile[]>(stream.profiles);
+  const sent = ['PATCH', `/stream/${stream.id}`, { profiles }] as const;
   const form = useForm(async () => {
-    onStream(await change<Stream>('PATCH', `/stream/${stream.id}`, { profiles }));
+    await change(...sent);
+    onStream({ ...stream, profiles: [...profiles] });
     toast(stream.isActive ? 'Saved. It applies when the encoder connects again.' : 'Saved.');
     onClose();
   });
@@ -76,7 +78,7 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
   const number = (text: string) => (text === '' ? 0 : Number(text));
   const left = COMMON_PROFILES.filter(({ name }) => !profiles.some((profile) => profile.name === name));
   return (
-    <FormDialog title="Renditions beside the source" wide form={form} action="Save" onClose={onClose}>
+    <FormDialog title="Renditions beside the source" wide form={form} action="Save" changes={[sent]} onClose={onClose}>
       {profiles.length > 0 && (
         <div class="table-scroll">
           <table class="editor">

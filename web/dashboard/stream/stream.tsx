@@ -12,7 +12,7 @@ import { go, hrefOf } from '../../shared/router.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { Stream, StreamInfo } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
-import { CopyField, copyText } from '../../shared/ui/copy.tsx';
+import { CopyField, copyText, toastDone } from '../../shared/ui/copy.tsx';
 import { Confirm, FormDialog } from '../../shared/ui/dialog.tsx';
 import { CheckField, NameField, useForm } from '../../shared/ui/form.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
@@ -56,9 +56,11 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
   const rules = signedIn.value?.key?.access?.rules;
   const may = (method: string, path = `/stream/${id}`) =>
     isAllowed(rules, method, path) ? undefined : 'The rules of your API key do not allow this.';
-  const setSuspended = async (suspended: boolean) => {
-    put(await change<Stream>('PATCH', `/stream/${id}`, { suspended }));
-    toast(suspended ? 'The stream is suspended.' : 'The stream is resumed.');
+  const resume = async () => {
+    const sent = ['PATCH', `/stream/${id}`, { suspended: false }] as const;
+    await change(...sent);
+    put({ ...stream, suspended: false });
+    toastDone('The stream is resumed.', sent);
   };
   return (
     <>
@@ -100,7 +102,7 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
                     ]
                   : []),
                 stream.suspended
-                  ? { name: 'Resume', icon: 'play', forbidden: may('PATCH'), run: () => setSuspended(false) }
+                  ? { name: 'Resume', icon: 'play', forbidden: may('PATCH'), run: resume }
                   : { name: 'Suspend', icon: 'pause', forbidden: may('PATCH'), run: () => setDialog('suspend') },
                 {
                   name: 'Delete',
@@ -120,7 +122,7 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
           tone="warn"
           title="This stream is suspended"
           action={
-            <Button small onPress={() => setSuspended(false)}>
+            <Button small onPress={resume}>
               Resume
             </Button>
           }
@@ -169,7 +171,11 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
           title="Suspend this stream?"
           action="Suspend"
           onClose={() => setDialog(undefined)}
-          onConfirm={() => setSuspended(true)}
+          changes={[['PATCH', `/stream/${id}`, { suspended: true }]]}
+          onDone={() => {
+            put({ ...stream, suspended: true });
+            toast('The stream is suspended.');
+          }}
         >
           <p>
             Its encoder is disconnected and refused, and viewers cannot watch, until you resume it.
@@ -182,8 +188,8 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
           title="End the broadcast?"
           action="End it"
           onClose={() => setDialog(undefined)}
-          onConfirm={async () => {
-            await change('DELETE', `/stream/${id}/terminate`);
+          changes={[['DELETE', `/stream/${id}/terminate`]]}
+          onDone={() => {
             toast('The encoder is disconnected.');
             data.reload();
           }}
@@ -199,14 +205,15 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
           title="Delete this stream?"
           action="Delete the stream"
           onClose={() => setDialog(undefined)}
-          onConfirm={async () => {
-            await change('DELETE', `/stream/${id}`);
+          changes={[['DELETE', `/stream/${id}`]]}
+          onDone={() => {
             toast(`“${stream.name}” is deleted.`);
             go('/streams', 'replace');
           }}
         >
           <p>
-            Its key and its address stop working at once, and are never used again. Its sessions stay in the history.
+            Its key and its address stop working at once, and are never used again. Its recordings are deleted a day
+            later, and cannot be brought back. Its clips stay, and its sessions stay in the history.
             {session && stream.isActive && ` It is live, with ${session.viewers} viewers now.`}
           </p>
         </Confirm>
@@ -235,14 +242,14 @@ function Edit({
 }) {
   const [name, setName] = useState(stream.name);
   const [record, setRecord] = useState(stream.record);
+  const sent = ['PATCH', `/stream/${stream.id}`, { name, ...(record !== stream.record && { record }) }] as const;
   const form = useForm(async () => {
-    onStream(
-      await change<Stream>('PATCH', `/stream/${stream.id}`, { name, ...(record !== stream.record && { record }) }),
-    );
+    await change(...sent);
+    onStream({ ...stream, ...sent[2] });
     onClose();
   });
   return (
-    <FormDialog title="Edit the stream" form={form} fields={['name']} action="Save" onClose={onClose}>
+    <FormDialog title="Edit the stream" form={form} fields={['name']} action="Save" changes={[sent]} onClose={onClose}>
       <NameField form={form} value={name} onValue={setName} />
       <CheckField label="Record its sessions" checked={record} onValue={setRecord} />
     </FormDialog>

@@ -3,18 +3,19 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { change } from '../../shared/api.ts';
+import type { ApiChange } from '../../shared/curl.ts';
 import { usePages } from '../../shared/data.ts';
 import { bitrate, count } from '../../shared/format.ts';
 import { go, hrefOf, place } from '../../shared/router.ts';
 import type { Stream } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
 import { Tabs } from '../../shared/ui/choice.tsx';
+import { toastDone } from '../../shared/ui/copy.tsx';
 import { Confirm } from '../../shared/ui/dialog.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
 import { ListCard } from '../../shared/ui/list.tsx';
 import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
 import { type Column, NameLink } from '../../shared/ui/table.tsx';
-import { toast } from '../../shared/ui/toast.tsx';
 import { streamState } from '../parts/stream-state.ts';
 import { listPath, STREAM_FILTERS } from './list-path.ts';
 
@@ -28,7 +29,7 @@ export function Streams() {
   const filter = query.get('show') ?? 'all';
   const [typed, setTyped] = useState(name);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [isDeleting, setDeleting] = useState(false);
+  const [asked, setAsked] = useState<'delete' | 'suspend' | undefined>();
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const streams = usePages<Stream>(listPath(name, filter), {
@@ -51,11 +52,17 @@ export function Streams() {
     if (!next.delete(id)) next.add(id);
     setChosen(next);
   };
-  const suspend = async (suspended: boolean) => {
-    for (const id of chosen) await change('PATCH', `/stream/${id}/suspended`, { suspended });
-    toast(`${count(chosen.size, 'stream')} ${suspended ? 'suspended' : 'resumed'}.`);
+  const suspending = (suspended: boolean) =>
+    [...chosen].map((id) => ['PATCH', `/stream/${id}/suspended`, { suspended }] as const);
+  const done = (text: string, ...sent: readonly ApiChange[]) => {
+    toastDone(text, ...sent);
     setChosen(new Set());
     streams.reload();
+  };
+  const resume = async () => {
+    const sent = suspending(false);
+    for (const each of sent) await change(...each);
+    done(`${count(chosen.size, 'stream')} resumed.`, ...sent);
   };
   return (
     <>
@@ -87,13 +94,13 @@ export function Streams() {
             {chosen.size > 0 && (
               <div class="selection" role="status">
                 <strong>{count(chosen.size, 'stream')} chosen</strong>
-                <Button small icon="pause" onPress={() => suspend(true)}>
+                <Button small icon="pause" onPress={() => setAsked('suspend')}>
                   Suspend
                 </Button>
-                <Button small icon="play" onPress={() => suspend(false)}>
+                <Button small icon="play" onPress={resume}>
                   Resume
                 </Button>
-                <Button small icon="trash" onPress={() => setDeleting(true)}>
+                <Button small icon="trash" onPress={() => setAsked('delete')}>
                   Delete
                 </Button>
                 <Button small kind="quiet" onPress={() => setChosen(new Set())}>
@@ -154,21 +161,32 @@ export function Streams() {
           ...COLUMNS,
         ]}
       />
-      {isDeleting && (
+      {asked === 'suspend' && (
+        <Confirm
+          title={`Suspend ${count(chosen.size, 'stream')}?`}
+          action="Suspend"
+          onClose={() => setAsked(undefined)}
+          changes={suspending(true)}
+          onDone={() => done(`${count(chosen.size, 'stream')} suspended.`, ...suspending(true))}
+        >
+          <p>
+            Their encoders are disconnected and refused, and viewers cannot watch, until you resume them.{' '}
+            {live(streams.value ?? [], chosen)}
+          </p>
+        </Confirm>
+      )}
+      {asked === 'delete' && (
         <Confirm
           title={`Delete ${count(chosen.size, 'stream')}?`}
           action="Delete"
           typed={`delete ${chosen.size}`}
-          onClose={() => setDeleting(false)}
-          onConfirm={async () => {
-            await change('DELETE', '/stream', { ids: [...chosen] });
-            toast(`${count(chosen.size, 'stream')} deleted.`);
-            setChosen(new Set());
-            streams.reload();
-          }}
+          onClose={() => setAsked(undefined)}
+          changes={[['DELETE', '/stream', { ids: [...chosen] }]]}
+          onDone={() => done(`${count(chosen.size, 'stream')} deleted.`)}
         >
           <p>
-            Their keys and addresses stop working at once, and are never used again. {live(streams.value ?? [], chosen)}
+            Their keys and addresses stop working at once, and are never used again. Their recordings are deleted a day
+            later, and cannot be brought back. Their clips stay. {live(streams.value ?? [], chosen)}
           </p>
         </Confirm>
       )}

@@ -8,7 +8,7 @@ import { count } from '../../shared/format.ts';
 import { go, hrefOf } from '../../shared/router.ts';
 import type { Webhook, WebhookDelivery, WebhookLog } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { CopyField } from '../../shared/ui/copy.tsx';
+import { CopyField, toastDone } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog } from '../../shared/ui/dialog.tsx';
 import { ListCard, Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
@@ -42,12 +42,18 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
     waiting.reload();
   };
   const setDisabled = async (disabled: boolean) => {
-    data.put(await change<Webhook>('PATCH', `/webhook/${id}`, { disabled }));
-    toast(disabled ? 'Nothing is sent any more. Events wait.' : 'Events are sent again, those that waited first.');
+    const sent = ['PATCH', `/webhook/${id}`, { disabled }] as const;
+    await change(...sent);
+    data.put({ ...webhook, disabled });
+    toastDone(
+      disabled ? 'Nothing is sent any more. Events wait.' : 'Events are sent again, those that waited first.',
+      sent,
+    );
   };
   const resend = async (sent: WebhookLog) => {
-    await change('POST', `/webhook/${id}/log/${sent.id}/resend`);
-    toast('Sent again.');
+    const again = ['POST', `/webhook/${id}/log/${sent.id}/resend`] as const;
+    await change(...again);
+    toastDone('Sent again.', again);
     reload();
   };
   const dead = waiting.value?.rows.filter(({ state }) => state === 'dead').length ?? 0;
@@ -64,7 +70,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
               icon="send"
               forbidden={webhook.disabled ? 'The webhook is disabled. Enable it first.' : undefined}
               onPress={async () => {
-                toast(await sendTest(id));
+                toastDone(await sendTest(id), ['POST', `/webhook/${id}/test`]);
                 reload();
               }}
             >
@@ -99,8 +105,9 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
               small
               icon="send"
               onPress={async () => {
-                await change('POST', `/webhook/${id}/resend`, { since: 0 });
-                toast('Everything that waited or was given up is sent now.');
+                const all = ['POST', `/webhook/${id}/resend`, { since: 0 }] as const;
+                await change(...all);
+                toastDone('Everything that waited or was given up is sent now.', all);
                 reload();
               }}
             >
@@ -186,13 +193,13 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
           title="Delete this webhook?"
           action="Delete the webhook"
           onClose={() => setDialog(undefined)}
-          onConfirm={async () => {
-            await change('DELETE', `/webhook/${id}`);
+          changes={[['DELETE', `/webhook/${id}`]]}
+          onDone={() => {
             toast('The webhook is deleted.');
             go('/webhooks', 'replace');
           }}
         >
-          <p>What waits for it is not sent any more.</p>
+          <p>What waits for it is not sent any more, and its log and its shared secret are lost.</p>
         </Confirm>
       )}
       {entry && (

@@ -4,12 +4,12 @@
 import { useState } from 'preact/hooks';
 import type { EventType } from '#domain/events.ts';
 import { change } from '../../shared/api.ts';
+import type { ApiChange } from '../../shared/curl.ts';
 import { usePages } from '../../shared/data.ts';
 import { count } from '../../shared/format.ts';
 import { go } from '../../shared/router.ts';
 import type { Webhook } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { CopyCurl } from '../../shared/ui/copy.tsx';
 import { FormDialog } from '../../shared/ui/dialog.tsx';
 import { NameField, TextField, useForm } from '../../shared/ui/form.tsx';
 import { ListCard } from '../../shared/ui/list.tsx';
@@ -95,9 +95,11 @@ export function EditWebhook({
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [events, setEvents] = useState<readonly EventType[]>(webhook?.events ?? USUAL_EVENTS);
   const body = { name, url, events };
+  const sent: ApiChange =
+    webhook === undefined ? ['POST', '/webhook', body] : ['PATCH', `/webhook/${webhook.id}`, body];
   const form = useForm(async () => {
-    const path = webhook === undefined ? '/webhook' : `/webhook/${webhook.id}`;
-    onDone(await change<Webhook>(webhook === undefined ? 'POST' : 'PATCH', path, body));
+    const created = await change<Webhook | undefined>(...sent);
+    onDone(created ?? { ...webhook!, name, url, events: [...events] });
     onClose();
   });
   const toggle = (type: EventType) =>
@@ -108,7 +110,7 @@ export function EditWebhook({
       form={form}
       fields={['name', 'url']}
       action={webhook === undefined ? 'Create' : 'Save'}
-      beside={webhook === undefined && <CopyCurl path="/webhook" body={body} />}
+      changes={[sent]}
       onClose={onClose}
     >
       <NameField form={form} value={name} onValue={setName} />

@@ -43,8 +43,10 @@ export function Button({
 }: ButtonProps) {
   const [working, setWorking] = useState(false);
   const isBusy = busy || working;
-  const press = () => {
+  const press = (event: Event) => {
     if (forbidden !== undefined) {
+      // Nor is the form sent, also not by the Enter key, which presses its button.
+      event.preventDefault();
       toast(forbidden, 'bad');
       return;
     }

@@ -2,7 +2,8 @@
  * Texts to be copied, secret ones covered until they are asked for.
  */
 import { useRef, useState } from 'preact/hooks';
-import { curlOf } from '../curl.ts';
+import { type ApiChange, curlOf } from '../curl.ts';
+import { sentenceOf } from '../errors.ts';
 import { API } from '../place.ts';
 import { Button } from './button.tsx';
 import { toast } from './toast.tsx';
@@ -63,10 +64,22 @@ export function CopyButton({
   );
 }
 
-/** A button that copies the curl command for a POST with this body. @param props.path below the API */
-export function CopyCurl({ path, body }: { readonly path: string; readonly body: unknown }) {
-  return <CopyButton text={() => curlOf(API, 'POST', path, body)} what="this as a curl command" words="Copy as curl" />;
+/** A button that copies the curl commands for changes. */
+export function CopyCurl({ changes }: { readonly changes: readonly ApiChange[] }) {
+  return <CopyButton text={() => curlsOf(changes)} what="this as a curl command" words="Copy as curl" />;
 }
+
+/** Says what was done by the press of a button, and offers the curl commands that do the same. */
+export function toastDone(text: string, ...changes: readonly ApiChange[]): void {
+  const copy = async () => {
+    await copyText(curlsOf(changes));
+    toast('Copied this as a curl command.');
+  };
+  const run = () => void copy().catch((error: unknown) => toast(sentenceOf(error), 'bad'));
+  toast(text, 'ok', changes.length === 0 ? undefined : { name: 'Copy as curl', run });
+}
+
+const curlsOf = (changes: readonly ApiChange[]): string => changes.map((each) => curlOf(API, ...each)).join('\n');
 
 /** A text with its name and a button to copy it. */
 export function CopyField({

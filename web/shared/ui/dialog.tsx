@@ -3,7 +3,10 @@
  */
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { change } from '../api.ts';
+import type { ApiChange } from '../curl.ts';
 import { Button } from './button.tsx';
+import { CopyCurl } from './copy.tsx';
 import { type Form, FormFailure, TextField, useForm } from './form.tsx';
 
 /** Shows a dialog over the page for as long as it is rendered. @returns what refers to its element */
@@ -65,8 +68,8 @@ export interface DialogFormProps {
   readonly kind?: 'primary' | 'danger';
   /** Why the form cannot be sent yet. */
   readonly forbidden?: string | undefined;
-  /** What stands beside the buttons. */
-  readonly beside?: ComponentChildren;
+  /** What sending the form changes, which can be copied as curl commands. */
+  readonly changes: readonly ApiChange[];
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
@@ -78,7 +81,7 @@ export function DialogForm({
   action,
   kind = 'primary',
   forbidden,
-  beside,
+  changes,
   onClose,
   children,
 }: DialogFormProps) {
@@ -87,7 +90,7 @@ export function DialogForm({
       {children}
       <FormFailure form={form} fields={fields} />
       <DialogActions>
-        {beside}
+        <CopyCurl changes={changes} />
         <Button onPress={onClose}>Cancel</Button>
         <Button kind={kind} type="submit" busy={form.isBusy} forbidden={forbidden}>
           {action}
@@ -116,7 +119,8 @@ export function Confirm({
   children,
   action,
   typed,
-  onConfirm,
+  changes,
+  onDone,
   onClose,
 }: {
   readonly title: string;
@@ -125,12 +129,17 @@ export function Confirm({
   readonly action: string;
   /** A text that must be typed first, for what concerns many things at once. */
   readonly typed?: string;
-  readonly onConfirm: () => Promise<unknown>;
+  /** What is sent to the API, one after another. */
+  readonly changes: readonly ApiChange[];
+  /** Called with the last answer. */
+  readonly onDone: (answer: unknown) => void;
   readonly onClose: () => void;
 }) {
   const [text, setText] = useState('');
   const form = useForm(async () => {
-    await onConfirm();
+    let answer: unknown;
+    for (const each of changes) answer = await change(...each);
+    onDone(answer);
     onClose();
   });
   const isReady = typed === undefined || text === typed;
@@ -141,6 +150,7 @@ export function Confirm({
       action={action}
       kind="danger"
       forbidden={isReady ? undefined : 'Type the text first.'}
+      changes={changes}
       onClose={onClose}
     >
       <div class="prose">{children}</div>
