@@ -32,7 +32,8 @@ export const recordingSettings = {
     'RECORDING_MAX_HOURS',
     '24',
     'Longest recording in hours. A longer one ends there, and the live stream goes on',
-    { min: 1, max: 168 },
+    // The index of six renditions with B-frames takes 105 MiB a day, and a bucket's index is read whole, up to 256 MiB.
+    { min: 1, max: 48 },
   ),
   retentionDays: integer(
     'RECORDING_RETENTION_DAYS',
