@@ -2,11 +2,11 @@
  * The library: finds recordings, and provides their playlists and media. A running recording's index is in memory, and its media is read
  * from the files that the recorder writes.
  */
+import { LRUCache } from 'lru-cache';
 import type { MediaPath } from '#domain/ids.ts';
 import type { RenderedPlaylist } from '#hls/hls.ts';
 import { renderMultivariantPlaylist } from '#hls/multivariant-playlist.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
-import { BoundedMap } from '#lib/bounded-map.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { joinTiles, TILES_PER_SHEET } from '#media/tile-sheet.ts';
 import {
@@ -29,8 +29,10 @@ import { Stills } from './stills.ts';
 import { storyboardOf } from './storyboard.ts';
 import { movieEnd, VirtualMp4s } from './virtual-mp4.ts';
 
-/** How many recordings stay open. Each takes some hundred kilobytes. */
-const MAX_OPEN = 200;
+/** The most memory that open recordings take together: 90 of two hours with two renditions. Those that were used last stay open. */
+const MAX_OPEN_BYTES = 128 * 1024 * 1024;
+/** The memory of an open recording: its own, and that of each picture and each segment of a rendition, with its lines in playlists. */
+const OPEN_BYTES = { recording: 8192, picture: 100, segment: 200 } as const;
 /** The most bytes that are read at once. */
 const PIECE_BYTES = 256 * 1024;
 /** The most bytes of a segment that are read for a picture of its first frame. */
@@ -48,11 +50,14 @@ export interface RecordingLibraryOptions {
   readonly recorders: Pick<FileRecorders, 'running'>;
 }
 
-/** Finds the recordings that this process records or that its reader can read, and keeps the latest open. */
+/** Finds the recordings that this process records or that its reader can read, and keeps those open that were used last. */
 export class RecordingLibrary implements Library {
   readonly #options: RecordingLibraryOptions;
   readonly #shelf: Shelf;
-  readonly #open = new BoundedMap<MediaPath, OpenRecording>(MAX_OPEN);
+  readonly #open = new LRUCache<MediaPath, OpenRecording>({
+    maxSize: MAX_OPEN_BYTES,
+    sizeCalculation: ({ memoryBytes }) => memoryBytes,
+  });
   /** Recordings that are being opened, so that all who ask for the same one wait together. */
   readonly #opening = new Map<MediaPath, Promise<OpenRecording | undefined>>();
 
@@ -64,10 +69,12 @@ export class RecordingLibrary implements Library {
   async open(path: MediaPath, isStored = false): Promise<Recorded | undefined> {
     const known = this.#open.get(path);
     const recorder = this.#options.recorders.running(path);
-    if (known !== undefined && (known.hasEnded || (recorder !== undefined && known.isOf(recorder)))) return known;
+    if (known !== undefined && (known.hasEnded || (recorder !== undefined && known.isOf(recorder)))) {
+      return this.#keep(path, known);
+    }
     if (recorder !== undefined) {
       await recorder.opened;
-      return this.#keep(path, { ...recorder.request, recording: recorder });
+      return this.#keep(path, new OpenRecording(path, { ...recorder.request, recording: recorder }, this.#shelf));
     }
     const opening = this.#opening.get(path) ?? this.#load(path, isStored);
     this.#opening.set(path, opening);
@@ -88,11 +95,12 @@ export class RecordingLibrary implements Library {
     if (found === undefined) return undefined;
     const { epoch, targetDurationS } = found.manifest;
     const recording = { index: new RecordingIndex(found.index) };
-    return this.#keep(path, { epoch: ms(epoch), targetDurationS, recording });
+    return this.#keep(path, new OpenRecording(path, { epoch: ms(epoch), targetDurationS, recording }, this.#shelf));
   }
 
-  #keep(path: MediaPath, source: RecordingSource): OpenRecording {
-    const opened = new OpenRecording(path, source, this.#shelf);
+  #keep(path: MediaPath, opened: OpenRecording): OpenRecording {
+    // It is set anew, so that its present size counts.
+    this.#open.delete(path);
     this.#open.set(path, opened);
     return opened;
   }
@@ -137,6 +145,14 @@ class OpenRecording implements Recorded {
 
   get hasEnded(): boolean {
     return this.#index.hasEnded;
+  }
+
+  /** About how much memory it takes. At most half of what all may take, so that the longest one is kept, too. */
+  get memoryBytes(): number {
+    const { renditions, pictures } = this.#index;
+    const segments = renditions.reduce((sum, rendition) => sum + rendition.segments.count, 0);
+    const { recording, picture, segment } = OPEN_BYTES;
+    return Math.min(MAX_OPEN_BYTES / 2, recording + picture * pictures.length + segment * segments);
   }
 
   get isRunning(): boolean {

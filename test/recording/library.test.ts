@@ -167,16 +167,23 @@ describe('an excerpt', () => {
 
 /** A library with one recording, which exists in memory only. */
 async function recordingOf(index: RecordingIndex): Promise<Recorded> {
+  return (await libraryWith(index).open('somewhere' as MediaPath))!;
+}
+
+/** A library in which every path leads to a recording with this index. @param opened is told each path whose index is read */
+function libraryWith(index: RecordingIndex, opened: (path: MediaPath) => void = () => undefined): RecordingLibrary {
   const manifest = { version: 1, sessionId: 'session', epoch: EPOCH, targetDurationS: TARGET_S } as const;
-  const library = new RecordingLibrary({
+  return new RecordingLibrary({
     reader: {
-      index: async () => ({ index: index.data, manifest }),
+      async index(path) {
+        opened(path);
+        return { index: index.data, manifest };
+      },
       read: () => assert.fail('nothing is read'),
       movie: () => assert.fail('nothing is made'),
     },
     recorders: { running: () => undefined },
   });
-  return (await library.open('somewhere' as MediaPath))!;
 }
 
 /** An index of segments of two seconds. @param has whether a rendition has a segment */
@@ -217,6 +224,30 @@ function indexOf(
   }
   return index;
 }
+
+describe('a library', () => {
+  test('keeps many short recordings open, few long ones, and those that were used last', async () => {
+    for (const [segments, kept] of [
+      [10, 1000],
+      [43_200, 7],
+    ] as const) {
+      const index = indexOf(['source', 'audio'], segments, () => true);
+      index.apply({ type: 'end' });
+      let reads = 0;
+      const library = libraryWith(index, () => (reads += 1));
+      const open = (number: number) => library.open(`recording ${number}` as MediaPath);
+      for (let number = 0; number < kept; number += 1) await open(number);
+      for (let number = 0; number < kept; number += 1) await open(number);
+      assert.equal(reads, kept, `${kept} recordings of ${segments} segments stay open`);
+      if (segments === 10) continue;
+      await open(kept);
+      await open(1);
+      assert.equal(reads, kept + 1);
+      await open(0);
+      assert.equal(reads, kept + 2, 'the one that nobody used for longest was closed');
+    }
+  });
+});
 
 describe('playlists of a recording', () => {
   test('agree about numbers and discontinuities whatever a rendition lacks', async () => {
